@@ -332,7 +332,6 @@ def round_trips(build: Build) -> list[RoundTrip]:
         RoundTrip("empty", build.with_tools("empty")),
         RoundTrip("profile", build.with_tools("profile"), target=50, readings=5),
         RoundTrip("profile:count:mpit", build.with_tools("profile:count:mpit"), times=1.05),
-        RoundTrip("profile,path=yes", build.with_tools("profile,path=yes")),
         RoundTrip("trace", build.with_tools(build.trace()), target=80, readings=5),
         RoundTrip("trace:profile:count", build.with_tools(build.trace() + ":profile:count"), times=1.15),
     ]

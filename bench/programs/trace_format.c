@@ -5,7 +5,7 @@
  * one, as those of real calls are.
  */
 #define _GNU_SOURCE
-#include "trace/trace.h"
+#include "tools/trace/export/trace.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static struct trace_event *events;
 static size_t count, room;
 static uint64_t ticks, calls, request;
 
-static struct trace_event *add(enum trace_kind kind)
+static struct trace_event *add(enum trace_event_kind kind)
 {
     if (count == room) {
         room = room ? 2 * room : 1 << 16;
@@ -70,7 +70,7 @@ static void leave(uint64_t duration)
     add(TRACE_LEAVE);
 }
 
-static void message(enum trace_kind kind, int peer, int tag, uint64_t bytes)
+static void message(enum trace_event_kind kind, int peer, int tag, uint64_t bytes)
 {
     struct trace_event *event = add(kind);
     event->comm = 0;
@@ -169,18 +169,18 @@ static void put_process(struct trace_bytes *out)
     struct trace_function function = {none, none, 0};
     struct trace_comm comm = {.id = 1, .size = 16};
     struct trace_bytes records = {0};
-    trace_put_header(out, &process);
+    trace_definitions_put_header(out, &process);
     for (uint32_t i = 0; i < 8; i++)
-        trace_put_function(&records, i, &function);
-    trace_put_comm(&records, 0, &comm);
-    trace_put_definitions(out, &records);
+        trace_definitions_put_function(&records, i, &function);
+    trace_definitions_put_comm(&records, 0, &comm);
+    trace_definitions_put_block(out, &records);
     trace_bytes_free(&records);
 }
 
 static void measure(const char *name, bool compress)
 {
     struct trace_bytes out = {0};
-    struct trace_encoder *encoder = trace_encoder_make(0, 0, compress);
+    struct trace_event_encoder *encoder = trace_event_encoder_make(0, 0, compress);
     const int descriptor = memfd_create("trace", MFD_CLOEXEC);
     char path[64], *problem;
     size_t size = 0, read = 0;
@@ -188,10 +188,10 @@ static void measure(const char *name, bool compress)
     put_process(&out);
     double begin = now(), encoding = 0;
     for (size_t i = 0; i < count; i++) {
-        trace_encode(encoder, &events[i]);
-        if (trace_encoder_size(encoder) < BLOCK_SIZE && i + 1 < count)
+        trace_event_encoder_add(encoder, &events[i]);
+        if (trace_event_encoder_size(encoder) < BLOCK_SIZE && i + 1 < count)
             continue;
-        trace_encoder_finish(encoder, &out);
+        trace_event_encoder_finish(encoder, &out);
         encoding += now() - begin;
         if (write(descriptor, out.data, out.size) != (ssize_t)out.size)
             abort();
@@ -199,7 +199,7 @@ static void measure(const char *name, bool compress)
         out.size = 0;
         begin = now();
     }
-    struct trace *trace = trace_open(path, &problem);
+    struct trace *trace = trace_reader_open(path, &problem);
     if (!trace)
         abort();
     struct trace_cursor *cursor = trace_cursor_make(trace, TRACE_NONE, TRACE_NONE, NULL);
@@ -214,8 +214,8 @@ static void measure(const char *name, bool compress)
            (double)size / (double)calls, (double)count / (double)calls, encoding / (double)count,
            reading / (double)count);
     trace_cursor_free(cursor);
-    trace_close(trace);
-    trace_encoder_free(encoder);
+    trace_reader_close(trace);
+    trace_event_encoder_free(encoder);
     trace_bytes_free(&out);
     close(descriptor);
 }

@@ -10,7 +10,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-HEADERS = ("qmpi.h", "observer.h", "clock.h", "service.h", "mpit.h", "wrappers.h")
+HEADERS = ("qmpi.h", "observer.h", "traits.h", "clock.h", "service.h", "mpit.h", "wrappers.h")
 
 # A comment, and the code up to the next comment that begins a line.
 BLOCK = re.compile(r"(?m)^/\*(?!-)(.*?)\*/\n(.*?)(?=^/\*|\Z)", re.S)
@@ -74,7 +74,8 @@ def pages_of(header, raw, code, types):
 def read(path):
     """The pages of one header, in its order."""
     text = Path(path).read_text(encoding="utf-8")
-    types = {match[1]: match[0] for kind in (TYPE, CALLBACK) for match in kind.finditer(text)}
+    everything = "\n".join((Path(path).parent / name).read_text(encoding="utf-8") for name in HEADERS)
+    types = {match[1]: match[0] for kind in (TYPE, CALLBACK) for match in kind.finditer(everything)}
     return [page for raw, code in BLOCK.findall(text) if not raw.strip().startswith("----") and "SPDX" not in raw
             for page in pages_of(Path(path).name, raw, code, types)]
 

@@ -138,7 +138,10 @@ def header_pages(root):
 
 
 def all_pages(root):
-    return {**written_pages(root), **tool_pages(root), **header_pages(root)}
+    pages = {**written_pages(root), **tool_pages(root), **header_pages(root)}
+    for command in ("qmpi-openmpi", "qmpi-abi"):  # the commands of other builds
+        pages[f"{command}.1"] = (pages["qmpi.1"][0], ".so man1/qmpi.1\n")
+    return pages
 
 
 def convert(markdown, converter, version):

@@ -94,18 +94,18 @@ QMPI_API int QMPIX_Clock_request_offsets(int tool_id);
  * own, and compare their clocks among themselves in their MPI_Init. Times of different worlds
  * cannot be compared.
  *
- * An offset between two clocks that is smaller than its bound counts as 0: processes that have the
- * same clock, such as those of a node, get exactly the same time for the same moment. Therefore, no
- * message between them is received before it was sent.
+ * Processes that read the same clock, such as those of a node, get exactly the same time for the
+ * same moment, and the same bound, which is 0 on the node of rank 0. Therefore, no message between
+ * them is received before it was sent. Between other clocks, an offset that is smaller than its
+ * bound counts as 0.
  *
  * The clock is compared with rank 0's through other processes: one for each doubling of the number
- * of nodes, and one for each doubling of the number of processes in a node. Each of these processes
- * adds to the bound half the time of the shortest of several round trips. Until MPI_Finalize, there
- * is only the first measurement, and the bound grows by 500 ns per millisecond after it, because
- * the rates of two clocks may differ by that much. From MPI_Finalize on, times between the two
- * measurements are interpolated linearly, so that a constant difference of rates has no effect; the
- * bound allows for a rate that changes by 1 ppm. A reading that is converted both before and after
- * the second measurement may give two different times.
+ * of nodes. Each of these processes adds to the bound half the time of the shortest of several
+ * round trips. Until MPI_Finalize, there is only the first measurement, and the bound grows by 500
+ * ns per millisecond after it, because the rates of two clocks may differ by that much. From
+ * MPI_Finalize on, times between the two measurements are interpolated linearly, so that a constant
+ * difference of rates has no effect; the bound allows for a rate that changes by 1 ppm. A reading
+ * that is converted both before and after the second measurement may give two different times.
  *
  * MPI_ERR_ARG: `nanoseconds` is NULL. MPI_ERR_OTHER: nothing has been measured: no layer requested
  * it, MPI_Init has not ended yet, the program uses only sessions, or an MPI call failed.

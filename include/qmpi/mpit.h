@@ -22,8 +22,8 @@
  *
  * Errors are MPI error classes; no error handler is invoked. MPI_ERR_ARG: an argument or a field is
  * invalid, the layer does not exist, the resulting name is taken (for performance variables, within
- * their class, as in the standard), or a million items of this sort exist. MPI_ERR_NO_MEM:
- * QMPIX_Enum_create is out of memory. docs/write/mpi_t.md contains a complete example.
+ * their class, as in the standard), or a million items of this sort exist. MPI_ERR_NO_MEM: memory
+ * is exhausted; nothing has been created. docs/write/mpi_t.md contains a complete example.
  */
 #ifndef QMPI_MPIT_H
 #define QMPI_MPIT_H

@@ -24,8 +24,12 @@
  * in `before` and in `after`, for the record passed to the callback, by the thread that received
  * it. Like all calls of <qmpi/qmpi.h>, they return an error class, do not invoke error handlers,
  * and set outputs only on success. In `before`, the arguments of the program have not been checked
- * yet: for a null handle where an object is required, the result is MPI_ERR_ARG. Any other handle
- * must be valid: if a call has to query MPI about an invalid one, MPI may abort the job.
+ * yet: for a null handle where an object is required, the result is MPI_ERR_ARG. For a handle that
+ * is wrong in another way, such as that of a communicator that was freed, it is MPI_ERR_OTHER:
+ * where MPI has not accepted a handle yet, libqmpi first finds out, without invoking an error
+ * handler of the program, whether it is that of an object. With libraries of the standard ABI other
+ * than MPICH, it can do so only for communicators that were passed to a helper function before, in
+ * `after`.
  *
  * Observers are an extension: neither the MPI standard nor the draft of the Tools Working Group
  * defines them. The groups below roughly follow the chapters of the standard (MPI 4.0), and the
@@ -265,6 +269,15 @@ QMPI_API int QMPIX_Call_convert_elements(const QMPIX_Call *call, int index, cons
 QMPI_API int QMPIX_Call_get_result(const QMPIX_Call *call, void *value);
 
 /*
+ * Stores the class of an error code in `error_class`, as MPI_Error_class does, but never invokes an
+ * error handler of the program. With some MPI libraries, MPI_Error_class and MPI_Error_string do so
+ * for a number that is not an error code of MPI. A call may return such a number, for example one
+ * that an attribute callback of the program has returned. MPI_ERR_ARG also: `code` is such a
+ * number.
+ */
+QMPI_API int QMPIX_Error_class(int code, int *error_class);
+
+/*
  * Stores request `index` of the member `requests` of the record in `request`. MPI_ERR_ARG also:
  * there is no such request, or the observer lacks the flag QMPIX_OBSERVE_REQUESTS.
  */
@@ -313,7 +326,8 @@ typedef struct QMPIX_Transfer {
     int peer;    /* rank in the (remote) group of the communicator, or in the group of the
                     window; may be MPI_PROC_NULL; MPI_ANY_SOURCE until known */
     int world;   /* the peer's rank in MPI_COMM_WORLD, or in mpi://WORLD if the program uses only
-                    sessions; MPI_UNDEFINED: not in it, or `peer` is not a rank */
+                    sessions; MPI_UNDEFINED: not in it, or `peer` is not a rank; in `before` also:
+                    the creation of the window was not observed */
     int tag;     /* MPI_ANY_TAG until known; MPI_UNDEFINED: no tag */
     MPI_Count bytes; /* as QMPIX_Call_get_bytes counts them */
 } QMPIX_Transfer;
@@ -329,8 +343,9 @@ QMPI_API int QMPIX_Call_for_each_transfer(const QMPIX_Call *call,
 
 /*
  * Returns the communicator that is passed to a call, even if the call only queries it; for
- * MPI_Start, the communicator of the persistent operation. MPI_ERR_ARG also: the call has no
- * communicator.
+ * MPI_Start, the communicator of the persistent operation; for MPI_Mrecv and MPI_Imrecv, that of
+ * the call that matched the message. MPI_ERR_ARG also: the call has no communicator, or it is
+ * unknown.
  */
 QMPI_API int QMPIX_Call_get_comm(const QMPIX_Call *call, MPI_Comm *comm);
 
@@ -367,7 +382,7 @@ QMPI_API int QMPIX_Call_get_completed(const QMPIX_Call *call, int capacity, MPI_
  * intercommunicator. MPI_UNDEFINED: see QMPIX_Transfer. May be called by any thread that may call
  * MPI. The result is cached with the communicator, as an attribute with a key that the program does
  * not see and that MPI_Comm_free deletes; further calls are cheap. MPI_ERR_ARG also: `comm` is
- * MPI_COMM_NULL. MPI_ERR_OTHER: a query of MPI failed.
+ * MPI_COMM_NULL. MPI_ERR_OTHER: a query of MPI failed, or `comm` is not a communicator.
  */
 QMPI_API int QMPIX_Comm_world_rank(MPI_Comm comm, int rank, int *world);
 
@@ -439,8 +454,8 @@ typedef struct QMPIX_Signature {
  * for a derived datatype takes time proportional to the arguments of its constructors; the result
  * is cached with the datatype, as an attribute with a key that the program does not see and that
  * MPI_Type_free deletes. MPI_ERR_ARG also: `type` is MPI_DATATYPE_NULL. MPI_ERR_OTHER: a query of
- * MPI failed, the type has more elements than an MPI_Count can hold, memory is exhausted, or the
- * program uses only sessions.
+ * MPI failed, `type` is not a datatype, the type has more elements than an MPI_Count can hold,
+ * memory is exhausted, or the program uses only sessions.
  */
 QMPI_API int QMPIX_Datatype_get_signature(MPI_Datatype type, QMPIX_Signature *signature);
 
@@ -465,9 +480,8 @@ QMPI_API int QMPIX_Signature_append(QMPIX_Signature *signature, const QMPIX_Sign
  * Takes no lock and uses no malloc; may also be called in signal handlers and on stacks of any
  * kind. The first call from a place takes microseconds for each frame, further ones nanoseconds. In
  * the handler of a signal, the callers of the interrupted code may be incomplete: at an interrupted
- * instruction, the unwind information of compilers is not always right. Where a function has unwind
- * information of a rare kind, the whole stack is unwound as for an exception, which takes
- * microseconds each time; at most 256 frames are then looked at.
+ * instruction, the unwind information of compilers is not always right. The callers end at a
+ * function whose unwind information is damaged, or of a kind that compilers do not use.
  */
 QMPI_API int QMPIX_Call_get_callers(const QMPIX_Call *call, int capacity, void **callers,
                                     int *count);

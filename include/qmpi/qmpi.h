@@ -4,9 +4,9 @@
  *
  * This is the interface for tool writers. It consists of the calls of the QMPI draft of the MPI
  * Forum's Tools Working Group (prefix QMPI_) and of extensions of this implementation (prefix
- * QMPIX_). The header includes <mpi.h>; both may be included in any order. If mpi.h declares an
- * older QMPI draft, the names that both declare refer to this interface in every file that includes
- * <qmpi/qmpi.h>.
+ * QMPIX_). The header includes <mpi.h>; both may be included in any order. If mpi.h declares a
+ * variant of QMPI, as MPICH's does, the names that both declare refer to this interface in every
+ * file that includes <qmpi/qmpi.h>.
  *
  * A tool registers itself under a name. The environment variable QMPI_TOOLS lists the tools of a
  * run, in order. One use of a tool at one position of this list is a layer. Layers are numbered by
@@ -101,8 +101,16 @@ QMPI_API int QMPI_Register_tool_storage(int tool_id, void *storage);
  *   fn  the function; one that this MPI lacks is accepted, but never called
  *   fp  the interceptor: for MPI_X, a function of the type QMPI_X_t, cast to void (*)(void)
  *
- * A second call for the same function replaces the interceptor. MPI_ERR_OTHER: not called from
- * `init` for the layer that is being initialized. QMPI draft, "Tool registration".
+ * A second call for the same function replaces the interceptor.
+ *
+ * Usually called from `init` of the layer. It may also be called later, by any thread, but not in a
+ * signal handler. The interceptor then gets all calls that start after it has returned; calls in
+ * progress may continue without it. Layers above that have saved pointers to next functions learn
+ * of it as of a switched layer: see QMPIX_Register_stack_changed.
+ *
+ * MPI_ERR_OTHER: called in another layer's `init` or before the stack has been built, by a layer
+ * that has registered functions of MPICH's variant, or memory is exhausted. QMPI draft, "Tool
+ * registration".
  */
 QMPI_API int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum fn,
                                          void (*fp)(void));
@@ -334,9 +342,9 @@ QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int
  * message reports this case. A layer that is off does not see MPI_Finalize, unless it requested
  * this with QMPIX_Tool_keep_function.
  *
- * MPI_ERR_OTHER: the stack has not been built yet, or the system does not allow relocations to be
- * changed; nothing has changed. MPI_ERR_UNSUPPORTED_OPERATION: the tool is part of the program
- * itself, which calls it directly.
+ * MPI_ERR_OTHER: the stack has not been built yet, the system does not allow relocations to be
+ * changed, or memory is exhausted; nothing has changed. MPI_ERR_UNSUPPORTED_OPERATION: the tool is
+ * part of the program itself, which calls it directly.
  */
 QMPI_API int QMPIX_Tool_set_enabled(int tool_id, int enabled);
 
@@ -388,16 +396,57 @@ QMPI_API int QMPIX_Tool_sigaction(int number, const struct sigaction *action, st
                                   int tool_action);
 
 /*
- * Registers a callback that is called whenever any layer is switched off or on. It gets the tool_id
- * given here, and runs in the thread that switches, before QMPIX_Tool_set_enabled returns. From
- * then on, QMPI_Get_function returns the new next functions of the layer. Callbacks of layers that
- * are off are called, too. Two threads that switch layers may call it at the same time. The
- * callback may make any call, and may switch layers.
+ * Writes text or other bytes to stderr or stdout, as qmpi does with its own messages.
+ *
+ *   descriptor  2 (stderr) or 1 (stdout) at the time when the process started
+ *   bytes       what is written, in one piece if the system allows it
+ *   length      how many bytes
+ *
+ * Returns how many bytes have been written. These are fewer than `length` if the descriptor was
+ * closed when the process started, if nobody reads any more, or if a non-blocking descriptor takes
+ * nothing for 10 seconds. A file of the program that has got the descriptor since the process
+ * started is never written to; stderr remains reachable then. The program is never terminated by
+ * SIGPIPE or SIGXFSZ. What the program has in the buffer of its stream `stdout` is not written
+ * before.
+ *
+ * QMPIX_Standard_write may be called by any thread at any time, also in signal handlers.
+ */
+QMPI_API size_t QMPIX_Standard_write(int descriptor, const void *bytes, size_t length);
+
+/*
+ * Registers a callback that is called whenever any layer is switched off or on, or gets an
+ * interceptor after its `init`. It gets the tool_id given here, and runs in the thread that makes
+ * the change, before QMPIX_Tool_set_enabled or QMPI_Register_tool_function returns. From then on,
+ * QMPI_Get_function returns the new next functions of the layer. Callbacks of layers that are off
+ * are called, too. Two threads that make changes may call it at the same time. The callback may
+ * make any call, and may switch layers.
  *
  * QMPIX_Register_stack_changed may be called by any thread, from `init` on; a second call replaces
  * the callback.
  */
 QMPI_API int QMPIX_Register_stack_changed(int tool_id, void (*callback)(int tool_id));
+
+/*
+ * Returns the ranks in MPI_COMM_WORLD that have this layer, in ascending order, this process
+ * included. Processes of a job may have different stacks: another program of the job may be started
+ * with other tools or without libqmpi, and a tool may be left out on one node. A layer of another
+ * process is the same if it is of the same tool with the same options, and stands in the same order
+ * among those that both processes have. Layers that are switched off count.
+ *
+ * `ranks` has `count` elements and exists for the whole run. Any thread. MPI_ERR_OTHER: not known,
+ * because neither MPI_Init nor MPI_Init_thread has returned below the layers.
+ */
+QMPI_API int QMPIX_Tool_get_ranks(int tool_id, const int **ranks, int *count);
+
+/*
+ * Creates a communicator of these processes, in the order of their ranks in MPI_COMM_WORLD, for
+ * what the layer communicates for itself: on MPI_COMM_WORLD, it would wait for processes that do
+ * not have it. Collective over the processes that QMPIX_Tool_get_ranks lists; all of them must
+ * have initialized MPI, and none may have finalized it. The communicator has no attributes of the
+ * program, no layer sees its creation, and its error handler is MPI_ERRORS_RETURN. The tool frees
+ * it. MPI_ERR_OTHER: MPI is not initialized, has been finalized, or refuses.
+ */
+QMPI_API int QMPIX_Tool_create_comm(int tool_id, MPI_Comm *comm);
 
 /*
  * Lists the tools that have been registered so far, in the order of registration, whether or not
@@ -464,6 +513,29 @@ typedef struct QMPIX_Pcontrol_words {
 #else
 #define QMPIX_PCONTROL_READER
 #endif
+
+/* ---- Versions -------------------------------------------------------------------------------- */
+
+/*
+ * The version of this header. A tool that is to be compiled with several versions of qmpi asks for
+ * what it uses; what changes from one version to the next, and what does not, is in
+ * docs/compatibility.md:
+ *
+ *     #if defined(QMPIX_VERSION) && QMPIX_VERSION >= QMPIX_MAKE_VERSION(0, 2, 0)
+ */
+#define QMPIX_VERSION_MAJOR 0
+#define QMPIX_VERSION_MINOR 2
+#define QMPIX_VERSION_PATCH 0
+#define QMPIX_MAKE_VERSION(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
+#define QMPIX_VERSION                                                                              \
+    QMPIX_MAKE_VERSION(QMPIX_VERSION_MAJOR, QMPIX_VERSION_MINOR, QMPIX_VERSION_PATCH)
+
+/*
+ * Returns the version of the libqmpi that is in the process, which may be another one than that of
+ * the header with which a tool was compiled. Since 0.2.0: a tool that also runs with 0.1.0 declares
+ * the call as weak, and makes it only if its address is not NULL.
+ */
+QMPI_API int QMPIX_Get_version(int *major, int *minor, int *patch);
 
 #ifdef __cplusplus
 }

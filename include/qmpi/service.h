@@ -93,7 +93,7 @@ typedef void QMPIX_Service_changed(int tool_id, int offering_id, const void *tab
  * callback must return.
  *
  * QMPIX_Service_watch may be called by any thread, from `init` on. MPI_ERR_ARG also: the layer
- * watches this name and version already.
+ * watches this name and version already. MPI_ERR_NO_MEM: memory is exhausted.
  */
 QMPI_API int QMPIX_Service_watch(int tool_id, const char *name, int version,
                                  QMPIX_Service_changed *callback, void *data);

@@ -3,13 +3,18 @@
 #define _GNU_SOURCE
 #include "symbols/symbols.h"
 
-#include "symbols/debuglink.h"
+#include "util/util.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
@@ -18,7 +23,9 @@ static bool is_mangled(const char *name)
     return name && !strncmp(name, "_Z", 2);
 }
 
-/* The C++ runtime's own, where the program or this machine has one: nothing links it for that. */
+/* Demangles a name with the C++ runtime of the program or of this machine. The runtime is looked up
+ * at run time, so that nothing needs to be linked with it. Returns NULL if there is none or if the
+ * name is not mangled. The caller frees the result. */
 static char *demangle(const char *name)
 {
     typedef char *demangler(const char *name, char *buffer, size_t *length, int *status);
@@ -37,19 +44,21 @@ static char *demangle(const char *name)
     int status = 0;
     char *demangled = function ? function(name, NULL, NULL, &status) : NULL;
     char *clone = demangled ? strstr(demangled, " [clone ") : NULL;
-    if (clone) /* of no interest: what the compiler made of it */
+    if (clone) /* This suffix only tells how the compiler has transformed the function. */
         *clone = '\0';
     return demangled;
 }
 
-/* The name as people know it, to be freed; NULL: unknown. */
+/* Returns the demangled name, or a copy of the name if it is not mangled. The caller frees it.
+ * Returns NULL if `name` is NULL or memory is exhausted. */
 static char *copy_name(const char *name)
 {
     char *demangled = name ? demangle(name) : NULL;
     return demangled || !name ? demangled : strdup(name);
 }
 
-/* A symbol counts only where the address is inside it: the nearest one below may be anything. */
+/* Returns the symbol that contains an address. The nearest symbol below an address is not enough,
+ * because it may have nothing to do with the address. */
 static const char *symbol_name(Dwfl_Module *module, Dwarf_Addr address)
 {
     GElf_Off offset;
@@ -60,13 +69,14 @@ static const char *symbol_name(Dwfl_Module *module, Dwarf_Addr address)
 
 /* ---- Debug information ----------------------------------------------------------------------- */
 
-/* The unit that holds an address; `bias` is what libdwfl adds to the addresses of the file. */
+/* Returns the unit that contains an address. Sets `bias` to the number that libdwfl adds to the
+ * addresses in the file. */
 static Dwarf_Die *find_unit(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *bias)
 {
     Dwarf_Die *unit = dwfl_module_addrdie(module, address, bias);
     if (unit)
         return unit;
-    /* Compilers that write no table of addresses (clang): ask every unit. */
+    /* Some compilers, such as clang, write no table of addresses, so each unit is examined. */
     while ((unit = dwfl_module_nextcu(module, unit, bias))) {
         if (dwarf_haspc(unit, address - *bias) > 0)
             return unit;
@@ -82,9 +92,9 @@ static bool is_function(Dwarf_Die *die)
 }
 
 /*
- * The innermost function below `die` that holds an address, where dwarf_getscopes does not look:
- * Fortran's are members of modules, which have no addresses themselves, and those behind `contains`
- * are members of functions that have others.
+ * Finds the innermost function below `die` that contains an address, where dwarf_getscopes does not
+ * look. In Fortran, functions may be members of modules, which have no addresses themselves.
+ * Functions after `contains` are members of functions that have other addresses.
  */
 static bool find_member(Dwarf_Die *die, Dwarf_Addr address, Dwarf_Die *found)
 {
@@ -103,7 +113,8 @@ static bool find_member(Dwarf_Die *die, Dwarf_Addr address, Dwarf_Die *found)
     return false;
 }
 
-/* The innermost function, inlined or not. False: the unit tells none. */
+/* Finds the innermost function at an address, which may be inlined. Returns false if the unit
+ * describes none. */
 static bool find_function(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die *found)
 {
     Dwarf_Die *scopes = NULL;
@@ -117,8 +128,9 @@ static bool find_function(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die *found)
     return i < count || find_member(unit, address, found);
 }
 
-/* C++ names are in the linkage name, with their types, or (lambdas) in the symbol only; those of
- * other languages are as the source has them. */
+/* Returns the mangled name of a C++ function, which contains its types, and the name in the source
+ * for other languages. The mangled name is the linkage name; for lambdas, only the symbol is
+ * mangled. */
 static const char *function_name(Dwarf_Die *function, const char *symbol)
 {
     Dwarf_Attribute attribute;
@@ -131,7 +143,7 @@ static const char *function_name(Dwarf_Die *function, const char *symbol)
     return is_mangled(name) ? name : dwarf_diename(function);
 }
 
-/* A source file, in full, to be freed; NULL: unknown. */
+/* Returns the full path of a source file, or NULL if it is unknown. The caller frees it. */
 static char *copy_path(Dwarf_Die *unit, const char *source)
 {
     Dwarf_Attribute attribute;
@@ -158,7 +170,7 @@ static void read_line(Dwarf_Die *unit, Dwarf_Addr address, QMPIX_Frame *frame)
 
 /* ---- Inlined functions ----------------------------------------------------------------------- */
 
-/* The place of the call that was replaced by the code of the inlined function. */
+/* Reads the file and line of the call that the compiler replaced with the inlined function. */
 static void read_call(Dwarf_Die *unit, Dwarf_Die *inlined, QMPIX_Frame *frame)
 {
     Dwarf_Attribute attribute;
@@ -172,7 +184,7 @@ static void read_call(Dwarf_Die *unit, Dwarf_Die *inlined, QMPIX_Frame *frame)
     frame->line = frame->file ? (int)line : 0;
 }
 
-/* The function around an inlined one. */
+/* Replaces an inlined function with the function around it. Returns false if there is none. */
 static bool find_outer(Dwarf_Die *function)
 {
     Dwarf_Die *scopes = NULL;
@@ -186,24 +198,127 @@ static bool find_outer(Dwarf_Die *function)
     return i < count;
 }
 
-/* Returns the number of frames, the innermost first. */
+/* Stores the frames of a function and of those around it, the innermost first, and returns their
+ * number. */
 static int read_functions(Dwarf_Die *unit, Dwarf_Die function, const char *symbol,
                           QMPIX_Frame **frames)
 {
+    size_t room = 1;
     int count = 1;
     for (;;) {
         (*frames)[count - 1].function = copy_name(function_name(&function, symbol));
-        QMPIX_Frame *more = dwarf_tag(&function) == DW_TAG_inlined_subroutine
-                                ? realloc(*frames, ((size_t)count + 1) * sizeof *more)
-                                : NULL;
-        if (!more)
+        if (dwarf_tag(&function) != DW_TAG_inlined_subroutine ||
+            !QMPI_MEMORY_RESERVE(*frames, room, (size_t)count + 1))
             return count;
-        *frames = more;
-        more[count] = (QMPIX_Frame){.function = NULL};
-        read_call(unit, &function, &more[count++]);
+        read_call(unit, &function, &(*frames)[count++]);
         if (!find_outer(&function))
             return count;
     }
+}
+
+/* ---- Debug files ----------------------------------------------------------------------------- */
+
+/*
+ * Finds separate debug files for libdwfl. A file with a build-id is sought below the debug
+ * directories. A file that .gnu_debuglink or .gnu_debugaltlink names is sought in the directory of
+ * the module, in its subdirectory .debug, and below the debug directories. Unlike libdwfl
+ * itself, this search never queries a debuginfod server.
+ */
+
+/* gdb and libdwfl also search this folder. */
+static const char debug_folder[] = "/usr/lib/debug";
+
+/* Adds bytes to the CRC-32 that .gnu_debuglink contains. It is reflected, and its polynomial is
+ * 0x04c11db7. */
+static uint32_t add_checksum(uint32_t checksum, const unsigned char *bytes, size_t count)
+{
+    checksum = ~checksum;
+    for (size_t i = 0; i < count; i++) {
+        checksum ^= bytes[i];
+        for (int bit = 0; bit < 8; bit++)
+            checksum = checksum >> 1 ^ (checksum & 1 ? 0xedb88320 : 0);
+    }
+    return ~checksum;
+}
+
+static bool has_checksum(int descriptor, uint32_t wanted)
+{
+    unsigned char bytes[16384];
+    uint32_t checksum = 0;
+    off_t at = 0;
+    ssize_t count;
+    while ((count = pread(descriptor, bytes, sizeof bytes, at)) > 0) {
+        checksum = add_checksum(checksum, bytes, (size_t)count);
+        at += count;
+    }
+    return count == 0 && checksum == wanted;
+}
+
+/* Opens `path` and returns its descriptor, or -1 if it is not the right file. `path` may be NULL.
+ * It is freed, or stored in `found` if the file is the right one. If `checksum` is 0, it is not
+ * checked, because libdwfl itself then finds out whether the file is the right one. */
+static int open_debug_file(char *path, GElf_Word checksum, char **found)
+{
+    const int descriptor = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (descriptor >= 0 && (!checksum || has_checksum(descriptor, checksum))) {
+        *found = path;
+        return descriptor;
+    }
+    if (descriptor >= 0)
+        close(descriptor);
+    free(path);
+    return -1;
+}
+
+static char *join_path(const char *folder, const char *subdirectory, const char *name)
+{
+    char *path;
+    return asprintf(&path, "%s%s/%s", folder, subdirectory, name) < 0 ? NULL : path;
+}
+
+/* Searches in the directories that belong to `file`. If `file` is a symbolic link, the caller has
+ * already searched in those of its target. */
+static int find_debug_file_beside(const char *file, const char *link, GElf_Word checksum,
+                                  char **found)
+{
+    const char *slash = strrchr(file, '/');
+    char *folder = slash ? strndup(file, (size_t)(slash - file)) : strdup(".");
+    int descriptor = -1;
+    if (!folder)
+        return -1;
+    char *beside = join_path(folder, "", link);
+    /* A debug file may keep the .gnu_debuglink of its module, which then names the file itself. */
+    if (beside && strcmp(beside, file) != 0)
+        descriptor = open_debug_file(beside, checksum, found);
+    else
+        free(beside);
+    if (descriptor < 0)
+        descriptor = open_debug_file(join_path(folder, "/.debug", link), checksum, found);
+    if (descriptor < 0 && *folder == '/')
+        descriptor = open_debug_file(join_path(debug_folder, folder, link), checksum, found);
+    free(folder);
+    return descriptor;
+}
+
+static int find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+                           const char *file, const char *link, GElf_Word checksum, char **found)
+{
+    int descriptor =
+        dwfl_build_id_find_debuginfo(module, data, name, base, file, link, checksum, found);
+    if (descriptor >= 0 || !link || !*link)
+        return descriptor;
+    if (*link == '/') {
+        descriptor = open_debug_file(strdup(link), checksum, found);
+    } else if (file) {
+        char *target = realpath(file, NULL);
+        descriptor = target ? find_debug_file_beside(target, link, checksum, found) : -1;
+        if (descriptor < 0 && (!target || strcmp(target, file) != 0))
+            descriptor = find_debug_file_beside(file, link, checksum, found);
+        free(target);
+    }
+    if (descriptor < 0)
+        errno = 0; /* It is no error if there is no debug file. */
+    return descriptor;
 }
 
 /* ---- Modules --------------------------------------------------------------------------------- */
@@ -222,10 +337,10 @@ static void close_file(struct symbols_file *file)
 
 static struct symbols_file *open_file(const char *path)
 {
-    static char *debug_path; /* libdwfl's default */
+    static char *debug_path; /* NULL stands for the default of libdwfl. */
     static const Dwfl_Callbacks callbacks = {
-        .find_elf = dwfl_build_id_find_elf, /* never called: the file is given */
-        .find_debuginfo = profile_debug_file_find,
+        .find_elf = dwfl_build_id_find_elf, /* is never called, as the file is given */
+        .find_debuginfo = find_debug_file,
         .section_address = dwfl_offline_section_address,
         .debuginfo_path = &debug_path,
     };
@@ -245,7 +360,7 @@ static int find_functions(struct symbols_file *file, uint64_t offset, QMPIX_Fram
     Dwarf_Addr start = 0, end = 0, bias;
     Dwarf_Die function;
     dwfl_module_info(file->module, NULL, &start, &end, NULL, NULL, NULL, NULL);
-    const Dwarf_Addr address = start + offset - 1; /* in the call, not behind it */
+    const Dwarf_Addr address = start + offset - 1; /* This is in the call. */
     *frames = NULL;
     if (offset == 0 || address >= end || !(*frames = calloc(1, sizeof **frames)))
         return 0;
@@ -268,7 +383,7 @@ static int find_functions(struct symbols_file *file, uint64_t offset, QMPIX_Fram
 
 struct opened {
     char *path;
-    struct symbols_file *file; /* NULL: it cannot be read */
+    struct symbols_file *file; /* This is NULL if the file cannot be read. */
     struct opened *next;
 };
 
@@ -291,10 +406,26 @@ static const struct opened *open_once(const char *path)
     return opened;
 }
 
+struct question {
+    const char *path;
+    uint64_t offset;
+    QMPIX_Frame **frames;
+    int count;
+};
+
+static void find_frames(void *data)
+{
+    struct question *question = data;
+    const struct opened *opened = open_once(question->path);
+    if (opened && opened->file)
+        question->count = find_functions(opened->file, question->offset, question->frames);
+}
+
 int symbols_find_in(const char *path, uint64_t offset, QMPIX_Frame **frames)
 {
-    const struct opened *opened = open_once(path);
-    return opened && opened->file ? find_functions(opened->file, offset, frames) : 0;
+    struct question question = {path, offset, frames, 0};
+    qmpi_call_stack_run(find_frames, &question);
+    return question.count;
 }
 
 void symbols_close(void)

@@ -39,6 +39,22 @@ MPI_Datatype argument_type(const QMPIX_Call *call, int place)
     return type;
 }
 
+/* MPI_Type_get_envelope alone is not enough, because it fails for datatypes that functions such as
+ * MPI_Type_contiguous_c have made. MPI libraries that have those functions also have
+ * MPI_Type_get_envelope_c. */
+bool argument_type_is_predefined(MPI_Datatype type)
+{
+    int integers, addresses, types, combiner = MPI_UNDEFINED;
+#if MPI_VERSION >= 4
+    MPI_Count many[4];
+    if (PMPI_Type_get_envelope_c(type, &many[0], &many[1], &many[2], &many[3], &combiner) ==
+        MPI_SUCCESS)
+        return combiner == MPI_COMBINER_NAMED;
+#endif
+    return PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS &&
+           combiner == MPI_COMBINER_NAMED;
+}
+
 MPI_File argument_file(const QMPIX_Call *call, int place)
 {
     MPI_File file = MPI_FILE_NULL;
@@ -83,6 +99,6 @@ int argument_error_class(const QMPIX_Call *call)
 {
     int result = MPI_SUCCESS, class = MPI_SUCCESS;
     QMPIX_Call_get_result(call, &result);
-    PMPI_Error_class(result, &class);
+    QMPIX_Error_class(result, &class);
     return class;
 }

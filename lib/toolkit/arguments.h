@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arguments of a call. The MPI library of the program may have other handles and constants than
- * those with which the tool is compiled: all but words and addresses is converted.
+ * Reads the arguments of a call, whose numbers begin at 0. The MPI library of the program may have
+ * other handles and constants than the <mpi.h> with which the tool is compiled. Therefore, these
+ * functions convert all handles, constants and statuses, except those that they return as words.
  */
 #ifndef QMPI_TOOLKIT_ARGUMENTS_H
 #define QMPI_TOOLKIT_ARGUMENTS_H
 
-#include "toolkit/private_comm.h"
+#include "toolkit/world.h"
 
 #include <qmpi/observer.h>
 
@@ -14,75 +15,89 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The size of the program's communicators, datatypes and requests: 4 or 8. */
+/* This is the size in bytes of the program's communicators, datatypes and requests, which is 4
+ * or 8. */
 extern size_t arguments_handle_size __attribute__((visibility("hidden")));
 
-/* Finds it. From `init`. */
+/* Sets arguments_handle_size. A tool must call this in `init`. */
 void arguments_find_size(void);
 
-/* A communicator, datatype or request of the program as a word: not converted, and therefore only
- * to be compared with other such words, and to be searched for. */
+/* Returns the communicator, datatype or request of the program at an address as a word. The word is
+ * not converted, so that it is only good for comparisons with other such words and as a key. */
 static inline uint64_t argument_word_at(const void *handle)
 {
     return arguments_handle_size == sizeof(uint32_t) ? *(const uint32_t *)handle
                                                      : *(const uint64_t *)handle;
 }
 
+/* Returns the word of an argument that is a communicator, datatype or request. */
 static inline uint64_t argument_word(const QMPIX_Call *call, int place)
 {
     return argument_word_at(call->arguments[place]);
 }
 
-/* The same of element `i` of an array to which an argument leads. */
+/* Returns the word of element `i` of an array of handles to which an argument points. */
 static inline uint64_t argument_element_word(const QMPIX_Call *call, int place, int i)
 {
     return argument_word_at(*(const char *const *)call->arguments[place] +
                             (size_t)i * arguments_handle_size);
 }
 
-/* An address as the program gave it. */
+/* Returns the address that the program passed as an argument. */
 static inline const void *argument_address(const QMPIX_Call *call, int place)
 {
     return *(const void *const *)call->arguments[place];
 }
 
-/* The integer to which an argument leads, which has no constants. */
+/* Returns the integer to which an argument points. It is not converted, so that MPI_UNDEFINED, for
+ * instance, has the value that it has in the MPI library. */
 static inline int argument_int_at(const QMPIX_Call *call, int place)
 {
     return *(const int *)argument_address(call, place);
 }
 
+/* Returns an integer argument after conversion, which negative numbers need. */
 int argument_negative(const QMPIX_Call *call, int place);
 
-/* A count, a rank, a tag: all constants are negative. */
+/* Returns a count, a rank, a tag or a similar argument of type int. Only negative numbers are
+ * converted, because the constants of these arguments are negative in all MPI libraries. */
 static inline int argument_int(const QMPIX_Call *call, int place)
 {
     const int number = *(const int *)call->arguments[place];
     return __builtin_expect(number >= 0, 1) ? number : argument_negative(call, place);
 }
 
-/* A count of either size. */
+/* Returns a count, whether its parameter has type int or MPI_Count. */
 MPI_Count argument_count(const QMPIX_Call *call, int place);
 
 MPI_Comm argument_comm(const QMPIX_Call *call, int place);
 MPI_Datatype argument_type(const QMPIX_Call *call, int place);
 MPI_File argument_file(const QMPIX_Call *call, int place);
 
-/* The handle to which an argument leads; the null handle: it leads nowhere. */
+/* Returns whether a datatype is predefined. This must only be called, like PMPI_Type_size_x, for
+ * the type of a successful call that has moved at least one element. In other calls, MPI need not
+ * have examined the type, which may then be invalid, and an invalid type would cause MPI to call an
+ * error handler of the program. */
+bool argument_type_is_predefined(MPI_Datatype type);
+
+/* Each returns the handle to which an argument points, or the null handle if it cannot be read. */
 MPI_Comm argument_comm_at(const QMPIX_Call *call, int place);
 MPI_File argument_file_at(const QMPIX_Call *call, int place);
 MPI_Session argument_session_at(const QMPIX_Call *call, int place);
 
-/* Element `i` of an array of requests. */
+/* Returns element `i` of an array of requests, or MPI_REQUEST_NULL if it cannot be read. */
 MPI_Request argument_request_at(const QMPIX_Call *call, int place, int i);
 
-/* Element `i` of an array of statuses. False: the argument leads to none. */
+/* Stores element `i` of an array of statuses. Returns false, and leaves `*status` as it is, if it
+ * cannot be read, for instance because the program passed MPI_STATUSES_IGNORE. */
 bool argument_status_at(const QMPIX_Call *call, int place, int i, MPI_Status *status);
 
-/* The error class of a call that has returned an error code. */
+/* Returns the error class of the error code that a call has returned. This must be called in
+ * `after`. */
 int argument_error_class(const QMPIX_Call *call);
 
-/* Whether it has returned MPI_SUCCESS, which is 0 in all MPI libraries. */
+/* Returns whether a call has returned MPI_SUCCESS, which is 0 in all MPI libraries, so that it
+ * needs no conversion. */
 static inline bool argument_result_is_success(const QMPIX_Call *call)
 {
     return *(const int *)call->result == MPI_SUCCESS;

@@ -13,8 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The path of the file that contains a function; NULL: not known. The caller frees it. */
-static char *file_of(uintptr_t function)
+/* Returns the path of the file that contains a function, or NULL if it is not known. The caller
+ * frees the path. */
+static char *copy_path_of(uintptr_t function)
 {
     Dl_info info;
     return dladdr((void *)function, &info) ? realpath(info.dli_fname, NULL) : NULL;
@@ -22,18 +23,20 @@ static char *file_of(uintptr_t function)
 
 static char *folder_of_tool(void)
 {
-    char *tool = file_of((uintptr_t)tool_companion_file), *slash = tool ? strrchr(tool, '/') : NULL;
+    char *tool = copy_path_of((uintptr_t)tool_companion_file),
+         *slash = tool ? strrchr(tool, '/') : NULL;
     if (slash)
         *slash = '\0';
     return tool;
 }
 
-/* The folder of the tools of libqmpi.so is qmpi; that of those of libqmpi-openmpi.so is
- * qmpi-openmpi, and so on: in the folder in which that of the tool is. */
+/* Returns the path of a file in the folder of the tools of the loaded libqmpi. The tools of
+ * libqmpi.so are in the folder qmpi, those of libqmpi-openmpi.so in qmpi-openmpi, and so on. These
+ * folders are in the same folder as that of the tool. */
 static char *beside_folder(const char *folder, const char *name)
 {
     static const char prefix[] = "lib";
-    char *library = file_of((uintptr_t)QMPIX_Function_name), *path = NULL;
+    char *library = copy_path_of((uintptr_t)QMPIX_Function_name), *path = NULL;
     const char *slash = library ? strrchr(library, '/') : NULL;
     const char *end = slash ? strstr(slash, ".so") : NULL;
     if (end && !strncmp(slash + 1, prefix, strlen(prefix))) {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that are installed with a tool: programs that it starts, libraries that it opens. They
- * are in the folder of the tool; or, as tools for the standard ABI are in another one, in that of
- * the other tools, beside it. */
+/*
+ * Finds files that are installed with a tool, such as programs that it starts and libraries that it
+ * opens. They are in the directory of the tool. For tools for the standard ABI, they may be in the
+ * directory of the tools of the loaded libqmpi, which is beside that of the tool.
+ */
 #ifndef QMPI_TOOLKIT_COMPANION_FILE_H
 #define QMPI_TOOLKIT_COMPANION_FILE_H
 
-/* Returns the path of file `name` of the tool that is linked with this code; the caller frees it.
- * NULL: memory is exhausted, or the folder is gone. */
+/* Returns the path of file `name` of the tool that is linked with this code. The caller frees the
+ * path. Returns NULL if memory is exhausted or the directory of the tool no longer exists. */
 char *tool_companion_file(const char *name);
 
 #endif

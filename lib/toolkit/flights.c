@@ -10,8 +10,9 @@
 
 ptrdiff_t flights_begin_place;
 
-/* What lies on the stack where a call was that was left may be anybody's, or gone. A word that is
- * not written before its call has ended tells nothing. */
+/* The stack on which a call was may have been used again, or unmapped, after the thread left the
+ * call. Only flights_publish_run and flights_run_first store the mark in the word, so that the word
+ * proves nothing in other states than FLIGHT_RUNS. */
 bool flight_is_overwritten(const struct flight *flight, const QMPIX_Word *word)
 {
     uint64_t number;
@@ -20,7 +21,8 @@ bool flight_is_overwritten(const struct flight *flight, const QMPIX_Word *word)
            (!tool_safe_copy(&number, &word->number, sizeof number) || number != mark);
 }
 
-/* Where a signal's handler has a stack of its own, addresses tell nothing. */
+/* A signal handler may run on an alternate stack. The order of the addresses of two words then does
+ * not show which call is within the other. */
 static bool on_signal_stack(void)
 {
     stack_t stack;
@@ -28,8 +30,10 @@ static bool on_signal_stack(void)
 }
 
 /*
- * The stack grows downwards: then its word is below this one, or was written over; that of a call
- * under way is as it was. It may also be on another stack, which may be gone.
+ * The stack grows downwards, so a call within another one has its word at a lower address. A flight
+ * whose word is not above `word` can therefore only belong to a call that the thread has left.
+ * The word of a call that was left on another stack may be above `word`, but it has been
+ * overwritten if that stack was used again or unmapped.
  */
 bool flight_was_left(const struct flight *flight, const QMPIX_Word *word)
 {
@@ -43,9 +47,9 @@ void flights_pop(struct flights *flights, struct flight *flight)
     flights->nested = flight->outer && flight->outer->outer ? flight->outer : NULL;
 }
 
-static struct flight *make(struct flight *outer)
+static struct flight *make_nested_flight(struct flight *outer)
 {
-    struct flight *flight = qmpi_arena_take(sizeof *flight);
+    struct flight *flight = qmpi_memory_take(sizeof *flight);
     if (flight) {
         flight->outer = outer;
         FLIGHT_PUT(outer->inner, flight);
@@ -60,7 +64,7 @@ struct flight *flights_place(struct flights *flights, const QMPIX_Word *word)
         flights_pop(flights, flight);
     if (!flight)
         return &flights->first;
-    return flight->inner ? flight->inner : make(flight);
+    return flight->inner ? flight->inner : make_nested_flight(flight);
 }
 
 struct flight *flights_find(struct flights *flights, const QMPIX_Word *word)

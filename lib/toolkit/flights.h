@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls that a thread is in: the program's, and those from within it (a callback of an
- * attribute that calls MPI). Each thread notes its own, on every call and without a lock; whoever
- * saves the process while it hangs, or is killed, reads them all, and sees each whole or not at
- * all. What `number`, `data` and `held` mean is the tool's.
+ * A flight is an MPI call that has begun and has not ended. A thread can have several flights at
+ * once, because a callback that runs within a call, such as one of an attribute, may itself call
+ * MPI.
+ *
+ * Each thread records its own flights on every call, without a lock. Another thread or a signal
+ * handler may read them at any time, for instance to report where a process hangs. A reader finds a
+ * flight either complete or not at all, if it compares `mark` before and after it has read the
+ * other members. The tool decides what `number`, `data` and `held` contain.
  */
 #ifndef QMPI_TOOLKIT_FLIGHTS_H
 #define QMPI_TOOLKIT_FLIGHTS_H
@@ -15,36 +19,42 @@
 
 enum flight_state {
     FLIGHT_ENDED,
-    FLIGHT_BEGINS, /* it cannot be seen yet */
-    FLIGHT_RUNS,   /* it counts when it has ended */
-    FLIGHT_WAITS,  /* for the other ranks, by the tool's will; it has not begun */
-    FLIGHT_NOTED,  /* it runs, and has been counted or recorded already */
+    FLIGHT_BEGINS, /* The call is being described, and readers must ignore it. */
+    FLIGHT_RUNS,   /* The call runs, and the tool counts it when it ends. */
+    FLIGHT_WAITS,  /* The tool delays the call until the other ranks have reached theirs. */
+    FLIGHT_NOTED,  /* The call runs, and the tool has already counted or recorded it. */
     FLIGHT_STATES = 8
 };
 
-/* Written by its thread alone, word by word; `mark` first and last. */
+/* Only the thread that makes the call writes these members. It writes `mark` before and after the
+ * others, so that a reader can tell whether they have changed meanwhile. */
 struct flight {
-    uint64_t mark; /* the state, and a multiple of FLIGHT_STATES that grows: no two are equal; what
-                      QMPIX_Word holds where it runs */
-    uint64_t number;        /* of the tool */
-    uint64_t since;         /* tick at which the state began; where it runs the record has that, */
-    const QMPIX_Call *call; /* at flights_begin_place */
+    /* This is the state plus a multiple of FLIGHT_STATES. The multiple grows, so that no two
+     * published states of this structure have the same mark. `word->number` is equal to the mark in
+     * the state FLIGHT_RUNS. */
+    uint64_t mark;
+    uint64_t number; /* The tool decides what this number means. */
+    /* This is the tick at which the state began. It is not set in the state FLIGHT_RUNS, in which
+     * flights_times gives the time at which the call began. */
+    uint64_t since;
+    const QMPIX_Call *call;
     const QMPIX_Word *word;
-    void *data;                   /* of the tool, for others too */
-    void *held;                   /* of the tool, for the thread alone */
-    struct flight *outer, *inner; /* made once, in this order, and used again */
+    void *data; /* This pointer belongs to the tool, and other threads may read it. */
+    void *held; /* This pointer belongs to the tool, and only the thread itself may read it. */
+    struct flight *outer, *inner; /* These are allocated once, and later calls use them again. */
 };
 
-/* Those of one thread. */
+/* The flights of one thread form a list from the outermost to the innermost call. */
 struct flights {
-    struct flight *nested; /* the innermost call that is within another one; NULL: none is */
-    struct flight first;   /* where the outermost one is noted */
+    struct flight *nested; /* This is the innermost call, or NULL if it is within no other call. */
+    struct flight first;   /* This is the outermost call. */
 };
 
-/* What others than its thread read. */
+/* Loads a member of a flight. Other threads and signal handlers must read all members with it. */
 #define FLIGHT_GET(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
 
-/* Each store is seen before the next one, so that who reads a later one sees `mark` changed. */
+/* Stores a member of a flight. The stores become visible in their order, so that a reader that sees
+ * a new value of a member also sees that `mark` has changed. */
 #define FLIGHT_PUT(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
 
 static inline enum flight_state flight_state(uint64_t mark)
@@ -52,13 +62,14 @@ static inline enum flight_state flight_state(uint64_t mark)
     return (enum flight_state)(mark % FLIGHT_STATES);
 }
 
-/* Returns the mark of another state, or of another call. */
+/* Returns a mark for a new state of the same call, or for the next call that uses the
+ * same structure. It is different from all earlier ones. */
 static inline uint64_t flight_next_mark(uint64_t mark, enum flight_state state)
 {
     return mark - mark % FLIGHT_STATES + FLIGHT_STATES + state;
 }
 
-/* The innermost call; NULL: the thread is in none. */
+/* Returns the innermost flight, or NULL if the thread has none. */
 static inline struct flight *flights_innermost(struct flights *flights)
 {
     if (__builtin_expect(flights->nested != NULL, 0))
@@ -66,15 +77,17 @@ static inline struct flight *flights_innermost(struct flights *flights)
     return flight_state(flights->first.mark) == FLIGHT_ENDED ? NULL : &flights->first;
 }
 
-/* Where a call that begins is noted; those that were left by a jump are forgotten. NULL: memory is
- * out. */
+/* Returns an unused flight for a call that begins. Before that, it removes the flights of calls
+ * that the thread has left with longjmp or an exception. Returns NULL if memory is exhausted. */
 struct flight *flights_place(struct flights *flights, const QMPIX_Word *word);
 
-/* How far behind the record of a call the tick is at which it began: see
- * QMPIX_Call_get_begin_address. Set by the first call. */
+/* This is the distance in bytes from the record of a call to the tick at which the call began (see
+ * QMPIX_Call_get_begin_address). It is 0 until flights_learn_times has set it, and is then the same
+ * for all calls. */
 extern ptrdiff_t flights_begin_place __attribute__((visibility("hidden")));
 
-/* A call begins. NULL: memory is out. */
+/* Adds a flight for a call that begins, in the state FLIGHT_BEGINS. Returns NULL if memory is
+ * exhausted. */
 static inline struct flight *flights_begin(struct flights *flights, const QMPIX_Word *word)
 {
     struct flight *flight = flights_place(flights, word);
@@ -93,15 +106,16 @@ static inline void flights_describe(struct flight *flight, const QMPIX_Call *cal
     FLIGHT_PUT(flight->data, data);
 }
 
-/* Gives it another number. Meanwhile it cannot be seen: what belongs to the numbers does not mix.
- */
+/* Changes the number of a flight. Readers ignore the flight until it is published again, so that
+ * they never see the new number together with data that belongs to the old one. */
 static inline void flights_renumber(struct flight *flight, uint64_t number)
 {
     FLIGHT_PUT(flight->mark, flight_next_mark(flight->mark, FLIGHT_BEGINS));
     FLIGHT_PUT(flight->number, number);
 }
 
-/* From now on, or anew, it can be seen. Those that do not count never are. Returns the mark. */
+/* Makes a flight visible to readers in a new state, and returns its mark. A tool does not publish
+ * calls that it does not count. */
 static inline uint64_t flights_publish(struct flight *flight, enum flight_state state)
 {
     const uint64_t mark = flight_next_mark(flight->mark, state);
@@ -109,7 +123,8 @@ static inline uint64_t flights_publish(struct flight *flight, enum flight_state 
     return mark;
 }
 
-/* The same where it does not run, and has been in this state since `since`. */
+/* Publishes a flight in a state other than FLIGHT_RUNS. `since` is the tick at which the state
+ * began. */
 static inline void flights_publish_since(struct flight *flight, enum flight_state state,
                                          uint64_t since)
 {
@@ -117,8 +132,9 @@ static inline void flights_publish_since(struct flight *flight, enum flight_stat
     flights_publish(flight, state);
 }
 
-/* Finds out where the times of calls are, which flights_times needs. To be called for a call before
- * any other is run by flights_run_first. */
+/* Sets flights_begin_place, which flights_times needs. A tool must call this once before it calls
+ * flights_run_first, because that function does not set it. The observer must have
+ * QMPIX_OBSERVE_TIME. */
 static inline void flights_learn_times(const QMPIX_Call *call)
 {
     const uint64_t *begin;
@@ -127,7 +143,8 @@ static inline void flights_learn_times(const QMPIX_Call *call)
         flights_begin_place = (const char *)begin - (const char *)call;
 }
 
-/* The same where it is about to run: it began when its record says so. */
+/* Publishes a flight in the state FLIGHT_RUNS, and stores its mark in `word`. libqmpi itself stores
+ * the time at which the call begins. */
 static inline void flights_publish_run(struct flight *flight, const QMPIX_Call *call,
                                        QMPIX_Word *word)
 {
@@ -135,36 +152,40 @@ static inline void flights_publish_run(struct flight *flight, const QMPIX_Call *
     word->number = flights_publish(flight, FLIGHT_RUNS);
 }
 
-/* When a call began that is under way, and, behind it, when it ended: of calls that were published.
- */
+/* Returns the address of the ticks at which a call began ([0]) and ended ([1]). [0] is 0 until the
+ * call begins, and [1] is valid only in `after`. They are on the stack of the thread. A reader that
+ * cannot rule out that the call has ended must use tool_safe_copy. */
 static inline const uint64_t *flights_times(const QMPIX_Call *call)
 {
     return (const uint64_t *)(const void *)((const char *)call + flights_begin_place);
 }
 
-/* The call of a word; NULL: it is not known. */
+/* Returns the flight that was begun with `word`, or NULL if there is none. */
 struct flight *flights_find(struct flights *flights, const QMPIX_Word *word);
 
-/* Whether a call is not under way any more, as seen from the call of `word`: it was left by a jump,
- * out of an error handler for one. */
+/* Returns whether a call no longer runs because the thread has left it with longjmp or an
+ * exception, for instance out of an error handler. `word` must belong to a call of the same
+ * thread that begins or runs now. */
 bool flight_was_left(const struct flight *flight, const QMPIX_Word *word);
 
-/* Forgets the innermost call. */
+/* Removes `flight`, which must be the innermost one. */
 void flights_pop(struct flights *flights, struct flight *flight);
 
-/* The call of a word ends, and can be seen no longer: what it noted is valid until the next one
- * begins. NULL: it is not known. */
+/* Removes the flight of a call that ends, and all flights within it. Returns the flight, whose
+ * members stay valid until the thread begins the next one, or NULL if there is none for `word`. */
 struct flight *flights_end(struct flights *flights, const QMPIX_Word *word);
 
 /*
- * The same where the thread is in none, or in this one alone: the place of the outermost call is
- * free, or is that of the word. Such a call begins with what was found out about it, and runs.
+ * The following four functions are a shorter path for calls that are within no other call.
+ * flights_run_first requires that flights_are_none has returned true, and flights_end_first
+ * requires that flights_run_only has.
  */
 static inline bool flights_are_none(const struct flights *flights)
 {
     return flight_state(flights->first.mark) == FLIGHT_ENDED;
 }
 
+/* Begins the outermost call and publishes it in the state FLIGHT_RUNS in one step. */
 static inline void flights_run_first(struct flights *flights, const QMPIX_Call *call,
                                      QMPIX_Word *word, uint64_t number, void *data)
 {
@@ -177,6 +198,8 @@ static inline void flights_run_first(struct flights *flights, const QMPIX_Call *
     word->number = mark;
 }
 
+/* Returns whether the call of `word` is the only flight of the thread and is still in the state
+ * FLIGHT_RUNS in which it was published. */
 static inline bool flights_run_only(const struct flights *flights, const QMPIX_Word *word)
 {
     return flights->first.mark == word->number && flights->first.word == word && !flights->nested;
@@ -187,10 +210,12 @@ static inline void flights_end_first(struct flights *flights)
     FLIGHT_PUT(flights->first.mark, flights->first.mark - FLIGHT_RUNS);
 }
 
-/* The thread is in no call any more. */
+/* Removes all flights of the thread. */
 void flights_forget(struct flights *flights);
 
-/* Whether what lies on the stack where the word of a running call was is something else by now. */
+/* Returns whether the memory of `word`, which is that of a flight in the state FLIGHT_RUNS, has
+ * been used for something else meanwhile or cannot be read. Returns false for flights in other
+ * states. Any thread may call it, also in a signal handler. */
 bool flight_is_overwritten(const struct flight *flight, const QMPIX_Word *word);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How tools call MPI_T: through the layers below them, down to where what they all publish and what
- * the MPI library has is merged. PMPI_T_X would show the library alone, MPI_T_X would enter the
- * stack at the top again.
+ * Lets a tool call MPI_T functions through the layers below it, so that it sees both what these
+ * layers publish and what the MPI library has. PMPI_T_X would show the MPI library alone, and
+ * MPI_T_X would enter the stack of layers at the top again.
  */
 #ifndef QMPI_TOOLKIT_NEXT_H
 #define QMPI_TOOLKIT_NEXT_H
@@ -17,8 +17,9 @@ static inline void (*next_find(int tool_id, enum QMPI_Functions_enum number,
     return function;
 }
 
-/* BELOW(tool_id, T_cvar_read, MPI_T_CVAR_READ_T, handle, buffer): its result. Looked up each time,
- * for layers are switched off and on. */
+/* Calls a function in the next layer and returns its result, as in
+ * CALL_NEXT(tool_id, T_cvar_read, MPI_T_CVAR_READ_T, handle, buffer). The function is looked up in
+ * each call, because layers can be switched off and on. */
 #define CALL_NEXT(tool_id, X, NUMBER, ...)                                                         \
     __extension__({                                                                                \
         QMPI_Context next_context = NULL;                                                          \

@@ -2,23 +2,103 @@
 /* See options.h. */
 #include "toolkit/options.h"
 
-#include "toolkit/output_name.h"
+#include "toolkit/output.h"
 #include "util/util.h"
 
+#include <qmpi/observer.h>
 #include <qmpi/qmpi.h>
-
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 void tool_option_fail(int tool_id, const char *key, const char *value, const char *hint)
 {
-    char *shown = qmpi_shorten(value);
+    char *shown = qmpi_message_shorten(value);
     char *message = qmpi_message("invalid value %s=%s\n"
                                  "hint: %s",
                                  key, shown, hint);
     QMPIX_Tool_fail(tool_id, message);
     free(message);
     free(shown);
+}
+
+static const char *find_given(int tool_id, const char *key)
+{
+    const char *value = NULL;
+    return QMPIX_Tool_get_option(tool_id, key, &value) == MPI_SUCCESS ? value : NULL;
+}
+
+static bool refuse_value(int tool_id, const char *key, const char *form, const char *limits)
+{
+    /* The limits come before the examples, as in "a size of at least 4K, such as 64K". */
+    const char *rest = limits ? strstr(form, " such as") : NULL;
+    char *hint = rest ? qmpi_format("give %.*s %s,%s", (int)(rest - form), form, limits, rest)
+                      : qmpi_format("give %s", form);
+    tool_option_fail(tool_id, key, find_given(tool_id, key), hint);
+    free(hint);
+    return false;
+}
+
+bool tool_option_whole(int tool_id, const char *key, int least, int most, int *number)
+{
+    const char *value = find_given(tool_id, key);
+    uint64_t whole = 0;
+    char form[64];
+    if (!value)
+        return true;
+    if (qmpi_value_whole(value, (uint64_t)least, (uint64_t)most, &whole)) {
+        *number = (int)whole;
+        return true;
+    }
+    snprintf(form, sizeof form, "a whole number from %d to %d", least, most);
+    return refuse_value(tool_id, key, form, NULL);
+}
+
+bool tool_option_percent(int tool_id, const char *key, int *percent)
+{
+    const char *value = find_given(tool_id, key);
+    return !value || qmpi_value_whole_percent(value, percent) ||
+           refuse_value(tool_id, key, QMPI_VALUE_PERCENT, NULL);
+}
+
+bool tool_option_size(int tool_id, const char *key, const char *limits, uint64_t least,
+                      uint64_t most, uint64_t *bytes)
+{
+    const char *value = find_given(tool_id, key);
+    uint64_t size;
+    if (!value)
+        return true;
+    if (!qmpi_value_size(value, &size) || size < least || size > most)
+        return refuse_value(tool_id, key, QMPI_VALUE_SIZE, limits);
+    *bytes = size;
+    return true;
+}
+
+bool tool_option_time(int tool_id, const char *key, const char *limits, uint64_t least,
+                      uint64_t most, uint64_t *nanoseconds)
+{
+    const char *value = find_given(tool_id, key);
+    uint64_t time;
+    if (!value)
+        return true;
+    if (!qmpi_value_time(value, &time) || time < least || time > most)
+        return refuse_value(tool_id, key, QMPI_VALUE_TIME, limits);
+    *nanoseconds = time;
+    return true;
+}
+
+bool tool_option_set(int tool_id, const char *key, struct qmpi_value_set *set)
+{
+    const char *value = find_given(tool_id, key);
+    return !value || qmpi_value_set_read(value, set) ||
+           refuse_value(tool_id, key, QMPI_VALUE_SET, NULL);
+}
+
+bool tool_option_boolean(int tool_id, const char *key, bool *yes)
+{
+    const char *value = find_given(tool_id, key);
+    return !value || qmpi_value_boolean(value, yes) ||
+           refuse_value(tool_id, key, QMPI_VALUE_YES, NULL);
 }
 
 bool tool_option_word(int tool_id, const char *key, const char *const *words, const char *hint,
@@ -38,11 +118,9 @@ bool tool_option_file(int tool_id, const char *key, const char **pattern)
 {
     if (QMPIX_Tool_get_option(tool_id, key, pattern) != MPI_SUCCESS)
         return true;
-    char *name = **pattern ? tool_file_name(*pattern, tool_id, 0) : NULL;
+    char *name = **pattern ? tool_output_name(*pattern, tool_id, 0) : NULL;
     if (!name)
-        tool_option_fail(
-            tool_id, key, *pattern,
-            "give a file name; %r %p %t %h are placeholders, and %% is a percent sign");
+        tool_option_fail(tool_id, key, *pattern, "give a file name; " TOOL_OUTPUT_NAME_HINT);
     free(name);
     return name != NULL;
 }
@@ -52,7 +130,7 @@ static bool names_the_same(int other, const char *key, const char *mine)
     const char *pattern;
     if (QMPIX_Tool_get_option(other, key, &pattern) != MPI_SUCCESS)
         return false;
-    char *its = tool_file_name(pattern, other, 0);
+    char *its = tool_output_name(pattern, other, 0);
     const bool same = its && !strcmp(mine, its);
     free(its);
     return same;
@@ -61,8 +139,8 @@ static bool names_the_same(int other, const char *key, const char *mine)
 bool tool_option_file_is_taken(int tool_id, const char *key, const char *pattern)
 {
     int count = 0, taken = 0;
-    char *mine = pattern ? tool_file_name(pattern, tool_id, 0) : NULL;
-    const bool can_be = mine && !tool_file_name_is_special(mine);
+    char *mine = pattern ? tool_output_name(pattern, tool_id, 0) : NULL;
+    const bool can_be = mine && !tool_output_name_is_special(mine);
     QMPIX_Tool_count(&count);
     for (int other = tool_id + 1; can_be && !taken && other <= count; other++) {
         if (names_the_same(other, "output", mine) || names_the_same(other, "csv", mine))
@@ -73,7 +151,7 @@ bool tool_option_file_is_taken(int tool_id, const char *key, const char *pattern
         return false;
     const char *name = "";
     QMPIX_Tool_get_name(taken, &name);
-    char *shown = qmpi_shorten(pattern);
+    char *shown = qmpi_message_shorten(pattern);
     char *message = qmpi_message("%s=%s: layer %d (%.100s) writes the same file\nhint: put %%t "
                                  "(the number of the layer) into the names",
                                  key, shown, taken, name);
@@ -81,4 +159,21 @@ bool tool_option_file_is_taken(int tool_id, const char *key, const char *pattern
     free(message);
     free(shown);
     return true;
+}
+
+/* ---- Lists of functions ---------------------------------------------------------------------- */
+
+static bool describe_function(int number, const char **name, unsigned *group)
+{
+    const QMPIX_Function *function;
+    if (QMPIX_Function_describe((enum QMPI_Functions_enum)number, &function) != MPI_SUCCESS)
+        return false;
+    *name = function->name;
+    *group = function->group;
+    return true;
+}
+
+char *tool_option_functions(const char *list, unsigned char listed[MPI_LAST_FUNC])
+{
+    return qmpi_value_read_functions(list, MPI_LAST_FUNC, describe_function, listed);
 }

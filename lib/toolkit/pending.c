@@ -2,67 +2,132 @@
 /* See pending.h. */
 #include "toolkit/pending.h"
 
+#include "toolkit/arguments.h"
 #include "util/util.h"
-
-#include <stdlib.h>
-
-enum { BUCKET_BITS = 12 };
-
-/* The handle of an entry while it is nobody's, and while it changes hands. No request has it. */
-enum { FREE = 0, CHANGING = 1 };
 
 bool pending_make(struct pending_table *table, size_t size)
 {
-    *table = (struct pending_table){calloc((size_t)1 << BUCKET_BITS, sizeof *table->buckets), size};
-    return table->buckets != NULL;
-}
-
-static struct pending **bucket_of(const struct pending_table *table, uint64_t handle)
-{
-    return &table->buckets[handle * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BUCKET_BITS)];
+    table->table =
+        (struct qmpi_table_of_handles){.size = size, .bits = 12, .take = qmpi_memory_take};
+    return qmpi_table_begin_handles(&table->table);
 }
 
 struct pending *pending_find(const struct pending_table *table, uint64_t handle,
                              const struct pending *previous)
 {
-    struct pending *pending =
-        previous ? previous->next : __atomic_load_n(bucket_of(table, handle), __ATOMIC_ACQUIRE);
-    while (pending && (__atomic_load_n(&pending->handle, __ATOMIC_ACQUIRE) != handle ||
-                       pending_is_held(pending)))
-        pending = pending->next;
+    struct pending *pending = qmpi_table_find_entry(&table->table, handle, previous);
+    while (pending && pending_is_held(pending))
+        pending = qmpi_table_find_entry(&table->table, handle, pending);
     return pending;
 }
 
-bool pending_claim(struct pending *pending, uint64_t handle)
+/* ---- Completed requests ---------------------------------------------------------------------- */
+
+struct pending_completion pending_describe_completion(const QMPIX_Traits *traits)
 {
-    return __atomic_compare_exchange_n(&pending->handle, &handle, CHANGING, false, __ATOMIC_ACQ_REL,
-                                       __ATOMIC_RELAXED);
+    return (struct pending_completion){
+        .count = (signed char)traits->requests,
+        .requests = (signed char)traits->request,
+        .flag = (signed char)traits->flag,
+        .index = (signed char)traits->index,
+        .outcount = (signed char)traits->outcount,
+        .indices = (signed char)traits->indices,
+        .status = (signed char)traits->status,
+        .statuses = (signed char)traits->statuses,
+    };
 }
 
-struct pending *pending_take(const struct pending_table *table, uint64_t handle)
+bool pending_in_status(const QMPIX_Call *call, const struct pending_completion *completion)
 {
-    struct pending **bucket = bucket_of(table, handle);
-    struct pending *pending = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
-    while (pending && !(__atomic_load_n(&pending->handle, __ATOMIC_RELAXED) == FREE &&
-                        pending_claim(pending, FREE)))
-        pending = pending->next;
-    if (pending || !(pending = qmpi_arena_take(table->size)))
-        return pending;
-    pending->handle = CHANGING;
-    pending->next = __atomic_load_n(bucket, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(bucket, &pending->next, pending, true, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED))
-        continue;
-    return pending;
+    return completion->statuses >= 0 && argument_error_class(call) == MPI_ERR_IN_STATUS;
 }
 
-void pending_publish(struct pending *pending, uint64_t handle)
+/* Returns the error class in the status of one of several operations, some of which have failed. It
+ * is MPI_ERR_UNKNOWN if the program has ignored the statuses. */
+static int error_of(const QMPIX_Call *call, const struct pending_completion *completion, int i)
 {
-    __atomic_store_n(&pending->held, false, __ATOMIC_RELAXED);
-    __atomic_store_n(&pending->handle, handle, __ATOMIC_RELEASE);
+    MPI_Status status = {.MPI_ERROR = MPI_ERR_UNKNOWN};
+    argument_status_at(call, completion->statuses, i, &status);
+    return status.MPI_ERROR;
 }
 
-void pending_drop(struct pending *pending)
+struct visit {
+    const QMPIX_Call *call;
+    const struct pending_completion *completion;
+    struct pending *held;
+    pending_ended *each;
+    void *data;
+};
+
+/* Visits the requests that the output argument `indices` of MPI_Waitsome or MPI_Testsome lists. */
+static void visit_some(const struct visit *visit)
 {
-    __atomic_store_n(&pending->handle, (uint64_t)FREE, __ATOMIC_RELEASE);
+    const struct pending_completion *completion = visit->completion;
+    const int count = argument_int_at(visit->call, completion->outcount);
+    const int *indices = argument_address(visit->call, completion->indices);
+    struct pending *at = visit->held;
+    const bool failed = !argument_result_is_success(visit->call);
+    /* MPI libraries usually list the indices in ascending order, so that one pass over the list is
+     * enough. `count` may be MPI_UNDEFINED, which is negative. */
+    for (int i = 0; i < count; i++) {
+        if (!at || at->place > indices[i])
+            at = visit->held;
+        while (at && at->place < indices[i])
+            at = at->next_held;
+        const bool bad = failed && error_of(visit->call, completion, i) != MPI_SUCCESS;
+        if (at && at->place == indices[i])
+            visit->each(visit->data, at, bad ? -1 : completion->statuses, i);
+    }
+}
+
+static void visit_all(const struct visit *visit)
+{
+    const struct pending_completion *completion = visit->completion;
+    const bool failed = !argument_result_is_success(visit->call);
+    for (struct pending *at = visit->held; at; at = at->next_held) {
+        const int error = failed ? error_of(visit->call, completion, at->place) : MPI_SUCCESS;
+        if (error == MPI_SUCCESS)
+            visit->each(visit->data, at, completion->statuses, at->place);
+        else if (error != MPI_ERR_PENDING)
+            visit->each(visit->data, at, -1, 0);
+    }
+}
+
+static void visit_one(const struct visit *visit)
+{
+    const struct pending_completion *completion = visit->completion;
+    const int index = completion->index < 0 ? 0 : argument_int_at(visit->call, completion->index);
+    struct pending *at = visit->held;
+    while (at && at->place != index)
+        at = at->next_held;
+    if (at)
+        visit->each(visit->data, at, completion->status, 0);
+}
+
+/* The call has returned the error of an operation, and MPI has freed the request of that operation.
+ */
+static void visit_failed(const struct visit *visit)
+{
+    for (struct pending *at = visit->held; at; at = at->next_held) {
+        if (argument_request_at(visit->call, visit->completion->requests, at->place) ==
+            MPI_REQUEST_NULL)
+            visit->each(visit->data, at, -1, 0);
+    }
+}
+
+void pending_each_completed(const QMPIX_Call *call, const struct pending_completion *completion,
+                            struct pending *held, pending_ended *each, void *data)
+{
+    const struct visit visit = {call, completion, held, each, data};
+    const bool succeeded = argument_result_is_success(call);
+    if (!succeeded && !pending_in_status(call, completion))
+        visit_failed(&visit);
+    else if (succeeded && completion->flag >= 0 && !argument_int_at(call, completion->flag))
+        ;
+    else if (completion->outcount >= 0)
+        visit_some(&visit);
+    else if (completion->statuses >= 0)
+        visit_all(&visit);
+    else
+        visit_one(&visit);
 }

@@ -1,60 +1,83 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a tool knows of the requests of the program that are pending, by their handles. A handle is
- * another request's as soon as MPI has completed the one that it was, before the tool sees the call
- * return: so a call that may complete requests holds their entries from before it on.
+ * This table contains the program's pending requests. A tool finds its entry for a request by the
+ * handle of the request.
  *
- * No lock and no malloc: an entry is claimed by one exchange, and used again.
+ * As soon as MPI has completed a request, it may give the same handle to another one, and another
+ * thread may see this before the call that completed the request returns. Therefore, a tool lets a
+ * call that may complete requests hold their entries from `before` to `after`. pending_find does
+ * not return an entry that is held.
+ *
+ * After pending_make, any thread may use the table, also in a signal handler, because the functions
+ * take no lock and do not call malloc (util/table.h).
  */
 #ifndef QMPI_TOOLKIT_PENDING_H
 #define QMPI_TOOLKIT_PENDING_H
 
+#include "util/util.h"
+
+#include <qmpi/traits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The first member of the tool's own structure. */
+/* This is an entry. It must be the first member of the tool's own structure. */
 struct pending {
-    uint64_t handle;           /* of the request */
-    bool held;                 /* by a call that may complete it: the handle may be another one's */
-    int place;                 /* among the requests of that call, */
-    struct pending *next_held; /* which holds this one, too */
-    struct pending *next;      /* in the bucket */
+    struct qmpi_table_entry entry;
+    bool held;                 /* A call that may complete the request holds the entry. */
+    int place;                 /* This is the index of the request among those of that call. */
+    struct pending *next_held; /* The same call holds this entry too, unless it is NULL. */
 };
 
 struct pending_table {
-    struct pending **buckets; /* by handle; lists that only grow */
-    size_t size;              /* bytes of an entry */
+    struct qmpi_table_of_handles table;
 };
 
-/* Makes an empty table of entries of `size` bytes. False: memory is exhausted. */
+/* Makes an empty table. `size` is the size of the tool's structure in bytes. Returns false if
+ * memory is exhausted. */
 bool pending_make(struct pending_table *table, size_t size);
 
-/* Whether a call holds the entry. */
+/* Returns whether a call holds the entry. */
 static inline bool pending_is_held(const struct pending *pending)
 {
     return __atomic_load_n(&pending->held, __ATOMIC_ACQUIRE);
 }
 
-/* An entry with this handle that no call holds, after `previous` (NULL: the first one); NULL: there
- * is none. */
+/* Returns the next entry after `previous`, or the first one if `previous` is NULL, that has this
+ * handle and that no call holds. Returns NULL if there is none. The entry may change before the
+ * caller has claimed it. */
 struct pending *pending_find(const struct pending_table *table, uint64_t handle,
                              const struct pending *previous);
 
-/* Takes the entry of a handle over: nobody else finds it until pending_publish. False: it is
- * another one's by now. */
-bool pending_claim(struct pending *pending, uint64_t handle);
+/* Claims an entry that pending_find has returned, so that no other thread finds it until
+ * pending_publish. Returns false if the entry no longer has this handle. */
+static inline bool pending_claim(struct pending *pending, uint64_t handle)
+{
+    return qmpi_table_claim_entry(&pending->entry, handle);
+}
 
-/* An unused entry for a handle, which nobody finds until pending_publish; NULL: memory is
- * exhausted. */
-struct pending *pending_take(const struct pending_table *table, uint64_t handle);
+/* Returns an unused entry in a bucket for this handle, or NULL if memory is exhausted. No thread
+ * finds the entry until pending_publish. */
+static inline struct pending *pending_take(struct pending_table *table, uint64_t handle)
+{
+    return qmpi_table_take_entry(&table->table, handle);
+}
 
-void pending_publish(struct pending *pending, uint64_t handle);
+/* Makes a claimed or new entry visible under a handle. No call holds it. */
+static inline void pending_publish(struct pending *pending, uint64_t handle)
+{
+    __atomic_store_n(&pending->held, false, __ATOMIC_RELAXED);
+    qmpi_table_publish_entry(&pending->entry, handle);
+}
 
-/* The entry is unused from now on. */
-void pending_drop(struct pending *pending);
+/* Releases an entry, so that pending_take may return it for another request. */
+static inline void pending_drop(struct pending *pending)
+{
+    qmpi_table_drop_entry(&pending->entry);
+}
 
-/* A call that may complete the request at `place` holds the entry, and those in the list `held`. */
+/* Lets a call hold the entry. `place` is the index of the request among those of the call. `held`
+ * is the first of the entries that the call holds already, or NULL. */
 static inline void pending_hold(struct pending *pending, int place, struct pending *held)
 {
     __atomic_store_n(&pending->held, true, __ATOMIC_RELEASE);
@@ -62,9 +85,38 @@ static inline void pending_hold(struct pending *pending, int place, struct pendi
     pending->next_held = held;
 }
 
+/* Ends the hold of a call on an entry, so that pending_find returns the entry again. */
 static inline void pending_release(struct pending *pending)
 {
     __atomic_store_n(&pending->held, false, __ATOMIC_RELEASE);
 }
+
+/* ---- Completed requests ---------------------------------------------------------------------- */
+
+/* These are the numbers of the arguments of a function that completes requests. A number is -1 if
+ * the function has no such argument. */
+struct pending_completion {
+    signed char count, requests, flag, index, outcount, indices, status, statuses;
+};
+
+/* Returns the description of a function. It is meaningful only if the function has
+ * QMPIX_ROLE_COMPLETE. */
+struct pending_completion pending_describe_completion(const QMPIX_Traits *traits);
+
+/* Returns whether the statuses of a call that failed show which requests it has completed. */
+bool pending_in_status(const QMPIX_Call *call, const struct pending_completion *completion);
+
+/* Is called for a request that a call has completed. If the program asked for statuses, that of the
+ * request is element `element` of argument number `argument`. If the operation has failed,
+ * `argument` is -1. */
+typedef void pending_ended(void *data, struct pending *pending, int argument, int element);
+
+/*
+ * Calls `each` with `data` for each of the entries in the list `held` whose request the call has
+ * completed. `held` contains the entries that the call holds, in ascending order of `place`. This
+ * function must be called in `after`.
+ */
+void pending_each_completed(const QMPIX_Call *call, const struct pending_completion *completion,
+                            struct pending *held, pending_ended *each, void *data);
 
 #endif

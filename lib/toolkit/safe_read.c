@@ -10,8 +10,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The kernel says EFAULT where we would fault. Some containers forbid the other way. At most what a
- * pipe takes at once. */
+/* Copies memory through a pipe, because some containers forbid process_vm_readv. The kernel returns
+ * EFAULT where a direct access would fault. `length` must not exceed what a pipe takes at once. */
 static bool copy_by_pipe(void *to, const void *from, size_t length)
 {
     int ends[2];
@@ -41,7 +41,7 @@ bool tool_safe_copy(void *to, const void *from, size_t length)
 
 bool tool_safe_copy_string(char *to, const char *from, size_t room, size_t *length)
 {
-    enum { STEP = 64 }; /* divides a page: a step is readable or not */
+    enum { STEP = 64 }; /* This divides the page size, so a step is readable as a whole or not. */
     size_t have = 0;
     while (have < room) {
         size_t part = STEP - ((uintptr_t)from + have) % STEP;
@@ -58,4 +58,29 @@ bool tool_safe_copy_string(char *to, const char *from, size_t room, size_t *leng
     }
     *length = room;
     return true;
+}
+
+/* ---- Arguments of MPI_Pcontrol --------------------------------------------------------------- */
+
+/* UTF-8 counts as printable. */
+static bool is_printable(const char *text)
+{
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c < ' ' || c == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+bool tool_safe_copy_pcontrol(long address, char text[PCONTROL_TEXT_MAX])
+{
+    const uintptr_t from = (uintptr_t)address;
+    size_t length = 0;
+    if (from < 4096 ||
+        !tool_safe_copy_string(text, (const char *)from, PCONTROL_TEXT_MAX, &length) ||
+        length == PCONTROL_TEXT_MAX)
+        return false;
+    text[length] = '\0';
+    return *text && is_printable(text);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads memory through a pointer that may be invalid: the kernel copies it, and returns an error
- * where a direct access would cause a fault. One system call; in any thread, also in a signal
- * handler.
+ * Reads memory through a pointer that may be invalid. The kernel copies the memory, and returns an
+ * error where a direct access would cause a fault. This usually takes one system call. Any thread
+ * may call these functions, also in a signal handler.
  */
 #ifndef QMPI_TOOLKIT_SAFE_READ_H
 #define QMPI_TOOLKIT_SAFE_READ_H
@@ -19,5 +19,14 @@ bool tool_safe_copy(void *to, const void *from, size_t length);
  * if these bytes cannot be read.
  */
 bool tool_safe_copy_string(char *to, const char *from, size_t room, size_t *length);
+
+/* ---- Arguments of MPI_Pcontrol --------------------------------------------------------------- */
+
+enum { PCONTROL_TEXT_MAX = 128 };
+
+/* Copies the string at `address`, the argument after `level` in a call of MPI_Pcontrol. It may be
+ * anything, because the number of arguments is unknown. A string is 1 to 127 printable characters
+ * and a NUL, in memory that can be read. Never faults. */
+bool tool_safe_copy_pcontrol(long address, char text[PCONTROL_TEXT_MAX]);
 
 #endif

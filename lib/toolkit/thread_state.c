@@ -16,8 +16,9 @@ static void (*level_left)(struct thread_level *level);
 static pthread_key_t key;
 static _Atomic(struct thread_level *) all;
 
-/* Levels stay where they are: whoever reads what is in them may be at it. */
-static void leave(void *data)
+/* Gives up the levels of a thread that ends. They are not freed, because another thread may be
+ * reading them. */
+static void leave_thread(void *data)
 {
     struct thread_level *first = data;
     thread_level_current = NULL;
@@ -35,7 +36,8 @@ void thread_level_start(size_t size, void (*left)(struct thread_level *level))
     pthread_mutex_lock(&lock);
     if (!level_size) {
         level_left = left;
-        pthread_key_create(&key, leave); /* here: the first keys of a process need no memory */
+        pthread_key_create(&key,
+                           leave_thread); /* early, as the first keys of a process need no memory */
         level_size = size;
     }
     pthread_mutex_unlock(&lock);
@@ -53,7 +55,7 @@ static struct thread_level *take_left(void)
 static struct thread_level *begin_thread(void)
 {
     struct thread_level *level = take_left();
-    if (!level && (level = qmpi_arena_take(level_size))) {
+    if (!level && (level = qmpi_memory_take(level_size))) {
         atomic_store_explicit(&level->taken, true, memory_order_relaxed);
         level->next = atomic_load(&all);
         while (!atomic_compare_exchange_weak(&all, &level->next, level))
@@ -67,9 +69,10 @@ static struct thread_level *begin_thread(void)
 }
 
 /*
- * Whether work that began at `begun` was left by a jump (longjmp out of the handler that
- * interrupted it), as seen from `where`. The stack grows downwards: what was called from there is
- * below it. A handler on a stack of its own tells nothing.
+ * Returns whether the thread has left the work that began at `begun`, for instance with longjmp out
+ * of the handler that interrupted it. `where` is a position on the stack in the present work. The
+ * stack grows downwards, so work that interrupts other work is below it. On an alternate signal
+ * stack the addresses prove nothing, and the result is false.
  */
 static bool was_left(const void *begun, const void *where)
 {
@@ -81,7 +84,7 @@ static bool was_left(const void *begun, const void *where)
 static struct thread_level *next_level(struct thread_level *level)
 {
     if (!level->deeper) {
-        struct thread_level *deeper = qmpi_arena_take(level_size);
+        struct thread_level *deeper = qmpi_memory_take(level_size);
         if (!deeper)
             return NULL;
         deeper->outer = level;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data of a tool for each thread, and for each level of a thread.
+ * Manages the data that a tool keeps for each thread, and for each level of a thread.
  *
  * A signal may interrupt a thread while a tool handles a call, and its handler may call MPI (see
  * docs/write/mpi_t.md). The tool is then called again in the same thread, while its previous work
- * is incomplete. Therefore, a thread has levels. A call that finds a level busy uses the next one:
- * it does not access data that the interrupted work uses, does not wait for its locks, and none of
- * its records are lost. Levels are allocated by qmpi_arena_take, so even the first call of a
- * thread may come from a handler.
+ * is incomplete. Therefore, a thread has levels. A call that finds a level busy uses the next one,
+ * so that it does not access data that the interrupted work uses, does not wait for the locks of
+ * that work, and loses no records. Levels are allocated by qmpi_memory_take, so even the first call
+ * of a thread may come from a handler.
  *
  * The structure of the tool starts with struct thread_level. The levels of a thread that has ended
  * are reused by the next new thread, and never freed.
@@ -20,23 +20,28 @@
 #include <stddef.h>
 
 struct thread_level {
-    const void *busy;            /* position on the stack where the work started; NULL: not busy */
-    struct thread_level *outer;  /* the level whose work was interrupted; NULL: the first level */
-    struct thread_level *deeper; /* NULL: not made yet */
-    struct thread_level *next;   /* of all first levels */
-    atomic_bool taken;           /* first levels: used by a live thread */
+    /* This is the position on the stack at which the work started, or NULL if the level is idle. */
+    const void *busy;
+    /* This is the level whose work was interrupted, or NULL if this is the first level. */
+    struct thread_level *outer;
+    struct thread_level *deeper; /* This is NULL until the next level is needed. */
+    struct thread_level *next;   /* The first levels of all threads form a list. */
+    atomic_bool taken;           /* A live thread uses this first level. */
 };
 
-/* The current level of this thread; NULL: none yet. A single pointer fits into the static TLS space
- * that the loader reserves. */
+/* This is the current level of this thread, or NULL if the thread has none yet. This is a single
+ * pointer, so that it fits into the static TLS space that the loader reserves. */
 extern _Thread_local struct thread_level *thread_level_current
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* Called in `init`. `left` is called for each level of a thread that ends; NULL: not needed.
- * Further calls have no effect. */
+/* Prepares the levels. A tool must call this in `init`, and further calls have no effect. `size` is
+ * the size of the tool's structure in bytes. `left` is called for each level of a thread that ends,
+ * and may be NULL. */
 void thread_level_start(size_t size, void (*left)(struct thread_level *level));
 
-/* Returns the level to use if the current one is busy or missing; NULL: out of memory. */
+/* Returns the level to use if the current one is busy or missing, and makes it the current one.
+ * `where` is the position on the stack at which the new work starts. Returns NULL if memory is
+ * exhausted. */
 struct thread_level *thread_level_find(const void *where);
 
 /* Starts the work of the tool at a level that is not busy. */
@@ -46,8 +51,8 @@ static inline void thread_level_take(struct thread_level *level, const void *whe
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* Starts the work of the tool for a call. Returns thread_level_current; NULL: out of memory.
- * `where` is the position of the call on the stack. */
+/* Starts the work of the tool for a call. `where` is the position of the call on the stack. Returns
+ * thread_level_current, or NULL if memory is exhausted. */
 static inline struct thread_level *thread_level_enter_at(const void *where)
 {
     struct thread_level *level = thread_level_current;
@@ -57,7 +62,8 @@ static inline struct thread_level *thread_level_enter_at(const void *where)
     return level;
 }
 
-/* The same for callers without such a position. */
+/* Starts the work of the tool at the stack frame of the caller. Returns thread_level_current, or
+ * NULL if memory is exhausted. */
 static inline struct thread_level *thread_level_enter(void)
 {
     return thread_level_enter_at(__builtin_frame_address(0));
@@ -74,14 +80,14 @@ static inline void thread_level_leave(struct thread_level *level)
         thread_level_current = level->outer;
 }
 
-/* The same for a level that is known to be a first one. */
+/* Ends the work at a level that is known to be the first one of the thread. */
 static inline void thread_level_leave_first(struct thread_level *level)
 {
     atomic_signal_fence(memory_order_seq_cst);
     level->busy = NULL;
 }
 
-/* Whether the current work interrupts other work of this thread. */
+/* Returns whether the current work interrupts other work of this thread. */
 static inline bool thread_level_interrupts(void)
 {
     return thread_level_current && thread_level_current->outer;

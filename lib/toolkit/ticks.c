@@ -2,6 +2,8 @@
 /* See ticks.h. */
 #include "toolkit/ticks.h"
 
+#include "util/util.h"
+
 uint64_t ticks_scale = UINT64_C(1) << 58;
 
 void ticks_refine(void)
@@ -11,9 +13,18 @@ void ticks_refine(void)
         __atomic_store_n(&ticks_scale, nanoseconds << 26, __ATOMIC_RELAXED);
 }
 
+QMPI_COMPUTES static double in_seconds(double nanoseconds)
+{
+    return nanoseconds * 1e-9;
+}
+
 double ticks_length(void)
 {
     QMPIX_Clock_info info = {.size = sizeof info};
+    struct qmpi_arithmetic before;
     QMPIX_Clock_get_info(&info);
-    return info.tick * 1e-9;
+    qmpi_arithmetic_begin(&before);
+    const double seconds = in_seconds(info.tick);
+    qmpi_arithmetic_end(&before);
+    return seconds;
 }

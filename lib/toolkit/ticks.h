@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock of <qmpi/clock.h>, as calls are noted with it: a conversion that is inline. */
+/* Reads the clock of <qmpi/clock.h>, and has an inline conversion that is fast enough for every
+ * call. */
 #ifndef QMPI_TOOLKIT_TICKS_H
 #define QMPI_TOOLKIT_TICKS_H
 
 #include <qmpi/clock.h>
 
-/* Nanoseconds per tick, times 2^58. Declared hidden, so that a call reads it directly, not through
- * the GOT. */
+/* This is the number of nanoseconds per tick, times 2^58. The variable is hidden, so that the
+ * compiler need not read its address from the GOT. */
 extern uint64_t ticks_scale __attribute__((visibility("hidden")));
 
 /* Makes ticks_nanoseconds as accurate as the time since the start of the clock allows. */
 void ticks_refine(void);
 
-/* Returns the seconds per tick. Also in a signal handler. */
+/* Returns the seconds per tick. This may be called in a signal handler. */
 double ticks_length(void);
 
-/* Returns the current time. Any thread. */
+/* Returns the current time in ticks. Any thread may call this. */
 static inline uint64_t ticks_now(void)
 {
     uint64_t ticks = 0;
@@ -23,7 +24,7 @@ static inline uint64_t ticks_now(void)
     return ticks;
 }
 
-/* Converts ticks with the current accuracy; for histograms. */
+/* Converts ticks to nanoseconds with the current accuracy, which is sufficient for histograms. */
 static inline uint64_t ticks_nanoseconds(uint64_t ticks)
 {
     __extension__ typedef unsigned __int128 wide;

@@ -1,31 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* What bundled tools need. */
+/* This header includes all that the bundled tools share. */
 #ifndef QMPI_TOOLKIT_TOOLKIT_H
 #define QMPI_TOOLKIT_TOOLKIT_H
 
-/* During calls. */
+/* These are used during calls. */
 #include "toolkit/arch/add.h"
 #include "toolkit/arguments.h"
-#include "toolkit/completions.h"
 #include "toolkit/flights.h"
-#include "toolkit/handle_map.h"
-#include "toolkit/hash_table.h"
-#include "toolkit/leavings.h"
+#include "toolkit/handles.h"
 #include "toolkit/next.h"
-#include "toolkit/pcontrol_text.h"
 #include "toolkit/pending.h"
-#include "toolkit/private_comm.h"
-#include "toolkit/sessions.h"
+#include "toolkit/safe_read.h"
+#include "toolkit/table.h"
 #include "toolkit/thread_state.h"
 #include "toolkit/ticks.h"
+#include "toolkit/world.h"
 
-/* Options, texts and files. */
+/* These are for options, texts, files, and the end of the process. */
 #include "toolkit/companion_file.h"
-#include "toolkit/function_names.h"
-#include "toolkit/locale_numbers.h"
+#include "toolkit/end.h"
 #include "toolkit/options.h"
-#include "toolkit/output_name.h"
-#include "toolkit/safe_read.h"
-#include "toolkit/signals.h"
+#include "toolkit/output.h"
+#include "toolkit/run.h"
 
 #endif

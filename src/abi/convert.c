@@ -6,23 +6,24 @@
 
 void qmpi_abi_from_status(const MPI_Status *native, struct qmpi_abi_status *abi)
 {
-    *abi = (struct qmpi_abi_status){qmpi_abi_from_native_number(QMPI_ABI_RANK, native->MPI_SOURCE),
-                                    qmpi_abi_from_native_number(QMPI_ABI_TAG, native->MPI_TAG),
-                                    qmpi_abi_from_error(native->MPI_ERROR),
-                                    {0}};
+    *abi = (struct qmpi_abi_status){
+        qmpi_abi_from_native_number(QMPIX_CONSTANTS_RANK, native->MPI_SOURCE),
+        qmpi_abi_from_native_number(QMPIX_CONSTANTS_TAG, native->MPI_TAG),
+        qmpi_abi_from_error(native->MPI_ERROR),
+        {0}};
     memcpy(abi->internal, (const char *)native + QMPI_ABI_HIDDEN, QMPI_ABI_HIDDEN_SIZE);
 }
 
 void qmpi_abi_to_status(const struct qmpi_abi_status *abi, MPI_Status *native)
 {
     memset(native, 0, sizeof *native);
-    native->MPI_SOURCE = qmpi_abi_to_native_number(QMPI_ABI_RANK, abi->source);
-    native->MPI_TAG = qmpi_abi_to_native_number(QMPI_ABI_TAG, abi->tag);
-    native->MPI_ERROR = qmpi_abi_to_native_number(QMPI_ABI_ERROR, abi->error);
+    native->MPI_SOURCE = qmpi_abi_to_native_number(QMPIX_CONSTANTS_RANK, abi->source);
+    native->MPI_TAG = qmpi_abi_to_native_number(QMPIX_CONSTANTS_TAG, abi->tag);
+    native->MPI_ERROR = qmpi_abi_to_native_number(QMPIX_CONSTANTS_ERROR, abi->error);
     memcpy((char *)native + QMPI_ABI_HIDDEN, abi->internal, QMPI_ABI_HIDDEN_SIZE);
 }
 
-/* MPICH's are variables of the library, which need not be there when libqmpi is loaded. */
+/* In MPICH, these are variables of the library, which may be loaded after libqmpi. */
 #ifdef MPI_UNWEIGHTED
 static int *unweighted(void)
 {
@@ -34,20 +35,20 @@ static int *weights_empty(void)
     return MPI_WEIGHTS_EMPTY;
 }
 #else
-static int *read_variable(const char *name)
+static int *read_library_variable(const char *name)
 {
-    int *const *variable = qmpi_base_symbol(name);
+    int *const *variable = qmpi_mpi_library_symbol(name);
     return variable ? *variable : NULL;
 }
 
 static int *unweighted(void)
 {
-    return read_variable("MPI_UNWEIGHTED");
+    return read_library_variable("MPI_UNWEIGHTED");
 }
 
 static int *weights_empty(void)
 {
-    return read_variable("MPI_WEIGHTS_EMPTY");
+    return read_library_variable("MPI_WEIGHTS_EMPTY");
 }
 #endif
 
@@ -89,7 +90,7 @@ enum { CALLBACKS = sizeof callbacks / sizeof *callbacks };
 void qmpi_abi_find_callbacks(void)
 {
     for (int i = 0; i < CALLBACKS; i++)
-        callbacks[i].native = qmpi_base_symbol(callbacks[i].name);
+        callbacks[i].native = qmpi_mpi_library_symbol(callbacks[i].name);
 }
 
 const void *qmpi_abi_from_callback(const void *native)
@@ -101,16 +102,16 @@ const void *qmpi_abi_from_callback(const void *native)
     return native;
 }
 
-void qmpi_abi_from_numbers(enum qmpi_abi_meaning meaning, int count, int *numbers)
+void qmpi_abi_from_numbers(QMPIX_Constants kind, int count, int *numbers)
 {
     for (int i = 0; i < count; i++)
-        numbers[i] = qmpi_abi_from_native_number(meaning, numbers[i]);
+        numbers[i] = qmpi_abi_from_native_number(kind, numbers[i]);
 }
 
-int *qmpi_abi_to_numbers(enum qmpi_abi_meaning meaning, int count, const int *numbers)
+int *qmpi_abi_to_numbers(QMPIX_Constants kind, int count, const int *numbers)
 {
     int *converted = qmpi_allocate(count > 0 ? (size_t)count : 1, sizeof *converted);
     for (int i = 0; i < count && numbers; i++)
-        converted[i] = qmpi_abi_to_native_number(meaning, numbers[i]);
+        converted[i] = qmpi_abi_to_native_number(kind, numbers[i]);
     return converted;
 }

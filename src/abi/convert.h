@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Converts whatever else than handles and constants (values.h) a tool that is compiled for the
- * standard ABI gets from libqmpi of this MPI library, or gives to it: statuses, and addresses with
- * a meaning. The generated functions QMPIX_abi_X use it; in C, their handles are uintptr_t.
+ * Converts statuses, addresses with a meaning and arrays of integers between this MPI library and a
+ * tool that is compiled for the standard ABI (values.h converts handles and constants). The
+ * functions QMPIX_abi_X use it, in which handles of the ABI are uintptr_t.
  */
 #ifndef QMPI_ABI_CONVERT_H
 #define QMPI_ABI_CONVERT_H
@@ -32,7 +32,7 @@ _Static_assert((size_t)QMPI_ABI_HIDDEN_SIZE <= sizeof((struct qmpi_abi_status *)
 void qmpi_abi_from_status(const MPI_Status *native, struct qmpi_abi_status *abi);
 void qmpi_abi_to_status(const struct qmpi_abi_status *abi, MPI_Status *native);
 
-/* As qmpi_abi_from_status, from any address; in place if nothing is a constant. */
+/* As qmpi_abi_from_status, from any address, and faster if no member is a constant. */
 static inline void qmpi_abi_read_status(const void *native, struct qmpi_abi_status *abi)
 {
     MPI_Status status;
@@ -45,7 +45,7 @@ static inline void qmpi_abi_read_status(const void *native, struct qmpi_abi_stat
     memcpy(abi->internal, (const char *)&status + QMPI_ABI_HIDDEN, QMPI_ABI_HIDDEN_SIZE);
 }
 
-/* Addresses of the ABI; this library's. */
+/* Addresses with a meaning in the ABI. */
 #define QMPI_ABI_IN_PLACE ((void *)1)
 #define QMPI_ABI_UNWEIGHTED ((int *)10)
 #define QMPI_ABI_WEIGHTS_EMPTY ((int *)11)
@@ -63,14 +63,15 @@ static inline void *qmpi_abi_from_buffer(const void *native)
 int *qmpi_abi_to_weights(const int *abi);
 int *qmpi_abi_from_weights(const int *native);
 
-/* Predefined callbacks of attributes, which are functions of the library: the ABI's 0 and 1. */
+/* Converts predefined callbacks of attributes, which are functions of the library, to 0 and 1 of
+ * the ABI. qmpi_abi_find_callbacks finds them once. */
 void qmpi_abi_find_callbacks(void);
 const void *qmpi_abi_from_callback(const void *native);
 
 /* Converts integers in place. */
-void qmpi_abi_from_numbers(enum qmpi_abi_meaning meaning, int count, int *numbers);
+void qmpi_abi_from_numbers(QMPIX_Constants kind, int count, int *numbers);
 
 /* Returns converted integers, which the caller frees. */
-int *qmpi_abi_to_numbers(enum qmpi_abi_meaning meaning, int count, const int *numbers);
+int *qmpi_abi_to_numbers(QMPIX_Constants kind, int count, const int *numbers);
 
 #endif

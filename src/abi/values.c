@@ -9,8 +9,8 @@ struct qmpi_abi_handle qmpi_abi_handles[1 << QMPI_ABI_HANDLE_BITS];
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Where an MPI library has no such type or operation, its name stands for the null handle. The null
- * handle of each kind comes first. */
+/* The name of a type or operation that the MPI library lacks stands for the null handle, which
+ * comes first of each kind. */
 void qmpi_abi_add_handle(QMPIX_Kind kind, unsigned abi, uintptr_t native)
 {
 #ifdef OPEN_MPI
@@ -32,7 +32,7 @@ void qmpi_abi_start(void)
     pthread_once(&once, qmpi_abi_read_handles);
 }
 
-/* A value that is no constant here, but one of the other side, is moved out of its way. */
+/* Toggled in a value that is no constant in the one ABI, but has the value of one in the other. */
 enum { MOVED = 1 << 28 };
 
 static int convert_bits(const struct qmpi_abi_numbers *known, int value, bool to_native)
@@ -59,9 +59,9 @@ static int convert_other(const struct qmpi_abi_numbers *known, int value, bool t
     return value;
 }
 
-static inline int convert(enum qmpi_abi_meaning meaning, int value, bool to_native)
+static inline int convert_constant(QMPIX_Constants kind, int value, bool to_native)
 {
-    const struct qmpi_abi_numbers *known = &qmpi_abi_numbers[meaning];
+    const struct qmpi_abi_numbers *known = &qmpi_abi_numbers[kind];
     if (known->bits)
         return convert_bits(known, value, to_native);
     for (int i = 0; i < known->count; i++) {
@@ -71,12 +71,12 @@ static inline int convert(enum qmpi_abi_meaning meaning, int value, bool to_nati
     return convert_other(known, value, to_native);
 }
 
-int qmpi_abi_from_constant(enum qmpi_abi_meaning meaning, int native)
+int qmpi_abi_from_constant(QMPIX_Constants kind, int native)
 {
-    return convert(meaning, native, false);
+    return convert_constant(kind, native, false);
 }
 
-int qmpi_abi_to_constant(enum qmpi_abi_meaning meaning, int abi)
+int qmpi_abi_to_constant(QMPIX_Constants kind, int abi)
 {
-    return convert(meaning, abi, true);
+    return convert_constant(kind, abi, true);
 }

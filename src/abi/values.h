@@ -4,16 +4,14 @@
  *
  * Predefined handles of the ABI are numbers below QMPI_ABI_PREDEFINED. Tables that start-up fills
  * lead from them to this library's and back. All other handles are the bits of this library's
- * handle, which are never that small: converting them needs no memory. Integers have a meaning,
- * which determines the constants that they may be; other values are as they are, except where the
+ * handle, which are never that small: converting them needs no memory. The kind of an
+ * integer determines the constants that it may be; other values are as they are, except where the
  * ABI has a constant of the same value.
  */
 #ifndef QMPI_ABI_VALUES_H
 #define QMPI_ABI_VALUES_H
 
-#include "generate/abi_meanings.h"
-
-#include <qmpi/observer.h>
+#include <qmpi/traits.h>
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -28,10 +26,10 @@ void qmpi_abi_start(void);
 
 /* ---- Handles --------------------------------------------------------------------------------- */
 
-/* [ABI's handle]: this library's, as bits. */
+/* Handles of this library, as bits, by handle of the ABI. */
 extern uintptr_t qmpi_abi_natives[QMPI_ABI_PREDEFINED];
 
-/* A place of the hash table of predefined handles; `kind` 0: empty. */
+/* A slot of the hash table of predefined handles; `kind` 0: empty. */
 struct qmpi_abi_handle {
     uintptr_t native;
     unsigned short abi;
@@ -45,7 +43,7 @@ static inline size_t qmpi_abi_place(uintptr_t native)
     return (size_t)((native * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - QMPI_ABI_HANDLE_BITS));
 }
 
-/* The ABI's handle for the bits of this library's. */
+/* Returns the handle of the ABI for the bits of one of this library. */
 static inline uintptr_t qmpi_abi_from_handle(QMPIX_Kind kind, uintptr_t native)
 {
     size_t place = qmpi_abi_place(native);
@@ -56,7 +54,7 @@ static inline uintptr_t qmpi_abi_from_handle(QMPIX_Kind kind, uintptr_t native)
     return native;
 }
 
-/* The bits of this library's handle for the ABI's. */
+/* Returns the bits of this library's handle for a handle of the ABI. */
 static inline uintptr_t qmpi_abi_to_handle(uintptr_t abi)
 {
     return abi < QMPI_ABI_PREDEFINED ? qmpi_abi_natives[abi] : abi;
@@ -106,41 +104,43 @@ struct qmpi_abi_number {
     int abi, native;
 };
 
-/* The constants of one meaning; `bits`: several may be combined. */
+/* The constants of one kind; `bits`: several may be combined. */
 struct qmpi_abi_numbers {
     const struct qmpi_abi_number *numbers;
     int count;
     bool bits;
 };
-extern const struct qmpi_abi_numbers qmpi_abi_numbers[QMPI_ABI_MEANINGS];
+/* Constants of the kinds that follow are the same in all MPI libraries, or addresses. */
+enum { QMPI_ABI_CONSTANT_KINDS = QMPIX_CONSTANTS_WEIGHTS + 1 };
+extern const struct qmpi_abi_numbers qmpi_abi_numbers[QMPI_ABI_CONSTANT_KINDS];
 
-int qmpi_abi_from_constant(enum qmpi_abi_meaning meaning, int native);
-int qmpi_abi_to_constant(enum qmpi_abi_meaning meaning, int abi);
+int qmpi_abi_from_constant(QMPIX_Constants kind, int native);
+int qmpi_abi_to_constant(QMPIX_Constants kind, int abi);
 
-/* Nearly all integers are plain: those of most meanings, and ranks and tags that are not negative.
+/* Nearly all integers are plain: those of most kinds, and ranks and tags that are not negative.
  */
-static inline int qmpi_abi_from_native_number(enum qmpi_abi_meaning meaning, int native)
+static inline int qmpi_abi_from_native_number(QMPIX_Constants kind, int native)
 {
-    return meaning == QMPI_ABI_NONE || (meaning <= QMPI_ABI_TAG && native >= 0)
+    return kind == QMPIX_CONSTANTS_NONE || (kind <= QMPIX_CONSTANTS_TAG && native >= 0)
                ? native
-               : qmpi_abi_from_constant(meaning, native);
+               : qmpi_abi_from_constant(kind, native);
 }
 
-static inline int qmpi_abi_to_native_number(enum qmpi_abi_meaning meaning, int abi)
+static inline int qmpi_abi_to_native_number(QMPIX_Constants kind, int abi)
 {
-    return meaning == QMPI_ABI_NONE || (meaning <= QMPI_ABI_TAG && abi >= 0)
+    return kind == QMPIX_CONSTANTS_NONE || (kind <= QMPIX_CONSTANTS_TAG && abi >= 0)
                ? abi
-               : qmpi_abi_to_constant(meaning, abi);
+               : qmpi_abi_to_constant(kind, abi);
 }
 
-/* The error class of the ABI for one of this library; an error code stays as it is: no class of
- * either is as large. Statuses often contain one that was never set. */
+/* Returns the error class of the ABI for one of this library. An error code, which is larger than
+ * any class, does not change. Statuses often contain one that was never set. */
 static inline int qmpi_abi_from_error(int error)
 {
     enum { LARGER_THAN_CLASSES = 1 << 14 };
     return error == MPI_SUCCESS || (unsigned)error >= LARGER_THAN_CLASSES
                ? error
-               : qmpi_abi_from_constant(QMPI_ABI_ERROR, error);
+               : qmpi_abi_from_constant(QMPIX_CONSTANTS_ERROR, error);
 }
 
 #endif

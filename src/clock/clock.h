@@ -1,9 +1,85 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock of this process, and its relation to rank 0's. */
+/*
+ * The clock of this process: the cycle counter of the processor if it has a constant rate on all
+ * cores, otherwise CLOCK_MONOTONIC; QMPI_CLOCK chooses. Readings are in ticks. The length of a tick
+ * is determined at the end, from the whole run, so that calibration does not delay the program.
+ */
 #ifndef QMPI_CLOCK_CLOCK_H
 #define QMPI_CLOCK_CLOCK_H
 
-#include "clock/offsets.h"
-#include "clock/reading.h"
+#include "clock/arch/counter.h"
+#include "functions/functions.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Set by qmpi_clock_start. Hidden, so that a call reads it directly, not through the GOT. */
+extern bool qmpi_clock_is_counter QMPI_HIDDEN;
+
+/* Reads QMPI_CLOCK, and reports an invalid value. Called when the stack is built. */
+void qmpi_clock_configure(void);
+
+/* Selects the clock and starts the calibration; further calls have no effect. Takes some 20 us. Any
+ * thread; after qmpi_clock_configure, also in a signal handler. */
+void qmpi_clock_start(void);
+
+/* Whether qmpi_clock_start has returned. */
+bool qmpi_clock_has_started(void);
+
+/* Returns CLOCK_MONOTONIC in nanoseconds. */
+uint64_t qmpi_clock_monotonic(void);
+
+/* Returns the current time in ticks, once the clock has been started. Any thread, also in a signal
+ * handler. */
+static inline uint64_t qmpi_clock_now(void)
+{
+    if (QMPI_HAS_COUNTER && __builtin_expect(qmpi_clock_is_counter, 1))
+        return qmpi_counter_now();
+    return qmpi_clock_monotonic();
+}
+
+/* One moment on this clock and CLOCK_MONOTONIC. */
+struct qmpi_clock_moment {
+    uint64_t ticks;
+    uint64_t nanoseconds;
+    uint64_t width; /* ticks: maximum distance of the two readings */
+};
+
+/* The length of a tick. */
+struct qmpi_clock_tick {
+    double nanoseconds;
+    double error; /* maximum relative error */
+};
+
+/* Returns the moment at which the clock was started. */
+struct qmpi_clock_moment qmpi_clock_started_at(void);
+
+/* Returns the length of a tick, from the time since qmpi_clock_start; waits until this time is at
+ * least 1 ms. Any thread, also in a signal handler. */
+struct qmpi_clock_tick qmpi_clock_refine(void);
+
+/* Converts a number of ticks. The length of a tick is determined from at least half as long a time,
+ * if as much has passed since the start, so that the error of the result is about that of a few
+ * readings. Any thread, also in a signal handler. */
+uint64_t qmpi_clock_nanoseconds(uint64_t ticks);
+
+/* ---- The relation to other processes --------------------------------------------------------- */
+
+/*
+ * offsets.c measures the relation of this clock to that of rank 0 of MPI_COMM_WORLD, or of the
+ * lowest rank that has a layer which requests it, at the end of MPI_Init and at the beginning of
+ * MPI_Finalize, and interpolates between the two moments.
+ */
+
+/* Wraps the targets of the terminators of the functions that initialize and finalize MPI. Called
+ * before any layer is added. */
+void qmpi_clock_watch(qmpi_function **targets);
+
+/* Requests the measurements. Called while the stack is built. */
+void qmpi_clock_request_offsets(void);
+
+/* Measures for the second time, if it was requested; further calls have no effect. Collective over
+ * the processes that requested it. Called before MPI_Finalize. */
+void qmpi_clock_finish_offsets(void);
 
 #endif

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* See offsets.h: when it is measured, and what follows from it for other moments. */
-#include "clock/offsets.h"
-
-#include "clock/reading.h"
+/* Determines the relation to the clock of rank 0, see clock.h: when it is measured, and its value
+ * at other moments. */
+#include "clock/clock.h"
 #include "clock/round_trips.h"
+#include "job/job.h"
 #include "process/process.h"
+#include "util/util.h"
 
 #include <qmpi/clock.h>
 
-/* How much the rate of a clock may change during a run: that of a quartz does by some 0.1 ppm per
+/* The maximum change of a clock's rate during a run: that of a quartz changes by some 0.1 ppm per
  * degree. */
 #define RATE_CHANGES 1e-6
 
-/* What was measured; not changed once it is published. */
+/* Immutable once `latest` points to it. */
 struct offsets {
-    struct qmpi_reference reference;
+    struct qmpi_clock_reference reference;
     struct qmpi_clock_relation relations[2];
     double tick; /* nanoseconds */
     int count;   /* of relations */
@@ -26,50 +27,60 @@ static const struct offsets *latest; /* NULL: none */
 
 /* ---- At a moment ----------------------------------------------------------------------------- */
 
-static double since(uint64_t ticks, const struct qmpi_clock_relation *relation)
+static double ticks_since(uint64_t ticks, const struct qmpi_clock_relation *relation)
 {
     return (double)(int64_t)(ticks - relation->here);
 }
 
-/* Sets the ticks of rank 0's clock, and the bound in nanoseconds. */
+/* Returns the time in ticks of rank 0, and sets the maximum error in nanoseconds. */
 static uint64_t relate_by_rate(const struct offsets *offsets, uint64_t ticks, double *bound)
 {
     const struct qmpi_clock_relation *relation = &offsets->relations[0];
-    const double duration = since(ticks, relation);
+    const double duration = ticks_since(ticks, relation);
     *bound = relation->bound + __builtin_fabs(duration) * offsets->tick *
                                    (QMPI_RATES_DIFFER + offsets->reference.error + relation->error);
     return relation->there + (uint64_t)(int64_t)(duration * relation->rate);
 }
 
-static uint64_t interpolate(const struct offsets *offsets, uint64_t ticks, double *bound)
+static uint64_t interpolate_offsets(const struct offsets *offsets, uint64_t ticks, double *bound)
 {
     const struct qmpi_clock_relation *first = &offsets->relations[0],
                                      *second = &offsets->relations[1];
-    const double length = since(second->here, first), part = since(ticks, first) / length;
-    const double before = __builtin_fabs(since(ticks, first)),
-                 after = __builtin_fabs(since(ticks, second));
+    const double length = ticks_since(second->here, first),
+                 part = ticks_since(ticks, first) / length;
+    const double before = __builtin_fabs(ticks_since(ticks, first)),
+                 after = __builtin_fabs(ticks_since(ticks, second));
     const double rate = (double)(int64_t)(second->there - first->there) / length;
     *bound = __builtin_fabs(1 - part) * first->bound + __builtin_fabs(part) * second->bound +
              (before < after ? before : after) * offsets->tick * RATE_CHANGES;
-    return first->there + (uint64_t)(int64_t)(since(ticks, first) * rate);
+    return first->there + (uint64_t)(int64_t)(ticks_since(ticks, first) * rate);
+}
+
+QMPI_COMPUTES static void compute_time(const struct offsets *offsets, uint64_t ticks,
+                                       uint64_t *nanoseconds, uint64_t *bound)
+{
+    double error = 0;
+    if (!offsets->relations[0].is_reference)
+        ticks = offsets->count == 1 ? relate_by_rate(offsets, ticks, &error)
+                                    : interpolate_offsets(offsets, ticks, &error);
+    const struct qmpi_clock_reference *reference = &offsets->reference;
+    const double duration = (double)(int64_t)(ticks - reference->ticks);
+    *nanoseconds = reference->nanoseconds + (uint64_t)(int64_t)(duration * reference->tick);
+    if (bound)
+        *bound = error > 0 ? (uint64_t)error + 1 : 0;
 }
 
 int QMPIX_Clock_get_world_time(uint64_t ticks, uint64_t *nanoseconds, uint64_t *bound)
 {
     const struct offsets *offsets = __atomic_load_n(&latest, __ATOMIC_ACQUIRE);
-    double error = 0;
+    struct qmpi_arithmetic before;
     if (!nanoseconds)
         return MPI_ERR_ARG;
     if (!offsets)
         return MPI_ERR_OTHER;
-    if (!offsets->relations[0].is_reference)
-        ticks = offsets->count == 1 ? relate_by_rate(offsets, ticks, &error)
-                                    : interpolate(offsets, ticks, &error);
-    const struct qmpi_reference *reference = &offsets->reference;
-    const double duration = (double)(int64_t)(ticks - reference->ticks);
-    *nanoseconds = reference->nanoseconds + (uint64_t)(int64_t)(duration * reference->tick);
-    if (bound)
-        *bound = error > 0 ? (uint64_t)error + 1 : 0;
+    qmpi_arithmetic_begin(&before);
+    compute_time(offsets, ticks, nanoseconds, bound);
+    qmpi_arithmetic_end(&before);
     return MPI_SUCCESS;
 }
 
@@ -77,18 +88,7 @@ int QMPIX_Clock_get_world_time(uint64_t ticks, uint64_t *nanoseconds, uint64_t *
 
 static MPI_Comm comm;
 
-/* Among all processes, by PMPI: no layer sees it, and it has no attributes of the program. */
-static bool make_comm(void)
-{
-    int rank = 0;
-    QMPI_PMPI(Comm_rank, COMM_RANK)(MPI_COMM_WORLD, &rank);
-    if (QMPI_PMPI(Comm_split, COMM_SPLIT)(MPI_COMM_WORLD, 0, rank, &comm) != MPI_SUCCESS)
-        return false;
-    QMPI_PMPI(Comm_set_errhandler, COMM_SET_ERRHANDLER)(comm, MPI_ERRORS_RETURN);
-    return true;
-}
-
-static bool measure(struct offsets *offsets)
+QMPI_COMPUTES static bool measure_offsets_in_default(struct offsets *offsets)
 {
     const struct qmpi_clock_tick tick = qmpi_clock_refine();
     struct qmpi_clock_relation *relation = &offsets->relations[offsets->count];
@@ -100,55 +100,67 @@ static bool measure(struct offsets *offsets)
     return true;
 }
 
-void qmpi_offsets_request(void)
+static bool measure_offsets(struct offsets *offsets)
+{
+    struct qmpi_arithmetic before;
+    qmpi_arithmetic_begin(&before);
+    const bool good = measure_offsets_in_default(offsets);
+    qmpi_arithmetic_end(&before);
+    return good;
+}
+
+void qmpi_clock_request_offsets(void)
 {
     requested = true;
+    qmpi_statement_set_layer(0, "clock", NULL);
     qmpi_clock_start();
 }
 
-static int begin(int result)
+static int measure_after_init(int result)
 {
-    if (requested && result == MPI_SUCCESS && make_comm())
-        measure(&measured[0]);
+    if (requested && result == MPI_SUCCESS && qmpi_job_create_comm(0, &comm) == MPI_SUCCESS)
+        measure_offsets(&measured[0]);
     return result;
 }
 
-void qmpi_offsets_finish(void)
+void qmpi_clock_finish_offsets(void)
 {
     if (!latest || measured[1].count)
         return;
     measured[1] = measured[0];
-    measure(&measured[1]);
+    measure_offsets(&measured[1]);
     QMPI_PMPI(Comm_free, COMM_FREE)(&comm);
 }
 
-/* ---- The end of the chains ------------------------------------------------------------------- */
+/* ---- Terminators ----------------------------------------------------------------------------- */
 
 static qmpi_function *next_init, *next_init_thread, *next_finalize;
 
-static int init(int *argc, char ***argv)
+static int measure_in_init(int *argc, char ***argv)
 {
-    return begin(((__typeof__(&MPI_Init))next_init)(argc, argv));
+    return measure_after_init(((__typeof__(&MPI_Init))next_init)(argc, argv));
 }
 
-static int init_thread(int *argc, char ***argv, int required, int *provided)
+static int measure_in_init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    return begin(((__typeof__(&MPI_Init_thread))next_init_thread)(argc, argv, required, provided));
+    return measure_after_init(
+        ((__typeof__(&MPI_Init_thread))next_init_thread)(argc, argv, required, provided));
 }
 
-/* For a layer that requested it and was left out then: the other processes may still have it. */
-static int finalize(void)
+/* Also if the layer that requested the measurements was left out, because other processes may have
+ * it. */
+static int measure_in_finalize(void)
 {
-    qmpi_offsets_finish();
+    qmpi_clock_finish_offsets();
     return ((__typeof__(&MPI_Finalize))next_finalize)();
 }
 
-void qmpi_offsets_watch(qmpi_function **terminators)
+void qmpi_clock_watch(qmpi_function **targets)
 {
-    next_init = terminators[MPI_INIT_T];
-    next_init_thread = terminators[MPI_INIT_THREAD_T];
-    next_finalize = terminators[MPI_FINALIZE_T];
-    terminators[MPI_INIT_T] = (qmpi_function *)init;
-    terminators[MPI_INIT_THREAD_T] = (qmpi_function *)init_thread;
-    terminators[MPI_FINALIZE_T] = (qmpi_function *)finalize;
+    next_init = targets[MPI_INIT_T];
+    next_init_thread = targets[MPI_INIT_THREAD_T];
+    next_finalize = targets[MPI_FINALIZE_T];
+    targets[MPI_INIT_T] = (qmpi_function *)measure_in_init;
+    targets[MPI_INIT_THREAD_T] = (qmpi_function *)measure_in_init_thread;
+    targets[MPI_FINALIZE_T] = (qmpi_function *)measure_in_finalize;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See round_trips.h. Each process measures its clock against that of a process that has already
- * done so, from rank 0 on in a binomial tree: the number of pairs that measure at the same time
- * doubles from round to round. First one process of each node, then those of a node among
- * themselves, so that the processes of a node, which usually have one clock, get the same result.
+ * See round_trips.h. Each process measures its clock against that of a process that has done so
+ * already, along a binomial tree with rank 0 at its root: the number of pairs that measure at the
+ * same time doubles from round to round. One process of each node comes first, then the others of
+ * each node. Processes of a host that use the same source of time have the same clock; they copy
+ * the result instead of measuring.
  */
 #define _GNU_SOURCE
 #include "clock/round_trips.h"
@@ -11,31 +12,30 @@
 #include "process/process.h"
 #include "util/util.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { TAG = 1, TRIPS_MIN = 5, TRIPS_MAX = 50, ENOUGH = 100000 /* ns */ };
 
-/* What a process is told by the one against which it measures its clock. */
+/* A message from the process against which a process measures its clock. */
 struct reply {
-    uint64_t now; /* ticks */
+    uint64_t now;   /* ticks */
+    uint64_t clock; /* see qmpi_launcher_clock_number */
     bool is_counter;
-    bool valid; /* the rest is */
-    struct qmpi_reference reference;
+    bool valid; /* whether the following members are */
+    struct qmpi_clock_reference reference;
     struct qmpi_clock_relation relation;
 };
 
 struct measurement {
     MPI_Comm comm;
     struct qmpi_clock_tick tick;
-    struct reply known; /* what this process tells others */
+    struct reply known; /* to be sent to other processes */
 };
 
 /* ---- One pair -------------------------------------------------------------------------------- */
 
-/* Answers until the other process says that it was the last question. */
-static void answer(struct measurement *measurement, int other)
+/* Answers messages until the other process marks one as the last. */
+static void answer_trips(struct measurement *measurement, int other)
 {
     struct reply reply = measurement->known;
     const MPI_Comm comm = measurement->comm;
@@ -56,61 +56,76 @@ struct trip {
     struct reply reply;
 };
 
-/* Returns the shortest one; without a valid reply if a call of MPI fails. */
-static struct trip ask(const struct measurement *measurement, int other)
+/* Whether both processes have the same clock. Two hosts may have the same number, if they are
+ * copies of a virtual machine, but the other's reading is then unlikely to be within the round
+ * trip. */
+static bool is_same_clock(const struct measurement *measurement, const struct trip *trip)
+{
+    return trip->reply.clock && trip->reply.clock == measurement->known.clock &&
+           trip->reply.now - trip->begin <= trip->length;
+}
+
+/* Returns the shortest of several trips, or the first one if the clock is the same. If a call of
+ * MPI fails, its reply is invalid. */
+static struct trip measure_trips(const struct measurement *measurement, int other)
 {
     struct trip best = {.length = UINT64_MAX}, trip;
     const MPI_Comm comm = measurement->comm;
     const uint64_t begin = qmpi_clock_now();
+    bool is_same = false;
     char last = 0;
     for (int i = 1; !last; i++) {
         trip.begin = qmpi_clock_now();
-        last = i == TRIPS_MAX ||
+        last = i == TRIPS_MAX || is_same ||
                (i >= TRIPS_MIN && qmpi_clock_nanoseconds(trip.begin - begin) > ENOUGH);
         if (QMPI_PMPI(Send, SEND)(&last, 1, MPI_CHAR, other, TAG, comm) != MPI_SUCCESS ||
             QMPI_PMPI(Recv, RECV)(&trip.reply, sizeof trip.reply, MPI_BYTE, other, TAG, comm,
                                   MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return (struct trip){.length = 0};
         trip.length = qmpi_clock_now() - trip.begin;
-        if (trip.length < best.length)
+        is_same = is_same_clock(measurement, &trip);
+        if (trip.length < best.length || is_same)
             best = trip;
     }
     return best;
 }
 
-/* ---- What follows from it -------------------------------------------------------------------- */
+/* ---- The relation of two clocks
+ * -------------------------------------------------------------------- */
 
-static double distance(uint64_t one, uint64_t other)
+static double ticks_between(uint64_t one, uint64_t other)
 {
     return (double)(one > other ? one - other : other - one);
 }
 
 /*
- * An offset smaller than its bound counts as 0, so that processes that share a clock get exactly
- * the same times: it adds to the bound instead. So it is with the offset to the other process,
- * whose result is then taken over, and with the offset to rank 0.
+ * Treats an offset that is smaller than its bound as 0 and adds it to the bound, so that processes
+ * that share a clock get exactly the same times. This applies to the offset to the other process,
+ * whose result is then copied, and to the offset to rank 0.
  */
-static struct qmpi_clock_relation relate(const struct measurement *measurement,
-                                         const struct trip *trip)
+static struct qmpi_clock_relation relate_to_reference(const struct measurement *measurement,
+                                                      const struct trip *trip)
 {
     const struct reply *reply = &trip->reply;
-    const struct qmpi_reference *reference = &reply->reference;
+    const struct qmpi_clock_reference *reference = &reply->reference;
     const double tick = measurement->tick.nanoseconds;
     /* Readings are rounded to ticks. */
     const double half = (double)trip->length / 2 * tick + tick + reference->tick;
     struct qmpi_clock_relation result = reply->relation;
     const bool was_reference = result.is_reference;
+    if (is_same_clock(measurement, trip))
+        return result;
     result.is_reference = false;
     const uint64_t middle = trip->begin + trip->length / 2;
-    const double offset = distance(reply->now, middle) * tick;
+    const double offset = ticks_between(reply->now, middle) * tick;
     result.bound += half;
     if (reply->is_counter == qmpi_clock_is_counter && offset <= half) {
         result.bound += offset;
-        if (was_reference) /* any other relation holds for the moment of which it is */
+        if (was_reference) /* other relations stay those of their moment */
             result.here = result.there = middle;
         return result;
     }
-    /* From the moment of the other process's relation until now its rate has to do. */
+    /* The relation of the other process is extrapolated to now by its rate. */
     const double later = (double)(int64_t)(reply->now - result.here) * result.rate;
     result.here = middle;
     result.there += (uint64_t)(int64_t)later;
@@ -118,7 +133,7 @@ static struct qmpi_clock_relation relate(const struct measurement *measurement,
         result.bound += __builtin_fabs(later) * reference->tick * QMPI_RATES_DIFFER;
     result.rate = tick / reference->tick;
     result.error = measurement->tick.error;
-    const double total = distance(result.here, result.there) * reference->tick;
+    const double total = ticks_between(result.here, result.there) * reference->tick;
     if (reference->is_counter == qmpi_clock_is_counter && total <= result.bound) {
         result.there = result.here;
         result.bound += total;
@@ -135,7 +150,7 @@ struct place {
     int rank;
 };
 
-static int compare(const void *one, const void *other)
+static int compare_places(const void *one, const void *other)
 {
     const struct place *a = one, *b = other;
     if (a->key != b->key)
@@ -143,39 +158,46 @@ static int compare(const void *one, const void *other)
     return a->rank - b->rank;
 }
 
-/* A number that is the same in processes of a node, and most likely no other. */
-static uint64_t node_number(void)
+/* Working memory, [size] each. Allocation may fail, since the program may have used up its memory
+ * when it finalizes MPI. */
+struct lists {
+    struct place *places; /* all processes, by nodes, from that of rank 0 on */
+    uint64_t *numbers;    /* of the hosts of all processes */
+    int *ranks;           /* of the processes that measure their clocks now */
+};
+
+/* Returns false in all processes if one of them is out of memory, so that none waits for it. */
+static bool make_lists(struct lists *lists, MPI_Comm comm, int size)
 {
-    char text[64] = "";
-    uint64_t number = 1469598103934665603U;
-    const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    const ssize_t length = file < 0 ? 0 : read(file, text, sizeof text);
-    if (file >= 0)
-        close(file);
-    for (ssize_t i = 0; i < length; i++)
-        number = (number ^ (unsigned char)text[i]) * 1099511628211U;
-    return number;
+    lists->places = calloc((size_t)size, sizeof *lists->places);
+    lists->numbers = calloc((size_t)size, sizeof *lists->numbers);
+    lists->ranks = calloc((size_t)size, sizeof *lists->ranks);
+    int mine = lists->places && lists->numbers && lists->ranks, all = 0;
+    return QMPI_PMPI(Allreduce, ALLREDUCE)(&mine, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS &&
+           all;
 }
 
-/* Returns all processes, by nodes, from that of rank 0 on; NULL: a call of MPI failed. */
-static struct place *list_places(MPI_Comm comm, int size)
+static void free_lists(struct lists *lists)
 {
-    struct place *places = qmpi_allocate((size_t)size, sizeof *places);
-    uint64_t *numbers = qmpi_allocate((size_t)size, sizeof *numbers);
-    const uint64_t mine = node_number();
-    const bool good = QMPI_PMPI(Allgather, ALLGATHER)(&mine, sizeof mine, MPI_BYTE, numbers,
-                                                      sizeof mine, MPI_BYTE, comm) == MPI_SUCCESS;
+    free(lists->places);
+    free(lists->numbers);
+    free(lists->ranks);
+}
+
+/* Returns false if a call of MPI fails. */
+static bool list_places(struct lists *lists, MPI_Comm comm, int size)
+{
+    const uint64_t mine = qmpi_launcher_host_number();
+    if (QMPI_PMPI(Allgather, ALLGATHER)(&mine, sizeof mine, MPI_BYTE, lists->numbers, sizeof mine,
+                                        MPI_BYTE, comm) != MPI_SUCCESS)
+        return false;
     for (int i = 0; i < size; i++)
-        places[i] = (struct place){numbers[i] ^ numbers[0], i};
-    free(numbers);
-    qsort(places, (size_t)size, sizeof *places, compare);
-    if (good)
-        return places;
-    free(places);
-    return NULL;
+        lists->places[i] = (struct place){lists->numbers[i] ^ lists->numbers[0], i};
+    qsort(lists->places, (size_t)size, sizeof *lists->places, compare_places);
+    return true;
 }
 
-/* Among the processes of the list, of which the first knows its relation already. */
+/* Measures among the processes of a list; the first of them has its relation already. */
 static void measure_among(struct measurement *measurement, const int *ranks, int count, int rank)
 {
     int place = 0;
@@ -183,20 +205,21 @@ static void measure_among(struct measurement *measurement, const int *ranks, int
         place++;
     for (int half = 1; half < count && place < count; half *= 2) {
         if (place < half && place + half < count) {
-            answer(measurement, ranks[place + half]);
+            answer_trips(measurement, ranks[place + half]);
         } else if (place >= half && place < 2 * half) {
-            const struct trip trip = ask(measurement, ranks[place - half]);
+            const struct trip trip = measure_trips(measurement, ranks[place - half]);
             measurement->known.valid = trip.reply.valid;
             measurement->known.reference = trip.reply.reference;
-            measurement->known.relation = relate(measurement, &trip);
+            measurement->known.relation = relate_to_reference(measurement, &trip);
         }
     }
 }
 
-static void measure_all(struct measurement *measurement, const struct place *places, int size,
+static void measure_all(struct measurement *measurement, const struct lists *lists, int size,
                         int rank)
 {
-    int *ranks = qmpi_allocate((size_t)size, sizeof *ranks);
+    const struct place *places = lists->places;
+    int *ranks = lists->ranks;
     int count = 0, mine = 0;
     for (int i = 0; i < size; i++) {
         if (!i || places[i].key != places[i - 1].key)
@@ -211,31 +234,33 @@ static void measure_all(struct measurement *measurement, const struct place *pla
             ranks[count++] = places[i].rank;
     }
     measure_among(measurement, ranks, count, rank);
-    free(ranks);
 }
 
-bool qmpi_round_trips(MPI_Comm comm, struct qmpi_clock_tick tick, struct qmpi_reference *reference,
-                      struct qmpi_clock_relation *relation)
+bool qmpi_round_trips(MPI_Comm comm, struct qmpi_clock_tick tick,
+                      struct qmpi_clock_reference *reference, struct qmpi_clock_relation *relation)
 {
     int rank = 0, size = 0;
     struct measurement measurement = {.comm = comm, .tick = tick};
     struct reply *known = &measurement.known;
     QMPI_PMPI(Comm_rank, COMM_RANK)(comm, &rank);
     QMPI_PMPI(Comm_size, COMM_SIZE)(comm, &size);
-    struct place *places = list_places(comm, size);
-    if (!places)
+    struct lists lists = {NULL, NULL, NULL};
+    if (!make_lists(&lists, comm, size) || !list_places(&lists, comm, size)) {
+        free_lists(&lists);
         return false;
+    }
     known->is_counter = qmpi_clock_is_counter;
+    known->clock = qmpi_launcher_clock_number(qmpi_clock_is_counter);
     if (rank == 0) {
         const struct qmpi_clock_moment start = qmpi_clock_started_at();
         known->valid = true;
-        known->reference = (struct qmpi_reference){start.ticks, start.nanoseconds, tick.nanoseconds,
-                                                   tick.error, qmpi_clock_is_counter};
+        known->reference = (struct qmpi_clock_reference){
+            start.ticks, start.nanoseconds, tick.nanoseconds, tick.error, qmpi_clock_is_counter};
         known->relation = (struct qmpi_clock_relation){
             .here = start.ticks, .there = start.ticks, .rate = 1, .is_reference = true};
     }
-    measure_all(&measurement, places, size, rank);
-    free(places);
+    measure_all(&measurement, &lists, size, rank);
+    free_lists(&lists);
     *reference = known->reference;
     *relation = known->relation;
     return known->valid;

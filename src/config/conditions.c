@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct qmpi_place qmpi_place_here(int rank)
+struct qmpi_condition_place qmpi_condition_place_here(int rank)
 {
     static char *program;
     if (!program) {
@@ -22,15 +22,15 @@ struct qmpi_place qmpi_place_here(int rank)
                                          __ATOMIC_ACQUIRE))
             free(path);
     }
-    return (struct qmpi_place){rank, program, program_invocation_short_name};
+    return (struct qmpi_condition_place){rank, program, program_invocation_short_name};
 }
 
 /* ---- One condition --------------------------------------------------------------------------- */
 
 static bool has_rank(const char *value, int rank)
 {
-    struct qmpi_number_set set;
-    const bool has = qmpi_number_set_read(value, &set) && qmpi_number_set_has(&set, (uint64_t)rank);
+    struct qmpi_value_set set;
+    const bool has = qmpi_value_set_read(value, &set) && qmpi_value_set_has(&set, (uint64_t)rank);
     free(set.ranges);
     return has;
 }
@@ -40,30 +40,25 @@ static bool has_node(const char *value)
 {
     char name[HOST_NAME_MAX + 1] = "";
     gethostname(name, sizeof name - 1);
-    const bool has = qmpi_patterns_match(value, name, true);
+    const bool has = qmpi_value_matches_patterns(value, name, true);
     name[strcspn(name, ".")] = '\0';
-    return has || qmpi_patterns_match(value, name, true);
-}
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    return has || qmpi_value_matches_patterns(value, name, true);
 }
 
 /* A pattern with a slash is for the path, any other one for its last part. */
-static bool has_program(const char *value, const struct qmpi_place *place)
+static bool has_program(const char *value, const struct qmpi_condition_place *place)
 {
     const char *const names[] = {place->program, place->program_name};
     bool has = false;
     for (int i = 0; i < 2; i++)
-        has = has || (names[i] && (qmpi_patterns_match(value, names[i], false) ||
-                                   qmpi_patterns_match(value, last_part(names[i]), false)));
+        has = has || (names[i] &&
+                      (qmpi_value_matches_patterns(value, names[i], false) ||
+                       qmpi_value_matches_patterns(value, qmpi_text_base_name(names[i]), false)));
     return has;
 }
 
-enum qmpi_holds qmpi_condition_holds(enum qmpi_reserved_option option, const char *value,
-                                     const struct qmpi_place *place)
+enum qmpi_condition_truth qmpi_condition_holds(enum qmpi_tool_reserved option, const char *value,
+                                               const struct qmpi_condition_place *place)
 {
     bool holds = true;
     if (option == QMPI_RESERVED_RANKS) {
@@ -86,9 +81,8 @@ enum qmpi_holds qmpi_condition_holds(enum qmpi_reserved_option option, const cha
 
 /* ---- All of an entry ------------------------------------------------------------------------- */
 
-static void each_value(const char *values, enum qmpi_reserved_option option,
-                       void (*each)(void *data, enum qmpi_reserved_option option,
-                                    const char *value),
+static void each_value(const char *values, enum qmpi_tool_reserved option,
+                       void (*each)(void *data, enum qmpi_tool_reserved option, const char *value),
                        void *data)
 {
     while (*values) {
@@ -100,65 +94,66 @@ static void each_value(const char *values, enum qmpi_reserved_option option,
     }
 }
 
-void qmpi_condition_each(const struct qmpi_entry *entry,
-                         void (*each)(void *data, enum qmpi_reserved_option option,
+void qmpi_condition_each(const struct qmpi_tool_entry *entry,
+                         void (*each)(void *data, enum qmpi_tool_reserved option,
                                       const char *value),
                          void *data)
 {
     for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
-        const enum qmpi_reserved_option option = (enum qmpi_reserved_option)i;
-        if (entry->reserved[i] && qmpi_reserved_option_is_condition(option))
+        const enum qmpi_tool_reserved option = (enum qmpi_tool_reserved)i;
+        if (entry->reserved[i] && qmpi_tool_reserved_is_condition(option))
             each_value(entry->reserved[i], option, each, data);
     }
 }
 
 struct search {
-    const struct qmpi_place *place;
+    const struct qmpi_condition_place *place;
     char *unmet; /* the first one; NULL: none so far */
 };
 
-static void check(void *data, enum qmpi_reserved_option option, const char *value)
+static void check_condition(void *data, enum qmpi_tool_reserved option, const char *value)
 {
     struct search *search = data;
     if (!search->unmet && qmpi_condition_holds(option, value, search->place) == QMPI_HOLDS_NOT)
-        search->unmet = qmpi_format("%s=%s", qmpi_reserved_option_name(option), value);
+        search->unmet = qmpi_format("%s=%s", qmpi_tool_reserved_name(option), value);
 }
 
-bool qmpi_condition_holds_all(const struct qmpi_entry *entry, enum qmpi_reserved_option option,
-                              const struct qmpi_place *place)
+bool qmpi_condition_holds_all(const struct qmpi_tool_entry *entry, enum qmpi_tool_reserved option,
+                              const struct qmpi_condition_place *place)
 {
     struct search search = {place, NULL};
     if (entry->reserved[option])
-        each_value(entry->reserved[option], option, check, &search);
+        each_value(entry->reserved[option], option, check_condition, &search);
     const bool all = !search.unmet;
     free(search.unmet);
     return all;
 }
 
-char *qmpi_condition_unmet(const struct qmpi_entry *entry, const struct qmpi_place *place)
+char *qmpi_condition_unmet(const struct qmpi_tool_entry *entry,
+                           const struct qmpi_condition_place *place)
 {
     struct search search = {place, NULL};
-    qmpi_condition_each(entry, check, &search);
+    qmpi_condition_each(entry, check_condition, &search);
     return search.unmet;
 }
 
-const char *qmpi_condition_that_varies(const struct qmpi_entry *entry)
+const char *qmpi_condition_that_varies(const struct qmpi_tool_entry *entry)
 {
-    static const enum qmpi_reserved_option varying[] = {
-        QMPI_RESERVED_RANKS, QMPI_RESERVED_NODES, QMPI_RESERVED_PROGRAM, QMPI_RESERVED_IF_ENV};
+    static const enum qmpi_tool_reserved varying[] = {QMPI_RESERVED_RANKS, QMPI_RESERVED_NODES,
+                                                      QMPI_RESERVED_PROGRAM, QMPI_RESERVED_IF_ENV};
     for (size_t i = 0; i < sizeof varying / sizeof *varying; i++) {
         if (entry->reserved[varying[i]])
-            return qmpi_reserved_option_name(varying[i]);
+            return qmpi_tool_reserved_name(varying[i]);
     }
     return NULL;
 }
 
-bool qmpi_condition_may_be_unmet(const struct qmpi_entry *entry)
+bool qmpi_condition_may_be_unmet(const struct qmpi_tool_entry *entry)
 {
     return qmpi_condition_that_varies(entry) || entry->reserved[QMPI_RESERVED_ENABLED];
 }
 
-char *qmpi_condition_refuse_communicating(const struct qmpi_entry *entry, const char *tool)
+char *qmpi_condition_refuse_communicating(const struct qmpi_tool_entry *entry, const char *tool)
 {
     const char *condition = qmpi_condition_that_varies(entry);
     if (!condition)

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 /* What conditions refer to. */
-struct qmpi_place {
+struct qmpi_condition_place {
     int rank; /* in MPI_COMM_WORLD; -1: unknown */
     /* The program: the path of its file, and the name with which it was started; both NULL:
      * unknown. */
@@ -20,22 +20,22 @@ struct qmpi_place {
 };
 
 /* Returns the place of this process; `rank` is its rank. The strings exist for the whole run. */
-struct qmpi_place qmpi_place_here(int rank);
+struct qmpi_condition_place qmpi_condition_place_here(int rank);
 
-enum qmpi_holds { QMPI_HOLDS_NOT, QMPI_HOLDS, QMPI_HOLDS_UNKNOWN };
+enum qmpi_condition_truth { QMPI_HOLDS_NOT, QMPI_HOLDS, QMPI_HOLDS_UNKNOWN };
 
 /* Whether one condition holds on this node at a place. @functions always does: it limits what the
  * layer intercepts while it is on. */
-enum qmpi_holds qmpi_condition_holds(enum qmpi_reserved_option option, const char *value,
-                                     const struct qmpi_place *place);
+enum qmpi_condition_truth qmpi_condition_holds(enum qmpi_tool_reserved option, const char *value,
+                                               const struct qmpi_condition_place *place);
 
 /* Whether an entry's values of one condition all hold at a place, as far as is known. */
-bool qmpi_condition_holds_all(const struct qmpi_entry *entry, enum qmpi_reserved_option option,
-                              const struct qmpi_place *place);
+bool qmpi_condition_holds_all(const struct qmpi_tool_entry *entry, enum qmpi_tool_reserved option,
+                              const struct qmpi_condition_place *place);
 
 /* Calls `each` for all conditions of an entry. */
-void qmpi_condition_each(const struct qmpi_entry *entry,
-                         void (*each)(void *data, enum qmpi_reserved_option option,
+void qmpi_condition_each(const struct qmpi_tool_entry *entry,
+                         void (*each)(void *data, enum qmpi_tool_reserved option,
                                       const char *value),
                          void *data);
 
@@ -43,20 +43,21 @@ void qmpi_condition_each(const struct qmpi_entry *entry,
  * Returns the first condition of an entry that does not hold, as `@ranks=0-3`, which the caller
  * frees. NULL: all hold, as far as is known.
  */
-char *qmpi_condition_unmet(const struct qmpi_entry *entry, const struct qmpi_place *place);
+char *qmpi_condition_unmet(const struct qmpi_tool_entry *entry,
+                           const struct qmpi_condition_place *place);
 
 /* Whether the layer of an entry may start switched off. */
-bool qmpi_condition_may_be_unmet(const struct qmpi_entry *entry);
+bool qmpi_condition_may_be_unmet(const struct qmpi_tool_entry *entry);
 
 /* Returns the name of a condition that may differ between the processes of a job, and so leave the
  * layer off in only some of them; NULL: none does. */
-const char *qmpi_condition_that_varies(const struct qmpi_entry *entry);
+const char *qmpi_condition_that_varies(const struct qmpi_tool_entry *entry);
 
 /*
  * For a tool that communicates in its wrappers: returns a message with a hint, which the caller
  * frees, if the conditions of the entry could switch it off in only some processes of a job. NULL:
  * they cannot.
  */
-char *qmpi_condition_refuse_communicating(const struct qmpi_entry *entry, const char *tool);
+char *qmpi_condition_refuse_communicating(const struct qmpi_tool_entry *entry, const char *tool);
 
 #endif

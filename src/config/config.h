@@ -4,7 +4,6 @@
 #define QMPI_CONFIG_CONFIG_H
 
 #include "config/conditions.h"
-#include "config/files.h"
 #include "config/settings.h"
 #include "config/stack.h"
 

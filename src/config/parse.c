@@ -1,23 +1,319 @@
 /* SPDX-License-Identifier: MIT */
-/* See parse.h. Line by line: the margin tells sections, settings and tools from options. */
+/* See parse.h. To add a setting, add a number to the header, a name to the table of names, and,
+ * unless its value may be any text, a row to the table of forms. The file is read line by line: the
+ * margin tells sections, settings and tools from options. */
 #include "config/parse.h"
 
-#include "config/keywords.h"
-#include "config/section_header.h"
 #include "util/util.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- Settings -------------------------------------------------------------------------------- */
+
+const struct qmpi_config_name qmpi_config_names[QMPI_CONFIG_SETTINGS] = {
+    [QMPI_SETTING_TOOL_PATH] = {"tool-path", "QMPI_TOOL_PATH"},
+    [QMPI_SETTING_ON_ERROR] = {"on-error", "QMPI_ON_ERROR"},
+    [QMPI_SETTING_DEBUG] = {"debug", "QMPI_DEBUG"},
+    [QMPI_SETTING_INTERNAL] = {"internal", "QMPI_INTERNAL"},
+    [QMPI_SETTING_CLOCK] = {"clock", "QMPI_CLOCK"},
+    [QMPI_SETTING_RANK_TIMEOUT] = {"rank-timeout", "QMPI_RANK_TIMEOUT"},
+};
+
+static const char *key_of(const void *data, int index)
+{
+    (void)data;
+    return index < QMPI_CONFIG_SETTINGS ? qmpi_config_names[index].key : NULL;
+}
+
+static char *refuse_key(const char *key)
+{
+    char *list = qmpi_copy(""), *shown = qmpi_message_shorten(key);
+    for (int i = 0; i < QMPI_CONFIG_SETTINGS; i++) {
+        char *longer = qmpi_format("%s%s%s", list, i ? ", " : "", qmpi_config_names[i].key);
+        free(list);
+        list = longer;
+    }
+    const char *similar = qmpi_text_suggest(key, key_of, NULL);
+    char *problem = qmpi_message("unknown setting '%s'; the settings are %s\n"
+                                 "hint: %s%s%s; write a tool on a line of its own, with its "
+                                 "options indented below it",
+                                 shown, list, similar ? "did you mean '" : "correct the name",
+                                 similar ? similar : "", similar ? "'?" : "");
+    free(shown);
+    free(list);
+    return problem;
+}
+
+/* NULL: they are all known. */
+static char *refuse_topics(const char *key, const char *list)
+{
+    while (*list) {
+        const size_t length = strcspn(list, ", ");
+        if (length && !qmpi_message_knows_topic(list, length)) {
+            char *topic = qmpi_copy_part(list, length), *shown = qmpi_message_shorten(topic);
+            char *problem = qmpi_message(
+                "invalid value for '%s': unknown topic '%s'\n" QMPI_TOPICS_HINT, key, shown);
+            free(shown);
+            free(topic);
+            return problem;
+        }
+        list += length + (list[length] != '\0');
+    }
+    return NULL;
+}
+
+bool qmpi_config_read_seconds(const char *value, double *seconds)
+{
+    uint64_t nanoseconds;
+    if (!qmpi_value_time(value, &nanoseconds) || nanoseconds == 0)
+        return false;
+    *seconds = (double)nanoseconds / 1e9;
+    return true;
+}
+
+static bool is_on_error(const char *value)
+{
+    return !strcmp(value, "stop") || !strcmp(value, "skip");
+}
+
+static bool is_boolean_value(const char *value)
+{
+    bool yes;
+    return qmpi_value_boolean(value, &yes);
+}
+
+static bool is_clock(const char *value)
+{
+    return !strcmp(value, "tsc") || !strcmp(value, "monotonic");
+}
+
+static bool is_timeout(const char *value)
+{
+    double seconds;
+    return qmpi_config_read_seconds(value, &seconds);
+}
+
+/* The settings that do not take any text. */
+static const struct {
+    bool (*is_valid)(const char *value);
+    const char *hint;
+} forms[QMPI_CONFIG_SETTINGS] = {
+    [QMPI_SETTING_ON_ERROR] = {is_on_error, "set it to stop or skip"},
+    [QMPI_SETTING_INTERNAL] = {is_boolean_value, "set it to " QMPI_VALUE_YES},
+    [QMPI_SETTING_CLOCK] = {is_clock, "set it to tsc or monotonic"},
+    [QMPI_SETTING_RANK_TIMEOUT] = {is_timeout, QMPI_SECONDS_HINT},
+};
+
+int qmpi_config_setting_of(const char *variable)
+{
+    int setting = QMPI_CONFIG_SETTINGS - 1;
+    while (setting >= 0 && strcmp(qmpi_config_names[setting].variable, variable) != 0)
+        setting--;
+    return setting;
+}
+
+static int check_setting(const char *key, const char *value, char **problem)
+{
+    int setting = QMPI_CONFIG_SETTINGS - 1;
+    while (setting >= 0 && strcmp(qmpi_config_names[setting].key, key) != 0)
+        setting--;
+    if (setting < 0) {
+        *problem = refuse_key(key);
+    } else if (setting == QMPI_SETTING_DEBUG) {
+        *problem = refuse_topics(key, value);
+        return *problem ? -1 : setting;
+    } else if (forms[setting].is_valid && !forms[setting].is_valid(value)) {
+        char *shown = qmpi_message_shorten(value);
+        *problem =
+            qmpi_message("invalid value for '%s': '%s'\nhint: %s", key, shown, forms[setting].hint);
+        free(shown);
+        return -1;
+    }
+    return setting;
+}
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+static const char *skip_blanks(const char *text)
+{
+    while (is_blank(*text))
+        text++;
+    return text;
+}
+
+/* Reads `"…"` from its first character on; `end` is set behind it. NULL: `problem` is set. */
+static char *read_quoted(const char *text, const char **end, char **problem)
+{
+    char *word = qmpi_allocate(strlen(text) + 1, 1);
+    size_t length = 0;
+    for (text++; *text && *text != '"'; text++) {
+        if (*text == '\\') {
+            text++;
+            if (*text != '"' && *text != '\\') {
+                *problem = qmpi_copy("invalid escape sequence between the quotes\n"
+                                     "hint: write \\\\ for a backslash and \\\" for a quote");
+                free(word);
+                return NULL;
+            }
+        }
+        word[length++] = *text;
+    }
+    if (!*text) {
+        *problem = qmpi_copy("the closing quote is missing\n"
+                             "hint: end the text with \"");
+        free(word);
+        return NULL;
+    }
+    *end = text + 1;
+    return word;
+}
+
+/* Reads a word up to a comment, the end of `text` or `stop` (0: no such character), without the
+ * blanks around it. *end is the first character after it. Returns NULL, and sets *problem, if it is
+ * invalid. */
+static char *read_word(const char *text, char stop, const char **end, char **problem)
+{
+    text = skip_blanks(text);
+    if (*text == '"') {
+        char *word = read_quoted(text, end, problem);
+        if (!word)
+            return NULL;
+        const char *behind = skip_blanks(*end);
+        if (*behind && *behind != stop && (*behind != '#' || behind == *end)) {
+            *problem = qmpi_copy(
+                "unexpected text after the closing quote\n"
+                "hint: put the whole text between the quotes, and write \\\" for a quote");
+            free(word);
+            return NULL;
+        }
+        *end = *behind == '#' ? behind + strlen(behind) : behind;
+        return word;
+    }
+    size_t length = 0, used = 0;
+    for (; text[length] && (!stop || text[length] != stop); length++) {
+        if (text[length] == '#' && (!length || is_blank(text[length - 1]))) {
+            *end = text + strlen(text);
+            return qmpi_copy_part(text, used);
+        }
+        if (!is_blank(text[length]))
+            used = length + 1;
+    }
+    *end = text + length;
+    return qmpi_copy_part(text, used);
+}
+
+/* Reads `key = value`. Returns false, and sets *problem, if this is something else. */
+static bool read_pair(const char *text, char **key, char **value, char **problem)
+{
+    const char *end;
+    *key = read_word(text, '=', &end, problem);
+    if (!*key)
+        return false;
+    if (*end == '=' && **key) {
+        *value = read_word(end + 1, '\0', &end, problem);
+        if (*value)
+            return true;
+    } else {
+        *problem = qmpi_copy("not of the form key = value\n"
+                             "hint: write the option's name, `=` and its value");
+    }
+    free(*key);
+    return false;
+}
+
+/* ---- Headings of sections -------------------------------------------------------------------- */
+
+/* Returns what is between the brackets, without blanks around it, to be freed. NULL: `problem` is
+ * set. */
+static char *read_brackets(const char *text, char **problem)
+{
+    const char *end;
+    char *word = read_word(text, '\0', &end, problem);
+    if (!word)
+        return NULL;
+    size_t length = strlen(word);
+    if (word[length - 1] != ']') {
+        free(word);
+        *problem = qmpi_copy("the closing bracket is missing\n"
+                             "hint: write [above], [below] or [stack NAME] on a line of its own");
+        return NULL;
+    }
+    const char *name = skip_blanks(word + 1);
+    length--;
+    while (word + length > name && is_blank(word[length - 1]))
+        length--;
+    char *inside = qmpi_copy_part(name, (size_t)(word + length - name));
+    free(word);
+    return inside;
+}
+
+/* NULL: a stack can have this name. It is written in QMPI_TOOLS, in patterns and in messages. */
+static char *check_stack_name(const char *name)
+{
+    if (*name && *name != '~' && !name[strcspn(name, "/:,=@[]\\\"*?# \t\r\v\f")])
+        return NULL;
+    char *shown = qmpi_message_shorten(name);
+    char *problem = qmpi_message("'%s' cannot be the name of a stack\n"
+                                 "hint: use letters, digits, '-', '_' and '.'",
+                                 shown);
+    free(shown);
+    return problem;
+}
+
+static char *check_section(const char *name)
+{
+    static const char *const names[] = {"above", "below", NULL};
+    for (int i = 0; names[i]; i++) {
+        if (!strcmp(names[i], name))
+            return NULL;
+    }
+    char *shown = qmpi_message_shorten(name);
+    const char *similar = qmpi_text_suggest_word(name, names);
+    char *problem = qmpi_message(
+        "unknown section '%s'\nhint: %s%s%s", shown, similar ? "did you mean [" : "",
+        similar ? similar : "write [above], [below] or [stack NAME]", similar ? "]?" : "");
+    free(shown);
+    return problem;
+}
+
+/* Reads a line that starts with a bracket. *name is "above", "below" or the name of the stack.
+ * Returns NULL, or the problem; *name is then NULL. */
+static char *read_section_header(const char *text, char **name, bool *stack)
+{
+    static const char word[] = "stack";
+    const size_t length = sizeof word - 1;
+    char *problem = NULL, *inside = read_brackets(text, &problem);
+    *name = NULL;
+    if (!inside)
+        return problem;
+    *stack = !strncmp(inside, word, length) && (!inside[length] || is_blank(inside[length]));
+    char *found = qmpi_copy(*stack ? skip_blanks(inside + length) : inside);
+    free(inside);
+    problem = *stack ? check_stack_name(found) : check_section(found);
+    if (problem)
+        free(found);
+    else
+        *name = found;
+    return problem;
+}
+
+/* ---- The file -------------------------------------------------------------------------------- */
+
 struct reader {
     struct qmpi_config *config;
     const char *folder;
-    int line;                /* the present one, from 1 */
-    char *text;              /* that line, without blanks around it */
-    int section;             /* that it is in; NO_SECTION: in one that is invalid */
-    struct qmpi_entry *tool; /* the last line at the margin was this tool; NULL: none */
-    bool too_many_stacks;    /* this has been said */
+    int line;                     /* the present one, from 1 */
+    char *text;                   /* that line, without blanks around it */
+    int section;                  /* that it is in; NO_SECTION: in one that is invalid */
+    struct qmpi_tool_entry *tool; /* the last line at the margin was this tool; NULL: none */
+    bool too_many_stacks;         /* this has been said */
 };
 
 enum { NO_SECTION = -1 };
@@ -43,7 +339,8 @@ static void add_problem(struct reader *reader, char *problem, const char *withou
         free(problem);
         return;
     }
-    config->problems = qmpi_grow(config->problems, config->problem_count, sizeof *config->problems);
+    config->problems =
+        qmpi_memory_grow(config->problems, config->problem_count, sizeof *config->problems);
     config->problems[config->problem_count++] = (struct qmpi_config_problem){
         .line = reader->line,
         .section = reader->section == NO_SECTION ? QMPI_SECTION_MIDDLE : reader->section,
@@ -53,7 +350,7 @@ static void add_problem(struct reader *reader, char *problem, const char *withou
 }
 
 /* The first wrong line of a tool is the tool's problem. */
-static void spoil_tool(struct reader *reader, struct qmpi_entry *tool, char *problem)
+static void spoil_tool(struct reader *reader, struct qmpi_tool_entry *tool, char *problem)
 {
     if (tool->problem) {
         free(problem);
@@ -122,10 +419,10 @@ static char *set_for_section(struct reader *reader, int setting, const char *val
 }
 
 /* Returns NULL, or what is wrong. */
-static char *set(struct reader *reader, const char *key, const char *value)
+static char *add_setting(struct reader *reader, const char *key, const char *value)
 {
     char *problem = NULL;
-    const int setting = qmpi_setting_check(key, value, &problem);
+    const int setting = check_setting(key, value, &problem);
     if (setting < 0)
         return problem;
     if (reader->section != QMPI_SECTION_MIDDLE)
@@ -151,8 +448,8 @@ static void read_setting(struct reader *reader)
 {
     char *key, *value, *problem = NULL;
     reader->tool = NULL;
-    if (qmpi_config_read_pair(reader->text, &key, &value, &problem)) {
-        problem = set(reader, key, value);
+    if (read_pair(reader->text, &key, &value, &problem)) {
+        problem = add_setting(reader, key, value);
         free(value);
         free(key);
     }
@@ -164,11 +461,11 @@ static void read_tool(struct reader *reader)
 {
     const char *end;
     char *problem = NULL;
-    struct qmpi_entry *tool = reader->tool = qmpi_tool_list_add(&reader->config->tools);
+    struct qmpi_tool_entry *tool = reader->tool = qmpi_tool_list_add(&reader->config->tools);
     tool->line = reader->line;
     tool->section = reader->section;
     tool->text = qmpi_copy(reader->text);
-    char *name = qmpi_config_read_word(reader->text, '\0', &end, &problem);
+    char *name = read_word(reader->text, '\0', &end, &problem);
     if (name && !*name)
         problem = qmpi_copy("the tool has no name\n"
                             "hint: write the name or the path of a tool");
@@ -198,8 +495,8 @@ static void read_option(struct reader *reader)
     if (!reader->tool)
         problem = qmpi_copy("an indented line is an option, but no tool precedes it\n"
                             "hint: remove the indentation, or move the line below its tool");
-    else if (qmpi_config_read_pair(reader->text, &key, &value, &problem))
-        problem = qmpi_entry_add_option(reader->tool, key, value);
+    else if (read_pair(reader->text, &key, &value, &problem))
+        problem = qmpi_tool_entry_add_option(reader->tool, key, value);
     if (problem && reader->tool)
         spoil_tool(reader, reader->tool, problem);
     else if (problem)
@@ -208,7 +505,8 @@ static void read_option(struct reader *reader)
 
 static void add_section(struct qmpi_config *config, char *name, int line)
 {
-    config->sections = qmpi_grow(config->sections, config->section_count, sizeof *config->sections);
+    config->sections =
+        qmpi_memory_grow(config->sections, config->section_count, sizeof *config->sections);
     config->sections[config->section_count++] = (struct qmpi_config_section){name, line, NULL};
 }
 
@@ -226,7 +524,7 @@ static void read_section(struct reader *reader)
 {
     struct qmpi_config *config = reader->config;
     bool stack;
-    char *name, *problem = qmpi_section_header_read(reader->text, &name, &stack);
+    char *name, *problem = read_section_header(reader->text, &name, &stack);
     reader->tool = NULL;
     reader->section = name ? find_section(config, name, stack) : NO_SECTION;
     if (name && !stack) {
@@ -252,11 +550,11 @@ static void read_section(struct reader *reader)
 
 static void read_line(struct reader *reader, const char *line)
 {
-    const char *text = qmpi_config_skip_blanks(line);
+    const char *text = skip_blanks(line);
     if (!*text || *text == '#')
         return;
     size_t length = strlen(text);
-    while (qmpi_config_is_blank(text[length - 1]))
+    while (is_blank(text[length - 1]))
         length--;
     reader->text = qmpi_copy_part(text, length);
     if (text == line && *text == '[')

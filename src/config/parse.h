@@ -8,10 +8,41 @@
 #ifndef QMPI_CONFIG_PARSE_H
 #define QMPI_CONFIG_PARSE_H
 
-#include "config/setting_names.h"
 #include "config/tool_list.h"
 
+#include "util/util.h"
+
+#include <stdbool.h>
 #include <stddef.h>
+
+/* ---- Settings -------------------------------------------------------------------------------- */
+
+enum {
+    QMPI_SETTING_TOOL_PATH,
+    QMPI_SETTING_ON_ERROR,
+    QMPI_SETTING_DEBUG,
+    QMPI_SETTING_INTERNAL,
+    QMPI_SETTING_CLOCK,
+    QMPI_SETTING_RANK_TIMEOUT,
+    QMPI_CONFIG_SETTINGS
+};
+
+/* The name of a setting in a file, and the corresponding environment variable. */
+struct qmpi_config_name {
+    const char *key;
+    const char *variable;
+};
+extern const struct qmpi_config_name qmpi_config_names[QMPI_CONFIG_SETTINGS];
+
+#define QMPI_SECONDS_HINT "give " QMPI_VALUE_TIME
+
+/* Reads the value of rank-timeout, a time above 0. Returns false if it is none. */
+bool qmpi_config_read_seconds(const char *value, double *seconds);
+
+/* Returns the number of the setting that a variable stands for; -1: none. */
+int qmpi_config_setting_of(const char *variable);
+
+/* ---- The file -------------------------------------------------------------------------------- */
 
 /* An invalid line that does not belong to a tool. */
 struct qmpi_config_problem {

@@ -1,16 +1,221 @@
 /* SPDX-License-Identifier: MIT */
 /* See settings.h. */
+#define _GNU_SOURCE
 #include "config/settings.h"
 
 #include "util/util.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- One file -------------------------------------------------------------------------------- */
+
+enum { SIZE_MAX_READ = 1 << 20 };
+
+struct files {
+    struct qmpi_config_file *list;
+    int count;
+    bool named; /* QMPI_CONFIG was set when they were read */
+};
+
+/* Returns NULL, or the reason why the file cannot be read. /dev/null is an empty file; pipes are
+ * not waited for. */
+static const char *read_all(int descriptor, char **text, size_t *size)
+{
+    struct stat status;
+    if (fstat(descriptor, &status) != 0)
+        return strerror(errno);
+    if (S_ISDIR(status.st_mode))
+        return "a directory";
+    if (!S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode))
+        return "not a regular file";
+    *text = qmpi_allocate(SIZE_MAX_READ + 1, 1);
+    for (;;) {
+        const ssize_t got = read(descriptor, *text + *size, SIZE_MAX_READ + 1 - *size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return strerror(errno);
+        *size += (size_t)got;
+        if (*size > SIZE_MAX_READ)
+            return "larger than a megabyte";
+        if (got == 0)
+            return NULL;
+    }
+}
+
+static char *refuse_file(const char *path, const char *reason, enum qmpi_tool_scope scope)
+{
+    char *shown = qmpi_message_shorten(path);
+    char *problem = qmpi_message("cannot read the file '%s': %s\nhint: %s", shown, reason,
+                                 scope == QMPI_SCOPE_LISTED
+                                     ? "name a configuration file in QMPI_CONFIG, or unset it"
+                                     : "correct or remove this file");
+    free(shown);
+    return problem;
+}
+
+static char *folder_of(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    return slash ? qmpi_copy_part(file, (size_t)(slash - file)) : qmpi_copy(".");
+}
+
+/* Takes ownership of `path`. */
+static void add_file(struct files *files, char *path, enum qmpi_tool_scope scope)
+{
+    char *text = NULL;
+    size_t size = 0;
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    /* Most users have no file, and some processes may not look at the place where it would be. */
+    if (descriptor < 0 && scope == QMPI_SCOPE_USER &&
+        (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) {
+        free(path);
+        return;
+    }
+    const char *reason = descriptor < 0 ? strerror(errno) : read_all(descriptor, &text, &size);
+    if (descriptor >= 0)
+        close(descriptor);
+    files->list = qmpi_memory_grow(files->list, files->count, sizeof *files->list);
+    struct qmpi_config_file *file = &files->list[files->count++];
+    *file = (struct qmpi_config_file){.path = path, .scope = scope};
+    char *folder = folder_of(path);
+    if (reason)
+        file->unreadable = refuse_file(path, reason, scope);
+    qmpi_config_parse(text ? text : "", reason ? 0 : size, folder, &file->config);
+    free(folder);
+    free(text);
+}
+
+/* ---- Which files there are ------------------------------------------------------------------- */
+
+static int is_config(const struct dirent *entry)
+{
+    static const char end[] = ".conf";
+    const size_t length = strlen(entry->d_name), end_length = sizeof end - 1;
+    return entry->d_name[0] != '.' && length > end_length &&
+           !strcmp(entry->d_name + length - end_length, end);
+}
+
+static int compare_names(const struct dirent **one, const struct dirent **other)
+{
+    return strcmp((*one)->d_name, (*other)->d_name); /* the same order in every locale */
+}
+
+/* A site may have no directory; one that cannot be read may contain files. */
+static void refuse_site(struct files *files, const char *folder)
+{
+    /* The errno of scandir is not kept by all sanitizers. */
+    const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), reason = errno;
+    if (descriptor >= 0)
+        close(descriptor);
+    if (descriptor >= 0 || reason == ENOENT)
+        return;
+    char *shown = qmpi_message_shorten(folder);
+    files->list = qmpi_memory_grow(files->list, files->count, sizeof *files->list);
+    struct qmpi_config_file *file = &files->list[files->count++];
+    *file = (struct qmpi_config_file){.path = qmpi_copy(folder), .scope = QMPI_SCOPE_SITE};
+    file->unreadable = qmpi_message("cannot read the directory '%s' of the site's configuration "
+                                    "files: %s\n"
+                                    "hint: let all users read this directory, or remove it",
+                                    shown, strerror(reason));
+    qmpi_config_parse("", 0, folder, &file->config);
+    free(shown);
+}
+
+static void add_site(struct files *files)
+{
+    char *given = qmpi_config_site_folder ? qmpi_config_site_folder() : NULL;
+    char *folder = given ? realpath(given, NULL) : NULL; /* without the way from the library */
+    struct dirent **entries;
+    const int count = folder ? scandir(folder, &entries, is_config, compare_names) : -1;
+    if (count < 0 && given)
+        refuse_site(files, folder ? folder : given);
+    for (int i = 0; i < count; i++) {
+        add_file(files, qmpi_format("%s/%s", folder, entries[i]->d_name), QMPI_SCOPE_SITE);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    free(folder);
+    free(given);
+}
+
+/* A colon separates the paths, unless a backslash stands before it. */
+static void add_named(struct files *files, const char *list)
+{
+    char *path = qmpi_allocate(strlen(list) + 1, 1);
+    for (size_t length = 0;; list++) {
+        if (*list == '\\' && (list[1] == ':' || list[1] == '\\')) {
+            path[length++] = *++list;
+        } else if (*list && *list != ':') {
+            path[length++] = *list;
+        } else {
+            path[length] = '\0';
+            if (length)
+                add_file(files, qmpi_start_path(path), QMPI_SCOPE_LISTED);
+            length = 0;
+        }
+        if (!*list)
+            break;
+    }
+    free(path);
+}
+
+static void add_user(struct files *files)
+{
+    const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    if (folder && *folder == '/')
+        add_file(files, qmpi_format("%s/qmpi/qmpi.conf", folder), QMPI_SCOPE_USER);
+    else if (home && *home == '/')
+        add_file(files, qmpi_format("%s/.config/qmpi/qmpi.conf", home), QMPI_SCOPE_USER);
+}
+
+static struct files *read_files(void)
+{
+    struct files *files = qmpi_allocate(1, sizeof *files);
+    const char *named = qmpi_getenv("QMPI_CONFIG");
+    if (getauxval(AT_SECURE))
+        return files;
+    files->named = named != NULL;
+    add_site(files);
+    if (named)
+        add_named(files, named);
+    add_user(files);
+    return files;
+}
+
+/* If QMPI_CONFIG is not set yet, the files are read again once it is: the command's option -c sets
+ * it. */
+const struct qmpi_config_file *qmpi_config_files(int *count)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct files *current;
+    struct files *files = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+    if (!files || (!files->named && qmpi_getenv("QMPI_CONFIG"))) {
+        pthread_mutex_lock(&lock);
+        if (current == files)
+            __atomic_store_n(&current, read_files(), __ATOMIC_RELEASE);
+        files = current;
+        pthread_mutex_unlock(&lock);
+    }
+    *count = files->count;
+    return files->list;
+}
+
+/* ---- Settings -------------------------------------------------------------------------------- */
 
 const char *qmpi_setting(const char *variable)
 {
     const char *value = qmpi_getenv(variable);
-    const int setting = qmpi_setting_of_variable(variable);
+    const int setting = qmpi_config_setting_of(variable);
     int count;
     if (value || setting < 0)
         return value;
@@ -24,7 +229,7 @@ const char *qmpi_setting(const char *variable)
     return NULL;
 }
 
-/* What a site sets for its own files does not depend on the user. */
+/* A site's settings for its own files do not depend on the user. */
 const char *qmpi_setting_replaced_by(const struct qmpi_config_file *file, int setting)
 {
     const char *variable = qmpi_config_names[setting].variable;
@@ -33,14 +238,14 @@ const char *qmpi_setting_replaced_by(const struct qmpi_config_file *file, int se
     return !always && qmpi_getenv(variable) ? variable : NULL;
 }
 
-static enum qmpi_on_error read_on_error(const char *value)
+static enum qmpi_tool_on_error read_on_error(const char *value)
 {
     return !value                   ? QMPI_ON_ERROR_AS_SET
            : !strcmp(value, "skip") ? QMPI_ON_ERROR_SKIP
                                     : QMPI_ON_ERROR_STOP;
 }
 
-enum qmpi_on_error qmpi_on_error_in(const struct qmpi_config_file *file, int section)
+enum qmpi_tool_on_error qmpi_settings_on_error_in(const struct qmpi_config_file *file, int section)
 {
     const char *set = file->config.sections[section].on_error;
     if (set)
@@ -51,13 +256,13 @@ enum qmpi_on_error qmpi_on_error_in(const struct qmpi_config_file *file, int sec
     return general ? read_on_error(general) : QMPI_ON_ERROR_SKIP;
 }
 
-bool qmpi_skips_errors(enum qmpi_on_error on_error)
+bool qmpi_settings_skip_errors(enum qmpi_tool_on_error on_error)
 {
     const char *value = on_error == QMPI_ON_ERROR_AS_SET ? qmpi_setting("QMPI_ON_ERROR") : NULL;
     return on_error == QMPI_ON_ERROR_SKIP || (value && !strcmp(value, "skip"));
 }
 
-static void append(char **list, const char *folders)
+static void append_folders(char **list, const char *folders)
 {
     if (!folders || !*folders)
         return;
@@ -66,16 +271,16 @@ static void append(char **list, const char *folders)
     *list = longer;
 }
 
-char *qmpi_tool_path(void)
+char *qmpi_settings_tool_path(void)
 {
     const char *variable = qmpi_getenv("QMPI_TOOL_PATH");
     char *list = qmpi_copy("");
     int count;
     const struct qmpi_config_file *files = qmpi_config_files(&count);
-    append(&list, variable);
+    append_folders(&list, variable);
     for (int i = count - 1; i >= 0; i--) {
         if (!variable || files[i].scope == QMPI_SCOPE_SITE)
-            append(&list, files[i].config.settings[QMPI_SETTING_TOOL_PATH]);
+            append_folders(&list, files[i].config.settings[QMPI_SETTING_TOOL_PATH]);
     }
     return list;
 }

@@ -1,16 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The settings that result from the environment and the configuration files: a variable takes
- * precedence over the user's file, that over those of QMPI_CONFIG from the last to the first, and
- * these over the site's.
+ * The configuration files (those of the site, those that QMPI_CONFIG names, and the user's), and
+ * the settings, which the environment and these files give: a variable takes precedence over the
+ * user's file, that over those of QMPI_CONFIG from the last to the first, and these over the
+ * site's.
  */
 #ifndef QMPI_CONFIG_SETTINGS_H
 #define QMPI_CONFIG_SETTINGS_H
 
-#include "config/files.h"
-#include "config/tool_list.h"
+#include "config/parse.h"
 
 #include <stdbool.h>
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+struct qmpi_config_file {
+    char *path;
+    enum qmpi_tool_scope scope; /* not QMPI_SCOPE_VARIABLE */
+    char *unreadable;           /* the reason why it cannot be read, with a hint; NULL: it can */
+    struct qmpi_config config;
+};
+
+/*
+ * Returns the files, from the outermost to the innermost: those of the site in order of name, those
+ * of QMPI_CONFIG in its order, that of the user. They are read once, when the first of them is
+ * needed; a privileged program has none. The result exists for the whole run.
+ */
+const struct qmpi_config_file *qmpi_config_files(int *count);
+
+/*
+ * Returns the directory of the site's files, which the caller frees; NULL: none. Thread-safe. This
+ * function is not of this folder, because the directory is relative to that of the library: libqmpi
+ * has one (process/installation.c), the command another one (cli/build.c), and unit tests have
+ * none.
+ */
+char *qmpi_config_site_folder(void) __attribute__((weak));
+
+/* ---- Settings -------------------------------------------------------------------------------- */
 
 /*
  * Returns the value of a variable of qmpi: from the environment, else from a file, else NULL. The
@@ -21,18 +47,18 @@ const char *qmpi_setting(const char *variable);
 /* Returns the variable that makes a setting of a file idle, because it is set too; NULL: none. */
 const char *qmpi_setting_replaced_by(const struct qmpi_config_file *file, int setting);
 
-/* What happens after an error in a line of a section of a file. Where the site's files say nothing
- * else, they never stop a run. */
-enum qmpi_on_error qmpi_on_error_in(const struct qmpi_config_file *file, int section);
+/* Returns what happens after an error in a line of a section of a file. Files of the site stop a
+ * run only if they say so. */
+enum qmpi_tool_on_error qmpi_settings_on_error_in(const struct qmpi_config_file *file, int section);
 
 /* Whether the run continues after an error in an entry of the stack or a line of a file. */
-bool qmpi_skips_errors(enum qmpi_on_error on_error);
+bool qmpi_settings_skip_errors(enum qmpi_tool_on_error on_error);
 
 /*
  * Returns the directories in which tools are searched first, separated by colons; the caller frees
  * it. They are those of QMPI_TOOL_PATH, else of the user's file and of those of QMPI_CONFIG; those
  * of the site's files follow.
  */
-char *qmpi_tool_path(void);
+char *qmpi_settings_tool_path(void);
 
 #endif

@@ -3,51 +3,126 @@
 #define _GNU_SOURCE
 #include "config/stack.h"
 
-#include "config/disable.h"
-#include "config/files.h"
 #include "config/settings.h"
 #include "util/util.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The variables of the middle, in the order in which they are looked at: of MPICH's own two the
- * first one wins there. An empty one is a middle without layers. */
+/* The variables of the middle, the first that is set counts: MPICH reads its own three in this
+ * order. An empty one is a middle without layers. */
 static const char *const variables[] = {"QMPI_TOOLS", "MPIR_CVAR_QMPI_TOOL_LIST",
-                                        "MPICH_QMPI_TOOL_LIST"};
+                                        "MPIR_PARAM_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"};
 
 /* More entries than a stack can have layers: stacks that contain others would become very long. */
-enum { ENTRIES_MAX = 1000 };
+enum { ENTRIES_MAX = 1000, DEPTH_MAX = 100 /* of stacks that contain others */ };
+
+/* Whether a named stack adds any entry to a stack that uses it. */
+enum content { CONTENT_UNKNOWN, CONTENT_ASKED, CONTENT_NONE, CONTENT_SOME };
+
+/* Where a named stack is defined. */
+struct place {
+    const char *name;
+    int file, section;
+    int first, end; /* its tools, of all in the file */
+    enum content content;
+};
 
 struct builder {
-    struct qmpi_tool_stack *stack;
+    struct qmpi_stack *stack;
     const struct qmpi_config_file *files;
     int file_count;
+    struct place *places; /* sorted by name; of a name, the one in force is the first */
+    int place_count;
 };
 
 /* A named stack that is being replaced, and the entry that contains its name. */
 struct use {
     const char *name;
-    const struct qmpi_entry *entry;
+    const struct qmpi_tool_entry *entry;
     const struct use *outer;
+    int depth; /* 1: no other contains it */
 };
 
 /* ---- Named stacks ---------------------------------------------------------------------------- */
 
-/* The innermost file that defines it; NULL: none does. */
-static const struct qmpi_config_file *find_stack(const struct builder *builder, const char *name,
-                                                 int *section)
+/* By name, and from the innermost file to the outermost. */
+static int compare_places(const void *one, const void *other)
 {
-    for (int i = builder->file_count - 1; i >= 0; i--) {
-        const struct qmpi_config *config = &builder->files[i].config;
-        for (int k = QMPI_SECTION_STACKS; k < config->section_count; k++) {
-            if (!strcmp(config->sections[k].name, name)) {
-                *section = k;
-                return &builder->files[i];
-            }
-        }
+    const struct place *first = one, *second = other;
+    const int order = strcmp(first->name, second->name);
+    return order                         ? order
+           : first->file != second->file ? second->file - first->file
+                                         : first->section - second->section;
+}
+
+/* Each section of a stack starts once: its tools are next to each other. */
+static void add_places(struct builder *builder, int file)
+{
+    const struct qmpi_config *config = &builder->files[file].config;
+    const int before = builder->place_count - QMPI_SECTION_STACKS;
+    for (int k = QMPI_SECTION_STACKS; k < config->section_count; k++) {
+        builder->places =
+            qmpi_memory_grow(builder->places, builder->place_count, sizeof *builder->places);
+        builder->places[builder->place_count++] =
+            (struct place){.name = config->sections[k].name, .file = file, .section = k};
     }
-    return NULL;
+    for (int i = 0; i < config->tools.count; i++) {
+        if (config->tools.entries[i].section < QMPI_SECTION_STACKS)
+            continue;
+        struct place *place = &builder->places[before + config->tools.entries[i].section];
+        place->first = place->end ? place->first : i;
+        place->end = i + 1;
+    }
+}
+
+static void find_places(struct builder *builder)
+{
+    for (int i = 0; i < builder->file_count; i++)
+        add_places(builder, i);
+    if (builder->place_count)
+        qsort(builder->places, (size_t)builder->place_count, sizeof *builder->places,
+              compare_places);
+}
+
+/* Returns the place of a stack in the innermost file that defines it; NULL: none does. */
+static struct place *find_stack(const struct builder *builder, const char *name)
+{
+    int first = 0, end = builder->place_count;
+    while (first < end) {
+        const int middle = first + (end - first) / 2;
+        if (strcmp(builder->places[middle].name, name) < 0)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < builder->place_count && !strcmp(builder->places[first].name, name)
+               ? &builder->places[first]
+               : NULL;
+}
+
+/*
+ * Whether a named stack adds any entry; each stack is looked through once. Stacks that contain only
+ * stacks without tools add none, however often they are used. One that contains itself, or that is
+ * too deep, adds an entry with a problem.
+ */
+static bool adds_any(const struct builder *builder, struct place *place, int depth)
+{
+    if (depth > DEPTH_MAX || place->content == CONTENT_ASKED)
+        return true;
+    if (place->content != CONTENT_UNKNOWN)
+        return place->content == CONTENT_SOME;
+    place->content = CONTENT_ASKED;
+    const struct qmpi_tool_list *tools = &builder->files[place->file].config.tools;
+    bool any = false;
+    for (int i = place->first; i < place->end && !any; i++) {
+        const struct qmpi_tool_entry *entry = &tools->entries[i];
+        struct place *inner = entry->name ? find_stack(builder, entry->name) : NULL;
+        any = !inner || entry->option_count || adds_any(builder, inner, depth + 1);
+    }
+    place->content = any ? CONTENT_SOME : CONTENT_NONE;
+    return any;
 }
 
 /* "a → b → a" */
@@ -69,11 +144,15 @@ static char *name_cycle(const struct use *use, const char *name)
 }
 
 /* NULL: the stack that `entry` names can stand here. */
-static char *check_use(const struct qmpi_entry *entry, const struct use *outer)
+static char *check_use(const struct qmpi_tool_entry *entry, const struct use *outer)
 {
     const struct use *same = outer;
     while (same && strcmp(same->name, entry->name) != 0)
         same = same->outer;
+    if (!same && outer && outer->depth == DEPTH_MAX)
+        return qmpi_message("stacks contain each other more than %d deep\n"
+                            "hint: list the tools themselves in the stacks that use '%s'",
+                            DEPTH_MAX, entry->name);
     if (same) {
         char *cycle = name_cycle(outer, entry->name);
         char *problem = qmpi_message("a stack contains itself: %s\n"
@@ -92,7 +171,7 @@ static char *check_use(const struct qmpi_entry *entry, const struct use *outer)
 
 /* ---- Entries --------------------------------------------------------------------------------- */
 
-static void spoil(struct qmpi_entry *entry, char *problem)
+static void invalidate_entry(struct qmpi_tool_entry *entry, char *problem)
 {
     free(entry->name);
     entry->name = NULL;
@@ -100,38 +179,41 @@ static void spoil(struct qmpi_entry *entry, char *problem)
 }
 
 /* A condition must hold in addition to the layer's own; of other options, the layer's own count. */
-static void inherit(struct qmpi_entry *entry, enum qmpi_reserved_option option, const char *value)
+static void inherit_option(struct qmpi_tool_entry *entry, enum qmpi_tool_reserved option,
+                           const char *value)
 {
-    if (value && (!entry->reserved[option] || qmpi_reserved_option_is_condition(option)))
-        qmpi_entry_add_reserved(entry, option, value);
+    if (value && (!entry->reserved[option] || qmpi_tool_reserved_is_condition(option)))
+        qmpi_tool_entry_add_reserved(entry, option, value);
 }
 
-static void add_entry(struct builder *builder, const struct qmpi_entry *entry,
+static void add_entry(struct builder *builder, const struct qmpi_tool_entry *entry,
                       const struct use *use)
 {
-    struct qmpi_entry *added = qmpi_tool_list_add_copy(&builder->stack->layers, entry);
+    struct qmpi_tool_entry *added = qmpi_tool_list_add_copy(&builder->stack->tools, entry);
     for (; use; use = use->outer) {
-        const struct qmpi_entry *outer = use->entry;
+        const struct qmpi_tool_entry *outer = use->entry;
         added->stack = added->stack ? added->stack : use->name;
         added->scope = outer->scope;
         if (added->on_error == QMPI_ON_ERROR_AS_SET)
             added->on_error = outer->on_error;
         for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++)
-            inherit(added, (enum qmpi_reserved_option)i, outer->reserved[i]);
+            inherit_option(added, (enum qmpi_tool_reserved)i, outer->reserved[i]);
     }
     if (!added->problem && added->reserved[QMPI_RESERVED_REQUIRED] &&
         added->scope != QMPI_SCOPE_SITE)
-        spoil(added, qmpi_copy("only configuration files of the site can set '@required'\n"
-                               "hint: remove this option"));
+        invalidate_entry(added,
+                         qmpi_copy("only configuration files of the site can set '@required'\n"
+                                   "hint: remove this option"));
 }
 
-static void add(struct builder *builder, const struct qmpi_entry *entry, const struct use *outer);
+static void add_entry_or_stack(struct builder *builder, const struct qmpi_tool_entry *entry,
+                               const struct use *outer);
 
 static void add_section(struct builder *builder, const struct qmpi_config_file *file, int section,
                         const struct use *use)
 {
     for (int i = 0; i < file->config.tools.count; i++) {
-        struct qmpi_entry entry = file->config.tools.entries[i];
+        struct qmpi_tool_entry entry = file->config.tools.entries[i];
         if (entry.section != section)
             continue;
         entry.source = file->path;
@@ -140,30 +222,30 @@ static void add_section(struct builder *builder, const struct qmpi_config_file *
             entry.part = file->config.sections[section].name;
         else if (section >= QMPI_SECTION_STACKS)
             entry.stack_line = file->config.sections[section].line;
-        entry.on_error = qmpi_on_error_in(file, section);
+        entry.on_error = qmpi_settings_on_error_in(file, section);
         if (file->scope == QMPI_SCOPE_SITE)
             entry.tool_path = file->config.settings[QMPI_SETTING_TOOL_PATH];
-        add(builder, &entry, use);
+        add_entry_or_stack(builder, &entry, use);
     }
 }
 
-static void add(struct builder *builder, const struct qmpi_entry *entry, const struct use *outer)
+static void add_entry_or_stack(struct builder *builder, const struct qmpi_tool_entry *entry,
+                               const struct use *outer)
 {
-    int section;
-    /* What makes the stack too high anyway is not looked up. */
-    const bool counts = builder->stack->layers.count <= ENTRIES_MAX;
-    const struct qmpi_config_file *file =
-        entry->name && counts ? find_stack(builder, entry->name, &section) : NULL;
-    char *problem = file ? check_use(entry, outer) : NULL;
+    /* Names are not looked up once the stack is too high. */
+    const bool counts = builder->stack->tools.count <= ENTRIES_MAX;
+    struct place *place = entry->name && counts ? find_stack(builder, entry->name) : NULL;
+    char *problem = place ? check_use(entry, outer) : NULL;
     if (problem) {
-        struct qmpi_entry wrong = *entry;
+        struct qmpi_tool_entry wrong = *entry;
         wrong.name = NULL;
         wrong.problem = problem;
         add_entry(builder, &wrong, outer);
         free(problem);
-    } else if (file) {
-        const char *name = file->config.sections[section].name;
-        add_section(builder, file, section, &(struct use){name, entry, outer});
+    } else if (place) {
+        const struct use use = {place->name, entry, outer, outer ? outer->depth + 1 : 1};
+        if (adds_any(builder, place, use.depth))
+            add_section(builder, &builder->files[place->file], place->section, &use);
     } else {
         add_entry(builder, entry, outer);
     }
@@ -171,7 +253,7 @@ static void add(struct builder *builder, const struct qmpi_entry *entry, const s
 
 /* ---- The parts of the stack ------------------------------------------------------------------ */
 
-static void note(struct qmpi_tool_stack *stack, char *line)
+static void append_note(struct qmpi_stack *stack, char *line)
 {
     char *longer = qmpi_format("%s%s\n", stack->notes, line);
     free(stack->notes);
@@ -199,9 +281,9 @@ static void note_replaced(struct builder *builder)
 {
     for (int i = 0; i < builder->file_count; i++) {
         if (has_middle(&builder->files[i]))
-            note(builder->stack,
-                 qmpi_message("%s replaces the tools that stand outside a section in %s",
-                              builder->stack->source, builder->files[i].path));
+            append_note(builder->stack,
+                        qmpi_message("%s replaces the tools that stand outside a section in %s",
+                                     builder->stack->source, builder->files[i].path));
     }
 }
 
@@ -211,14 +293,14 @@ static void add_variable(struct builder *builder)
     qmpi_tool_list_parse(qmpi_getenv(builder->stack->variable), &list);
     for (int i = 0; i < list.count; i++) {
         list.entries[i].source = builder->stack->source;
-        add(builder, &list.entries[i], NULL);
+        add_entry_or_stack(builder, &list.entries[i], NULL);
     }
     qmpi_tool_list_free(&list);
 }
 
 static void find_middle(struct builder *builder)
 {
-    struct qmpi_tool_stack *stack = builder->stack;
+    struct qmpi_stack *stack = builder->stack;
     stack->source = variables[0];
     for (size_t i = 0; i < sizeof variables / sizeof *variables && !stack->variable; i++) {
         if (secure_getenv(variables[i]))
@@ -246,29 +328,86 @@ static void add_middle(struct builder *builder)
 
 /* ---- What is left out ------------------------------------------------------------------------ */
 
-static bool is_required(const struct qmpi_entry *entry)
+static bool matches_pattern(const char *pattern, const char *text)
+{
+    return text && fnmatch(pattern, text, 0) == 0;
+}
+
+/* ~site~ matches the layers of the site, ~user~ all others. */
+static bool is_meant_by(const char *pattern, const struct qmpi_tool_entry *entry)
+{
+    const bool site = entry->scope == QMPI_SCOPE_SITE;
+    if (!strcmp(pattern, "~site~"))
+        return site;
+    if (!strcmp(pattern, "~user~"))
+        return !site;
+    return matches_pattern(pattern, entry->name ? entry->name : entry->text) ||
+           matches_pattern(pattern, entry->name ? qmpi_text_base_name(entry->name) : NULL) ||
+           matches_pattern(pattern, entry->stack);
+}
+
+static bool is_disable_given(void)
+{
+    return qmpi_getenv("QMPI_DISABLE") != NULL;
+}
+
+static bool is_disabled(const struct qmpi_tool_entry *entry)
+{
+    const char *list = qmpi_getenv("QMPI_DISABLE");
+    bool found = false;
+    while (list && *list && !found) {
+        const size_t length = strcspn(list, ":");
+        char *pattern = qmpi_copy_part(list, length);
+        found = length && is_meant_by(pattern, entry);
+        free(pattern);
+        list += length + (list[length] == ':');
+    }
+    return found;
+}
+
+static bool is_required(const struct qmpi_tool_entry *entry)
 {
     const char *value = entry->reserved[QMPI_RESERVED_REQUIRED];
     return entry->scope == QMPI_SCOPE_SITE && value && !strcmp(value, "yes");
 }
 
-static void leave_out_disabled(struct qmpi_tool_stack *stack)
+static void leave_out_disabled(struct qmpi_stack *stack)
 {
-    if (!qmpi_disable_is_given())
+    if (!is_disable_given())
         return;
-    struct qmpi_tool_list all = stack->layers;
-    stack->layers = (struct qmpi_tool_list){NULL, 0};
+    struct qmpi_tool_list all = stack->tools;
+    stack->tools = (struct qmpi_tool_list){NULL, 0};
     for (int i = 0; i < all.count; i++) {
-        const struct qmpi_entry *entry = &all.entries[i];
-        const bool disabled = qmpi_disable_matches(entry), required = is_required(entry);
+        const struct qmpi_tool_entry *entry = &all.entries[i];
+        const bool disabled = is_disabled(entry), required = is_required(entry);
         if (disabled && required)
-            note(stack,
-                 qmpi_message("QMPI_DISABLE does not leave out '%s': the site requires it "
-                              "(%s, line %d)",
-                              entry->name ? entry->name : entry->text, entry->source, entry->line));
-        qmpi_tool_list_move(disabled && !required ? &stack->disabled : &stack->layers, entry);
+            append_note(stack,
+                        qmpi_message("QMPI_DISABLE does not leave out '%s': the site requires it "
+                                     "(%s, line %d)",
+                                     entry->name ? entry->name : entry->text, entry->source,
+                                     entry->line));
+        qmpi_tool_list_move(disabled && !required ? &stack->disabled : &stack->tools, entry);
     }
     free(all.entries);
+}
+
+/* ---- What is not there any more -------------------------------------------------------------- */
+
+static void note_lost(struct qmpi_stack *stack)
+{
+    const char *name;
+    bool reports;
+    if (!qmpi_start_lost_stack(&name, &reports) || !reports)
+        return;
+    append_note(
+        stack,
+        qmpi_message("%s was set when this process was started, but the program has removed it "
+                     "from its environment: it has no effect",
+                     name));
+    append_note(
+        stack,
+        qmpi_message("  hint: keep the variables of qmpi in the environment until the first MPI "
+                     "call"));
 }
 
 /* ---- The whole stack ------------------------------------------------------------------------- */
@@ -280,24 +419,27 @@ static bool wants_files(void)
     return !trial || strcmp(trial, "alone") != 0;
 }
 
-void qmpi_stack_read(struct qmpi_tool_stack *stack)
+void qmpi_stack_read(struct qmpi_stack *stack)
 {
     struct builder builder = {.stack = stack};
-    *stack = (struct qmpi_tool_stack){.notes = qmpi_copy("")};
+    *stack = (struct qmpi_stack){.notes = qmpi_copy("")};
     builder.files = qmpi_config_files(&builder.file_count);
     if (!wants_files())
         builder.file_count = 0;
+    find_places(&builder);
     for (int i = 0; i < builder.file_count; i++)
         add_section(&builder, &builder.files[i], QMPI_SECTION_TOP, NULL);
     add_middle(&builder);
     for (int i = builder.file_count - 1; i >= 0; i--)
         add_section(&builder, &builder.files[i], QMPI_SECTION_BOTTOM, NULL);
     leave_out_disabled(stack);
+    note_lost(stack);
+    free(builder.places);
 }
 
-void qmpi_stack_free(struct qmpi_tool_stack *stack)
+void qmpi_stack_free(struct qmpi_stack *stack)
 {
-    qmpi_tool_list_free(&stack->layers);
+    qmpi_tool_list_free(&stack->tools);
     qmpi_tool_list_free(&stack->disabled);
     free(stack->notes);
     stack->notes = NULL;
@@ -308,13 +450,14 @@ void qmpi_stack_each_name(void (*each)(void *data, const char *name, const char 
 {
     struct builder builder = {.stack = NULL};
     builder.files = qmpi_config_files(&builder.file_count);
+    find_places(&builder);
     for (int i = 0; i < builder.file_count; i++) {
         const struct qmpi_config *config = &builder.files[i].config;
         for (int k = QMPI_SECTION_STACKS; k < config->section_count; k++) {
-            int section;
-            if (find_stack(&builder, config->sections[k].name, &section) == &builder.files[i])
+            if (find_stack(&builder, config->sections[k].name)->file == i)
                 each(data, config->sections[k].name, builder.files[i].path,
                      config->sections[k].line);
         }
     }
+    free(builder.places);
 }

@@ -13,8 +13,8 @@
 
 #include <stdbool.h>
 
-struct qmpi_tool_stack {
-    struct qmpi_tool_list layers;
+struct qmpi_stack {
+    struct qmpi_tool_list tools;    /* the entries, one for each layer, invalid ones included */
     struct qmpi_tool_list disabled; /* what QMPI_DISABLE leaves out */
     const char *variable; /* that gives the middle, even an empty one; NULL: no variable is set */
     const char *source;   /* what gives the middle, in messages */
@@ -22,9 +22,9 @@ struct qmpi_tool_stack {
 };
 
 /* Reads the stack. The caller frees it. */
-void qmpi_stack_read(struct qmpi_tool_stack *stack);
+void qmpi_stack_read(struct qmpi_stack *stack);
 
-void qmpi_stack_free(struct qmpi_tool_stack *stack);
+void qmpi_stack_free(struct qmpi_stack *stack);
 
 /* Calls `each` for every named stack, with the path of its file: where a name occurs several times,
  * for the one that is in force. */

@@ -51,15 +51,15 @@ static char *check_escapes(const char *text)
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
 
-struct qmpi_entry *qmpi_tool_list_add(struct qmpi_tool_list *list)
+struct qmpi_tool_entry *qmpi_tool_list_add(struct qmpi_tool_list *list)
 {
-    list->entries = qmpi_grow(list->entries, list->count, sizeof *list->entries);
-    struct qmpi_entry *entry = &list->entries[list->count++];
-    *entry = (struct qmpi_entry){.position = list->count};
+    list->entries = qmpi_memory_grow(list->entries, list->count, sizeof *list->entries);
+    struct qmpi_tool_entry *entry = &list->entries[list->count++];
+    *entry = (struct qmpi_tool_entry){.position = list->count};
     return entry;
 }
 
-char *qmpi_entry_source(const struct qmpi_entry *entry)
+char *qmpi_tool_entry_source(const struct qmpi_tool_entry *entry)
 {
     if (!entry->position)
         return qmpi_copy("LD_PRELOAD");
@@ -69,38 +69,169 @@ char *qmpi_entry_source(const struct qmpi_entry *entry)
                        entry->stack ? ", stack " : "", entry->stack ? entry->stack : "");
 }
 
-static char *copy(const char *text)
+static char *copy_text(const char *text)
 {
     return text ? qmpi_copy(text) : NULL;
 }
 
-struct qmpi_entry *qmpi_tool_list_add_copy(struct qmpi_tool_list *list,
-                                           const struct qmpi_entry *entry)
+struct qmpi_tool_entry *qmpi_tool_list_add_copy(struct qmpi_tool_list *list,
+                                                const struct qmpi_tool_entry *entry)
 {
-    struct qmpi_entry *same = qmpi_tool_list_add(list);
+    struct qmpi_tool_entry *same = qmpi_tool_list_add(list);
     *same = *entry;
-    same->text = copy(entry->text);
-    same->name = copy(entry->name);
-    same->problem = copy(entry->problem);
+    same->text = copy_text(entry->text);
+    same->name = copy_text(entry->name);
+    same->problem = copy_text(entry->problem);
     same->options = NULL;
     for (int i = 0; i < entry->option_count; i++) {
-        same->options = qmpi_grow(same->options, i, sizeof *same->options);
-        same->options[i] = (struct qmpi_option){qmpi_copy(entry->options[i].key),
-                                                qmpi_copy(entry->options[i].value)};
+        same->options = qmpi_memory_grow(same->options, i, sizeof *same->options);
+        same->options[i] = (struct qmpi_tool_option){qmpi_copy(entry->options[i].key),
+                                                     qmpi_copy(entry->options[i].value)};
     }
     for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++)
-        same->reserved[i] = copy(entry->reserved[i]);
+        same->reserved[i] = copy_text(entry->reserved[i]);
     return same;
 }
 
-void qmpi_tool_list_move(struct qmpi_tool_list *to, const struct qmpi_entry *entry)
+void qmpi_tool_list_move(struct qmpi_tool_list *to, const struct qmpi_tool_entry *entry)
 {
     *qmpi_tool_list_add(to) = *entry;
 }
 
-/* ---- Options --------------------------------------------------------------------------------- */
+/* ---- Options for qmpi ------------------------------------------------------------------------ */
 
-static bool has_option(const struct qmpi_entry *entry, const char *key)
+static bool is_boolean_value(const char *value)
+{
+    bool yes;
+    return qmpi_value_boolean(value, &yes);
+}
+
+static bool is_set_value(const char *value)
+{
+    struct qmpi_value_set set;
+    const bool is = qmpi_value_set_read(value, &set);
+    free(set.ranges);
+    return is;
+}
+
+/* At least one item that is not empty. */
+static bool is_list_value(const char *value)
+{
+    return value[strspn(value, "; ")] != '\0';
+}
+
+static bool is_variable_value(const char *value)
+{
+    return *value &&
+           !value[strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                "0123456789_")] &&
+           !(*value >= '0' && *value <= '9');
+}
+
+static const struct {
+    const char *name;
+    bool (*is_valid)(const char *value);
+    const char *hint;
+    bool is_condition;
+} reserved_options[QMPI_RESERVED_OPTIONS] = {
+    [QMPI_RESERVED_PRELOAD] = {"@preload", is_boolean_value, "give " QMPI_VALUE_YES, false},
+    [QMPI_RESERVED_REQUIRED] = {"@required", is_boolean_value, "give " QMPI_VALUE_YES, false},
+    [QMPI_RESERVED_FORCE] = {"@force", is_boolean_value, "give " QMPI_VALUE_YES, false},
+    [QMPI_RESERVED_OPTIONAL] = {"@optional", is_boolean_value, "give " QMPI_VALUE_YES, false},
+    [QMPI_RESERVED_FORTRAN] = {"@fortran", is_boolean_value, "give " QMPI_VALUE_YES, false},
+    [QMPI_RESERVED_RANKS] = {"@ranks", is_set_value, "give " QMPI_VALUE_SET, true},
+    [QMPI_RESERVED_NODES] = {"@nodes", is_list_value,
+                             "give names of nodes, or patterns, separated by ;", true},
+    [QMPI_RESERVED_PROGRAM] = {"@program", is_list_value,
+                               "give names of programs, or patterns, separated by ;", true},
+    [QMPI_RESERVED_IF_ENV] = {"@if-env", is_variable_value,
+                              "give the name of an environment variable", true},
+    [QMPI_RESERVED_ENABLED] = {"@enabled", is_boolean_value, "give " QMPI_VALUE_YES, true},
+    [QMPI_RESERVED_FUNCTIONS] = {"@functions", is_list_value,
+                                 "give functions, patterns or groups, separated by ;", true},
+};
+
+const char *qmpi_tool_reserved_name(enum qmpi_tool_reserved option)
+{
+    return reserved_options[option].name;
+}
+
+bool qmpi_tool_reserved_is_condition(enum qmpi_tool_reserved option)
+{
+    return reserved_options[option].is_condition;
+}
+
+static const char *reserved_name_at(const void *data, int index)
+{
+    (void)data;
+    return index < QMPI_RESERVED_OPTIONS ? reserved_options[index].name : NULL;
+}
+
+static bool takes_value(int number, const char *value)
+{
+    return reserved_options[number].is_valid(value) &&
+           !(reserved_options[number].is_condition && strstr(value, QMPI_RESERVED_SEPARATOR));
+}
+
+static char *refuse_reserved_value(int number, const char *value)
+{
+    char *shown = qmpi_message_shorten(value);
+    char *problem =
+        qmpi_message("invalid value for option '%s': '%s'\n"
+                     "hint: %s",
+                     reserved_options[number].name, shown, reserved_options[number].hint);
+    free(shown);
+    return problem;
+}
+
+static char *refuse_reserved_name(const char *key)
+{
+    char *shown = qmpi_message_shorten(key), *known = qmpi_copy(reserved_options[0].name);
+    for (int i = 1; i < QMPI_RESERVED_OPTIONS; i++) {
+        char *longer = qmpi_format("%s, %s", known, reserved_options[i].name);
+        free(known);
+        known = longer;
+    }
+    const char *similar = qmpi_text_suggest(key, reserved_name_at, NULL);
+    char *problem =
+        qmpi_message("unknown option '%s'\n"
+                     "hint: %s%s%suse one of qmpi's own options, which start with @: %s",
+                     shown, similar ? "did you mean '" : "", similar ? similar : "",
+                     similar ? "'? Else " : "", known);
+    free(shown);
+    free(known);
+    return problem;
+}
+
+/* Returns a valid value as it is stored: "yes" or "no" for all words that mean this. */
+static const char *reserved_word(enum qmpi_tool_reserved option, const char *value)
+{
+    if (reserved_options[option].is_valid != is_boolean_value)
+        return value;
+    return qmpi_value_is_yes(value) ? "yes" : "no";
+}
+
+/*
+ * Returns the number of the option of this name. If the option is unknown or the value is invalid,
+ * returns a negative number and sets *problem to a message with a hint, which the caller frees.
+ */
+static int find_reserved(const char *key, const char *value, char **problem)
+{
+    for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
+        if (strcmp(reserved_options[i].name, key) != 0)
+            continue;
+        if (takes_value(i, value))
+            return i;
+        *problem = refuse_reserved_value(i, value);
+        return -1;
+    }
+    *problem = refuse_reserved_name(key);
+    return -1;
+}
+
+/* ---- The options of an entry ----------------------------------------------------------------- */
+
+static bool has_option(const struct qmpi_tool_entry *entry, const char *key)
 {
     int i = 0;
     while (i < entry->option_count && strcmp(entry->options[i].key, key) != 0)
@@ -113,14 +244,14 @@ enum { OPTIONS_MAX = 1000, CONDITION_MAX = 16384 /* bytes of the values of one c
 
 static char *given_twice(const char *key)
 {
-    char *shown = qmpi_shorten(key);
+    char *shown = qmpi_message_shorten(key);
     char *problem = qmpi_message("option '%s' is given twice\nhint: keep one of them", shown);
     free(shown);
     return problem;
 }
 
-void qmpi_entry_add_reserved(struct qmpi_entry *entry, enum qmpi_reserved_option option,
-                             const char *value)
+void qmpi_tool_entry_add_reserved(struct qmpi_tool_entry *entry, enum qmpi_tool_reserved option,
+                                  const char *value)
 {
     char *before = entry->reserved[option];
     entry->reserved[option] =
@@ -128,13 +259,13 @@ void qmpi_entry_add_reserved(struct qmpi_entry *entry, enum qmpi_reserved_option
     free(before);
 }
 
-char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value)
+char *qmpi_tool_entry_add_option(struct qmpi_tool_entry *entry, char *key, char *value)
 {
     char *problem = NULL;
-    if (qmpi_reserved_option_is_meant(key)) {
-        const int number = qmpi_reserved_option_find(key, value, &problem);
-        const enum qmpi_reserved_option reserved = (enum qmpi_reserved_option)number;
-        if (number >= 0 && entry->reserved[number] && !qmpi_reserved_option_is_condition(reserved))
+    if (*key == '@') {
+        const int number = find_reserved(key, value, &problem);
+        const enum qmpi_tool_reserved reserved = (enum qmpi_tool_reserved)number;
+        if (number >= 0 && entry->reserved[number] && !qmpi_tool_reserved_is_condition(reserved))
             problem = given_twice(key);
         else if (number >= 0 && entry->reserved[number] &&
                  strlen(entry->reserved[number]) > CONDITION_MAX)
@@ -142,14 +273,15 @@ char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value)
                                    "hint: give fewer and shorter values, at most %d bytes in all",
                                    key, CONDITION_MAX);
         else if (number >= 0)
-            qmpi_entry_add_reserved(entry, reserved, value);
+            qmpi_tool_entry_add_reserved(entry, reserved, reserved_word(reserved, value));
     } else if (has_option(entry, key)) {
         problem = given_twice(key);
     } else if (entry->option_count == OPTIONS_MAX) {
         problem = qmpi_message("more than %d options\nhint: give fewer options", OPTIONS_MAX);
     } else {
-        entry->options = qmpi_grow(entry->options, entry->option_count, sizeof *entry->options);
-        entry->options[entry->option_count++] = (struct qmpi_option){key, value};
+        entry->options =
+            qmpi_memory_grow(entry->options, entry->option_count, sizeof *entry->options);
+        entry->options[entry->option_count++] = (struct qmpi_tool_option){key, value};
         return NULL;
     }
     free(key);
@@ -157,12 +289,12 @@ char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value)
     return problem;
 }
 
-static char *parse_option(struct qmpi_entry *entry, const char *text, size_t length)
+static char *parse_option(struct qmpi_tool_entry *entry, const char *text, size_t length)
 {
     const size_t key_length = length_to(text, length, '=');
     if (key_length == length || key_length == 0) {
         char *option = qmpi_copy_part(text, length);
-        char *shown = qmpi_shorten(option);
+        char *shown = qmpi_message_shorten(option);
         char *problem =
             qmpi_message("option '%s' is not of the form key=value\n"
                          "hint: write %s=yes to switch something on, and \\, for a comma inside a "
@@ -172,11 +304,11 @@ static char *parse_option(struct qmpi_entry *entry, const char *text, size_t len
         free(option);
         return problem;
     }
-    return qmpi_entry_add_option(entry, unescape(text, key_length),
-                                 unescape(text + key_length + 1, length - key_length - 1));
+    return qmpi_tool_entry_add_option(entry, unescape(text, key_length),
+                                      unescape(text + key_length + 1, length - key_length - 1));
 }
 
-static void parse_entry(struct qmpi_entry *entry)
+static void parse_entry(struct qmpi_tool_entry *entry)
 {
     const char *text = entry->text;
     size_t left = strlen(text);
@@ -208,7 +340,7 @@ void qmpi_tool_list_parse(const char *text, struct qmpi_tool_list *list)
     for (;;) {
         const size_t length = length_to(text, left, ':');
         if (length) {
-            struct qmpi_entry *entry = qmpi_tool_list_add(list);
+            struct qmpi_tool_entry *entry = qmpi_tool_list_add(list);
             entry->text = qmpi_copy_part(text, length);
             parse_entry(entry);
         }
@@ -222,7 +354,7 @@ void qmpi_tool_list_parse(const char *text, struct qmpi_tool_list *list)
 void qmpi_tool_list_free(struct qmpi_tool_list *list)
 {
     for (int i = 0; i < list->count; i++) {
-        struct qmpi_entry *entry = &list->entries[i];
+        struct qmpi_tool_entry *entry = &list->entries[i];
         for (int k = 0; k < entry->option_count; k++) {
             free(entry->options[k].key);
             free(entry->options[k].value);

@@ -7,15 +7,54 @@
 #ifndef QMPI_CONFIG_TOOL_LIST_H
 #define QMPI_CONFIG_TOOL_LIST_H
 
-#include "config/reserved_options.h"
+#include <stdbool.h>
 
-struct qmpi_option {
+/* ---- Options for qmpi ------------------------------------------------------------------------ */
+
+/*
+ * The options of an entry that are for qmpi, for all kinds of tools: their names start with `@`.
+ * They are given like the options of the tool, in QMPI_TOOLS and in the configuration file, but the
+ * tool does not see them. To add an option, add a number here and a line in the table.
+ */
+enum qmpi_tool_reserved {
+    QMPI_RESERVED_PRELOAD,  /* whether `qmpi run` preloads the tool: yes or no; not given: if
+                               required */
+    QMPI_RESERVED_REQUIRED, /* whether QMPI_DISABLE does not leave the layer out: yes or no; only in
+                               files of the site */
+    QMPI_RESERVED_FORCE,    /* whether conflicts of the layer with others are ignored: yes or no */
+    QMPI_RESERVED_OPTIONAL, /* whether the layer is left out without an error if it cannot be used:
+                               yes or no */
+    QMPI_RESERVED_FORTRAN,  /* whether the program calls the Fortran wrappers of a PMPI tool on top:
+                               yes or no; not given: if these do not call PMPI in Fortran */
+    /* The conditions: see conditions.h. */
+    QMPI_RESERVED_RANKS,     /* a set of numbers */
+    QMPI_RESERVED_NODES,     /* patterns for the name of the node */
+    QMPI_RESERVED_PROGRAM,   /* patterns for the name or the path of the program */
+    QMPI_RESERVED_IF_ENV,    /* the name of an environment variable */
+    QMPI_RESERVED_ENABLED,   /* whether the layer is on at first: yes or no */
+    QMPI_RESERVED_FUNCTIONS, /* the functions to intercept: see util/value.h */
+    QMPI_RESERVED_OPTIONS
+};
+
+/* Returns the name of an option, with its `@`. */
+const char *qmpi_tool_reserved_name(enum qmpi_tool_reserved option);
+
+/*
+ * Whether an option is a condition. A condition may be given several times, and must then hold each
+ * time: the values are joined with QMPI_RESERVED_SEPARATOR, which no value contains.
+ */
+bool qmpi_tool_reserved_is_condition(enum qmpi_tool_reserved option);
+#define QMPI_RESERVED_SEPARATOR "\n"
+
+/* ---- Entries --------------------------------------------------------------------------------- */
+
+struct qmpi_tool_option {
     char *key;
     char *value;
 };
 
-/* Who has listed an entry. */
-enum qmpi_scope {
+/* The origin of an entry. */
+enum qmpi_tool_scope {
     QMPI_SCOPE_VARIABLE, /* QMPI_TOOLS, or an option that sets it */
     QMPI_SCOPE_USER,     /* the user's configuration file */
     QMPI_SCOPE_LISTED,   /* a file that QMPI_CONFIG names */
@@ -23,32 +62,32 @@ enum qmpi_scope {
 };
 
 /* What happens to the run if an entry cannot be used. */
-enum qmpi_on_error { QMPI_ON_ERROR_AS_SET, QMPI_ON_ERROR_STOP, QMPI_ON_ERROR_SKIP };
+enum qmpi_tool_on_error { QMPI_ON_ERROR_AS_SET, QMPI_ON_ERROR_STOP, QMPI_ON_ERROR_SKIP };
 
-struct qmpi_entry {
+struct qmpi_tool_entry {
     int position; /* 1 for the first entry; empty entries are not counted */
     int line;     /* line of the configuration file; 0: from a variable */
     int section;  /* of the configuration file: see parse.h */
     char *text;   /* as written */
     char *name;   /* name or path; NULL if `problem` */
-    struct qmpi_option *options;
+    struct qmpi_tool_option *options;
     int option_count;
     char *reserved[QMPI_RESERVED_OPTIONS]; /* the options for qmpi; NULL: not given. Of a
-                                              condition, all values: see reserved_options.h */
+                                              condition, all values: see above */
     char *problem; /* message with a hint if the entry is invalid; else NULL */
 
-    /* What follows is set in a stack only (see stack.h). The strings exist for the whole run. */
+    /* These members are set in a stack only (see stack.h). The strings exist for the whole run. */
     const char *source;    /* the variable, option or file that lists it */
     const char *tool_path; /* the directories to search first; NULL: none */
     const char *stack;     /* the innermost named stack that it is from; NULL: none */
     int stack_line;        /* where this stack starts in the file `source` */
     const char *part;      /* its section, if that is [above] or [below]; NULL: another one */
-    enum qmpi_scope scope;
-    enum qmpi_on_error on_error;
+    enum qmpi_tool_scope scope;
+    enum qmpi_tool_on_error on_error;
 };
 
 struct qmpi_tool_list {
-    struct qmpi_entry *entries;
+    struct qmpi_tool_entry *entries;
     int count;
 };
 
@@ -56,24 +95,24 @@ struct qmpi_tool_list {
  * Adds an option, for the tool or for qmpi, to an entry; takes ownership of `key` and `value`.
  * Returns NULL, or a message with a hint, which the caller frees.
  */
-char *qmpi_entry_add_option(struct qmpi_entry *entry, char *key, char *value);
+char *qmpi_tool_entry_add_option(struct qmpi_tool_entry *entry, char *key, char *value);
 
 /* Adds a value of an option for qmpi, which must be valid, to those that the entry has. */
-void qmpi_entry_add_reserved(struct qmpi_entry *entry, enum qmpi_reserved_option option,
-                             const char *value);
+void qmpi_tool_entry_add_reserved(struct qmpi_tool_entry *entry, enum qmpi_tool_reserved option,
+                                  const char *value);
 
 /* Returns what lists an entry of a stack: see QMPIX_Tool_get_source. The caller frees it. */
-char *qmpi_entry_source(const struct qmpi_entry *entry);
+char *qmpi_tool_entry_source(const struct qmpi_tool_entry *entry);
 
 /* Adds an entry, which is empty but for its position. */
-struct qmpi_entry *qmpi_tool_list_add(struct qmpi_tool_list *list);
+struct qmpi_tool_entry *qmpi_tool_list_add(struct qmpi_tool_list *list);
 
 /* Adds a copy of an entry. */
-struct qmpi_entry *qmpi_tool_list_add_copy(struct qmpi_tool_list *list,
-                                           const struct qmpi_entry *entry);
+struct qmpi_tool_entry *qmpi_tool_list_add_copy(struct qmpi_tool_list *list,
+                                                const struct qmpi_tool_entry *entry);
 
 /* Adds an entry, with all that it owns: `entry` is invalid afterwards. */
-void qmpi_tool_list_move(struct qmpi_tool_list *to, const struct qmpi_entry *entry);
+void qmpi_tool_list_move(struct qmpi_tool_list *to, const struct qmpi_tool_entry *entry);
 
 /* Splits and parses `text` (NULL: the empty list). Invalid entries contain their message. */
 void qmpi_tool_list_parse(const char *text, struct qmpi_tool_list *list);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The public calls on contexts and function numbers. The small ones are inline functions of
- * <qmpi/qmpi.h>; here they get symbols too, for tools in other languages. QMPI_Get_function's is
- * QMPIX_Get_function: the draft's name belongs to MPICH's variant of the call in a tool's binary.
+ * The public calls on contexts and function numbers. Inline functions of <qmpi/qmpi.h> also get
+ * symbols here, for tools in other languages. The symbol of QMPI_Get_function is
+ * QMPIX_Get_function, because binaries of tools for MPICH's variant use the draft's name for a
+ * different call.
  */
 
-/* The inline functions under other names, for the names are needed here. */
+/* The inline functions get other names, so that their own can be defined here. */
 #define QMPI_Context_get_storage inline_get_storage
 #define QMPIX_Context_get_tool_id inline_get_tool_id
 #include <qmpi/qmpi.h>
@@ -43,7 +44,7 @@ const char *QMPIX_Function_name(enum QMPI_Functions_enum fn)
 
 int QMPIX_Function_id(const char *name, enum QMPI_Functions_enum *fn)
 {
-    const int number = name && fn ? qmpi_name_find(name) : -1;
+    const int number = name && fn ? qmpi_function_find(name) : -1;
     if (number < 0)
         return MPI_ERR_ARG;
     *fn = (enum QMPI_Functions_enum)number;

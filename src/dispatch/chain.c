@@ -1,113 +1,112 @@
 /* SPDX-License-Identifier: MIT */
-/* See chain.h. */
+/*
+ * See chain.h. The path of a call: the entry point MPI_X (entries.S, generated) jumps through
+ * qmpi_slots to what target_of chooses. If that is the trampoline (enter_MPI_X in dispatch_N.c,
+ * generated), it calls the first node, qmpi_heads[X]. Each layer calls the node after its own, and
+ * the last node's function, the terminator (dispatch_N.c), calls qmpi_terminator_targets[X]: PMPI_X
+ * of the MPI library, which process/mpi_library.c has found.
+ */
 #include "dispatch/chain.h"
 
-#include "dispatch/arch/node.h"
-#include "dispatch/mpich_convention.h"
+#include "dispatch/node.h"
 #include "util/util.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
-_Thread_local const void *qmpi_entry_frame, *qmpi_jumped_frame;
-qmpi_atomic_context qmpi_heads[QMPI_FUNCTION_COUNT];
-_Atomic(const struct qmpi_merged_head *) qmpi_merged_heads[QMPI_FUNCTION_COUNT];
-qmpi_atomic_context qmpi_first_natives[QMPI_FUNCTION_COUNT];
+qmpi_node_pointer qmpi_heads[QMPI_FUNCTION_COUNT];
+_Atomic(const struct qmpi_node_trampoline *) qmpi_node_trampolines[QMPI_FUNCTION_COUNT];
+qmpi_node_pointer qmpi_topmost_qmpi_nodes[QMPI_FUNCTION_COUNT];
 
-qmpi_function *qmpi_terminators[QMPI_FUNCTION_COUNT];
+qmpi_function *qmpi_terminator_targets[QMPI_FUNCTION_COUNT];
 qmpi_function *qmpi_pmpi_targets[QMPI_FUNCTION_COUNT];
 
 /* Default visibility: the inline functions of <qmpi/qmpi.h> read it from inside tools. */
 struct QMPIX_Stack QMPIX_stack;
 
-QMPI_LOCK(lock); /* of who switches layers, or must not have it happen */
+QMPI_LOCK(switch_lock); /* see qmpi_chain_hold */
 
-static QMPI_Context base_row[QMPI_FUNCTION_COUNT];
-const QMPI_Context *qmpi_chain_nodes[QMPI_LAYERS_MAX + 2];
-QMPI_Context qmpi_chain_fast[QMPI_CHAIN_FAST][QMPI_FUNCTION_COUNT];
-static const QMPI_Context no_row[QMPI_FUNCTION_COUNT];
-unsigned qmpi_chain_height;
-const QMPI_Context *qmpi_chain_nexts[QMPI_LAYERS_MAX + 1];
-static QMPI_Context **node_table; /* QMPIX_stack.below, writable */
+static QMPI_Context terminator_row[QMPI_FUNCTION_COUNT];
+const QMPI_Context *qmpi_node_rows[QMPI_LAYERS_MAX + 2];
+QMPI_Context qmpi_fixed_rows[QMPI_FIXED_ROWS][QMPI_FUNCTION_COUNT];
+static const QMPI_Context null_row[QMPI_FUNCTION_COUNT];
+unsigned qmpi_next_row_count;
+const QMPI_Context *qmpi_next_rows[QMPI_LAYERS_MAX + 1];
+static QMPI_Context **below_rows; /* QMPIX_stack.below, writable */
 
-/* What each layer was put there with, by tool_id; without functions where it is not there yet. */
-static struct qmpi_interceptors layers[QMPI_LAYERS_MAX + 1];
+/* [tool_id]: arguments of qmpi_chain_add; NULL until added. */
+static struct qmpi_chain_layer layers[QMPI_LAYERS_MAX + 1];
 
 _Static_assert(offsetof(struct QMPIX_Node, function) == QMPI_NODE_FUNCTION &&
                    offsetof(struct QMPIX_Node, tool_id) == QMPI_NODE_TOOL_ID,
-               "the assembly code knows other nodes");
+               "the assembly code has other offsets");
 
-struct qmpi_node *qmpi_node_of(QMPI_Context context)
-{
-    return (struct qmpi_node *)(uintptr_t)context;
-}
-
-/* In start-up, thousands of times: whoever reads along must see the node whole, no more. */
-static void put(qmpi_atomic_context *place, QMPI_Context node)
+/* Release order: a concurrent reader must see a complete node. */
+static void store_node(qmpi_node_pointer *place, QMPI_Context node)
 {
     atomic_store_explicit(place, node, memory_order_release);
 }
 
-static void put_head(int number, QMPI_Context node)
+static void set_head(int number, QMPI_Context node)
 {
-    const struct qmpi_merged_head *merged = qmpi_node_of(node)->head;
-    if (merged)
-        atomic_store_explicit(&qmpi_merged_heads[number], merged, memory_order_release);
-    put(&qmpi_heads[number], node);
+    const struct qmpi_node_trampoline *trampoline = qmpi_node_of(node)->trampoline;
+    if (trampoline)
+        atomic_store_explicit(&qmpi_node_trampolines[number], trampoline, memory_order_release);
+    store_node(&qmpi_heads[number], node);
 }
 
 void qmpi_chain_start(int count)
 {
-    memcpy(qmpi_terminators, qmpi_bases, sizeof qmpi_terminators);
-    memcpy(qmpi_pmpi_targets, qmpi_bases, sizeof qmpi_pmpi_targets);
-    struct qmpi_node *nodes = qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, sizeof *nodes);
+    memcpy(qmpi_terminator_targets, qmpi_pmpi_functions, sizeof qmpi_terminator_targets);
+    memcpy(qmpi_pmpi_targets, qmpi_pmpi_functions, sizeof qmpi_pmpi_targets);
+    struct qmpi_node *nodes = qmpi_memory_permanent(QMPI_FUNCTION_COUNT, sizeof *nodes);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-        if (!qmpi_ends[number].base)
+        if (!qmpi_dispatch_functions[number].terminator)
             continue;
-        nodes[number].node.function = qmpi_ends[number].base;
+        nodes[number].node.function = qmpi_dispatch_functions[number].terminator;
         nodes[number].node.function_id = number;
-        nodes[number].mpich_function = qmpi_mpich_terminators[number].base;
-        base_row[number] = &nodes[number].node;
-        put(&qmpi_heads[number], base_row[number]);
+        nodes[number].mpich_function = qmpi_dispatch_mpich_functions[number].terminator;
+        terminator_row[number] = &nodes[number].node;
+        store_node(&qmpi_heads[number], terminator_row[number]);
     }
     for (int tool_id = 0; tool_id <= QMPI_LAYERS_MAX + 1; tool_id++)
-        qmpi_chain_nodes[tool_id] = base_row;
+        qmpi_node_rows[tool_id] = terminator_row;
     for (int tool_id = 0; tool_id <= count; tool_id++)
-        qmpi_chain_nexts[tool_id] = no_row;
-    qmpi_chain_height = (unsigned)count + 1;
-    qmpi_chain_nodes[1] = (const QMPI_Context *)(uintptr_t)qmpi_heads;
-    node_table = qmpi_allocate((size_t)count + 1, sizeof *node_table);
-    QMPIX_stack.below = (const QMPI_Context *const *)node_table;
+        qmpi_next_rows[tool_id] = null_row;
+    qmpi_next_row_count = (unsigned)count + 1;
+    qmpi_node_rows[1] = (const QMPI_Context *)(uintptr_t)qmpi_heads;
+    below_rows = qmpi_allocate((size_t)count + 1, sizeof *below_rows);
+    QMPIX_stack.below = (const QMPI_Context *const *)below_rows;
     QMPIX_stack.functions = QMPI_FUNCTION_COUNT;
     QMPIX_stack.layers = count;
 }
 
-/* The layer's place in qmpi_chain_fast; -1: none. */
-static int fast_place(int tool_id)
+/* Returns the index of the layer's row in qmpi_fixed_rows; -1: it has none. */
+static int find_fixed_row(int tool_id)
 {
     const int depth = QMPIX_stack.layers - tool_id;
-    return tool_id > 1 && depth < QMPI_CHAIN_FAST ? depth : -1;
+    return tool_id > 1 && depth < QMPI_FIXED_ROWS ? depth : -1;
 }
 
 void qmpi_chain_expose(int tool_id)
 {
-    const int fast = fast_place(tool_id + 1);
-    QMPI_Context *row =
-        fast < 0 ? qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, sizeof *row) : qmpi_chain_fast[fast];
-    memcpy(row, qmpi_heads, sizeof qmpi_heads); /* nobody else changes them during start-up */
-    node_table[tool_id] = row;
-    qmpi_chain_nodes[tool_id + 1] = row;
-    qmpi_chain_nexts[tool_id] = row;
+    const int fixed_row = find_fixed_row(tool_id + 1);
+    QMPI_Context *row = fixed_row < 0 ? qmpi_memory_permanent(QMPI_FUNCTION_COUNT, sizeof *row)
+                                      : qmpi_fixed_rows[fixed_row];
+    memcpy(row, qmpi_heads, sizeof qmpi_heads); /* only this thread changes them during start-up */
+    below_rows[tool_id] = row;
+    qmpi_node_rows[tool_id + 1] = row;
+    qmpi_next_rows[tool_id] = row;
 }
 
-/* Many at a time: a layer may intercept all functions. */
+/* Nodes are allocated in blocks, since a layer may intercept all functions. */
 static struct qmpi_node *new_node(void)
 {
     enum { BLOCK = 128 };
     static struct qmpi_node *next, *end;
     if (next == end) {
-        next = qmpi_permanent_alloc(BLOCK, sizeof *next);
+        next = qmpi_memory_permanent(BLOCK, sizeof *next);
         end = next + BLOCK;
     }
     return next++;
@@ -115,100 +114,105 @@ static struct qmpi_node *new_node(void)
 
 bool qmpi_chain_intercepts(int tool_id, int number)
 {
-    const struct qmpi_interceptors *layer = &layers[tool_id];
+    const struct qmpi_chain_layer *layer = &layers[tool_id];
     return (layer->functions && layer->functions[number]) ||
            (layer->mpich && layer->mpich[number]) || (layer->observing && layer->observing[number]);
 }
 
-/* What a layer has for a function. */
-enum kind { LAYER_QMPI, LAYER_MPICH, LAYER_OBSERVER, LAYER_PMPI };
+enum node_kind { NODE_QMPI, NODE_MPICH, NODE_OBSERVER, NODE_PMPI };
 
-/* Start-up comes here for each layer and function: each kind has a loop of its own. */
+/* Start-up creates thousands of nodes; inlining gives each kind a loop of its own. */
 #define IN_LOOP static inline __attribute__((always_inline))
 
-IN_LOOP void complete(struct qmpi_node *node, enum kind kind, qmpi_function *function, int fast)
+IN_LOOP void complete_node(struct qmpi_node *node, enum node_kind kind, qmpi_function *function,
+                           int fixed_row)
 {
     const int number = node->node.function_id;
-    const struct qmpi_mpich_terminators *ends = &qmpi_mpich_terminators[number];
-    node->mpich_function = fast < 0 ? ends->through : ends->fast[fast];
+    const struct qmpi_dispatch_mpich_functions *functions = &qmpi_dispatch_mpich_functions[number];
+    node->mpich_function = fixed_row < 0 ? functions->through : functions->fixed[fixed_row];
     node->node.function = function;
-    if (kind == LAYER_MPICH) {
-        node->node.function = ends->into;
+    if (kind == NODE_MPICH) {
+        node->node.function = functions->into;
         node->mpich_function = function;
-    } else if (kind == LAYER_PMPI) {
-        node->node.function = qmpi_ends[number].pmpi_tool;
+    } else if (kind == NODE_PMPI) {
+        node->node.function = qmpi_dispatch_functions[number].pmpi_adapter;
         node->node.data = (const void *)(uintptr_t)function;
     }
 }
 
-IN_LOOP QMPI_Context insert(int tool_id, int number, enum kind kind, qmpi_function *function,
-                            int fast, QMPI_Context next)
+IN_LOOP QMPI_Context insert_node(int tool_id, int number, enum node_kind kind,
+                                 qmpi_function *function, int fixed_row, QMPI_Context next)
 {
     struct qmpi_node *next_node = qmpi_node_of(next);
     for (struct qmpi_node *node = next_node->above; node; node = node->same) {
-        if (node->node.tool_id == tool_id)
+        /* Another function: one that was registered later has replaced it. */
+        if (node->node.tool_id == tool_id && (kind != NODE_QMPI || node->node.function == function))
             return &node->node;
     }
     struct qmpi_node *node = new_node();
     node->node.next = next;
     node->node.tool_id = tool_id;
     node->node.function_id = number;
+    complete_node(node, kind, function, fixed_row);
+    if (kind == NODE_OBSERVER)
+        layers[tool_id].observe(node);
+    /* Last, because readers find the node from now on. */
     node->same = next_node->above;
     next_node->above = node;
-    complete(node, kind, function, fast);
-    if (kind == LAYER_OBSERVER)
-        layers[tool_id].observe(node);
     return &node->node;
 }
 
 QMPI_Context qmpi_chain_insert(int tool_id, int number, QMPI_Context next)
 {
-    const struct qmpi_interceptors *layer = &layers[tool_id];
-    const int fast = fast_place(tool_id);
+    const struct qmpi_chain_layer *layer = &layers[tool_id];
+    const int fixed_row = find_fixed_row(tool_id);
     if (layer->functions[number])
-        next = insert(tool_id, number, layer->pmpi_tool ? LAYER_PMPI : LAYER_QMPI,
-                      layer->functions[number], fast, next);
+        next = insert_node(tool_id, number, layer->pmpi_tool ? NODE_PMPI : NODE_QMPI,
+                           layer->functions[number], fixed_row, next);
     else if (layer->mpich && layer->mpich[number])
-        next = insert(tool_id, number, LAYER_MPICH, layer->mpich[number], fast, next);
+        next = insert_node(tool_id, number, NODE_MPICH, layer->mpich[number], fixed_row, next);
     if (layer->observing && layer->observing[number])
-        next = insert(tool_id, number, LAYER_OBSERVER, layer->observing[number], fast, next);
+        next =
+            insert_node(tool_id, number, NODE_OBSERVER, layer->observing[number], fixed_row, next);
     return next;
 }
 
 QMPI_Context qmpi_chain_next(int tool_id, int number)
 {
-    return __atomic_load_n(&node_table[tool_id][number], __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&below_rows[tool_id][number], __ATOMIC_ACQUIRE);
 }
 
-/* A NULL head: this MPI lacks the function. */
-IN_LOOP void add_all(int tool_id, enum kind kind, qmpi_function *const *functions)
+/* Adds a node on top of the chain of each of `functions`; a head is NULL if this MPI lacks the
+ * function. */
+IN_LOOP void add_nodes(int tool_id, enum node_kind kind, qmpi_function *const *functions)
 {
-    const int fast = fast_place(tool_id);
+    const int fixed_row = find_fixed_row(tool_id);
     for (int number = 0; functions && number < QMPI_FUNCTION_COUNT; number++) {
         const QMPI_Context head = atomic_load_explicit(&qmpi_heads[number], memory_order_relaxed);
         if (!functions[number] || !head)
             continue;
-        const QMPI_Context node = insert(tool_id, number, kind, functions[number], fast, head);
-        if (kind != LAYER_PMPI)
-            put(&qmpi_first_natives[number], node);
-        if (kind == LAYER_OBSERVER)
-            put_head(number, node);
+        const QMPI_Context node =
+            insert_node(tool_id, number, kind, functions[number], fixed_row, head);
+        if (kind != NODE_PMPI)
+            store_node(&qmpi_topmost_qmpi_nodes[number], node);
+        if (kind == NODE_OBSERVER)
+            set_head(number, node);
         else
-            put(&qmpi_heads[number], node);
+            store_node(&qmpi_heads[number], node);
     }
 }
 
-static void add_interceptors(int tool_id, const struct qmpi_interceptors *layer)
+static void add_interceptors(int tool_id, const struct qmpi_chain_layer *layer)
 {
     if (layer->pmpi_tool)
-        add_all(tool_id, LAYER_PMPI, layer->functions);
+        add_nodes(tool_id, NODE_PMPI, layer->functions);
     else
-        add_all(tool_id, LAYER_QMPI, layer->functions);
-    add_all(tool_id, LAYER_MPICH, layer->mpich);
-    add_all(tool_id, LAYER_OBSERVER, layer->observing);
+        add_nodes(tool_id, NODE_QMPI, layer->functions);
+    add_nodes(tool_id, NODE_MPICH, layer->mpich);
+    add_nodes(tool_id, NODE_OBSERVER, layer->observing);
 }
 
-/* Copies those of `functions` for which the layer is on at first. */
+/* Copies to `selected` those of `functions` for which the layer is on at first. */
 static qmpi_function *const *filter_started(int tool_id, qmpi_function *const *functions,
                                             qmpi_function **selected)
 {
@@ -218,11 +222,11 @@ static qmpi_function *const *filter_started(int tool_id, qmpi_function *const *f
     return functions ? selected : NULL;
 }
 
-void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer)
+void qmpi_chain_add(int tool_id, const struct qmpi_chain_layer *layer)
 {
     qmpi_function *functions[QMPI_FUNCTION_COUNT], *mpich[QMPI_FUNCTION_COUNT],
         *observing[QMPI_FUNCTION_COUNT];
-    struct qmpi_interceptors started = *layer;
+    struct qmpi_chain_layer started = *layer;
     layers[tool_id] = *layer;
     if (layer->starts) {
         started.functions = filter_started(tool_id, layer->functions, functions);
@@ -230,7 +234,7 @@ void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer)
         started.observing = filter_started(tool_id, layer->observing, observing);
     }
     add_interceptors(tool_id, &started);
-    if (!qmpi_debugs(QMPI_TOPIC_CHAIN))
+    if (!qmpi_message_debugs(QMPI_TOPIC_CHAIN))
         return;
     int count = 0;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++)
@@ -241,23 +245,27 @@ void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer)
 qmpi_function *qmpi_chain_plain(QMPI_Context node)
 {
     return node->next ? (qmpi_function *)(uintptr_t)node->data
-                      : qmpi_terminators[node->function_id];
+                      : qmpi_terminator_targets[node->function_id];
 }
 
-/* A PMPI tool on top is called by the program itself: tools that walk the stack see its call
- * site. */
+/*
+ * Returns the function to which the entry point MPI_X jumps. If no layer intercepts X, it is PMPI_X
+ * of the MPI library; if a PMPI layer is on top, MPI_X of its tool, directly, so that tools that
+ * walk the stack see the call site. A QMPI layer on top needs a context, which a trampoline adds:
+ * enter_MPI_X, or that of an observer (observe_N.c) or of MPICH's variant (mpich_N.c).
+ */
 static inline qmpi_function *target_of(int number)
 {
     const QMPI_Context head = atomic_load_explicit(&qmpi_heads[number], memory_order_acquire);
     qmpi_function *plain =
-        head->next ? (qmpi_function *)(uintptr_t)head->data : qmpi_terminators[number];
+        head->next ? (qmpi_function *)(uintptr_t)head->data : qmpi_terminator_targets[number];
     if (plain)
         return plain;
-    if (qmpi_node_of(head)->head)
-        return qmpi_node_of(head)->head->enter;
-    return head->function == qmpi_mpich_terminators[number].into
-               ? qmpi_mpich_terminators[number].enter
-               : qmpi_ends[number].enter;
+    if (qmpi_node_of(head)->trampoline)
+        return qmpi_node_of(head)->trampoline->function;
+    return head->function == qmpi_dispatch_mpich_functions[number].into
+               ? qmpi_dispatch_mpich_functions[number].trampoline
+               : qmpi_dispatch_functions[number].trampoline;
 }
 
 qmpi_function *qmpi_chain_target(int number)
@@ -270,50 +278,51 @@ static inline void set_slot(int number)
     __atomic_store_n(&qmpi_slots[number], target_of(number), __ATOMIC_RELEASE);
 }
 
-static QMPI_Context first_native(QMPI_Context node)
+static QMPI_Context find_topmost_qmpi_node(QMPI_Context node)
 {
     while (node->data)
         node = node->next;
     return node->next ? node : NULL;
 }
 
-/* The first native node before the head: it must be known in the first call that comes this way. */
+/* Sets the topmost QMPI node before the head, because the first call that follows the new head
+ * reads it. */
 void qmpi_chain_set_next(int tool_id, int number, QMPI_Context node)
 {
     if (tool_id) {
-        __atomic_store_n(&node_table[tool_id][number], node, __ATOMIC_RELEASE);
+        __atomic_store_n(&below_rows[tool_id][number], node, __ATOMIC_RELEASE);
         return;
     }
-    atomic_store(&qmpi_first_natives[number], first_native(node));
-    put_head(number, node);
+    atomic_store(&qmpi_topmost_qmpi_nodes[number], find_topmost_qmpi_node(node));
+    set_head(number, node);
     set_slot(number);
 }
 
-static bool published;
+static bool is_active;
 
-bool qmpi_chain_is_open(void)
+bool qmpi_chain_is_active(void)
 {
-    return __atomic_load_n(&published, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&is_active, __ATOMIC_ACQUIRE);
 }
 
-void qmpi_chain_publish(void)
+void qmpi_chain_activate(void)
 {
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-        if (!qmpi_ends[number].enter)
+        if (!qmpi_dispatch_functions[number].trampoline)
             continue;
         set_slot(number);
         __atomic_store_n(&qmpi_pmpi_slots[number], qmpi_pmpi_targets[number], __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&qmpi_chain_nexts[0], qmpi_chain_nodes[1], __ATOMIC_RELEASE);
-    __atomic_store_n(&published, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&qmpi_next_rows[0], qmpi_node_rows[1], __ATOMIC_RELEASE);
+    __atomic_store_n(&is_active, true, __ATOMIC_RELEASE);
 }
 
 void qmpi_chain_hold(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&switch_lock);
 }
 
 void qmpi_chain_release(void)
 {
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&switch_lock);
 }

@@ -9,7 +9,7 @@
 #ifndef QMPI_DISPATCH_CHAIN_H
 #define QMPI_DISPATCH_CHAIN_H
 
-#include "dispatch/stubs.h"
+#include "dispatch/node.h"
 
 /* Initializes all chains with the terminator only. `layers` is the number of layers that will be
  * added. */
@@ -19,8 +19,9 @@ void qmpi_chain_start(int layers);
 void qmpi_chain_expose(int tool_id);
 
 /* The interceptors of a layer: arrays indexed by function number; NULL: not intercepted. They must
- * exist for the whole run. */
-struct qmpi_interceptors {
+ * exist for the whole run. Elements of `functions` of a QMPI layer may be set later, under the lock
+ * of qmpi_chain_hold. */
+struct qmpi_chain_layer {
     qmpi_function *const *functions; /* those of a PMPI layer have the signatures of MPI */
     qmpi_function *const *mpich;     /* those for MPICH's variant; NULL: none */
     qmpi_function *const *observing; /* those of its observer, above the others; NULL: none */
@@ -31,7 +32,7 @@ struct qmpi_interceptors {
 };
 
 /* Adds a layer on top. */
-void qmpi_chain_add(int tool_id, const struct qmpi_interceptors *layer);
+void qmpi_chain_add(int tool_id, const struct qmpi_chain_layer *layer);
 
 /* Whether the layer was added with an interceptor for the function. */
 bool qmpi_chain_intercepts(int tool_id, int number);
@@ -59,10 +60,11 @@ qmpi_function *qmpi_chain_target(int number);
 qmpi_function *qmpi_chain_plain(QMPI_Context node);
 
 /* Whether the dispatch table is active. */
-bool qmpi_chain_is_open(void);
+bool qmpi_chain_is_active(void);
 
-/* Activates the dispatch table: from now on, calls jump directly to their targets. */
-void qmpi_chain_publish(void);
+/* Activates the dispatch table: from now on, calls jump directly to their targets. Start-up only,
+ * once. */
+void qmpi_chain_activate(void);
 
 /* Prevents layers from being switched in between, so that relocations can be set according to the
  * current chains. */

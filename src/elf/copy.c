@@ -3,14 +3,14 @@
 #define _GNU_SOURCE
 #include "elf/copy.h"
 
+#include "elf/search.h"
 #include "util/util.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-/* The string table of the copy: the original's, and what is added. */
+/* The string table of the copy: that of the original, followed by additional strings. */
 struct strings {
     char *text;
     size_t size;
@@ -43,28 +43,6 @@ static bool write_at(int descriptor, off_t at, const void *bytes, size_t size)
     return true;
 }
 
-char *qmpi_elf_copy_expand(const char *text, const char *directory)
-{
-    static const char *const forms[] = {"$ORIGIN", "${ORIGIN}"};
-    char *expanded = qmpi_copy("");
-    while (*text) {
-        const char *value = NULL;
-        size_t length = 1;
-        for (size_t i = 0; !value && i < sizeof forms / sizeof *forms; i++) {
-            if (!strncmp(text, forms[i], strlen(forms[i]))) {
-                value = directory;
-                length = strlen(forms[i]);
-            }
-        }
-        char *longer =
-            value ? qmpi_format("%s%s", expanded, value) : qmpi_format("%s%c", expanded, *text);
-        free(expanded);
-        expanded = longer;
-        text += length;
-    }
-    return expanded;
-}
-
 /* ---- The dynamic section --------------------------------------------------------------------- */
 
 struct dynamic {
@@ -72,7 +50,7 @@ struct dynamic {
     size_t count;
 };
 
-static ElfW(Dyn) * add_entry(struct dynamic *dynamic, int64_t tag, uint64_t value)
+static ElfW(Dyn) * add_dynamic_entry(struct dynamic *dynamic, int64_t tag, uint64_t value)
 {
     ElfW(Dyn) *entry = &dynamic->entries[dynamic->count++];
     entry->d_tag = tag;
@@ -80,7 +58,8 @@ static ElfW(Dyn) * add_entry(struct dynamic *dynamic, int64_t tag, uint64_t valu
     return entry;
 }
 
-/* All entries of the copy, those of its string table still without their values. */
+/* Returns the dynamic section of the copy; place_strings sets the address and size of the string
+ * table. */
 static struct dynamic make_dynamic(const struct qmpi_elf_image *image, struct strings *strings,
                                    const struct qmpi_elf_copy *copy)
 {
@@ -90,20 +69,20 @@ static struct dynamic make_dynamic(const struct qmpi_elf_image *image, struct st
         const uint64_t value = image->dynamic[i].d_un.d_val;
         if (tag == DT_SONAME || tag == DT_SYMBOLIC)
             continue;
-        ElfW(Dyn) *entry = add_entry(&dynamic, tag, value);
+        ElfW(Dyn) *entry = add_dynamic_entry(&dynamic, tag, value);
         if (tag == DT_NEEDED) {
             const char *other = copy->needed(copy->data, qmpi_elf_string(image, value));
             if (other)
                 entry->d_un.d_val = add_string(strings, other);
         } else if (tag == DT_RUNPATH || tag == DT_RPATH) {
-            char *path = qmpi_elf_copy_expand(qmpi_elf_string(image, value), copy->directory);
+            char *path = qmpi_elf_expand_origin(qmpi_elf_string(image, value), copy->directory);
             entry->d_un.d_val = add_string(strings, path);
             free(path);
         }
     }
     if (copy->symbolic || qmpi_elf_tag(image, DT_SYMBOLIC, UINT64_MAX) != UINT64_MAX)
-        add_entry(&dynamic, DT_SYMBOLIC, 0);
-    add_entry(&dynamic, DT_NULL, 0);
+        add_dynamic_entry(&dynamic, DT_SYMBOLIC, 0);
+    add_dynamic_entry(&dynamic, DT_NULL, 0);
     return dynamic;
 }
 
@@ -117,7 +96,7 @@ static void place_strings(struct dynamic *dynamic, uint64_t address, size_t size
     }
 }
 
-/* The table of needed versions names the libraries, too. */
+/* The table of needed versions also contains the names of libraries. */
 static bool rename_versions(const struct qmpi_elf_file *file, int descriptor,
                             struct strings *strings, const struct qmpi_elf_copy *copy)
 {
@@ -145,8 +124,8 @@ static bool rename_versions(const struct qmpi_elf_file *file, int descriptor,
 /* ---- The segment ----------------------------------------------------------------------------- */
 
 struct segment {
-    uint64_t offset, address;              /* where it begins, in the file and in memory */
-    uint64_t dynamic_at, strings_at, size; /* within it, behind the program headers */
+    uint64_t offset, address;              /* its beginning, in the file and in memory */
+    uint64_t dynamic_at, strings_at, size; /* within it, after the program headers */
 };
 
 static uint64_t round_up(uint64_t value, uint64_t step)
@@ -161,8 +140,8 @@ static const ElfW(Phdr) * headers_of(const struct qmpi_elf_file *file, int *coun
     return (const void *)((const char *)file->map + header->e_phoff);
 }
 
-static struct segment lay_out(const struct qmpi_elf_file *file, const struct dynamic *dynamic,
-                              const struct strings *strings)
+static struct segment place_segment(const struct qmpi_elf_file *file, const struct dynamic *dynamic,
+                                    const struct strings *strings)
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     struct segment segment = {.offset = round_up(file->size, page)};
@@ -193,7 +172,8 @@ static ElfW(Phdr) header_for(uint32_t type, uint32_t flags, const struct segment
                         .p_align = align};
 }
 
-/* The original's headers with the new segment behind its last one: the loader wants an order. */
+/* Returns the program headers of the original, with the new segment after its last one: the loader
+ * requires ascending addresses. */
 static ElfW(Phdr) * make_headers(const struct qmpi_elf_file *file, const struct segment *segment)
 {
     int count, last = -1, made = 0;
@@ -220,7 +200,7 @@ static ElfW(Phdr) * make_headers(const struct qmpi_elf_file *file, const struct 
 static bool write_segment(const struct qmpi_elf_file *file, int descriptor, struct dynamic *dynamic,
                           const struct strings *strings)
 {
-    const struct segment segment = lay_out(file, dynamic, strings);
+    const struct segment segment = place_segment(file, dynamic, strings);
     ElfW(Phdr) *headers = make_headers(file, &segment);
     ElfW(Ehdr) header = *(const ElfW(Ehdr) *)file->map;
     header.e_phoff = segment.offset;
@@ -250,4 +230,57 @@ const char *qmpi_elf_copy_write(const struct qmpi_elf_file *file, int descriptor
     free(dynamic.entries);
     free(strings.text);
     return done ? NULL : strerror(errno);
+}
+
+/* ---- Copies in the process ------------------------------------------------------------------- */
+
+struct copy_record {
+    char *path, *original;
+    char *soname; /* of the original; NULL: none */
+    dev_t device; /* of the original */
+    ino_t file;
+    struct copy_record *next;
+};
+
+static struct copy_record *copies; /* only added to */
+
+void qmpi_elf_copy_record(const char *path, const char *original, const struct stat *status,
+                          const char *soname)
+{
+    struct copy_record *record = qmpi_allocate(1, sizeof *record);
+    *record = (struct copy_record){.path = qmpi_copy(path),
+                                   .original = qmpi_copy(original),
+                                   .soname = soname ? qmpi_copy(soname) : NULL,
+                                   .device = status->st_dev,
+                                   .file = status->st_ino,
+                                   .next = copies};
+    __atomic_store_n(&copies, record, __ATOMIC_RELEASE);
+}
+
+static const struct copy_record *find_record(const char *path)
+{
+    const struct copy_record *record = __atomic_load_n(&copies, __ATOMIC_ACQUIRE);
+    while (record && strcmp(record->path, path) != 0)
+        record = record->next;
+    return record;
+}
+
+const char *qmpi_elf_copy_original(const char *path)
+{
+    const struct copy_record *record = find_record(path);
+    return record ? record->original : path;
+}
+
+bool qmpi_elf_copy_is_of(const char *path, const char *name)
+{
+    struct stat status;
+    const struct copy_record *record = find_record(path);
+    if (!record)
+        return false;
+    if (!strchr(name, '/'))
+        return !strcmp(name, qmpi_text_base_name(record->original)) ||
+               (record->soname && !strcmp(name, record->soname));
+    return !strcmp(name, record->path) ||
+           (stat(name, &status) == 0 && status.st_dev == record->device &&
+            status.st_ino == record->file);
 }

@@ -8,7 +8,10 @@
 #ifndef QMPI_ELF_COPY_H
 #define QMPI_ELF_COPY_H
 
-#include "elf/file.h"
+#include "elf/image.h"
+
+#include <stdbool.h>
+#include <sys/stat.h>
 
 struct qmpi_elf_copy {
     /* Returns the library that is needed instead of `name`; NULL: `name` itself. */
@@ -23,7 +26,18 @@ struct qmpi_elf_copy {
 const char *qmpi_elf_copy_write(const struct qmpi_elf_file *file, int descriptor,
                                 const struct qmpi_elf_copy *copy);
 
-/* Returns `text` with $ORIGIN and ${ORIGIN} replaced by a directory. The caller frees it. */
-char *qmpi_elf_copy_expand(const char *text, const char *directory);
+/* ---- Copies in the process ------------------------------------------------------------------- */
+
+/* Records for the whole run that `path` is a copy of `original`, whose status and soname are given
+ * (NULL: no soname). One thread at a time. */
+void qmpi_elf_copy_record(const char *path, const char *original, const struct stat *status,
+                          const char *soname);
+
+/* Returns the original of the copy with this path; the path itself if it is not a copy. Any thread.
+ */
+const char *qmpi_elf_copy_original(const char *path);
+
+/* Whether `path` is a copy of the library `name`: a path, a file name or a soname. Any thread. */
+bool qmpi_elf_copy_is_of(const char *path, const char *name);
 
 #endif

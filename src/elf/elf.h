@@ -3,23 +3,14 @@
 #ifndef QMPI_ELF_ELF_H
 #define QMPI_ELF_ELF_H
 
-/* Reading files, and the searches of the dynamic loader. */
-#include "elf/file.h"
-#include "elf/image.h"
-#include "elf/ld_cache.h"
-#include "elf/library_search.h"
-#include "elf/loadable.h"
-
-/* Loaded objects. */
-#include "elf/held.h"
-#include "elf/interposition.h"
-#include "elf/loaded.h"
-#include "elf/walk.h"
-
-/* Changing objects. */
+/* Files, and the dynamic loader's treatment of them. */
 #include "elf/copy.h"
-#include "elf/define.h"
-#include "elf/pages.h"
-#include "elf/reloc.h"
+#include "elf/image.h"
+#include "elf/loadable.h"
+#include "elf/search.h"
+
+/* Loaded objects, and changes to them. */
+#include "elf/loaded.h"
+#include "elf/rewrite.h"
 
 #endif

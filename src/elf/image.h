@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The dynamic part of an ELF object: symbols, needed libraries. The same view serves a file that is
- * mapped for inspection before it is loaded (file.h) and an object that the dynamic loader has
- * loaded (loaded.h); only how an address becomes a pointer differs.
+ * The dynamic part of an ELF object: symbols, hash table, needed libraries. The same view serves a
+ * file that is mapped for inspection before it is loaded and an object that the dynamic loader has
+ * loaded (loaded.h); only the conversion of an address to a pointer differs.
  */
 #ifndef QMPI_ELF_IMAGE_H
 #define QMPI_ELF_IMAGE_H
@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct qmpi_elf_image {
     const ElfW(Dyn) * dynamic;
@@ -29,7 +30,8 @@ static inline const char *qmpi_elf_string(const struct qmpi_elf_image *image, si
     return offset < image->string_size ? image->strings + offset : "";
 }
 
-/* Returns the number of symbols. For a loaded object, this takes a pass through its hash table. */
+/* Returns the number of symbols. For a loaded object without DT_HASH, this takes a
+ * pass through its hash table. */
 size_t qmpi_elf_symbol_count(const struct qmpi_elf_image *image);
 
 /* Returns the value of a dynamic tag; `otherwise` if it is absent. */
@@ -50,7 +52,105 @@ static inline bool qmpi_elf_defines(const ElfW(Sym) * symbol)
            (type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE || type == STT_GNU_IFUNC);
 }
 
-/* Returns the number of symbols according to a DT_GNU_HASH table; 0 if the table is empty. */
-size_t qmpi_elf_count_hashed(const uint32_t *gnu_hash, size_t limit);
+/* ---- Hash table ------------------------------------------------------------------------------ */
+
+/* Look-ups in a DT_GNU_HASH table are inline, and the table is taken apart beforehand, for callers
+ * that look up hundreds of names while a program starts. */
+
+/* A name and its hash as in these tables. */
+struct qmpi_elf_name {
+    const char *name;
+    uint32_t hash;
+};
+
+/* Returns the hash of a name. */
+static inline uint32_t qmpi_elf_hash(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+struct qmpi_elf_table {
+    const ElfW(Addr) * bloom;
+    const uint32_t *buckets, *chains;
+    uint32_t bucket_count, first, bloom_size, bloom_shift;
+};
+
+/* Returns the parts of the table of a loaded object, which must have one. */
+static inline struct qmpi_elf_table qmpi_elf_table_of(const struct qmpi_elf_image *image)
+{
+    const uint32_t *words = image->gnu_hash;
+    struct qmpi_elf_table table = {.bloom = (const void *)(words + 4),
+                                   .bucket_count = words[0],
+                                   .first = words[1],
+                                   .bloom_size = words[2],
+                                   .bloom_shift = words[3]};
+    table.buckets = (const void *)(table.bloom + table.bloom_size);
+    table.chains = table.buckets + table.bucket_count;
+    return table;
+}
+
+/* Whether the object may define a symbol of this name. False for most names that it does not
+ * define, which saves their look-up. */
+static inline bool qmpi_elf_table_may_have(const struct qmpi_elf_table table,
+                                           const struct qmpi_elf_name name)
+{
+    enum { BITS = sizeof(ElfW(Addr)) * 8 };
+    if (!table.bloom_size)
+        return false;
+    const ElfW(Addr) word = table.bloom[(name.hash / BITS) % table.bloom_size];
+    return (word >> (name.hash % BITS)) & (word >> ((name.hash >> table.bloom_shift) % BITS)) & 1;
+}
+
+/* Returns the symbol of this name that the object defines; NULL: none. */
+static inline const ElfW(Sym) * qmpi_elf_table_find(const struct qmpi_elf_image *image,
+                                                    const struct qmpi_elf_table table,
+                                                    const struct qmpi_elf_name name)
+{
+    if (!table.bucket_count)
+        return NULL;
+    uint32_t i = table.buckets[name.hash % table.bucket_count];
+    if (i < table.first)
+        return NULL;
+    for (;; i++) {
+        const uint32_t chained = table.chains[i - table.first];
+        const ElfW(Sym) *symbol = &image->symbols[i];
+        if ((chained | 1) == (name.hash | 1) && qmpi_elf_defines(symbol) &&
+            !strcmp(qmpi_elf_string(image, symbol->st_name), name.name))
+            return symbol;
+        if (chained & 1)
+            return NULL;
+    }
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+/* A library file that is inspected before it is loaded. No code of the file runs. */
+struct qmpi_elf_file {
+    struct qmpi_elf_image image;
+    void *map;
+    size_t size;
+};
+
+/*
+ * Maps `path` and checks whether it is complete, because the loader crashes with a truncated file,
+ * and whether it is for this machine. Returns NULL if it is a complete shared library; `file` must
+ * be closed then. Otherwise returns the reason (constant text), and nothing is open.
+ */
+const char *qmpi_elf_file_open(const char *path, struct qmpi_elf_file *file);
+
+/* The same for the file of a program. */
+const char *qmpi_elf_file_open_program(const char *path, struct qmpi_elf_file *file);
+
+/* Whether two paths lead to the same file. */
+bool qmpi_elf_file_same(const char *one, const char *other);
+
+/* Returns the file offset of a virtual address, and sets `left` to the number of bytes that follow
+ * in its segment; 0: not in the file. */
+uint64_t qmpi_elf_file_offset(const struct qmpi_elf_file *file, uint64_t address, uint64_t *left);
+
+void qmpi_elf_file_close(struct qmpi_elf_file *file);
 
 #endif

@@ -6,12 +6,13 @@
 #include "util/util.h"
 
 #include <ctype.h>
-#include <stdbool.h>
-#include <string.h>
+#include <dlfcn.h>
+#include <gnu/lib-names.h>
+#include <stdlib.h>
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* The size of its thread-local storage; the file was found whole. */
+/* Returns the size of its thread-local storage. */
 static uint64_t read_tls_size(const struct qmpi_elf_file *file)
 {
     const ElfW(Ehdr) *header = file->map;
@@ -27,7 +28,7 @@ static uint64_t read_tls_size(const struct qmpi_elf_file *file)
 
 const char *qmpi_loadable_obstacle(const struct qmpi_elf_file *file)
 {
-    /* The C library keeps some 1.5 KiB for all that is opened later; several tools share it. */
+    /* The C library reserves about 1.5 KiB for all libraries that are opened later. */
     enum { ROOM = 256 };
     if (qmpi_elf_tag(&file->image, DT_FLAGS_1, 0) & DF_1_NOOPEN)
         return "is linked with -z nodlopen";
@@ -36,7 +37,7 @@ const char *qmpi_loadable_obstacle(const struct qmpi_elf_file *file)
     return NULL;
 }
 
-/* Names of the MPI library; in Open MPI, those of the predefined handles, too. */
+/* Symbols of the MPI library include the predefined handles of Open MPI. */
 static bool lacks_symbol_of_mpi(const char *said)
 {
     static const char before[] = "undefined symbol: ";
@@ -49,6 +50,17 @@ static bool lacks_symbol_of_mpi(const char *said)
     return false;
 }
 
+/* Returns the library that the loader has not found, on which `path` depends; NULL: that is not the
+ * reason. The caller frees it. */
+static char *name_missing_library(const char *path, const char *said)
+{
+    const char *end = strstr(said, ": cannot open shared object file");
+    const size_t length = end ? (size_t)(end - said) : 0;
+    if (!end || (length == strlen(path) && !strncmp(said, path, length)))
+        return NULL;
+    return qmpi_copy_part(said, length);
+}
+
 char *qmpi_loadable_explain(const char *path, const char *reason, const char *hint)
 {
     struct qmpi_elf_file file;
@@ -58,6 +70,15 @@ char *qmpi_loadable_explain(const char *path, const char *reason, const char *hi
                             "hint: it was built with another version of the MPI library; build it "
                             "with the one that the program uses",
                             path, said);
+    char *missing = name_missing_library(path, said);
+    if (missing) {
+        char *message = qmpi_message(
+            "%s cannot be loaded: it needs %s, which the dynamic loader does not find\n"
+            "hint: install the package of %s, or name its directory in LD_LIBRARY_PATH",
+            path, missing, missing);
+        free(missing);
+        return message;
+    }
     const char *obstacle = NULL;
     if (!qmpi_elf_file_open(path, &file)) {
         obstacle = qmpi_loadable_obstacle(&file);
@@ -87,7 +108,7 @@ char *qmpi_loadable_explain(const char *path, const char *reason, const char *hi
 
 /* ---- Paths ----------------------------------------------------------------------------------- */
 
-/* Whether `text`, behind a `$`, is a name that the loader replaces. */
+/* Whether `text`, which follows a `$`, starts with a name that the loader replaces. */
 static bool is_replaced(const char *text, const char *name)
 {
     const bool braced = *text == '{';
@@ -115,4 +136,87 @@ const char *qmpi_loadable_path_obstacle(const char *path)
         }
     }
     return NULL;
+}
+
+/* ---- Interposed functions -------------------------------------------------------------------- */
+
+/* Well-known functions, which a message names first. */
+static const char *const well_known[] = {"open",  "read",   "write",  "close", "fopen",
+                                         "fread", "fwrite", "malloc", "free",  "pthread_create"};
+
+static bool is_well_known(const char *name)
+{
+    for (size_t i = 0; i < sizeof well_known / sizeof *well_known; i++) {
+        if (!strcmp(name, well_known[i]))
+            return true;
+    }
+    return false;
+}
+
+static void append_name(char **names, const char *name)
+{
+    char *longer = qmpi_format("%s%s%s", *names ? *names : "", *names ? ", " : "", name);
+    free(*names);
+    *names = longer;
+}
+
+static bool defines_symbol(const struct qmpi_elf_image *image, const char *name)
+{
+    const size_t symbols = qmpi_elf_symbol_count(image);
+    for (size_t i = 0; i < symbols; i++) {
+        if (qmpi_elf_defines(&image->symbols[i]) &&
+            !strcmp(qmpi_elf_string(image, image->symbols[i].st_name), name))
+            return true;
+    }
+    return false;
+}
+
+/* Counts the functions of libc that the object defines, and `other` (NULL: none) as well, and
+ * appends up to `room` of their names: those of well-known functions, or of the others. */
+static int count_interposed(const struct qmpi_elf_image *image, const struct qmpi_elf_image *other,
+                            void *libc, bool want_well_known, int room, char **names)
+{
+    int count = 0;
+    const size_t symbols = qmpi_elf_symbol_count(image);
+    for (size_t i = 0; i < symbols; i++) {
+        const ElfW(Sym) *symbol = &image->symbols[i];
+        const char *name = qmpi_elf_string(image, symbol->st_name);
+        /* Names that start with an underscore are the compiler's, or variants of others. */
+        if (!qmpi_elf_defines(symbol) || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
+            name[0] == '_' || is_well_known(name) != want_well_known || !dlsym(libc, name) ||
+            (other && !defines_symbol(other, name)))
+            continue;
+        if (count++ < room)
+            append_name(names, name);
+    }
+    return count;
+}
+
+static char *list_interposed(const struct qmpi_elf_image *image, const struct qmpi_elf_image *other)
+{
+    enum { NAMED = 5 };
+    void *libc = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
+    char *names = NULL;
+    if (!libc)
+        return NULL;
+    int count = count_interposed(image, other, libc, true, NAMED, &names);
+    count += count_interposed(image, other, libc, false, count < NAMED ? NAMED - count : 0, &names);
+    dlclose(libc);
+    if (count > NAMED) {
+        char *longer = qmpi_format("%s and %d more", names, count - NAMED);
+        free(names);
+        names = longer;
+    }
+    return names;
+}
+
+char *qmpi_loadable_interposed(const struct qmpi_elf_image *image)
+{
+    return list_interposed(image, NULL);
+}
+
+char *qmpi_loadable_interposed_by_both(const struct qmpi_elf_image *one,
+                                       const struct qmpi_elf_image *other)
+{
+    return list_interposed(one, other);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restrictions of the dynamic loader for complete libraries: paths that cannot be preloaded, and
- * libraries that cannot be opened in a running process. For `qmpi run` and for messages.
+ * How a complete library can be loaded: whether it can be opened in a running process, whether its
+ * path can be preloaded, and whether it must be preloaded, because it interposes functions of the C
+ * library. For `qmpi run` and for messages.
  */
 #ifndef QMPI_ELF_LOADABLE_H
 #define QMPI_ELF_LOADABLE_H
 
-#include "elf/file.h"
+#include "elf/image.h"
 
 /*
  * Returns the reason why a library cannot be opened in a running process, or may not find memory
@@ -24,5 +25,15 @@ const char *qmpi_loadable_path_obstacle(const char *path);
  * a message with a hint, which the caller frees; `hint` is used if the reason is unknown here.
  */
 char *qmpi_loadable_explain(const char *path, const char *reason, const char *hint);
+
+/*
+ * Returns the names of the C library functions that an object defines, as text for a message, which
+ * the caller frees; NULL: none. A tool must be preloaded to see the program's calls of them.
+ */
+char *qmpi_loadable_interposed(const struct qmpi_elf_image *image);
+
+/* The same for functions that both objects define. */
+char *qmpi_loadable_interposed_by_both(const struct qmpi_elf_image *one,
+                                       const struct qmpi_elf_image *other);
 
 #endif

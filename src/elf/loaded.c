@@ -3,11 +3,217 @@
 #define _GNU_SOURCE
 #include "elf/loaded.h"
 
-#include "elf/walk.h"
+#include "util/util.h"
 
-#include <string.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
-const void *qmpi_elf_loaded_at(const struct qmpi_elf_loaded *object, uint64_t address)
+/* ---- The loader's list ----------------------------------------------------------------------- */
+
+/* No fork and no walk waits for ever: a walk may itself wait for a thread that forks and that has
+ * the loader's lock. After this time, it goes on without waiting. */
+enum { PATIENCE = 1000 /* milliseconds */ };
+
+static atomic_int walks, forks;      /* numbers of threads that are in one */
+static _Thread_local int walk_depth; /* of nested walks in this thread */
+
+/* This process is a forked child: a thread of the parent may have held the loader's lock. */
+static atomic_bool forked;
+
+static void wait_for_threads(atomic_int *threads, int remaining)
+{
+    const struct timespec pause = {0, 1000000};
+    for (int i = 0; atomic_load(threads) > remaining && i < PATIENCE; i++)
+        nanosleep(&pause, NULL);
+}
+
+static void begin_walk(void)
+{
+    if (walk_depth++ > 0)
+        return;
+    atomic_fetch_add(&walks, 1);
+    if (atomic_load(&forks) > 0) { /* the forking thread may not have seen this walk */
+        atomic_fetch_sub(&walks, 1);
+        wait_for_threads(&forks, 0);
+        atomic_fetch_add(&walks, 1);
+    }
+}
+
+static void end_walk(void)
+{
+    if (--walk_depth == 0)
+        atomic_fetch_sub(&walks, 1);
+}
+
+/* Whether memory can be read: another thread of the parent may have been mapping or unmapping the
+ * object during the fork, and a page behind the end of its file is mapped, too. The kernel reads
+ * the set of signals before it refuses the unknown operation. */
+static bool can_be_read(const void *address, size_t size)
+{
+    enum { NO_OPERATION = -1, SET_SIZE = 8 };
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t end = (uintptr_t)address + size;
+    for (uintptr_t at = (uintptr_t)address / page * page; at < end; at += page) {
+        if (syscall(SYS_rt_sigprocmask, NO_OPERATION, (void *)at, NULL, SET_SIZE) &&
+            errno == EFAULT)
+            return false;
+    }
+    return true;
+}
+
+/* Uses the program headers at `address` if they are those of the object, whose dynamic section is
+ * known. */
+static bool use_segments(const struct link_map *object, uintptr_t address, ElfW(Half) count,
+                         struct dl_phdr_info *info)
+{
+    const ElfW(Phdr) *segments = (const void *)address;
+    if (address % _Alignof(ElfW(Phdr)) || !can_be_read(segments, count * sizeof *segments))
+        return false;
+    for (int i = 0; i < count; i++) {
+        if (segments[i].p_type == PT_DYNAMIC &&
+            (const void *)(object->l_addr + segments[i].p_vaddr) == object->l_ld) {
+            info->dlpi_phdr = segments;
+            info->dlpi_phnum = count;
+            return can_be_read(object->l_ld, segments[i].p_memsz);
+        }
+    }
+    return false;
+}
+
+/* Finds the program headers of an object in the loader's list. Those of a library follow its ELF
+ * header, at its first address; those of a copy (copy.h) precede its dynamic section. */
+static bool find_segments(const struct link_map *object, struct dl_phdr_info *info)
+{
+    *info = (struct dl_phdr_info){.dlpi_addr = object->l_addr, .dlpi_name = object->l_name};
+    if (!object->l_prev) { /* the program */
+        info->dlpi_phdr = (const void *)getauxval(AT_PHDR);
+        info->dlpi_phnum = (ElfW(Half))getauxval(AT_PHNUM);
+        return true;
+    }
+    const ElfW(Ehdr) *header = (const void *)object->l_addr;
+    if (!can_be_read(header, sizeof *header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+        return false;
+    const uintptr_t in_front = (uintptr_t)object->l_ld - header->e_phnum * sizeof(ElfW(Phdr));
+    return use_segments(object, object->l_addr + header->e_phoff, header->e_phnum, info) ||
+           use_segments(object, in_front, header->e_phnum, info);
+}
+
+/* dl_iterate_phdr without a lock, for a process with one thread. `dlpi_adds` is different each
+ * time, because the number of loaded objects is unknown. */
+static int walk_alone(int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+    static unsigned long long walk;
+    struct dl_phdr_info info;
+    int result = 0;
+    walk++;
+    for (const struct link_map *object = _r_debug.r_map; object && !result;
+         object = object->l_next) {
+        if (find_segments(object, &info)) {
+            info.dlpi_adds = ~walk;
+            result = visit(&info, sizeof info, data);
+        }
+    }
+    return result;
+}
+
+bool qmpi_elf_walks_alone(void)
+{
+    struct stat tasks; /* a folder for each thread */
+    return atomic_load(&forked) && stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 2 + 1;
+}
+
+typedef int visit_object(struct dl_phdr_info *info, size_t size, void *data);
+
+/* A visit that must not be left because memory is exhausted: the loader's lock would never be
+ * released. */
+struct careful_visit {
+    visit_object *visit;
+    void *data;
+    struct dl_phdr_info *info;
+    size_t size;
+    int result;
+    bool is_exhausted;
+};
+
+static void visit_caught(void *data)
+{
+    struct careful_visit *careful = data;
+    careful->result = careful->visit(careful->info, careful->size, careful->data);
+}
+
+static int visit_carefully(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct careful_visit *careful = data;
+    careful->info = info;
+    careful->size = size;
+    careful->is_exhausted = !qmpi_memory_catch_exhausted(visit_caught, careful);
+    return careful->is_exhausted || careful->result;
+}
+
+int qmpi_elf_walk(int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+    struct careful_visit careful = {.visit = visit, .data = data};
+    if (qmpi_elf_walks_alone())
+        return walk_alone(visit, data);
+    begin_walk();
+    if (qmpi_memory_catches_exhausted())
+        dl_iterate_phdr(visit_carefully, &careful);
+    else
+        careful.result = dl_iterate_phdr(visit, data);
+    end_walk();
+    if (careful.is_exhausted)
+        qmpi_memory_exhausted();
+    return careful.result;
+}
+
+static void before_fork(void)
+{
+    atomic_fetch_add(&forks, 1);
+    wait_for_threads(&walks, walk_depth > 0);
+}
+
+static void after_fork(void)
+{
+    atomic_fetch_sub(&forks, 1);
+}
+
+static void after_fork_in_child(void)
+{
+    atomic_store(&forked, true);
+    atomic_store(&forks, 0);
+    atomic_store(&walks, walk_depth > 0);
+}
+
+void qmpi_elf_walk_start(void)
+{
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+static int read_load_count(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    *(unsigned long long *)data = info->dlpi_adds;
+    return 1;
+}
+
+unsigned long long qmpi_elf_load_count(void)
+{
+    unsigned long long loaded = 0;
+    qmpi_elf_walk(read_load_count, &loaded);
+    return loaded;
+}
+
+/* ---- One object ------------------------------------------------------------------------------ */
+
+const void *qmpi_elf_loaded_pointer(const struct qmpi_elf_loaded *object, uint64_t address)
 {
     return (const void *)(address < object->base ? address + object->base : address);
 }
@@ -27,7 +233,7 @@ bool qmpi_elf_loaded_read(const struct dl_phdr_info *info, struct qmpi_elf_loade
         return false;
     uint64_t symbols = 0, strings = 0, gnu = 0, hash = 0;
     const ElfW(Dyn) *entry = image->dynamic;
-    for (; entry->d_tag != DT_NULL; entry++) { /* once for all: this is done for every object */
+    for (; entry->d_tag != DT_NULL; entry++) { /* one pass, because this is done for every object */
         switch (entry->d_tag) {
         case DT_SYMTAB:
             symbols = entry->d_un.d_ptr;
@@ -51,11 +257,11 @@ bool qmpi_elf_loaded_read(const struct dl_phdr_info *info, struct qmpi_elf_loade
     image->dynamic_count = (size_t)(entry - image->dynamic);
     if (!symbols || !strings || (!gnu && !hash))
         return false;
-    image->symbols = qmpi_elf_loaded_at(object, symbols);
-    image->strings = qmpi_elf_loaded_at(object, strings);
-    image->gnu_hash = gnu ? qmpi_elf_loaded_at(object, gnu) : NULL;
+    image->symbols = qmpi_elf_loaded_pointer(object, symbols);
+    image->strings = qmpi_elf_loaded_pointer(object, strings);
+    image->gnu_hash = gnu ? qmpi_elf_loaded_pointer(object, gnu) : NULL;
     if (hash)
-        image->symbol_count = ((const uint32_t *)qmpi_elf_loaded_at(object, hash))[1];
+        image->symbol_count = ((const uint32_t *)qmpi_elf_loaded_pointer(object, hash))[1];
     return true;
 }
 
@@ -110,41 +316,110 @@ bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *
     return false;
 }
 
-struct holder {
+struct container_search {
     const void *address;
     struct qmpi_elf_loaded *object;
     bool found;
 };
 
-static int look_for_holder(struct dl_phdr_info *info, size_t size, void *data)
+static int visit_for_container(struct dl_phdr_info *info, size_t size, void *data)
 {
-    struct holder *holder = data;
+    struct container_search *search = data;
     const struct qmpi_elf_loaded segments = {
         .base = info->dlpi_addr, .segments = info->dlpi_phdr, .segment_count = info->dlpi_phnum};
     (void)size;
-    if (!qmpi_elf_loaded_contains(&segments, holder->address))
+    if (!qmpi_elf_loaded_contains(&segments, search->address))
         return 0;
-    holder->found = qmpi_elf_loaded_read(info, holder->object);
+    search->found = qmpi_elf_loaded_read(info, search->object);
     return 1;
 }
 
-bool qmpi_elf_loaded_holder(const void *address, struct qmpi_elf_loaded *object)
+bool qmpi_elf_loaded_containing(const void *address, struct qmpi_elf_loaded *object)
 {
-    struct holder holder = {address, object, false};
-    qmpi_elf_walk(look_for_holder, &holder);
-    return holder.found;
+    struct container_search search = {address, object, false};
+    qmpi_elf_walk(visit_for_container, &search);
+    return search.found;
 }
 
-static int count_loaded(struct dl_phdr_info *info, size_t size, void *data)
+/* ---- Objects that may be changed ------------------------------------------------------------- */
+
+/* dlopen is not called inside dl_iterate_phdr: the loader takes its two locks in the other order.
+ */
+
+struct hold_search {
+    qmpi_elf_wants *wants;
+    void *data;
+    struct qmpi_elf_held *found; /* without handles; the names are copies */
+    int count;
+};
+
+static int collect_wanted(struct dl_phdr_info *info, size_t size, void *data)
 {
+    struct hold_search *search = data;
+    struct qmpi_elf_loaded object;
     (void)size;
-    *(unsigned long long *)data = info->dlpi_adds;
-    return 1;
+    if (!qmpi_elf_loaded_read(info, &object) || !search->wants(search->data, &object))
+        return 0;
+    search->found = qmpi_memory_grow(search->found, search->count, sizeof *search->found);
+    object.name = qmpi_copy(object.name);
+    search->found[search->count++] = (struct qmpi_elf_held){object, NULL};
+    return 0;
 }
 
-unsigned long long qmpi_elf_loads(void)
+/* Returns a handle of this object; NULL: it is unloaded, or another object came in its place. */
+static void *open_handle(const struct qmpi_elf_loaded *object)
 {
-    unsigned long long loaded = 0;
-    qmpi_elf_walk(count_loaded, &loaded);
-    return loaded;
+    const struct link_map *map = NULL;
+    void *handle = dlopen(*object->name ? object->name : NULL, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle && (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map->l_addr != object->base ||
+                   map->l_ld != object->image.dynamic)) {
+        dlclose(handle);
+        handle = NULL;
+    }
+    return handle;
+}
+
+/* Between the first walk and dlopen, an object may have been replaced by another one at its place.
+ */
+static int reread_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct hold_search *search = data;
+    struct qmpi_elf_loaded object;
+    (void)size;
+    if (!qmpi_elf_loaded_read(info, &object))
+        return 0;
+    for (int i = 0; i < search->count; i++) {
+        if (search->found[i].object.image.dynamic == object.image.dynamic)
+            search->found[i].object = object;
+    }
+    return 0;
+}
+
+struct qmpi_elf_held *qmpi_elf_hold(qmpi_elf_wants *wants, void *data, int *count)
+{
+    struct hold_search search = {wants, data, NULL, 0};
+    /* In a process with one thread, no object is unloaded, and dlopen may fail an assertion. */
+    const bool alone = qmpi_elf_walks_alone();
+    int held = 0;
+    qmpi_elf_walk(collect_wanted, &search);
+    for (int i = 0; i < search.count; i++) {
+        struct qmpi_elf_held *one = &search.found[i];
+        one->handle = alone ? NULL : open_handle(&one->object);
+        free((char *)(uintptr_t)one->object.name);
+        if (one->handle || alone)
+            search.found[held++] = *one;
+    }
+    *count = search.count = held;
+    if (held)
+        qmpi_elf_walk(reread_object, &search);
+    return search.found;
+}
+
+void qmpi_elf_release(struct qmpi_elf_held *held, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (held[i].handle)
+            dlclose(held[i].handle);
+    }
+    free(held);
 }

@@ -1,16 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The symbol tables of objects that the dynamic loader has loaded. dlsym also searches the
- * dependencies of an object, and in the global scope, tools replace many names; here, a symbol is
- * found only in the given object.
+ * Objects that the dynamic loader has loaded: the loader's list, their symbol tables, and handles
+ * that keep them loaded while they are changed. dlsym also searches the dependencies of an object,
+ * and in the global scope, tools replace many names; here, a symbol is found only in the given
+ * object.
  */
 #ifndef QMPI_ELF_LOADED_H
 #define QMPI_ELF_LOADED_H
 
-#include "elf/hash_table.h"
 #include "elf/image.h"
 
 struct dl_phdr_info;
+
+/* ---- The loader's list ----------------------------------------------------------------------- */
+
+/*
+ * Like dl_iterate_phdr. May be nested, and called by several threads. The dynamic loader's lock
+ * that dl_iterate_phdr takes is not released in a forked child if another thread had it:
+ * dl_iterate_phdr would never return there, and neither would dlopen. A fork therefore waits until
+ * no thread is in qmpi_elf_walk. A thread that is in dlopen or dlclose has the lock, too, so a
+ * child with one thread walks without it.
+ */
+int qmpi_elf_walk(int (*visit)(struct dl_phdr_info *info, size_t size, void *data), void *data);
+
+/* Whether this process is a forked child with one thread. Another thread of its parent may have
+ * been loading or unloading an object, so it must not call dlopen unless it has to. */
+bool qmpi_elf_walks_alone(void);
+
+/* Installs the fork handlers. Called once, before libqmpi starts threads. */
+void qmpi_elf_walk_start(void);
+
+/* Returns the number of objects loaded so far, including unloaded ones. */
+unsigned long long qmpi_elf_load_count(void);
+
+/* ---- One object ------------------------------------------------------------------------------ */
 
 struct qmpi_elf_loaded {
     struct qmpi_elf_image image;
@@ -30,23 +53,49 @@ void *qmpi_elf_loaded_find(const struct qmpi_elf_loaded *object, const char *nam
 /* The same, with the hash of the name. */
 void *qmpi_elf_loaded_find_hashed(const struct qmpi_elf_loaded *object, struct qmpi_elf_name name);
 
-/* The address of one of the object's symbols. */
+/* Returns the address of one of the object's symbols. */
 void *qmpi_elf_loaded_address(const struct qmpi_elf_loaded *object, const ElfW(Sym) * symbol);
 
 /*
  * Converts an address in the dynamic section of the object to a pointer. glibc relocates these
  * addresses on most processors; other loaders do not.
  */
-const void *qmpi_elf_loaded_at(const struct qmpi_elf_loaded *object, uint64_t address);
+const void *qmpi_elf_loaded_pointer(const struct qmpi_elf_loaded *object, uint64_t address);
 
 /* Whether `address` lies in one of the object's segments. */
 bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *address);
 
 /* Finds the loaded object that contains an address. Returns false if there is none, or if it has no
  * dynamic symbols. */
-bool qmpi_elf_loaded_holder(const void *address, struct qmpi_elf_loaded *object);
+bool qmpi_elf_loaded_containing(const void *address, struct qmpi_elf_loaded *object);
 
-/* Returns the number of objects loaded so far, including unloaded ones. */
-unsigned long long qmpi_elf_loads(void);
+/* ---- Objects that may be changed ------------------------------------------------------------- */
+
+/*
+ * dl_iterate_phdr also lists objects that another thread is loading: they are in the loader's list
+ * before the loader relocates them and protects their RELRO pages, and nothing tells when it does
+ * so. After dl_iterate_phdr returns, another thread may also unload them. dlopen solves both
+ * problems: a loading thread holds the loader's lock until all relocations are done, so an object
+ * with a handle is complete, and the handle keeps it loaded.
+ */
+struct qmpi_elf_held {
+    struct qmpi_elf_loaded object;
+    void *handle; /* set to NULL to keep the object loaded */
+};
+
+/* Whether to hold an object. It may still be loading: its tables and names may be read, but not the
+ * targets of its relocations. */
+typedef bool qmpi_elf_wants(void *data, const struct qmpi_elf_loaded *object);
+
+/*
+ * Holds all wanted objects, in the order of the loader, except those that are unloaded meanwhile.
+ * Waits for threads that are loading, so the caller must not have a lock that their constructors
+ * need. In a process for which qmpi_elf_walks_alone returns true, the objects have no handles; one
+ * of them may be incomplete for ever, and is used by nobody. qmpi_elf_release frees the array.
+ */
+struct qmpi_elf_held *qmpi_elf_hold(qmpi_elf_wants *wants, void *data, int *count);
+
+/* Releases the objects and frees the array. */
+void qmpi_elf_release(struct qmpi_elf_held *held, int count);
 
 #endif

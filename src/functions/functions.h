@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The MPI functions as the dispatcher sees them, each a number and a pointer; and the generated
- * table of all known ones, ordered by number.
+ * The MPI functions: each has a number and, in tables, a pointer; the table of all known functions
+ * is generated, ordered by number.
  */
 #ifndef QMPI_FUNCTIONS_FUNCTIONS_H
 #define QMPI_FUNCTIONS_FUNCTIONS_H
@@ -14,16 +14,16 @@ enum { QMPI_FUNCTION_COUNT = MPI_LAST_FUNC };
 
 typedef void qmpi_function(void);
 
-/* For pointers on the path of an MPI call: they are read directly, not through the GOT. */
+/* For pointers on the path of an MPI call, so that they are read directly, not through the GOT. */
 #define QMPI_HIDDEN __attribute__((visibility("hidden")))
 
-struct qmpi_name {
+struct qmpi_function_name {
     const char *name;   /* preceded by a P: name - 1 is the name of PMPI_X */
     int exists;         /* whether the MPI of this build has the function */
     uint32_t pmpi_hash; /* of the name PMPI_X, as in DT_GNU_HASH tables */
 };
 
-extern const struct qmpi_name qmpi_names[];
+extern const struct qmpi_function_name qmpi_names[];
 extern const int qmpi_name_count;
 
 /* Hash table of the names: number + 1, or 0 if empty; linear probing. */
@@ -31,6 +31,6 @@ enum { QMPI_NAMES_HASHED = 4096 };
 extern const short qmpi_names_hashed[QMPI_NAMES_HASHED];
 
 /* Returns the number of a function; -1: unknown name. */
-int qmpi_name_find(const char *name);
+int qmpi_function_find(const char *name);
 
 #endif

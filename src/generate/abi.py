@@ -7,10 +7,11 @@
 WHAT: names    <qmpi/abi/names.h>: the names of functions in such a tool
       header, wrappers  <qmpi/abi/functions.h>, <qmpi/abi/wrappers.h>, as main.py writes them
       exports  the names that such a tool may refer to
-      meanings enumeration of the meanings of integers
       values   the predefined handles and constants of this MPI library and of the ABI
       calls    the functions that convert
       entries  the predefined handles and constants, for a test
+      standard_functions  what functions mean, by their names: lib/standard
+      standard_constants  names of predefined handles and constants, by the values of the ABI
       same     for libqmpi of the ABI itself: the functions under these names
 """
 import argparse
@@ -19,6 +20,7 @@ import re
 import abi_calls
 import abi_values
 import emit_header
+import emit_standard
 import mpi_header
 from emit_c import GENERATED, LICENCE, Source
 
@@ -57,17 +59,9 @@ def source_of(given: Input) -> Source:
 
 
 def exports(given: Input) -> str:
-    lines = [HEAD, '#include "loader/inspect.h"\n', "const char *const qmpi_abi_exports[] = {"]
+    lines = [HEAD, '#include "loader/library.h"\n', "const char *const qmpi_abi_exports[] = {"]
     lines += [f'    "{name}",' for name in abi_calls.exports(given.public)]
     return "\n".join(lines + ["    0};", ""])
-
-
-def meanings(given: Input) -> str:
-    del given
-    lines = [HEAD, "/* What the integers of a parameter mean: which constants they may be. */",
-             "enum qmpi_abi_meaning {"]
-    lines += [f"    QMPI_ABI_{meaning}," for meaning in abi_values.MEANINGS]
-    return "\n".join(lines + ["    QMPI_ABI_MEANINGS", "};", ""])
 
 
 def values(given: Input) -> str:
@@ -77,13 +71,13 @@ def values(given: Input) -> str:
                      f"qmpi_abi_bits_{kind}({name}));")
     lines += ["}", ""]
     rows = []
-    for meaning, constants in abi_values.read_constants(given.text).items():
+    for kind, constants in abi_values.read_constants(given.text).items():
         numbers = [f"{{{value}, {name}}}" for name, value in constants if name in given.constants]
         if numbers:
-            lines.append(f"static const struct qmpi_abi_number {meaning.lower()}[] = {{{', '.join(numbers)}}};")
-            bits = "true" if abi_values.CONSTANTS[meaning].bits else "false"
-            rows.append(f"    [QMPI_ABI_{meaning}] = {{{meaning.lower()}, {len(numbers)}, {bits}}},")
-    lines += ["", "const struct qmpi_abi_numbers qmpi_abi_numbers[QMPI_ABI_MEANINGS] = {", *rows, "};", ""]
+            lines.append(f"static const struct qmpi_abi_number {kind.lower()}[] = {{{', '.join(numbers)}}};")
+            bits = "true" if abi_values.CONSTANTS[kind].bits else "false"
+            rows.append(f"    [QMPIX_CONSTANTS_{kind}] = {{{kind.lower()}, {len(numbers)}, {bits}}},")
+    lines += ["", "const struct qmpi_abi_numbers qmpi_abi_numbers[QMPI_ABI_CONSTANT_KINDS] = {", *rows, "};", ""]
     return "\n".join(lines)
 
 
@@ -96,14 +90,14 @@ def entries(given: Input) -> str:
             lines.append(f'    entries[count++] = (struct handle_entry){{"{name}", QMPIX_KIND_{abi_values.HANDLES[kind]}, '
                          f"{value}, qmpi_abi_bits_{kind}({name})}};")
     lines += ["    return count;", "}", "", "const struct constant_entry constants[] = {"]
-    for meaning, constants in abi_values.read_constants(given.text).items():
-        lines += [f'    {{"{name}", QMPI_ABI_{meaning}, {value}, {name}}},' for name, value in constants
+    for kind, constants in abi_values.read_constants(given.text).items():
+        lines += [f'    {{"{name}", QMPIX_CONSTANTS_{kind}, {value}, {name}}},' for name, value in constants
                   if name in given.constants]
     return "\n".join(lines + ["    {0, 0, 0, 0}};", ""])
 
 
 def calls(given: Input) -> str:
-    text = (HEAD + '#include "abi/convert.h"\n#include "registry/registry.h"\n\n#include <qmpi/clock.h>\n#include <qmpi/mpit.h>\n#include <qmpi/observer.h>\n#include <qmpi/service.h>\n\n'
+    text = (HEAD + '#include "abi/convert.h"\n#include "registry/registry.h"\n\n#include <qmpi/clock.h>\n#include <qmpi/mpit.h>\n#include <qmpi/service.h>\n#include <qmpi/traits.h>\n\n'
             '#include <stdlib.h>\n#include <string.h>\n\n'
             '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n'
             '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n\n')
@@ -115,10 +109,11 @@ EMITTERS = {
     "header": lambda given: emit_header.header(source_of(given)),
     "wrappers": lambda given: emit_header.wrappers(source_of(given)),
     "exports": exports,
-    "meanings": meanings,
     "values": values,
     "calls": calls,
     "entries": entries,
+    "standard_functions": emit_standard.functions,
+    "standard_constants": emit_standard.constants,
     "same": lambda given: abi_calls.same_functions(given.public),
 }
 

@@ -3,9 +3,10 @@
 those of libqmpi: their names in its object, and for libqmpi of a native library the functions that convert."""
 import re
 
-from abi_values import HANDLES, meaning_of
+from abi_values import HANDLES
 from emit_c import parameters
 from mpi_header import Function, Parameter
+from semantics import converted_constants_of
 
 PREFIX = "QMPIX_abi_"
 
@@ -40,7 +41,8 @@ BY_HAND = {
     "QMPIX_Call_for_each_transfer", "QMPIX_Call_get_started", "QMPIX_Call_get_completed",
     "QMPIX_Call_get_argument", "QMPIX_Call_get_elements", "QMPIX_Call_convert_elements", "QMPIX_Call_get_result",
     "QMPIX_Call_get_request", "QMPIX_Comm_world_rank", "QMPIX_Comm_get_identity",
-    "QMPIX_Datatype_get_signature", "QMPIX_Pvar_create", "QMPIX_Cvar_create", "QMPIX_Enum_create",
+    "QMPIX_Datatype_get_signature", "QMPIX_Error_class", "QMPIX_Tool_create_comm", "QMPIX_Pvar_create",
+    "QMPIX_Cvar_create", "QMPIX_Enum_create",
 }
 
 # Whose pointers to a handle or a status are read as well as written.
@@ -126,8 +128,8 @@ def exports(public: list[tuple[str, str, str]]) -> list[str]:
 # ---- libqmpi of the standard ABI -----------------------------------------------------------------
 
 # Names that libraries of MPICH have, too: see registry/tool.h.
-HIDDEN_NAMES = {"QMPI_Register_tool_name": "qmpi_register_tool_name",
-                "QMPI_Register_tool_storage": "qmpi_register_tool_storage"}
+HIDDEN_NAMES = {"QMPI_Register_tool_name": "qmpi_tool_register_name",
+                "QMPI_Register_tool_storage": "qmpi_tool_register_storage"}
 
 
 def same_functions(public: list[tuple[str, str, str]]) -> str:
@@ -186,7 +188,7 @@ class Call:
 
     def add(self, parameter: Parameter) -> None:
         base, name = base_of(parameter), parameter.name
-        meaning = meaning_of(self.function, parameter)
+        constants = converted_constants_of(self.function, parameter)
         const = parameter.type.startswith("const")
         reads = const or re.match(READ_TOO, self.function.name)
         if base in HANDLES and not is_pointer(parameter):
@@ -208,23 +210,23 @@ class Call:
                 self.after.append(f"if ({name})\n        qmpi_abi_from_status(&qmpi_{name}, {name});")
         elif base == "void":
             self.arguments.append(f"qmpi_abi_to_buffer({name})")
-        elif meaning == "WEIGHTS":
+        elif constants == "WEIGHTS":
             self.arguments.append(f"qmpi_abi_to_weights({name})")
-        elif meaning != "NONE" and not is_pointer(parameter):
-            self.arguments.append(f"qmpi_abi_to_native_number(QMPI_ABI_{meaning}, {name})")
-        elif meaning != "NONE" and const and self.function.name in RANKS:
+        elif constants != "NONE" and not is_pointer(parameter):
+            self.arguments.append(f"qmpi_abi_to_native_number(QMPIX_CONSTANTS_{constants}, {name})")
+        elif constants != "NONE" and const and self.function.name in RANKS:
             count = RANKS[self.function.name]
-            self.before += [f"int *const qmpi_{name} = qmpi_abi_to_numbers(QMPI_ABI_{meaning}, {count}, {name});"]
+            self.before += [f"int *const qmpi_{name} = qmpi_abi_to_numbers(QMPIX_CONSTANTS_{constants}, {count}, {name});"]
             self.arguments.append(f"qmpi_{name}")
             self.end.append(f"free(qmpi_{name});")
-        elif meaning != "NONE" and not const and "[" not in parameter.type:
+        elif constants != "NONE" and not const and "[" not in parameter.type:
             self.arguments.append(name)
-            self.after.append(f"qmpi_abi_from_numbers(QMPI_ABI_{meaning}, {name} ? 1 : 0, {name});")
-        elif meaning != "NONE" and not const:
+            self.after.append(f"qmpi_abi_from_numbers(QMPIX_CONSTANTS_{constants}, {name} ? 1 : 0, {name});")
+        elif constants != "NONE" and not const:
             self.arguments.append(name)
             count = {"ranks2": "n", "neighbors": "maxneighbors", "sources": "maxindegree",
                      "destinations": "maxoutdegree"}[name]
-            self.after.append(f"qmpi_abi_from_numbers(QMPI_ABI_{meaning}, {count}, {name});")
+            self.after.append(f"qmpi_abi_from_numbers(QMPIX_CONSTANTS_{constants}, {count}, {name});")
         else:
             self.arguments.append(name)
 

@@ -67,7 +67,7 @@ class Reader:
         self.tokens = [(match.lastgroup, match.group()) for match in TOKEN.finditer(text)]
         self.at = 0
         self.out = []
-        # Where a declaration of the file, and not of a structure or an array, is being read.
+        # A declaration of the file, and not of a structure or an array, is being read.
         self.open = []
         self.last = ["", ""]  # the marks and words before this one
         self.words = dict(WORDS)

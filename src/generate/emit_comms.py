@@ -1,28 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""The functions that create communicators, followed: see observe/comm_id.h."""
+"""The functions that create communicators, followed: see observe/comms.h."""
 import re
 
 from emit_c import GENERATED, LICENCE, Source, arguments, parameters
 from mpi_header import Function
-
-COPIES = r"MPI_Comm_i?dup(_with_info)?"
-PARTS = (r"MPI_(Comm_create|Comm_split(_type)?|Cart_create|Cart_sub|Graph_create|Dist_graph_create(_adjacent)?|"
-         r"Intercomm_merge)")
-GROUPS = r"MPI_(Comm_create_group|Comm_create_from_group|Intercomm_create(_from_groups)?)"
-
+from semantics import rule_of
 
 def created_by(function: Function) -> str:
     return next(each.name for each in function.parameters if re.match(r"MPI_Comm ?\*$", each.type))
 
 
 def note_of(function: Function) -> str:
-    """The call that notes what a function created; nothing for other functions."""
-    given = [each.name for each in function.parameters if each.type == "MPI_Comm"]
-    for kind, pattern in {"copy": COPIES, "part": PARTS}.items():
-        if re.fullmatch(pattern, function.name):
-            return f"qmpi_comm_id_note_{kind}({given[0]}, *{created_by(function)});"
-    if not re.fullmatch(GROUPS, function.name):
+    """The call that records how a function created a communicator; nothing for other functions."""
+    creation = rule_of(function.name).creation
+    if not creation or not function.name.startswith("MPI_"):
         return ""
+    given = [each.name for each in function.parameters if each.type == "MPI_Comm"]
+    if creation in ("COPY", "PART"):
+        return f"qmpi_comm_id_note_{creation.lower()}({given[0]}, *{created_by(function)});"
     # Each side of an intercommunicator has a local one.
     parent = given[0] if len(given) == 1 else "MPI_COMM_NULL"
     tag = next(each for each in function.parameters if each.name in ("tag", "stringtag"))
@@ -52,8 +47,8 @@ def creators(source: Source) -> str:
     notes = [(function, note) for function in source.functions if (note := note_of(function))]
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
-        " * follow_X: the terminators of functions that create communicators; see observe/comm_id.h. */\n"
-        '#include "observe/comm_id.h"\n#include "observe/observe.h"\n\n'
+        " * follow_X: the terminators of functions that create communicators; see observe/comms.h. */\n"
+        '#include "observe/comms.h"\n#include "observe/observe.h"\n\n'
     )
     for function, note in notes:
         text += follow_function(function, note) + "\n"

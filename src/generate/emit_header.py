@@ -13,7 +13,7 @@ def header(source: Source) -> str:
     lines += [f"#ifndef {guard(source, 'FUNCTIONS')}", f"#define {guard(source, 'FUNCTIONS')}", ""]
     if source.mpi == "openmpi":
         lines += ["#include <mpi-ext.h> /* Open MPI's MPIX functions */", ""]
-        lines += ["/* Of MPI_Errhandler_create, which mpi.h no longer shows. */"]
+        lines += ["/* The type of a parameter of MPI_Errhandler_create, which mpi.h no longer declares. */"]
         lines += ["typedef void(MPI_Handler_function)(MPI_Comm *, int *, ...);", ""]
     declared = ["QMPI_Context", "QMPI_Functions_enum", "QMPI_Get_function", "MPI_LAST_FUNC"]
     declared += [constant_name(name) for name in source.numbers]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""MPICH's variant of QMPI: its function numbers, and what leads into and out of its layers."""
+"""MPICH's variant of QMPI: its function numbers, and the functions that call its layers and that they call."""
 from emit_c import ENTER_FRAME, GENERATED, LICENCE, Source, arguments, attribute, collect, parameters, part_of
 from mpi_header import Function, constant_name
 
-CONTEXT = "struct qmpi_mpich_context"
-FAST = 2  # as QMPI_CHAIN_FAST in chain.h
-KINDS = ["enter", "into", "through", "terminator"] + [f"fast_{place}" for place in range(FAST)]
+CONTEXT = "struct qmpi_dispatch_mpich_context"
+FIXED_ROWS = 2  # as QMPI_FIXED_ROWS in dispatch/node.h
+KINDS = ["enter", "into", "through", "terminator"] + [f"fixed_{place}" for place in range(FIXED_ROWS)]
 
 
 def covered(source: Source) -> dict[str, Function]:
@@ -44,7 +44,7 @@ def enter_function(function: Function) -> str:
         "    const struct qmpi_node *const qmpi_head =\n"
         f"        qmpi_node_at(&qmpi_heads[{function.constant}]);\n"
         f"    return (({pointer(function)})qmpi_head->mpich_function)\n"
-        f"        ({arguments(function, 'qmpi_opaque(&qmpi_head->node), qmpi_head->node.tool_id')});\n"
+        f"        ({arguments(function, 'qmpi_node_as_mpich_context(&qmpi_head->node), qmpi_head->node.tool_id')});\n"
         "}\n"
     )
 
@@ -56,7 +56,7 @@ def into_function(function: Function) -> str:
         "{\n"
         f"{collect(function)}"
         f"    return (({pointer(function)})((const struct qmpi_node *)qmpi_node)->mpich_function)\n"
-        f"        ({arguments(function, 'qmpi_opaque(qmpi_node), qmpi_node->tool_id')});\n"
+        f"        ({arguments(function, 'qmpi_node_as_mpich_context(qmpi_node), qmpi_node->tool_id')});\n"
         "}\n"
     )
 
@@ -68,30 +68,30 @@ def through_function(function: Function) -> str:
         "{\n"
         "    (void)qmpi_context;\n"
         f"{collect(function)}"
-        f"    const QMPI_Context qmpi_node = qmpi_mpich_at(qmpi_tool_id, {function.constant});\n"
+        f"    const QMPI_Context qmpi_node = qmpi_node_of_layer(qmpi_tool_id, {function.constant});\n"
         f"    return ((QMPI_{function.short}_t *)qmpi_node->function)"
         f"({arguments(function, 'qmpi_node')});\n"
         "}\n"
     )
 
 
-def fast_function(function: Function, place: int) -> str:
-    """As through_function, without looking for the row."""
+def fixed_function(function: Function, place: int) -> str:
+    """As through_function, with a row at a fixed address."""
     return (
-        f"{attribute(function)}{function.result} mpich_fast_{place}_{function.name}"
+        f"{attribute(function)}{function.result} mpich_fixed_{place}_{function.name}"
         f"({signature(function)})\n"
         "{\n"
         "    (void)qmpi_context;\n"
         "    (void)qmpi_tool_id;\n"
         f"{collect(function)}"
-        f"    const QMPI_Context qmpi_node = qmpi_mpich_fast({place}, {function.constant});\n"
+        f"    const QMPI_Context qmpi_node = qmpi_node_at_depth({place}, {function.constant});\n"
         f"    return ((QMPI_{function.short}_t *)qmpi_node->function)"
         f"({arguments(function, 'qmpi_node')});\n"
         "}\n"
     )
 
 
-def base_function(function: Function) -> str:
+def terminator_function(function: Function) -> str:
     return (
         f"{attribute(function)}{function.result} mpich_terminator_{function.name}"
         f"({signature(function)})\n"
@@ -100,7 +100,7 @@ def base_function(function: Function) -> str:
         "    (void)qmpi_tool_id;\n"
         f"{collect(function)}"
         f"    return (({function.result}(*)({parameters(function)}))"
-        f"qmpi_terminators[{function.constant}])({arguments(function)});\n"
+        f"qmpi_terminator_targets[{function.constant}])({arguments(function)});\n"
         "}\n"
     )
 
@@ -108,41 +108,41 @@ def base_function(function: Function) -> str:
 def functions(source: Source, part: int) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
-        " * Around layers of MPICH's variant, see mpich/mpich.h.\n"
-        " * mpich_enter_X: MPI_X where such a layer is on top. mpich_into_X: the function of such a\n"
-        " * layer's node. mpich_fast_N_X: what such a layer calls to come to a node of another kind,\n"
-        " * of the layer that N others stand below. mpich_through_X: of any layer, found by its tool_id.\n"
-        " * mpich_terminator_X: to come to the base. */\n"
-        '#include "dispatch/mpich_convention.h"\n\n#include "dispatch/arch/frame.h"\n\n'
+        " * Calls to and from layers of MPICH's variant, see mpich/mpich.h.\n"
+        " * mpich_enter_X, the trampoline if such a layer is on top. mpich_into_X: the function of such a\n"
+        " * layer's node. Such a layer calls mpich_through_X for the node of another kind of layer, which its\n"
+        " * tool_id selects; mpich_fixed_N_X for that of the layer with N layers below it; and\n"
+        " * mpich_terminator_X for PMPI_X. */\n"
+        '#include "dispatch/node.h"\n\n'
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
         '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n\n'
     )
-    text += f'_Static_assert(QMPI_CHAIN_FAST == {FAST}, "other places than generated");\n\n'
+    text += f'_Static_assert(QMPI_FIXED_ROWS == {FIXED_ROWS}, "generated for another number");\n\n'
     for function in part_of(list(covered(source).values()), part):
         text += enter_function(function) + "\n" + into_function(function) + "\n"
-        text += through_function(function) + "\n" + base_function(function) + "\n"
-        text += "".join(fast_function(function, place) + "\n" for place in range(FAST))
+        text += through_function(function) + "\n" + terminator_function(function) + "\n"
+        text += "".join(fixed_function(function, place) + "\n" for place in range(FIXED_ROWS))
     return text
 
 
-def ends(source: Source) -> str:
+def table(source: Source) -> str:
     text = f"/* {LICENCE} */\n/* {GENERATED} */\n"
-    text += '#include "dispatch/mpich_convention.h"\n\n#include <stddef.h>\n\n'
+    text += '#include "dispatch/node.h"\n\n#include <stddef.h>\n\n'
     found = covered(source)
     for function in found.values():
         for kind in KINDS:
             text += f"extern qmpi_function mpich_{kind}_{function.name} QMPI_HIDDEN;\n"
-    text += "\nconst struct qmpi_mpich_terminators qmpi_mpich_terminators[QMPI_FUNCTION_COUNT] = {\n"
+    text += "\nconst struct qmpi_dispatch_mpich_functions\n    qmpi_dispatch_mpich_functions[QMPI_FUNCTION_COUNT] = {\n"
     for function in found.values():
         name = function.name
-        fast = ", ".join(f"mpich_fast_{place}_{name}" for place in range(FAST))
+        fixed = ", ".join(f"mpich_fixed_{place}_{name}" for place in range(FIXED_ROWS))
         text += (
             f"    [{function.constant}] = {{mpich_enter_{name}, "
             f"mpich_into_{name},\n"
             f"        mpich_through_{name}, mpich_terminator_{name},\n"
-            f"        {{{fast}}}}},\n"
+            f"        {{{fixed}}}}},\n"
         )
-    text += "    [QMPI_FUNCTION_COUNT - 1] = {.base = NULL},\n" if not found else ""
+    text += "    [QMPI_FUNCTION_COUNT - 1] = {.terminator = NULL},\n" if not found else ""
     text += "};\n\nconst short qmpi_mpich_numbers[QMPI_MPICH_COUNT + 1] = {\n"
     known = {constant_name(name) for name in source.numbers}
     present = {function.number for function in source.functions}

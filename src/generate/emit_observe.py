@@ -4,10 +4,8 @@ import re
 from collections.abc import Iterable
 
 from emit_c import ENTER_FRAME, GENERATED, LICENCE, Source, arguments, attribute, collect, parameters, part_of
-from abi_values import meaning_of as meaning_of_number
-from groups import group_of
-from semantics import SHAPES, gets_status, meaning_of
 from mpi_header import Function, Parameter
+from semantics import SHAPES, Meaning, constants_of, extent_of, gets_status, group_of, meaning_of
 
 KINDS = {
     "int": "INT", "MPI_T_cb_safety": "INT", "MPI_T_source_order": "INT",
@@ -59,31 +57,31 @@ def observe_function(function: Function, prefix: str) -> str:
     if enters:
         lines = [
             f"QMPI_TRAMPOLINE {head}({parameters(function)})", "{", ENTER_FRAME,
-            "    const struct qmpi_observing_head *const qmpi_head =",
-            f"        (const struct qmpi_observing_head *)qmpi_merged_heads[{number}];",
+            "    const struct qmpi_record_head *const qmpi_head =",
+            f"        (const struct qmpi_record_head *)qmpi_node_trampolines[{number}];",
             "    const QMPIX_Observer *const qmpi_observer = qmpi_head->observer;",
         ]
     else:
         lines = [
             f"{head}({parameters(function, 'QMPI_Context qmpi_context')})", "{",
-            "    const QMPIX_Observer *const qmpi_observer = qmpi_observer_of(qmpi_context);",
+            "    const QMPIX_Observer *const qmpi_observer = qmpi_record_observer(qmpi_context);",
         ]
     if function.variadic:
         lines.append(collect(function).rstrip("\n"))
-    if gets_status(function, meaning):
+    if gets_status(meaning):
         lines += [
             "    MPI_Status qmpi_status;",
             "    if (status == MPI_STATUS_IGNORE && "
             "(qmpi_observer->flags & QMPIX_OBSERVE_STATUSES))",
             "        status = memset(&qmpi_status, 0, sizeof qmpi_status);",
         ]
-    statuses = meaning.roles.get("statuses", -1)
+    statuses = meaning.roles.get("statuses", -1) if meaning.shape == "COMPLETE" else -1
     if statuses >= 0:
         given = function.parameters[statuses].name
         count = function.parameters[meaning.roles["requests"]].name
         lines += [
-            "    struct qmpi_statuses qmpi_statuses;",
-            f"    {given} = qmpi_statuses_give(&qmpi_statuses, qmpi_observer, {count}, {given});",
+            "    struct qmpi_requests_statuses qmpi_requests_statuses;",
+            f"    {given} = qmpi_requests_give_statuses(&qmpi_requests_statuses, qmpi_observer, {count}, {given});",
         ]
     if places:
         lines.append(f"    const void *const qmpi_arguments[] = {{{', '.join(places)}}};")
@@ -102,19 +100,19 @@ def observe_function(function: Function, prefix: str) -> str:
         count = "1"
         if "requests" in meaning.roles:
             count = function.parameters[meaning.roles["requests"]].name
-        lines.append("    struct qmpi_saved_requests qmpi_saved_requests;")
-        opening.append(f"    qmpi_requests_save(&qmpi_saved_requests, &qmpi_record.call, {count}, {request});")
-        closing.append("    qmpi_requests_drop(&qmpi_saved_requests);")
+        lines.append("    struct qmpi_requests_before qmpi_requests_before;")
+        opening.append(f"    qmpi_requests_save(&qmpi_requests_before, &qmpi_record.call, {count}, {request});")
+        closing.append("    qmpi_requests_drop(&qmpi_requests_before);")
     if statuses >= 0:
-        closing.append("    qmpi_statuses_drop(&qmpi_statuses);")
+        closing.append("    qmpi_requests_drop_statuses(&qmpi_requests_statuses);")
     if meaning.shape == "MATCHED_RECEIVE":
-        opening.append("    qmpi_record.matched = qmpi_messages_find(message);")
-        closing.append("    qmpi_messages_forget(&qmpi_record.matched);")
-    if function.name == "MPI_Finalize":
-        opening.append("    qmpi_offsets_finish();")
+        opening.append("    qmpi_record.matched = qmpi_requests_find_message(message);")
+        closing.append("    qmpi_requests_forget_message(&qmpi_record.matched);")
+    if meaning.rule.role == "FINALIZE":
+        opening.append("    qmpi_clock_finish_offsets();")
     lines += opening + ["    qmpi_observer->before(&qmpi_record.call, qmpi_record.words);"]
-    if function.name == "MPI_Request_free":
-        lines.append("    qmpi_persistent_forget(request);")
+    if meaning.rule.role == "REQUEST_FREE":
+        lines.append("    qmpi_requests_forget_persistent(request);")
     lines += [
         "    const QMPI_Context qmpi_next = qmpi_record.call.context->next;",
         f"    {function.result} const qmpi_result =",
@@ -122,9 +120,11 @@ def observe_function(function: Function, prefix: str) -> str:
         "    qmpi_record.call.result = &qmpi_result;",
     ]
     if meaning.persistent:
-        lines.append("    qmpi_persistent_note(&qmpi_record.call);")
+        lines.append("    qmpi_requests_add_persistent(&qmpi_record.call);")
     if meaning.shape == "MATCHED_PROBE":
-        lines.append("    qmpi_messages_note(&qmpi_record.call);")
+        lines.append("    qmpi_requests_add_message(&qmpi_record.call);")
+    if meaning.rule.role == "WIN_CREATE":
+        lines.append("    qmpi_comm_add_window(&qmpi_record.call);")
     # From the frame, not from a register kept over the call: that costs a push, a pop and two moves.
     lines += [
         "    qmpi_record.call.observer->after(QMPI_ADDRESS(QMPIX_Call, qmpi_record.call),",
@@ -136,8 +136,8 @@ def observe_function(function: Function, prefix: str) -> str:
 def observe(source: Source, part: int) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
-        " * observe_X and enter_observe_X: the interceptors of layers that observe MPI_X; see observe.h. */\n"
-        '#include "clock/clock.h"\n#include "observe/messages.h"\n#include "observe/observe.h"\n#include "observe/persistent.h"\n#include "observe/requests.h"\n\n'
+        " * observe_X and enter_observe_X: the interceptors of layers that observe MPI_X; see observe/record.h. */\n"
+        '#include "clock/clock.h"\n#include "observe/comms.h"\n#include "observe/observe.h"\n#include "observe/requests.h"\n\n'
         "#include <string.h>\n\n"
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
         '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n'
@@ -201,6 +201,16 @@ def pack(lists: Iterable[tuple[str, ...]]) -> tuple[list[str], dict[tuple[str, .
     return packed, places
 
 
+def traits_of(meaning: Meaning) -> str:
+    """The members of QMPIX_Traits that are not arguments, except those that are 0."""
+    rule = meaning.rule
+    members = [f".flags = {' | '.join(f'QMPIX_TRAIT_{flag}' for flag in meaning.flags)}"] if meaning.flags else []
+    members += [f".{member} = QMPIX_{member.upper()}_{value}" for member, value in
+                {"role": rule.role, "collective": rule.collective, "flow": rule.flow, "access": rule.access}.items()
+                if value != "NONE"]
+    return "".join(f", {member}" for member in members)
+
+
 def description(source: Source) -> str:
     """Without pointers, so that a process that observes nothing pays no relocations for it."""
     pool = Pool()
@@ -209,10 +219,12 @@ def description(source: Source) -> str:
         entries = []
         for parameter in parameters_of(function):
             kind, indirection, is_array, is_const, size = describe(parameter)
+            constants = "NONE" if parameter is WORDS else constants_of(function, parameter)
+            direction, length, of = ("IN", "ONE", -1) if parameter is WORDS else extent_of(function, parameter)
             entries.append(
                 f"    {{{pool.place(parameter.name)}, {pool.place(parameter.type)}, "
                 f"QMPIX_KIND_{kind}, {indirection}, {is_array}, {is_const}, "
-                f"QMPI_ABI_{meaning_of_number(function, parameter)}, {size}}},"
+                f"QMPIX_CONSTANTS_{constants}, QMPIX_DIRECTION_{direction}, QMPIX_LENGTH_{length}, {of}, {size}}},"
             )
         entries_of[function.name] = tuple(entries)
     packed, places = pack(entries_of.values())
@@ -226,22 +238,16 @@ def description(source: Source) -> str:
         )
         meaning = meaning_of(function)
         roles = "".join(f", .{role} = {place + 1}" for role, place in meaning.roles.items())
-        flags = (", .immediate = 1" if meaning.immediate else "") + (
-            ", .persistent = 1" if meaning.persistent else "")
-        if meaning.shape != "NONE" or roles or flags:
-            meanings.append(
-                f"    [{function.constant}] = {{.shape = QMPI_SHAPE_{meaning.shape}{flags}{roles}}},"
-            )
-    lines = [f"/* {LICENCE} */", f"/* {GENERATED} */", '#include "observe/descriptions.h"',
-             '#include "observe/semantics.h"', "",
+        meanings.append(f"    [{function.constant}] = {{.shape = QMPI_SHAPE_{meaning.shape}{traits_of(meaning)}{roles}}},")
+    lines = [f"/* {LICENCE} */", f"/* {GENERATED} */", '#include "observe/semantics.h"', "",
              '#pragma GCC diagnostic ignored "-Woverlength-strings"', "",
              "const char qmpi_description_strings[] ="]
     lines += pool.lines()
     lines[-1] += ";"
-    lines += ["", "const struct qmpi_packed_parameter qmpi_packed_parameters[] = {"] + packed
+    lines += ["", "const struct qmpi_semantics_parameter qmpi_packed_parameters[] = {"] + packed
     lines += ["};", f"const int qmpi_packed_parameter_count = {len(packed)};", "",
-              "const struct qmpi_packed_function qmpi_packed_functions[QMPI_FUNCTION_COUNT] = {"]
-    lines += functions + ["};", "", "const struct qmpi_meaning qmpi_meanings[QMPI_FUNCTION_COUNT] = {"]
+              "const struct qmpi_semantics_function qmpi_packed_functions[QMPI_FUNCTION_COUNT] = {"]
+    lines += functions + ["};", "", "const struct qmpi_semantics qmpi_meanings[QMPI_FUNCTION_COUNT] = {"]
     return "\n".join(lines + meanings + ["};", ""])
 
 

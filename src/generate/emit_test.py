@@ -61,13 +61,13 @@ def layer(function: Function) -> str:
 def call(function: Function) -> str:
     # The brackets around the name keep off a macro of mpi.h.
     arguments = names(function)
-    text = f"static void call_{function.short}(bool check_base)\n{{\n"
+    text = f"static void call_{function.short}(bool check_pmpi)\n{{\n"
     for position, each in enumerate(function.parameters, 1):
         text += f"    {variable(each)};\n"
         text += f"    witness_fill(&{each.name}, sizeof {each.name}, {position});\n"
     text += (
         f"    const {function.result} check_result =\n"
-        f"        check_base ? (P{function.name})({arguments})\n"
+        f"        check_pmpi ? (P{function.name})({arguments})\n"
         f"                   : ({function.name})({arguments});\n"
         "    witness_result(WITNESS_APPLICATION, &check_result, sizeof check_result);\n"
         "}\n"
@@ -163,7 +163,7 @@ def echo(source: Source) -> str:
     for function in source.functions:
         if not function.variadic:
             text += echo_function(function) + "\n"
-    # What tells the kind of the library, too: see functions/mpi_kind.c.
+    # These symbols also tell the kind of the library: see process/mpi_kind.c.
     for name in source.objects + (["MPIR_Dup_fn"] if source.mpi == "mpich" else []):
         text += f'__asm__(".comm {name}, 1024, 16");\n'
     text += "/* As in a real MPI library MPI_X is PMPI_X under a name that others may take. */\n"

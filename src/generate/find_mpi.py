@@ -31,7 +31,7 @@ PACKAGES = {"mpich": ["mpich"], "openmpi": ["ompi-c", "ompi"]}
 COMMANDS = {"mpich": ["mpicc.mpich", "mpicc"], "openmpi": ["mpicc.openmpi", "mpicc"]}
 # How compiler commands are asked for their arguments, each a way of one MPI or more.
 QUESTIONS = [["-show"], ["--cray-print-opts=all"], ["-compile-info"]]
-# Where the library may be in a prefix; Intel MPI has lib/release.
+# The directories of a prefix that may contain the library; Intel MPI has lib/release.
 LIBRARY_FOLDERS = ["lib", "lib64", "lib/release", f"lib/{sysconfig.get_config_var('MULTIARCH')}"]
 PRODUCTS = {"mpich": "MPICH", "openmpi": "Open MPI", "abi": "the MPI standard ABI"}
 ABI_HEADER = Path(__file__).resolve().parents[2] / "include/qmpi/mpi-abi"

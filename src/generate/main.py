@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""Writes everything that follows from the MPI library's mpi.h and its exported functions.
+"""Generates all sources that depend on the MPI library's mpi.h and its exported functions.
 
     main.py --numbers FILE --header PREPROCESSED --standard PREPROCESSED --library LIBRARY --mpi NAME WHAT=FILE...
 
 WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that clash with mpi.h
       wrappers <qmpi/MPI/wrappers.h>: QMPIX_FOR_EACH_FUNCTION
-      entries  the public symbols, in assembler
-      enter_N  for each function: the way into a chain, and the base at its end, in four parts
-      ends     the table of these
-      static_base  the base of a program that is linked with libqmpi.a
-      names    number -> name, and whether this MPI has it
-      observe_N  for each function: the wrapper of a layer that observes it, in four parts
+      entries  the entry points, in assembler
+      dispatch_N  for each function: trampoline, terminator, adapter for PMPI layers; in four parts
+      dispatch_table  the table of these
+      static_pmpi  PMPI_X of the MPI library, for libqmpi.a
+      names    the names by number, and whether this MPI has the function
+      observe_N  for each function: the interceptor of a layer that observes it; in four parts
       observing  the table of these
-      description  what each function and its parameters are, and what they mean
-      creators  the functions that create communicators, followed
-      shapes   the kinds of calls that the descriptions tell apart
+      description  descriptions of each function and its parameters
+      creators  wrappers of the functions that create communicators
+      shapes   the kinds of calls that the descriptions distinguish
       handles  weak references to the MPI library's predefined handles
-      link_names  a library that tools are linked with: the same handles, under the MPI library's soname
-      mpich_N  MPICH's variant of QMPI: what leads into its layers and on from them, in four parts
-      mpich_ends  the table of these
-      mpich_numbers  how many functions it numbers
-      check    every entry called with distinctive arguments (tests)
+      link_names  a library with the same handles, with which tools are linked, with the MPI library's soname
+      mpich_N  MPICH's variant of QMPI: the functions that call its layers and that they call; in four parts
+      mpich_table  the table of these
+      mpich_numbers  the number of functions that it numbers
+      check    calls of all entry points with distinctive arguments (tests)
       mpich_check  the same under layers of MPICH's variant (tests)
-      exists   which functions this MPI has, for tests that are written once for all MPIs
-      echo     the MPI library of that test: it answers with what it was given
+      exists   the functions that this MPI has, for tests that do not depend on the MPI
+      echo     the MPI library of these tests: it returns its arguments
 """
 import argparse
 import os
@@ -44,7 +44,7 @@ EMITTERS = {
     "header": emit_header.header,
     "wrappers": emit_header.wrappers,
     "entries": emit_c.entries,
-    "ends": emit_c.ends,
+    "dispatch_table": emit_c.dispatch_table,
     "names": emit_c.names,
     "observing": emit_observe.observing,
     "description": emit_observe.description,
@@ -52,8 +52,8 @@ EMITTERS = {
     "shapes": emit_observe.shapes,
     "handles": emit_c.handles,
     "link_names": emit_c.link_names,
-    "static_base": emit_c.static_base,
-    "mpich_ends": emit_mpich.ends,
+    "static_pmpi": emit_c.static_pmpi,
+    "mpich_table": emit_mpich.table,
     "mpich_numbers": emit_mpich.numbers,
     "check": emit_test.check,
     "mpich_check": emit_test.mpich_check,
@@ -61,7 +61,7 @@ EMITTERS = {
     "echo": emit_test.echo,
 }
 for part in range(emit_c.PARTS):
-    EMITTERS[f"enter_{part}"] = partial(emit_c.enter, part=part)
+    EMITTERS[f"dispatch_{part}"] = partial(emit_c.dispatch_functions, part=part)
     EMITTERS[f"observe_{part}"] = partial(emit_observe.observe, part=part)
     EMITTERS[f"mpich_{part}"] = partial(emit_mpich.functions, part=part)
 

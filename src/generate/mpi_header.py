@@ -4,6 +4,8 @@
 The only reader of mpi.h in the project: every generated file is written from the list of
 Function records that read_functions() returns.
 """
+from __future__ import annotations  # for Python 3.9
+
 import re
 import subprocess
 from dataclasses import dataclass, field

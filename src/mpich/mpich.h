@@ -11,23 +11,10 @@
 
 #include "dispatch/dispatch.h"
 
-/* The text of an address, as 0x and hexadecimal digits. */
-struct qmpi_mpich_address {
-    const void *address;
-    char text[2 + 2 * sizeof(void *) + 1];
-};
-
-/*
- * Returns the text of an address: always the same object for the same address, which exists for the
- * whole run and never changes. In address_text.c. Any thread; takes no lock, so it may be called in
- * a signal handler, even if the handler interrupts it.
- */
-const struct qmpi_mpich_address *qmpi_mpich_address(const void *address);
-
 /*
  * Redirects all references to the registration calls of MPICH's variant to libqmpi, if the loader
  * finds those of the MPI library first. Examines all objects that have been loaded since the last
- * call. In override.c.
+ * call.
  */
 void qmpi_mpich_override(void);
 

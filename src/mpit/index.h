@@ -20,11 +20,11 @@ struct qmpi_mpit_category;
  * whole run. */
 struct qmpi_mpit_item {
     enum qmpi_mpit_space space;
-    int tool_id;             /* 0: the dispatcher's */
+    int tool_id;             /* 0: the dispatcher */
     int index;               /* merged index; -1: not requested yet */
     char *name, *short_name; /* the full name, and the name that the layer gave */
     char *description;
-    struct qmpi_mpit_category *category; /* that it is in; NULL: `qmpi` itself */
+    struct qmpi_mpit_category *category; /* its category; NULL: it is `qmpi` itself */
     atomic_bool gone;                    /* its layer was left out of the stack */
     struct qmpi_mpit_item *same_hash;    /* the next one in the table of names */
 };
@@ -46,9 +46,10 @@ struct qmpi_mpit_variable {
     int var_class; /* pvars, from here on */
     enum qmpi_mpit_style style;
     bool readonly, continuous, atomic;
-    bool simple;       /* a sum of one 64-bit integer at an address: read without a detour */
-    uint64_t *initial; /* GENERIC at an address: what it is reset to; else NULL */
-    _Atomic(struct qmpi_mpit_state *) marks; /* watermarks: the states of all their handles ever */
+    bool simple;       /* a sum of one 64-bit integer at an address, for a fast path */
+    uint64_t *initial; /* GENERIC at an address: the values after a reset; otherwise NULL */
+    _Atomic(struct qmpi_mpit_state *)
+        marks; /* watermarks: the states of all handles, also of freed ones */
 };
 
 struct qmpi_mpit_category {
@@ -56,6 +57,7 @@ struct qmpi_mpit_category {
     struct {
         struct qmpi_mpit_item **items;
         int count;
+        size_t room;
     } members[QMPI_MPIT_SPACES];
 };
 
@@ -110,5 +112,11 @@ int qmpi_mpit_members(const struct qmpi_mpit_category *category, enum qmpi_mpit_
 
 /* Hides everything that a layer has published; the indices stay reserved. */
 void qmpi_mpit_withdraw(int tool_id);
+
+/* Whether the scope of a control variable allows writing. */
+static inline bool qmpi_mpit_is_writable(const struct qmpi_mpit_variable *cvar)
+{
+    return cvar->scope != MPI_T_SCOPE_CONSTANT && cvar->scope != MPI_T_SCOPE_READONLY;
+}
 
 #endif

@@ -4,16 +4,19 @@
 #include "mpit/library.h"
 
 #include "elf/elf.h"
-#include "mpit/lazy.h"
+#include "registry/registry.h"
 #include "util/util.h"
 
+#include <qmpi/mpit.h>
+
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 atomic_int qmpi_mpit_users;
 MPI_T_pvar_handle qmpi_mpit_all_handles;
 
-QMPI_LOCK(lock);
+QMPI_LOCK(hold_lock);
 static atomic_bool held;
 
 #if defined(MPI_T_PVAR_ALL_HANDLES) || defined(QMPI_STATIC)
@@ -22,13 +25,13 @@ static MPI_T_pvar_handle find_all_handles(void)
     return MPI_T_PVAR_ALL_HANDLES;
 }
 #else
-/* It is a variable of the MPI library, which libqmpi is not linked with. */
+/* A variable of the MPI library, with which libqmpi is not linked. */
 static MPI_T_pvar_handle find_all_handles(void)
 {
     MPI_T_pvar_handle found = NULL;
     struct qmpi_elf_loaded library;
-    const void *function = (const void *)(uintptr_t)qmpi_bases[MPI_T_PVAR_START_T];
-    const void *variable = qmpi_elf_loaded_holder(function, &library)
+    const void *function = (const void *)(uintptr_t)qmpi_pmpi_functions[MPI_T_PVAR_START_T];
+    const void *variable = qmpi_elf_loaded_containing(function, &library)
                                ? qmpi_elf_loaded_find(&library, "MPI_T_PVAR_ALL_HANDLES")
                                : NULL;
     if (variable)
@@ -52,19 +55,19 @@ bool qmpi_mpit_hold(void)
     int provided;
     if (qmpi_mpit_is_held())
         return true;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hold_lock);
     if (!qmpi_mpit_is_held() &&
         LIBRARY(init_thread, INIT_THREAD)(MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS)
         atomic_store_explicit(&held, true, memory_order_release);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hold_lock);
     return qmpi_mpit_is_held();
 }
 
 #ifdef OPEN_MPI
 /*
- * To begin, Open MPI 4.1.4 looks at all its components, for 0.2 s; and not even that does it
- * survive after MPI_Finalize. So a program that never uses MPI_T is not made to before it ends, and
- * who comes later is refused.
+ * Initializing MPI_T takes 0.2 s in Open MPI 4.1.4, because it opens all components, and fails
+ * after MPI_Finalize even if it was initialized before. Therefore, programs that never use MPI_T do
+ * not initialize it in MPI_Finalize, and later calls are refused.
  */
 static bool is_after_init(void)
 {
@@ -74,7 +77,7 @@ static bool is_after_init(void)
     return finalized != 0;
 }
 
-static void hold_to_the_end(void)
+static void hold_before_finalize(void)
 {
 }
 #else
@@ -83,15 +86,78 @@ static bool is_after_init(void)
     return false;
 }
 
-static void hold_to_the_end(void)
+static void hold_before_finalize(void)
 {
     qmpi_mpit_hold();
 }
 #endif
 
+/* ---- Publishing on demand -------------------------------------------------------------------- */
+
+/* Recursive, because a publisher may use MPI_T itself. */
+QMPI_LOCK_RECURSIVE(publishers_lock);
+/* [tool_id], 0: the dispatcher; NULL: none, or it has published. */
+static void (*publishers[QMPI_LAYERS_MAX + 1])(int tool_id);
+static atomic_bool has_published;
+
+void qmpi_mpit_lazy_add(int tool_id, void (*publish)(int tool_id))
+{
+    pthread_mutex_lock(&publishers_lock);
+    const bool deferred = atomic_load(&has_published);
+    if (!deferred)
+        publishers[tool_id] = publish;
+    pthread_mutex_unlock(&publishers_lock);
+    if (deferred)
+        publish(tool_id);
+}
+
+int QMPIX_Register_publisher(int tool_id, void (*publish)(int tool_id))
+{
+    if (!qmpi_layer_get(tool_id) || !publish)
+        return MPI_ERR_ARG;
+    qmpi_mpit_lazy_add(tool_id, publish);
+    return MPI_SUCCESS;
+}
+
+void qmpi_mpit_lazy_forget(int tool_id)
+{
+    pthread_mutex_lock(&publishers_lock);
+    publishers[tool_id] = NULL;
+    pthread_mutex_unlock(&publishers_lock);
+}
+
+static void publish_layer_now(int tool_id)
+{
+    void (*const publish)(int) = publishers[tool_id];
+    publishers[tool_id] = NULL;
+    if (publish)
+        publish(tool_id);
+}
+
+static void publish_all(void)
+{
+    publish_layer_now(0);
+    for (int tool_id = QMPIX_stack.layers; tool_id >= 1; tool_id--)
+        publish_layer_now(tool_id);
+}
+
+void qmpi_mpit_lazy_start(void)
+{
+    if (atomic_load_explicit(&has_published, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&publishers_lock);
+    publish_all();
+    /* Until all layers have been initialized, others may still register. */
+    if (qmpi_chain_is_active())
+        atomic_store_explicit(&has_published, true, memory_order_release);
+    pthread_mutex_unlock(&publishers_lock);
+}
+
+/* ---- Initializing and finalizing ------------------------------------------------------------- */
+
 /*
- * The application and the layers know nothing of each other, but MPICH 4.0.2 takes the level of
- * whoever came last for all of them: the library is always asked for MPI_THREAD_MULTIPLE.
+ * Always requests MPI_THREAD_MULTIPLE from the library, because MPICH 4.0.2 applies the level of
+ * the latest call to all callers, and the application and the layers do not know of each other.
  */
 int qmpi_mpit_init_thread(int required, int *provided)
 {
@@ -100,7 +166,7 @@ int qmpi_mpit_init_thread(int required, int *provided)
     int level = required;
     if (is_after_init())
         return MPI_T_ERR_CANNOT_INIT;
-    /* The library may reject a value that is not a level, or not: then it counts like any other. */
+    /* The library decides whether it accepts a value that is no level. */
     const int result =
         LIBRARY(init_thread, INIT_THREAD)(valid ? MPI_THREAD_MULTIPLE : required, &level);
     if (result != MPI_SUCCESS)
@@ -125,14 +191,120 @@ int qmpi_mpit_finalize(void)
 
 int qmpi_mpit_mpi_finalize(void)
 {
-    hold_to_the_end();
+    hold_before_finalize();
     return QMPI_PMPI(Finalize, FINALIZE)();
 }
 
 #ifdef MPI_SESSION_NULL
 int qmpi_mpit_session_finalize(MPI_Session *session)
 {
-    hold_to_the_end();
+    hold_before_finalize();
     return QMPI_PMPI(Session_finalize, SESSION_FINALIZE)(session);
+}
+#endif
+
+/* ---- Handles of performance variables -------------------------------------------------------- */
+
+static int alloc_handle(MPI_T_pvar_session session, int pvar_index, void *obj_handle,
+                        MPI_T_pvar_handle *handle, int *count)
+{
+    return LIBRARY(pvar_handle_alloc, PVAR_HANDLE_ALLOC)(session, pvar_index, obj_handle, handle,
+                                                         count);
+}
+
+static int free_handle(MPI_T_pvar_session session, MPI_T_pvar_handle *handle)
+{
+    return LIBRARY(pvar_handle_free, PVAR_HANDLE_FREE)(session, handle);
+}
+
+#if defined(OPEN_MPI) || defined(MPICH_VERSION)
+int qmpi_mpit_library_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *obj_handle,
+                                   MPI_T_pvar_handle *handle, int *count)
+{
+    return alloc_handle(session, pvar_index, obj_handle, handle, count);
+}
+
+int qmpi_mpit_library_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle)
+{
+    return free_handle(session, handle);
+}
+
+void qmpi_mpit_library_handles_forget(MPI_T_pvar_session session)
+{
+    (void)session;
+}
+
+int qmpi_mpit_library_handles_all(MPI_T_pvar_session session, qmpi_mpit_library_function *function)
+{
+    return function(session, qmpi_mpit_all_handles);
+}
+#else
+
+/* Held while the library accesses all handles, so that none is freed meanwhile. */
+QMPI_LOCK(handles_lock);
+
+static struct library_handle {
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+} * handles;
+static size_t handle_count, handle_room;
+
+int qmpi_mpit_library_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *obj_handle,
+                                   MPI_T_pvar_handle *handle, int *elements)
+{
+    pthread_mutex_lock(&handles_lock);
+    int result = QMPI_MEMORY_RESERVE(handles, handle_room, handle_count + 1) ? MPI_SUCCESS
+                                                                             : MPI_T_ERR_MEMORY;
+    if (result == MPI_SUCCESS)
+        result = alloc_handle(session, pvar_index, obj_handle, handle, elements);
+    if (result == MPI_SUCCESS)
+        handles[handle_count++] = (struct library_handle){session, *handle};
+    pthread_mutex_unlock(&handles_lock);
+    return result;
+}
+
+int qmpi_mpit_library_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle)
+{
+    const MPI_T_pvar_handle freed = *handle;
+    pthread_mutex_lock(&handles_lock);
+    const int result = free_handle(session, handle);
+    for (size_t i = 0; result == MPI_SUCCESS && i < handle_count; i++) {
+        if (handles[i].session != session || handles[i].handle != freed)
+            continue;
+        handles[i] = handles[--handle_count];
+        break;
+    }
+    pthread_mutex_unlock(&handles_lock);
+    return result;
+}
+
+void qmpi_mpit_library_handles_forget(MPI_T_pvar_session session)
+{
+    size_t remaining = 0;
+    pthread_mutex_lock(&handles_lock);
+    for (size_t i = 0; i < handle_count; i++) {
+        if (handles[i].session != session)
+            handles[remaining++] = handles[i];
+    }
+    handle_count = remaining;
+    pthread_mutex_unlock(&handles_lock);
+}
+
+/* As the standard says, variables that cannot be started, stopped or reset, or that have been
+ * started already, are left as they are; the return value of the library tells which. */
+int qmpi_mpit_library_handles_all(MPI_T_pvar_session session, qmpi_mpit_library_function *function)
+{
+    int result = MPI_SUCCESS;
+    pthread_mutex_lock(&handles_lock);
+    for (size_t i = 0; i < handle_count; i++) {
+        if (handles[i].session != session)
+            continue;
+        const int next = function(session, handles[i].handle);
+        if (result == MPI_SUCCESS && next != MPI_T_ERR_PVAR_NO_STARTSTOP &&
+            next != MPI_T_ERR_PVAR_NO_WRITE)
+            result = next;
+    }
+    pthread_mutex_unlock(&handles_lock);
+    return result;
 }
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The MPI_T of the MPI library, which the merged functions call: access to it, how often it is
- * initialized, and a reference of libqmpi to it.
+ * The MPI_T of the MPI library, which the merged functions call: access to it, counting how often
+ * it is initialized, publishing when it is, and its handles.
  */
 #ifndef QMPI_MPIT_LIBRARY_H
 #define QMPI_MPIT_LIBRARY_H
@@ -40,12 +40,45 @@ bool qmpi_mpit_hold(void);
 /* Whether the tables of the library are available. */
 bool qmpi_mpit_is_held(void);
 
-/* The merged functions of these names, which replace those of the library. */
+/* The merged functions of these names (see merged.h). */
 int qmpi_mpit_init_thread(int required, int *provided);
 int qmpi_mpit_finalize(void);
 int qmpi_mpit_mpi_finalize(void);
 #ifdef MPI_SESSION_NULL
 int qmpi_mpit_session_finalize(MPI_Session *session);
 #endif
+
+/* ---- Publishing on demand: see QMPIX_Register_publisher -------------------------------------- */
+
+/* Calls `publish` when MPI_T is initialized; immediately if it has been. tool_id 0: before those of
+ * the layers. */
+void qmpi_mpit_lazy_add(int tool_id, void (*publish)(int tool_id));
+
+/* Called when MPI_T is initialized: makes all registered layers publish, once, and waits for them.
+ */
+void qmpi_mpit_lazy_start(void);
+
+/* Removes a layer that is left out of the stack, so that it does not publish. */
+void qmpi_mpit_lazy_forget(int tool_id);
+
+/* ---- Handles of performance variables -------------------------------------------------------- */
+
+/*
+ * libqmpi stores the handles of the library only if MPI_T_PVAR_ALL_HANDLES cannot be passed on to
+ * it: libraries with the standard ABI take the value of the ABI for a pointer (MPICH 5.0.2, Open
+ * MPI 6.0.0rc2). Other libraries know their handles, also those of PMPI_T_pvar_handle_alloc.
+ */
+typedef int qmpi_mpit_library_function(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+
+/* The library's MPI_T_pvar_handle_alloc, and MPI_T_pvar_handle_free. */
+int qmpi_mpit_library_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *obj_handle,
+                                   MPI_T_pvar_handle *handle, int *count);
+int qmpi_mpit_library_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle);
+
+/* Forgets its handles in a session that ends, or that has ended by PMPI_T_pvar_session_free. */
+void qmpi_mpit_library_handles_forget(MPI_T_pvar_session session);
+
+/* Calls its MPI_T_pvar_start, stop or reset for all its handles in a session. */
+int qmpi_mpit_library_handles_all(MPI_T_pvar_session session, qmpi_mpit_library_function *function);
 
 #endif

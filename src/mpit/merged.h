@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The merged functions: MPI_T_X with the signatures of MPI, which are terminators instead of the
- * functions of the MPI library. They handle published items themselves, and pass all others to the
- * library.
+ * The merged functions, except those in library.h: MPI_T_X with the signatures of MPI, which
+ * terminators call instead of the functions of the MPI library. They handle published items
+ * themselves, and pass all others to the library.
  */
 #ifndef QMPI_MPIT_MERGED_H
 #define QMPI_MPIT_MERGED_H
 
 #include <mpi.h>
+#include <string.h>
 
 /* Declared with the type of MPI_T_x. */
 #define QMPI_MPIT_DECLARE(x) __typeof__(MPI_T_##x) qmpi_mpit_##x
+
+QMPI_MPIT_DECLARE(enum_get_info);
+QMPI_MPIT_DECLARE(enum_get_item);
 
 QMPI_MPIT_DECLARE(cvar_get_num);
 QMPI_MPIT_DECLARE(cvar_get_info);
@@ -54,5 +58,24 @@ QMPI_MPIT_DECLARE(source_get_num);
 QMPI_MPIT_DECLARE(source_get_info);
 QMPI_MPIT_DECLARE(source_get_timestamp);
 #endif
+
+/*
+ * Returns a string by the convention of MPI 4.0, section 15.3.3 "Convention for Returning Strings".
+ * On entry, `*length` is the size of `buffer`; on return, it is the size of the whole string with
+ * its terminating null character. If `length` is NULL, nothing is returned; if there is no buffer,
+ * or its size is 0, only the length.
+ */
+static inline void qmpi_mpit_give_text(const char *text, char *buffer, int *length)
+{
+    if (!length)
+        return;
+    const size_t whole = strlen(text) + 1;
+    if (buffer && *length > 0) {
+        const size_t given = whole <= (size_t)*length ? whole : (size_t)*length;
+        memcpy(buffer, text, given - 1);
+        buffer[given - 1] = '\0';
+    }
+    *length = (int)whole;
+}
 
 #endif

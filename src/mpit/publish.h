@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for the calls of <qmpi/mpit.h>, and for the variables of the dispatcher. */
+/*
+ * Publishes variables, categories and enumerations of layers and of the dispatcher: the calls of
+ * <qmpi/mpit.h>. In names, a layer has a label: `TOOL`, `TOOL#2`, …
+ */
 #ifndef QMPI_MPIT_PUBLISH_H
 #define QMPI_MPIT_PUBLISH_H
 
 #include "mpit/index.h"
 
 #include <stddef.h>
+
+/*
+ * Returns the label of a layer; NULL: no such layer. The tool of the layer must be known; for the
+ * layers above, the plan tells whether they have the same tool. The string exists for the whole
+ * run.
+ */
+const char *qmpi_mpit_label(int tool_id);
+
+/* Removes the label of a layer that is left out of the stack. */
+void qmpi_mpit_label_forget(int tool_id);
 
 /*
  * Sets the names of an item and adds it to the tables: under its layer, or for tool_id 0 directly
@@ -31,5 +44,8 @@ void qmpi_mpit_when_layer_appears(void (*publish)(int tool_id,
 
 /* Creates a category that is not published yet. */
 struct qmpi_mpit_category *qmpi_mpit_new_category(int tool_id);
+
+/* Creates a control variable that is not published yet. */
+struct qmpi_mpit_variable *qmpi_mpit_new_cvar(int tool_id, const QMPIX_Cvar *cvar);
 
 #endif

@@ -80,7 +80,7 @@ static const int scopes[] = {
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-static bool among(int value, const int *values, size_t count)
+static bool is_among(int value, const int *values, size_t count)
 {
     size_t i = 0;
     while (i < count && values[i] != value)
@@ -119,12 +119,12 @@ bool qmpi_mpit_is_class(int var_class)
 
 bool qmpi_mpit_is_verbosity(int verbosity)
 {
-    return among(verbosity, verbosities, LENGTH(verbosities));
+    return is_among(verbosity, verbosities, LENGTH(verbosities));
 }
 
 bool qmpi_mpit_is_scope(int scope)
 {
-    return among(scope, scopes, LENGTH(scopes));
+    return is_among(scope, scopes, LENGTH(scopes));
 }
 
 int qmpi_mpit_object_size(int bind)

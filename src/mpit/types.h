@@ -25,18 +25,18 @@ struct qmpi_mpit_type {
     MPI_Datatype datatype;
     enum qmpi_mpit_element element;
     unsigned size;  /* bytes */
-    unsigned group; /* for the classes' tables */
+    unsigned group; /* of datatypes, see types.c */
 };
 
-/* How handles of a class get their values. */
+/* The way in which handles of a class get their values. */
 enum qmpi_mpit_style {
-    QMPI_MPIT_PRESENT, /* the publisher's present value */
-    QMPI_MPIT_SUM,     /* what was added */
+    QMPI_MPIT_PRESENT, /* the publisher's current value */
+    QMPI_MPIT_SUM,     /* the sum since the start */
     QMPI_MPIT_HIGH,
     QMPI_MPIT_LOW
 };
 
-/* Returns NULL if variables must not have this datatype. */
+/* Returns NULL if variables cannot have this datatype. */
 const struct qmpi_mpit_type *qmpi_mpit_type_of(MPI_Datatype datatype);
 
 /* Whether `var_class` is a class that allows the datatype; if so, sets its style. */
@@ -47,11 +47,11 @@ bool qmpi_mpit_is_class(int var_class);
 bool qmpi_mpit_is_verbosity(int verbosity);
 bool qmpi_mpit_is_scope(int scope);
 
-/* The size of the handle of the object that a variable is bound to; 0: no object; -1: no binding
- * of the standard. */
+/* Returns the size of the handle of the object to which a variable is bound; 0: no object; -1: the
+ * standard has no such binding. */
 int qmpi_mpit_object_size(int bind);
 
-/* Element `i` of an array in memory, atomically. */
+/* Loads element `i` of an array, atomically. */
 static inline uint64_t qmpi_mpit_load(const struct qmpi_mpit_type *type, const void *array, int i)
 {
     switch (type->element) {
@@ -82,7 +82,7 @@ static inline void qmpi_mpit_store(const struct qmpi_mpit_type *type, void *arra
     }
 }
 
-/* a - b; of integers modulo their size, which cuts the result when it is stored. */
+/* Returns a - b; integers wrap when they are stored. */
 static inline uint64_t qmpi_mpit_subtract(const struct qmpi_mpit_type *type, uint64_t a, uint64_t b)
 {
     if (type->element != QMPI_MPIT_DOUBLE)

@@ -1,11 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* See attributes.h. The functions for the three kinds of objects differ in types alone. */
+/*
+ * See attributes.h. The values are in tables of libqmpi, by handle. MPI is never asked what is
+ * stored with an object, because it would invoke an error handler of the program if the handle is
+ * wrong. The attribute, whose value is the entry of the table, only tells when the object is gone.
+ */
 #include "observe/attributes.h"
 
 #include "dispatch/dispatch.h"
+#include "observe/record.h"
 #include "util/util.h"
 
-QMPI_LOCK(lock); /* of who creates a key */
+QMPI_LOCK(lock); /* held while a key is created */
+
+/* A program that uses an object while another thread frees it is wrong already. */
+static void *value_of(struct qmpi_attribute *attribute, uintptr_t handle)
+{
+    const struct qmpi_attribute_entry *entry =
+        handle > QMPI_TABLE_CHANGING ? qmpi_table_find_entry(&attribute->table, handle, NULL)
+                                     : NULL;
+    return entry ? __atomic_load_n(&entry->value, __ATOMIC_ACQUIRE) : NULL;
+}
+
+/* Returns an entry for a handle, which is not in it yet; NULL: memory is exhausted. */
+static struct qmpi_attribute_entry *take_entry(struct qmpi_attribute *attribute, uintptr_t handle,
+                                               void *value)
+{
+    struct qmpi_attribute_entry *entry = qmpi_table_take_entry(&attribute->table, handle);
+    if (!entry)
+        return NULL;
+    entry->attribute = attribute;
+    __atomic_store_n(&entry->value, value, __ATOMIC_RELEASE);
+    return entry;
+}
+
+/* Is called when MPI has deleted the attribute or refused it. MPI may hold locks of its own, so no
+ * lock is taken here. */
+static void drop_entry(struct qmpi_attribute_entry *entry)
+{
+    struct qmpi_attribute *attribute = entry->attribute;
+    void *value = entry->value;
+    qmpi_table_drop_entry(&entry->entry);
+    attribute->drop(value);
+}
 
 #define FUNCTIONS(kind, type, Object, OBJECT)                                                      \
     static int copy_none_##kind(type object, int keyval, void *state, void *value, void *copy,     \
@@ -24,7 +60,8 @@ QMPI_LOCK(lock); /* of who creates a key */
     {                                                                                              \
         (void)object;                                                                              \
         (void)keyval;                                                                              \
-        ((struct qmpi_attribute *)state)->drop(value);                                             \
+        (void)state;                                                                               \
+        drop_entry(value);                                                                         \
         return MPI_SUCCESS;                                                                        \
     }                                                                                              \
                                                                                                    \
@@ -37,7 +74,7 @@ QMPI_LOCK(lock); /* of who creates a key */
         keyval = attribute->keyval;                                                                \
         if (keyval == MPI_KEYVAL_INVALID) {                                                        \
             QMPI_PMPI(Object##_create_keyval, OBJECT##_CREATE_KEYVAL)                              \
-            (copy_none_##kind, delete_##kind, &keyval, attribute);                                 \
+            (copy_none_##kind, delete_##kind, &keyval, NULL);                                      \
             __atomic_store_n(&attribute->keyval, keyval, __ATOMIC_RELEASE);                        \
         }                                                                                          \
         pthread_mutex_unlock(&lock);                                                               \
@@ -46,23 +83,26 @@ QMPI_LOCK(lock); /* of who creates a key */
                                                                                                    \
     void *qmpi_attribute_of_##kind(struct qmpi_attribute *attribute, type object)                  \
     {                                                                                              \
-        const int keyval = __atomic_load_n(&attribute->keyval, __ATOMIC_ACQUIRE);                  \
-        void *value = NULL;                                                                        \
-        int flag = 0;                                                                              \
-        if (keyval != MPI_KEYVAL_INVALID)                                                          \
-            QMPI_PMPI(Object##_get_attr, OBJECT##_GET_ATTR)(object, keyval, &value, &flag);        \
-        return flag ? value : NULL;                                                                \
+        return value_of(attribute, QMPI_KEY_OF(object));                                           \
     }                                                                                              \
                                                                                                    \
     bool qmpi_attribute_set_##kind(struct qmpi_attribute *attribute, type object, void *value)     \
     {                                                                                              \
         const int keyval = key_##kind(attribute);                                                  \
-        const bool stored =                                                                        \
-            keyval != MPI_KEYVAL_INVALID &&                                                        \
-            QMPI_PMPI(Object##_set_attr, OBJECT##_SET_ATTR)(object, keyval, value) == MPI_SUCCESS; \
-        if (!stored)                                                                               \
+        const uintptr_t handle = QMPI_KEY_OF(object);                                              \
+        struct qmpi_attribute_entry *entry =                                                       \
+            keyval == MPI_KEYVAL_INVALID ? NULL : take_entry(attribute, handle, value);            \
+        if (!entry) {                                                                              \
             attribute->drop(value);                                                                \
-        return stored;                                                                             \
+            return false;                                                                          \
+        }                                                                                          \
+        if (QMPI_PMPI(Object##_set_attr, OBJECT##_SET_ATTR)(object, keyval, entry) !=              \
+            MPI_SUCCESS) {                                                                         \
+            drop_entry(entry);                                                                     \
+            return false;                                                                          \
+        }                                                                                          \
+        qmpi_table_publish_entry(&entry->entry, handle);                                           \
+        return true;                                                                               \
     }
 
 FUNCTIONS(comm, MPI_Comm, Comm, COMM)

@@ -3,14 +3,12 @@
 #include "observe/observe.h"
 
 #include "clock/clock.h"
-#include "observe/comm_id.h"
-#include "observe/descriptions.h"
+#include "observe/comms.h"
 #include "observe/semantics.h"
 #include "registry/registry.h"
 #include "util/util.h"
 
 #include <qmpi/clock.h>
-
 #include <string.h>
 
 enum { ALL_GROUPS = 2 * QMPIX_GROUP_TOOL_INFORMATION - 1 };
@@ -19,10 +17,11 @@ enum { ALL_FLAGS = 2 * QMPIX_OBSERVE_COMMS - 1 };
 QMPIX_Observer qmpi_observers[QMPI_LAYERS_MAX + 1];
 
 /* [tool_id][number]: the functions that the observer asked for. */
-static unsigned char *wanted[QMPI_LAYERS_MAX + 1];
+static unsigned char *wanted_functions[QMPI_LAYERS_MAX + 1];
 
-/* [tool_id]: the layer requested the offsets of clocks, which are measured before MPI_Finalize. */
-static bool offsets[QMPI_LAYERS_MAX + 1];
+/* [tool_id]: the layer requested the wants_offsets of clocks, which are measured before
+ * MPI_Finalize. */
+static bool wants_offsets[QMPI_LAYERS_MAX + 1];
 
 void qmpi_observe_nothing(const QMPIX_Call *call, QMPIX_Word *word)
 {
@@ -30,12 +29,7 @@ void qmpi_observe_nothing(const QMPIX_Call *call, QMPIX_Word *word)
     (void)word;
 }
 
-bool qmpi_observe_wanted(int tool_id, int number)
-{
-    return wanted[tool_id][number];
-}
-
-static bool chosen(const QMPIX_Observer *observer, int number)
+static bool is_chosen(const QMPIX_Observer *observer, int number)
 {
     if (!observer->groups && !observer->function_count)
         return true;
@@ -48,18 +42,20 @@ static bool chosen(const QMPIX_Observer *observer, int number)
     return false;
 }
 
-/* MPI_Start tells nothing but a request: what it starts was said when the request was made. So it
- * is with MPI_Mrecv and the probe. The shape of those for whose sake a function is watched: */
+/* MPI_Start has no argument but a request, whose operation was described when the request was made.
+ * The same holds for MPI_Mrecv and the probe. Returns the shape of the functions for whose sake a
+ * function is observed. */
 static unsigned serves(int number)
 {
     if (qmpi_meanings[number].shape == QMPI_SHAPE_MATCHED_PROBE)
         return QMPI_SHAPE_MATCHED_RECEIVE;
-    if (qmpi_meanings[number].persistent || number == MPI_REQUEST_FREE_T)
+    if (qmpi_semantics_has(&qmpi_meanings[number], QMPIX_TRAIT_PERSISTENT) ||
+        qmpi_meanings[number].role == QMPIX_ROLE_REQUEST_FREE)
         return QMPI_SHAPE_START;
     return QMPI_SHAPE_NONE;
 }
 
-static bool is_valid(const QMPIX_Observer *observer)
+static bool is_valid_observer(const QMPIX_Observer *observer)
 {
     if (!observer || observer->size < sizeof *observer || observer->function_count < 0 ||
         (observer->function_count && !observer->functions) || observer->groups & ~ALL_GROUPS ||
@@ -74,20 +70,20 @@ static bool is_valid(const QMPIX_Observer *observer)
 
 static void make_tables(struct qmpi_layer *layer)
 {
-    if (!wanted[layer->tool_id])
-        wanted[layer->tool_id] = qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, 1);
+    if (!wanted_functions[layer->tool_id])
+        wanted_functions[layer->tool_id] = qmpi_memory_permanent(QMPI_FUNCTION_COUNT, 1);
     if (!layer->observing)
-        layer->observing = qmpi_permanent_alloc(QMPI_FUNCTION_COUNT, sizeof *layer->observing);
+        layer->observing = qmpi_memory_permanent(QMPI_FUNCTION_COUNT, sizeof *layer->observing);
 }
 
 int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
 {
     struct qmpi_layer *layer = qmpi_layer_get(tool_id);
-    if (!layer || !is_valid(observer))
+    if (!layer || !is_valid_observer(observer))
         return MPI_ERR_ARG;
     if (!qmpi_layer_is_initialising(layer))
         return MPI_ERR_OTHER;
-    qmpi_describe_all();
+    qmpi_semantics_describe_all();
     if (observer->flags & (QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME))
         qmpi_clock_start();
     if (observer->flags & QMPIX_OBSERVE_COMMS)
@@ -95,15 +91,15 @@ int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
     bool shapes[QMPI_SHAPE_COUNT] = {false}; /* which it asked for */
     make_tables(layer);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-        wanted[tool_id][number] = qmpi_observing[number] && chosen(observer, number);
-        if (wanted[tool_id][number])
+        wanted_functions[tool_id][number] = qmpi_observing[number] && is_chosen(observer, number);
+        if (wanted_functions[tool_id][number])
             shapes[qmpi_meanings[number].shape] = true;
     }
     shapes[QMPI_SHAPE_NONE] = false;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-        const bool taken = wanted[tool_id][number] ||
+        const bool taken = wanted_functions[tool_id][number] ||
                            (qmpi_observing[number] && shapes[serves(number)]) ||
-                           (offsets[tool_id] && number == MPI_FINALIZE_T);
+                           (wants_offsets[tool_id] && number == MPI_FINALIZE_T);
         layer->observing[number] = taken ? qmpi_observing[number] : NULL;
     }
     QMPIX_Observer *mine = &qmpi_observers[tool_id];
@@ -126,7 +122,488 @@ int QMPIX_Clock_request_offsets(int tool_id)
         return MPI_ERR_OTHER;
     make_tables(layer);
     layer->observing[MPI_FINALIZE_T] = qmpi_observing[MPI_FINALIZE_T];
-    offsets[tool_id] = true;
-    qmpi_offsets_request();
+    wants_offsets[tool_id] = true;
+    qmpi_clock_request_offsets();
     return QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T);
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+/*
+ * Runs: adjacent layers that only observe a function are called by one interceptor, observe_X of
+ * the topmost of them, which creates one record for all. The callbacks come in the order in which
+ * the layers would call them: `before` from the top down, `after` from the bottom up.
+ *
+ * The node of the topmost layer points to an observer whose callbacks call those of all layers, and
+ * read the clock if a layer asks for the time of the call: below all `before`, above all `after`.
+ * The callbacks leave the lowest layer's context in the record, from which observe_X goes on.
+ *
+ * Each layer still has a node. It is the context in the record that its callbacks receive, and its
+ * next node is that of the next layer, so that what a callback calls through it is seen by the
+ * layers below. A node of a run leads to what is left of the run from there. Nodes, and therefore
+ * runs, never change: a layer that is switched makes other nodes (dispatch/chain.h).
+ *
+ * A run ends below a layer that also has an interceptor for the function: the callbacks surround
+ * it. It ends above a layer that
+ *   - acts (QMPIX_OBSERVE_ACTS): the layers above see what it does
+ *   - gives the layers below a status that the program ignores (QMPIX_OBSERVE_STATUSES), if the
+ *     layer above does not.
+ */
+
+/* Whether the observer of the layer requested the function; some are intercepted only for internal
+ * use. */
+static bool is_wanted(QMPI_Context node)
+{
+    return wanted_functions[node->tool_id][node->function_id];
+}
+
+/* Flags for which even one layer is a run. */
+enum { READS_CLOCK = QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME };
+
+/* A callback of a layer. The first two members are as in QMPIX_Call. */
+struct run_callback {
+    QMPI_Context context;
+    const QMPIX_Observer *observer;
+    void (*function)(const QMPIX_Call *call, QMPIX_Word *word);
+    size_t word; /* the place of the layer's word in the record, in bytes */
+};
+
+_Static_assert(offsetof(struct run_callback, function) ==
+                   offsetof(QMPIX_Call, arguments) - offsetof(QMPIX_Call, context),
+               "a callback does not begin as QMPIX_Call goes on");
+
+/* Callbacks in the order of the calls: the `count` before `end`. At least one, that of the lowest
+ * layer, which may do nothing. */
+struct run_callbacks {
+    const struct run_callback *end;
+    size_t count;
+};
+
+/* A run, or one layer that asks for the time. */
+struct run {
+    QMPIX_Observer observer; /* first: a node points to it. It has the flags of all layers. */
+    struct run_callbacks before, after;
+    int layers;
+    struct run_memory *memory;
+};
+
+/* ---- What a run does before and after a call ------------------------------------------------- */
+
+/* The time between the readings is that of the call: nothing of what the callbacks do may be
+ * moved there. */
+static inline uint64_t read_clock(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    const uint64_t now = qmpi_clock_now();
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return now;
+}
+
+/* Other threads may read it: see QMPIX_Call_get_begin_address. */
+static inline void set_begin(struct qmpi_record *record, uint64_t ticks)
+{
+    __atomic_store_n(&record->begin, ticks, __ATOMIC_RELEASE);
+}
+
+/* Writes the context and the observer of a callback into the record, and calls it. */
+static inline void call_one(struct qmpi_record *record, const struct run_callback *callback)
+{
+    memcpy(&record->call.context, callback, offsetof(struct run_callback, function));
+    callback->function(&record->call, (QMPIX_Word *)(void *)((char *)record + callback->word));
+}
+
+/* A loop would take two more instructions for each callback. */
+__attribute__((always_inline)) static inline void call_all(struct qmpi_record *record,
+                                                           const struct run_callbacks *callbacks)
+{
+    const struct run_callback *end = callbacks->end;
+    _Static_assert(QMPI_RUN_MAX == 10, "there is a case for each number of layers");
+    switch (callbacks->count) {
+    case 10:
+        call_one(record, end - 10);
+        __attribute__((fallthrough));
+    case 9:
+        call_one(record, end - 9);
+        __attribute__((fallthrough));
+    case 8:
+        call_one(record, end - 8);
+        __attribute__((fallthrough));
+    case 7:
+        call_one(record, end - 7);
+        __attribute__((fallthrough));
+    case 6:
+        call_one(record, end - 6);
+        __attribute__((fallthrough));
+    case 5:
+        call_one(record, end - 5);
+        __attribute__((fallthrough));
+    case 4:
+        call_one(record, end - 4);
+        __attribute__((fallthrough));
+    case 3:
+        call_one(record, end - 3);
+        __attribute__((fallthrough));
+    case 2:
+        call_one(record, end - 2);
+        __attribute__((fallthrough));
+    case 1:
+        call_one(record, end - 1);
+        return;
+    default:
+        __builtin_unreachable();
+    }
+}
+
+/* Calls the callbacks of functions that complete requests, which only some layers have asked for.
+ */
+static void call_completing(struct qmpi_record *record, const struct run_callbacks *callbacks)
+{
+    const MPI_Request *const requests = record->call.requests;
+    const int request_count = record->call.request_count;
+    const struct run_callback *callback = callbacks->end - callbacks->count;
+    for (; callback < callbacks->end; callback++) {
+        const bool wanted = callback->observer->flags & QMPIX_OBSERVE_REQUESTS;
+        record->call.requests = wanted ? requests : NULL;
+        record->call.request_count = wanted ? request_count : 0;
+        call_one(record, callback);
+    }
+    record->call.requests = requests;
+    record->call.request_count = request_count;
+}
+
+/* Two words at a time: for memset, compilers use an instruction that takes longer than all
+ * callbacks. The first word is clear. */
+typedef long long two_words __attribute__((vector_size(16), aligned(8), may_alias));
+
+static inline void clear_words(struct qmpi_record *record)
+{
+    for (int i = 0; i < QMPI_RUN_MAX; i += 2)
+        *(two_words *)(record->words + i) = (two_words){0, 0};
+}
+
+static inline const struct run *run_of(const QMPIX_Call *call)
+{
+    return (const struct run *)call->observer;
+}
+
+static void run_before(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const struct run *run = run_of(call);
+    struct qmpi_record *record = qmpi_record_of(call);
+    (void)word;
+    clear_words(record);
+    call_all(record, &run->before);
+    record->call.observer = &run->observer;
+}
+
+static void run_after(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    (void)word;
+    call_all(qmpi_record_of(call), &run_of(call)->after);
+}
+
+/* Two layers that have both callbacks: a loop would cost more than they do. */
+static void before_two(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const struct run *run = run_of(call);
+    struct qmpi_record *record = qmpi_record_of(call);
+    word[1].number = 0;
+    call_one(record, run->before.end - 2);
+    call_one(record, run->before.end - 1);
+    record->call.observer = &run->observer;
+}
+
+static void after_two(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const struct run_callback *end = run_of(call)->after.end;
+    struct qmpi_record *record = qmpi_record_of(call);
+    (void)word;
+    call_one(record, end - 2);
+    call_one(record, end - 1);
+}
+
+static void before_timed(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    struct qmpi_record *record = qmpi_record_of(call);
+    set_begin(record, 0);
+    run_before(call, word);
+    set_begin(record, read_clock());
+}
+
+static void after_timed(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    qmpi_record_of(call)->end = read_clock();
+    run_after(call, word);
+}
+
+static void before_two_timed(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    struct qmpi_record *record = qmpi_record_of(call);
+    set_begin(record, 0);
+    before_two(call, word);
+    set_begin(record, read_clock());
+}
+
+static void after_two_timed(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    qmpi_record_of(call)->end = read_clock();
+    after_two(call, word);
+}
+
+/* One layer: its context is in the record, and the observer has its data. */
+static void before_one_timed(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    struct qmpi_record *record = qmpi_record_of(call);
+    set_begin(record, 0);
+    run_of(call)->before.end[-1].function(call, word);
+    set_begin(record, read_clock());
+}
+
+/* This is a function of its own, so that its caller needs no frame. */
+__attribute__((noinline)) static void after_one_timed_any(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    qmpi_record_of(call)->end = read_clock();
+    run_of(call)->after.end[-1].function(call, word);
+}
+
+static void after_one_timed(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    if (__builtin_expect(!qmpi_clock_is_counter, 0)) {
+        after_one_timed_any(call, word);
+        return;
+    }
+    qmpi_record_of(call)->end = read_clock();
+    run_of(call)->after.end[-1].function(call, word);
+}
+
+/* These do all that layers may ask for. */
+static void before_any(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const struct run *run = run_of(call);
+    struct qmpi_record *record = qmpi_record_of(call);
+    const bool completes = qmpi_semantics_of(call)->shape == QMPI_SHAPE_COMPLETE;
+    (void)word;
+    clear_words(record);
+    set_begin(record, 0);
+    if (run->observer.flags & QMPIX_OBSERVE_ENTRY_TIME)
+        record->entry = read_clock();
+    (completes ? call_completing : call_all)(record, &run->before);
+    record->call.observer = &run->observer;
+    if (run->observer.flags & QMPIX_OBSERVE_TIME)
+        set_begin(record, read_clock());
+}
+
+static void after_any(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const struct run *run = run_of(call);
+    struct qmpi_record *record = qmpi_record_of(call);
+    const bool completes = qmpi_semantics_of(call)->shape == QMPI_SHAPE_COMPLETE;
+    (void)word;
+    if (run->observer.flags & QMPIX_OBSERVE_TIME)
+        record->end = read_clock();
+    (completes ? call_completing : call_all)(record, &run->after);
+}
+
+static void choose_callbacks(struct run *run, int number)
+{
+    const bool timed = run->observer.flags & QMPIX_OBSERVE_TIME;
+    const bool one = run->layers == 1;
+    const bool two = run->layers == 2 && run->before.count == 2 && run->after.count == 2;
+    const bool completes = !one && qmpi_meanings[number].shape == QMPI_SHAPE_COMPLETE;
+    if (completes || run->observer.flags & QMPIX_OBSERVE_ENTRY_TIME) {
+        run->observer.before = before_any;
+        run->observer.after = after_any;
+    } else if (timed) {
+        run->observer.before = one ? before_one_timed : two ? before_two_timed : before_timed;
+        run->observer.after = one ? after_one_timed : two ? after_two_timed : after_timed;
+    } else if (two) {
+        run->observer.before = before_two;
+        run->observer.after = after_two;
+    } else {
+        run->observer.before = run_before;
+        run->observer.after = run_after;
+    }
+}
+
+/* ---- Making runs ----------------------------------------------------------------------------- */
+
+/*
+ * The callbacks of runs that lie above each other: each run adds its top layer to those of the
+ * run below, so that all share the memory. A layer that is switched makes another run of the
+ * same layers below; it gets memory of its own.
+ */
+struct run_memory {
+    size_t capacity;                 /* of each */
+    size_t used_before, used_after;  /* `before` from the end, `after` from the beginning */
+    struct run_callback callbacks[]; /* `before` of `capacity` layers, then `after` */
+};
+
+/* [tool_id]: the nodes that were nodes_made, and those of them that are in a run with the next one.
+ */
+static int nodes_made[QMPI_LAYERS_MAX + 1], nodes_combined[QMPI_LAYERS_MAX + 1];
+
+static const QMPIX_Observer *observer_of_layer(QMPI_Context node)
+{
+    return &qmpi_observers[node->tool_id];
+}
+
+/* NULL: the node is that of one observer. */
+static const struct run *run_of_node(QMPI_Context node)
+{
+    const QMPIX_Observer *observer = qmpi_record_observer(node);
+    return observer == observer_of_layer(node) ? NULL : (const struct run *)observer;
+}
+
+static bool is_observer(QMPI_Context node)
+{
+    return node->function == qmpi_observing[node->function_id];
+}
+
+static int layers_of(QMPI_Context node)
+{
+    const struct run *run = run_of_node(node);
+    return run ? run->layers : 1;
+}
+
+/* Whether the layer of `node` can be in one run with the layers at `next`, and its run. */
+static bool can_combine(QMPI_Context node, QMPI_Context next)
+{
+    if (!is_observer(next) || layers_of(next) == QMPI_RUN_MAX)
+        return false;
+    const struct qmpi_semantics *meaning = &qmpi_meanings[node->function_id];
+    const unsigned lower = qmpi_record_observer(next)->flags,
+                   upper = observer_of_layer(node)->flags;
+    if (lower & QMPIX_OBSERVE_ACTS)
+        return false;
+    const bool gets_status =
+        meaning->shape != QMPI_SHAPE_NONE && (meaning->status || meaning->statuses);
+    return !gets_status || !(lower & QMPIX_OBSERVE_STATUSES) || (upper & QMPIX_OBSERVE_STATUSES);
+}
+
+static struct run_memory *new_memory(void)
+{
+    const size_t layers = (size_t)QMPIX_stack.layers;
+    const size_t capacity = layers < QMPI_RUN_MAX ? layers : QMPI_RUN_MAX;
+    struct run_memory *memory =
+        qmpi_memory_permanent(1, sizeof *memory + 2 * capacity * sizeof *memory->callbacks);
+    memory->capacity = capacity;
+    return memory;
+}
+
+/* Moves the callbacks of `run` to other memory, unless the run was the last one added to its
+ * memory. */
+static void reserve_memory(struct run *run)
+{
+    struct run_memory *memory = run->memory;
+    const size_t before = run->before.count, after = run->after.count;
+    if (!memory || memory->used_before != before || memory->used_after != after) {
+        memory = new_memory();
+        struct run_callback *middle = memory->callbacks + memory->capacity;
+        if (before)
+            memcpy(middle - before, run->before.end - before, before * sizeof *middle);
+        if (after)
+            memcpy(middle, run->after.end - after, after * sizeof *middle);
+        memory->used_before = before;
+        memory->used_after = after;
+        run->memory = memory;
+    }
+    run->before.end = memory->callbacks + memory->capacity;
+    run->after.end = run->before.end + after;
+}
+
+/* Puts a layer on top of `run`; the first one has both callbacks, so that there is one of each. */
+static void add_layer(struct run *run, QMPI_Context node)
+{
+    const QMPIX_Observer *observer = observer_of_layer(node);
+    const bool wanted = is_wanted(node);
+    const bool first = !run->layers;
+    struct run_callback callback = {.context = node,
+                                    .observer = observer,
+                                    .word = offsetof(struct qmpi_record, words) +
+                                            (size_t)run->layers * sizeof(QMPIX_Word)};
+    reserve_memory(run);
+    struct run_memory *memory = run->memory;
+    struct run_callback *middle = memory->callbacks + memory->capacity;
+    run->layers++;
+    run->observer.flags |= observer->flags & ~(wanted ? 0U : READS_CLOCK);
+    callback.function = wanted ? observer->before : qmpi_observe_nothing;
+    if (first || callback.function != qmpi_observe_nothing) {
+        *(middle - ++memory->used_before) = callback;
+        run->before.count++;
+    }
+    callback.function = wanted ? observer->after : qmpi_observe_nothing;
+    if (first || callback.function != qmpi_observe_nothing) {
+        middle[memory->used_after++] = callback;
+        run->after.end++;
+        run->after.count++;
+    }
+}
+
+static void set_record_head(struct qmpi_node *node)
+{
+    const int number = node->node.function_id;
+    struct qmpi_record_head *head = qmpi_memory_permanent(1, sizeof *head);
+    *head = (struct qmpi_record_head){.head = {qmpi_observing_first[number]},
+                                      .function = &qmpi_described[number],
+                                      .context = &node->node,
+                                      .observer = node->observer};
+    node->trampoline = &head->head;
+}
+
+/* Returns the run of the layer of `node` alone. If it leaves the context in the record as it is,
+ * all functions have the same one. */
+static const struct run *run_of_one(QMPI_Context node, bool wanted)
+{
+    static const struct run *shared[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
+    const QMPIX_Observer *observer = observer_of_layer(node);
+    const bool shares = wanted && !(observer->flags & QMPIX_OBSERVE_ENTRY_TIME);
+    if (shares && shared[node->tool_id])
+        return shared[node->tool_id];
+    struct run *run = qmpi_memory_permanent(1, sizeof *run);
+    run->observer = *observer; /* the only layer's callbacks receive this one */
+    run->observer.flags = 0;
+    add_layer(run, node);
+    choose_callbacks(run, node->function_id);
+    if (shares)
+        shared[node->tool_id] = run;
+    return run;
+}
+
+/* Returns the observer to which the node points: the layer's own one if that is enough, otherwise
+ * that of a run. */
+static const QMPIX_Observer *choose_observer(QMPI_Context node, bool combines)
+{
+    const QMPIX_Observer *observer = observer_of_layer(node);
+    const bool wanted = is_wanted(node);
+    if (!combines && wanted && !(observer->flags & READS_CLOCK))
+        return observer;
+    if (!combines)
+        return &run_of_one(node, wanted)->observer;
+    struct run *run = qmpi_memory_permanent(1, sizeof *run);
+    const struct run *lower = run_of_node(node->next);
+    if (lower && lower->layers > 1)
+        *run = *lower;
+    else
+        add_layer(run, node->next);
+    add_layer(run, node);
+    choose_callbacks(run, node->function_id);
+    return &run->observer;
+}
+
+void qmpi_observe_node(struct qmpi_node *node)
+{
+    const QMPI_Context context = &node->node;
+    const bool combines = can_combine(context, context->next);
+    nodes_made[context->tool_id]++;
+    nodes_combined[context->tool_id] += combines;
+    node->observer = choose_observer(context, combines);
+    set_record_head(node);
+}
+
+void qmpi_observe_report(int tool_id)
+{
+    if (nodes_made[tool_id])
+        qmpi_debug(QMPI_TOPIC_CHAIN,
+                   "layer %d observes %d functions, %d of them in a run with the layer below",
+                   tool_id, nodes_made[tool_id], nodes_combined[tool_id]);
 }

@@ -3,7 +3,7 @@
  * Observers: layers that see all calls through one pair of callbacks. The interceptors of such a
  * layer are the generated functions observe_X: they create the record, and call `before`, the next
  * layer, and `after`. enter_observe_X does the same for the first layer and is the trampoline as
- * well. Adjacent observers form a run (run.h): the topmost one calls the callbacks of all. This
+ * well. Adjacent observers form a run (observe.c): the topmost one calls the callbacks of all. This
  * header declares the observer of each layer, which they read.
  */
 #ifndef QMPI_OBSERVE_OBSERVE_H
@@ -11,7 +11,7 @@
 
 #include "dispatch/dispatch.h"
 #include "observe/arch/address.h"
-#include "observe/arguments.h"
+#include "observe/call.h"
 #include "observe/record.h"
 
 /* Indexed by tool_id; both callbacks are set if the layer has an observer. */
@@ -20,12 +20,8 @@ extern QMPIX_Observer qmpi_observers[QMPI_LAYERS_MAX + 1] QMPI_HIDDEN;
 /* The callback of observers that have none. */
 void qmpi_observe_nothing(const QMPIX_Call *call, QMPIX_Word *word);
 
-/* Whether the observer of the layer requested this function; some are intercepted only for internal
- * use. */
-bool qmpi_observe_wanted(int tool_id, int number);
-
 /* Completes a new node of a layer with an observer: alone, or as the top of a run with the layers
- * below. For qmpi_interceptors. */
+ * below. For qmpi_chain_layer. */
 void qmpi_observe_node(struct qmpi_node *node);
 
 /* Sets the terminators of functions that create communicators to functions that follow them. Called

@@ -6,7 +6,7 @@
 
 #include "dispatch/dispatch.h"
 
-#include <qmpi/observer.h>
+#include <qmpi/traits.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,26 +14,26 @@
 #include <string.h>
 
 /* Returns the observer of the layer to which a node belongs. */
-static inline const QMPIX_Observer *qmpi_observer_of(QMPI_Context context)
+static inline const QMPIX_Observer *qmpi_record_observer(QMPI_Context context)
 {
     return ((const struct qmpi_node *)context)->observer;
 }
 
 /* A message that MPI_Mprobe has matched: the data that the arguments of its receive do not contain.
  */
-struct qmpi_matched {
+struct qmpi_record_matched {
     MPI_Comm comm; /* MPI_COMM_NULL: the message is not known, nor what follows */
     int source, tag;
     MPI_Message message; /* and these: */
-    uint64_t serial;     /* of the note; 0: none */
+    uint64_t serial;     /* of its record in requests.c; 0: none */
 };
 
-struct qmpi_amount {
+struct qmpi_record_amount {
     MPI_Count sent, received;
 };
 
-/* What was computed of a call: each is valid if its bit is set in `reserved` of the record. What
- * was computed in `before` counts again in `after`, when statuses are known. */
+/* These bits of `reserved` tell which results are valid. Those of `before` are computed again in
+ * `after`, when statuses are known. */
 enum {
     QMPI_KNOWS_MOVES = 1 << 0,     /* the call moves data, and MPI can be queried */
     QMPI_KNOWS_AMOUNT = 1 << 1,    /* `amount` */
@@ -53,10 +53,10 @@ struct qmpi_record {
     QMPIX_Word words[QMPI_RUN_MAX]; /* of each layer of a run, the lowest first */
     uint64_t entry;                 /* QMPIX_Call_get_entry_time */
     uint64_t begin, end;            /* QMPIX_Call_get_time */
-    struct qmpi_amount amount;      /* and `transfers`: see above */
+    struct qmpi_record_amount amount; /* and `transfers`: see above */
     QMPIX_Transfer transfers[2];
     int transfer_count;
-    struct qmpi_matched matched; /* of functions with QMPI_SHAPE_MATCHED_RECEIVE */
+    struct qmpi_record_matched matched; /* of functions with QMPI_SHAPE_MATCHED_RECEIVE */
 };
 
 /* See QMPIX_Call_get_begin_address. */
@@ -78,8 +78,8 @@ static inline struct qmpi_record *qmpi_record_of(const QMPIX_Call *call)
 }
 
 /* For enter_observe_X: the first members of the record, as they are for the first layer. */
-struct qmpi_observing_head {
-    struct qmpi_merged_head head;
+struct qmpi_record_head {
+    struct qmpi_node_trampoline head;
     const QMPIX_Function *function;
     QMPI_Context context;
     const QMPIX_Observer *observer;
@@ -87,10 +87,10 @@ struct qmpi_observing_head {
 
 /* Sets these members from there. */
 static inline void qmpi_record_start(struct qmpi_record *record,
-                                     const struct qmpi_observing_head *head)
+                                     const struct qmpi_record_head *head)
 {
-    _Static_assert(offsetof(struct qmpi_observing_head, observer) -
-                           offsetof(struct qmpi_observing_head, function) ==
+    _Static_assert(offsetof(struct qmpi_record_head, observer) -
+                           offsetof(struct qmpi_record_head, function) ==
                        offsetof(QMPIX_Call, observer) - offsetof(QMPIX_Call, function),
                    "the members are not in the order of QMPIX_Call");
     memcpy(&record->call, &head->function,
@@ -98,9 +98,32 @@ static inline void qmpi_record_start(struct qmpi_record *record,
     record->call.observer = head->observer;
 }
 
-/* What an integer argument means: enum qmpi_abi_meaning. The parameter is one of a function's
- * description. */
-int qmpi_parameter_meaning(const QMPIX_Parameter *parameter);
+/* ---- Handles as keys ------------------------------------------------------------------------- */
+
+/* The handles of an MPI library are integers or pointers. */
+
+static inline uintptr_t qmpi_record_key(const void *handle, size_t size)
+{
+    uintptr_t key = 0;
+    memcpy(&key, handle, size);
+    return key;
+}
+
+/* The key of a handle that is in a variable, and the handle again. */
+#define QMPI_KEY_OF(handle) qmpi_record_key(&(handle), sizeof(handle))
+#define QMPI_KEY_TO(handle, key) memcpy(&(handle), &(uintptr_t){key}, sizeof(handle))
+
+/* A place for it among 2^bits. */
+static inline size_t qmpi_record_place(uintptr_t key, unsigned bits)
+{
+    return (key ^ key >> bits ^ key >> 2 * bits) & (((size_t)1 << bits) - 1);
+}
+
+/* ---- Functions ------------------------------------------------------------------------------- */
+
+/* Which constants a parameter of a described function may be, if their values or addresses may
+ * differ between MPI libraries. */
+QMPIX_Constants qmpi_record_parameter_constants(const QMPIX_Parameter *parameter);
 
 /* observe_X and enter_observe_X of each function; NULL where this MPI lacks it. */
 extern qmpi_function *const qmpi_observing[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* See requests.h; and the requests that a call started or completed. */
+/* See requests.h. */
 #include "observe/requests.h"
 
+#include "observe/record.h"
 #include "observe/semantics.h"
+#include "util/util.h"
 
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-void qmpi_requests_save(struct qmpi_saved_requests *saved, QMPIX_Call *call, int count,
+/* ---- Requests of a call ---------------------------------------------------------------------- */
+
+void qmpi_requests_save(struct qmpi_requests_before *saved, QMPIX_Call *call, int count,
                         const MPI_Request *requests)
 {
     saved->many = NULL;
@@ -23,14 +29,15 @@ void qmpi_requests_save(struct qmpi_saved_requests *saved, QMPIX_Call *call, int
     call->request_count = count;
 }
 
-void qmpi_requests_drop(struct qmpi_saved_requests *saved)
+void qmpi_requests_drop(struct qmpi_requests_before *saved)
 {
     free(saved->many);
 }
 
-/* Where memory is out the program's wish holds. */
-MPI_Status *qmpi_statuses_give(struct qmpi_statuses *statuses, const QMPIX_Observer *observer,
-                               int count, MPI_Status *given)
+/* If memory is exhausted, the statuses stay ignored. */
+MPI_Status *qmpi_requests_give_statuses(struct qmpi_requests_statuses *statuses,
+                                        const QMPIX_Observer *observer, int count,
+                                        MPI_Status *given)
 {
     statuses->many = NULL;
     if (given != MPI_STATUSES_IGNORE || !(observer->flags & QMPIX_OBSERVE_STATUSES) || count <= 0)
@@ -41,7 +48,7 @@ MPI_Status *qmpi_statuses_give(struct qmpi_statuses *statuses, const QMPIX_Obser
     return statuses->many ? statuses->many : given;
 }
 
-void qmpi_statuses_drop(struct qmpi_statuses *statuses)
+void qmpi_requests_drop_statuses(struct qmpi_requests_statuses *statuses)
 {
     free(statuses->many);
 }
@@ -51,7 +58,7 @@ struct list {
     int capacity, count;
 };
 
-static void add(struct list *list, MPI_Request request)
+static void add_request(struct list *list, MPI_Request request)
 {
     if (request == MPI_REQUEST_NULL)
         return;
@@ -60,9 +67,8 @@ static void add(struct list *list, MPI_Request request)
     list->count++;
 }
 
-/* Every observer of a run may ask for them: in registers, as little as copying them from the record
- * would take. */
-static void add_all(struct list *list, const MPI_Request *requests, int request_count)
+/* Every observer of a run may ask for them, so this works in registers. */
+static void add_requests(struct list *list, const MPI_Request *requests, int request_count)
 {
     MPI_Request *const to = list->requests;
     const int capacity = list->capacity;
@@ -75,7 +81,7 @@ static void add_all(struct list *list, const MPI_Request *requests, int request_
     list->count = count;
 }
 
-static bool is_valid(const QMPIX_Call *call, const struct list *list, const int *count)
+static bool is_valid_list(const QMPIX_Call *call, const struct list *list, const int *count)
 {
     return call && count && list->capacity >= 0 && (list->requests || !list->capacity);
 }
@@ -83,56 +89,57 @@ static bool is_valid(const QMPIX_Call *call, const struct list *list, const int 
 int QMPIX_Call_get_started(const QMPIX_Call *call, int capacity, MPI_Request *requests, int *count)
 {
     struct list list = {requests, capacity, 0};
-    if (!is_valid(call, &list, count))
+    if (!is_valid_list(call, &list, count))
         return MPI_ERR_ARG;
     if (!call->result)
         return MPI_ERR_OTHER;
-    const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
-    const bool starts = meaning->immediate || meaning->shape == QMPI_SHAPE_START;
-    if (starts && qmpi_meaning_succeeded(call)) {
+    const struct qmpi_semantics *meaning = qmpi_semantics_of(call);
+    const bool starts =
+        qmpi_semantics_has(meaning, QMPIX_TRAIT_NONBLOCKING) || meaning->shape == QMPI_SHAPE_START;
+    if (starts && qmpi_semantics_succeeded(call)) {
         const MPI_Request *given = QMPI_ARGUMENT(call, meaning->request, MPI_Request *);
-        add_all(&list, given,
-                meaning->requests ? (int)qmpi_meaning_count(call, meaning->requests, 0) : 1);
+        add_requests(&list, given,
+                     meaning->requests ? (int)qmpi_semantics_count(call, meaning->requests, 0) : 1);
     }
     *count = list.count;
     return MPI_SUCCESS;
 }
 
-/* With MPI_ERR_IN_STATUS those are not complete whose status says that they are pending. */
+/* If the call failed with MPI_ERR_IN_STATUS, the status tells which requests are pending. */
 static void list_not_pending(const QMPIX_Call *call, const MPI_Status *statuses, struct list *list)
 {
     for (int i = 0; i < call->request_count; i++) {
         if (statuses[i].MPI_ERROR != MPI_ERR_PENDING)
-            add(list, call->requests[i]);
+            add_request(list, call->requests[i]);
     }
 }
 
-/* Without a status, what is freed is known to be complete: an inactive persistent request is not.
- */
+/* Without statuses, only requests that were freed are known to be complete. An inactive persistent
+ * request is not known to be. */
 static void list_freed(const QMPIX_Call *call, struct list *list)
 {
-    const MPI_Request *given = QMPI_ARGUMENT(call, qmpi_meaning_of(call)->request, MPI_Request *);
+    const MPI_Request *given = QMPI_ARGUMENT(call, qmpi_semantics_of(call)->request, MPI_Request *);
     for (int i = 0; i < call->request_count; i++) {
         if (given[i] == MPI_REQUEST_NULL)
-            add(list, call->requests[i]);
+            add_request(list, call->requests[i]);
     }
 }
 
-/* Whether the arguments that the call sets are valid. A completion of one request fails with the
- * error of the operation, which tells nothing of them. */
+/* Returns whether the arguments that the call sets are valid. If a completion of one request fails,
+ * the error is that of the operation, and tells nothing about the arguments. */
 static bool has_results(const QMPIX_Call *call)
 {
     int class = MPI_SUCCESS;
-    if (qmpi_meaning_succeeded(call))
+    if (qmpi_semantics_succeeded(call))
         return true;
-    QMPI_PMPI(Error_class, ERROR_CLASS)(*(const int *)call->result, &class);
+    QMPIX_Error_class(*(const int *)call->result, &class);
     return class == MPI_ERR_IN_STATUS;
 }
 
 static void list_completed(const QMPIX_Call *call, struct list *list)
 {
-    const struct qmpi_meaning *meaning = qmpi_meaning_of(call);
-    const bool succeeded = qmpi_meaning_succeeded(call);
+    const struct qmpi_semantics *meaning = qmpi_semantics_of(call);
+    const bool succeeded = qmpi_semantics_succeeded(call);
     if (!has_results(call)) {
         list_freed(call, list);
     } else if (meaning->flag && !*QMPI_ARGUMENT(call, meaning->flag, int *)) {
@@ -141,14 +148,14 @@ static void list_completed(const QMPIX_Call *call, struct list *list)
     } else if (meaning->index) {
         const int index = *QMPI_ARGUMENT(call, meaning->index, int *);
         if (index >= 0 && index < call->request_count)
-            add(list, call->requests[index]);
+            add_request(list, call->requests[index]);
     } else if (meaning->indices) {
         const int *indices = QMPI_ARGUMENT(call, meaning->indices, int *);
         const int done = *QMPI_ARGUMENT(call, meaning->outcount, int *);
         for (int i = 0; i < done; i++)
-            add(list, call->requests[indices[i]]);
+            add_request(list, call->requests[indices[i]]);
     } else if (succeeded) {
-        add_all(list, call->requests, call->request_count);
+        add_requests(list, call->requests, call->request_count);
     } else {
         const MPI_Status *statuses =
             meaning->statuses ? QMPI_ARGUMENT(call, meaning->statuses, MPI_Status *) : NULL;
@@ -163,12 +170,223 @@ int QMPIX_Call_get_completed(const QMPIX_Call *call, int capacity, MPI_Request *
                              int *count)
 {
     struct list list = {requests, capacity, 0};
-    if (!is_valid(call, &list, count))
+    if (!is_valid_list(call, &list, count))
         return MPI_ERR_ARG;
     if (!call->result)
         return MPI_ERR_OTHER;
-    if (call->requests && qmpi_meaning_of(call)->shape == QMPI_SHAPE_COMPLETE)
+    if (call->requests && qmpi_semantics_of(call)->shape == QMPI_SHAPE_COMPLETE)
         list_completed(call, &list);
     *count = list.count;
     return MPI_SUCCESS;
+}
+
+/* ---- Persistent operations ------------------------------------------------------------------- */
+
+/* A program that starts a request while another thread frees it is wrong already. */
+struct operation {
+    struct qmpi_table_entry entry; /* by the request */
+    struct qmpi_record_amount amount;
+    QMPIX_Transfer transfers[2];
+    int transfer_count;
+    MPI_Comm comm;
+};
+
+static struct qmpi_table_of_handles operations = {
+    .size = sizeof(struct operation), .bits = 10, .take = qmpi_table_take_malloc};
+QMPI_LOCK(lock);
+
+static struct operation *find_operation(MPI_Request request)
+{
+    return request == MPI_REQUEST_NULL
+               ? NULL
+               : qmpi_table_find_entry(&operations, QMPI_KEY_OF(request), NULL);
+}
+
+void qmpi_requests_add_persistent(const QMPIX_Call *call)
+{
+    const struct qmpi_semantics *meaning = qmpi_semantics_of(call);
+    struct operation new = {.transfer_count = 0};
+    if (!qmpi_semantics_succeeded(call))
+        return;
+    const MPI_Request request = *QMPI_ARGUMENT(call, meaning->request, MPI_Request *);
+    if (request == MPI_REQUEST_NULL || qmpi_amount_of(call, &new.amount) != MPI_SUCCESS ||
+        qmpi_amount_transfers(call, new.transfers, &new.transfer_count) != MPI_SUCCESS)
+        return;
+    pthread_mutex_lock(&lock);
+    /* Another layer may have added it, or a request with this handle may be gone unseen. */
+    struct operation *operation = find_operation(request);
+    if (!operation)
+        operation = qmpi_table_take_entry(&operations, QMPI_KEY_OF(request));
+    if (operation) {
+        operation->amount = new.amount;
+        memcpy(operation->transfers, new.transfers, sizeof new.transfers);
+        operation->transfer_count = new.transfer_count;
+        operation->comm = QMPI_ARGUMENT(call, meaning->comm, MPI_Comm);
+        qmpi_table_publish_entry(&operation->entry, QMPI_KEY_OF(request));
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void qmpi_requests_forget_persistent(const MPI_Request *request)
+{
+    if (!request)
+        return;
+    pthread_mutex_lock(&lock);
+    struct operation *operation = find_operation(*request);
+    if (operation)
+        qmpi_table_drop_entry(&operation->entry);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- What MPI_Start starts ------------------------------------------------------------------- */
+
+static int request_count(const QMPIX_Call *call)
+{
+    const struct qmpi_semantics *meaning = qmpi_semantics_of(call);
+    return meaning->requests ? (int)qmpi_semantics_count(call, meaning->requests, 0) : 1;
+}
+
+static const struct operation *started_operation(const QMPIX_Call *call, int i)
+{
+    const struct qmpi_semantics *meaning = qmpi_semantics_of(call);
+    const MPI_Request *requests = QMPI_ARGUMENT(call, meaning->request, MPI_Request *);
+    return requests ? find_operation(requests[i]) : NULL;
+}
+
+int qmpi_requests_persistent_amount(const QMPIX_Call *call, struct qmpi_record_amount *amount)
+{
+    const int count = request_count(call);
+    for (int i = 0; i < count; i++) {
+        const struct operation *operation = started_operation(call, i);
+        amount->sent += operation ? operation->amount.sent : 0;
+        amount->received += operation ? operation->amount.received : 0;
+    }
+    return MPI_SUCCESS;
+}
+
+int qmpi_requests_each_persistent(const QMPIX_Call *call,
+                                  void (*each)(void *data, const QMPIX_Transfer *transfer),
+                                  void *data)
+{
+    const int count = request_count(call);
+    for (int i = 0; i < count; i++) {
+        const struct operation *operation = started_operation(call, i);
+        for (int k = 0; operation && k < operation->transfer_count; k++)
+            each(data, &operation->transfers[k]);
+    }
+    return MPI_SUCCESS;
+}
+
+int qmpi_requests_persistent_comm(const QMPIX_Call *call, MPI_Comm *comm)
+{
+    const struct operation *operation = request_count(call) > 0 ? started_operation(call, 0) : NULL;
+    if (!operation)
+        return MPI_ERR_ARG;
+    *comm = operation->comm;
+    return MPI_SUCCESS;
+}
+
+/* ---- Matched messages ------------------------------------------------------------------------ */
+
+/*
+ * There is one place for each hash, and no lock. A message that takes the place of another one
+ * replaces it. The serial number of a place grows with each message, and its last bits tell what is
+ * in the place. A reader that finds the same number before and after has read a consistent place.
+ * The number also prevents a later message with the same handle from being removed in place of an
+ * earlier one.
+ */
+enum { PLACE_BITS = 12 };
+enum { EMPTY, WRITING, FULL, NOTE = 4 };
+
+static struct place {
+    _Atomic uint64_t serial;
+    atomic_uintptr_t message, comm;
+    atomic_int source, tag;
+} places[1 << PLACE_BITS];
+
+static struct place *place_of(MPI_Message message)
+{
+    return &places[qmpi_record_place(QMPI_KEY_OF(message), PLACE_BITS)];
+}
+
+/* Returns false if another thread is writing there. */
+static bool take_place(struct place *place, uint64_t *serial)
+{
+    uint64_t old = atomic_load(&place->serial);
+    do {
+        *serial = old - old % NOTE + NOTE;
+        if (old % NOTE == WRITING)
+            return false;
+    } while (!atomic_compare_exchange_weak(&place->serial, &old, *serial + WRITING));
+    return true;
+}
+
+/* Each store is a release, so that a reader of any of them sees that the place is being written. */
+static void fill_place(struct place *place, const struct qmpi_record_matched *matched)
+{
+    atomic_store_explicit(&place->message, QMPI_KEY_OF(matched->message), memory_order_release);
+    atomic_store_explicit(&place->comm, QMPI_KEY_OF(matched->comm), memory_order_release);
+    atomic_store_explicit(&place->source, matched->source, memory_order_release);
+    atomic_store_explicit(&place->tag, matched->tag, memory_order_release);
+}
+
+static bool has_matched(const QMPIX_Call *call)
+{
+    const struct qmpi_semantics *meaning = qmpi_semantics_of(call);
+    return qmpi_semantics_succeeded(call) &&
+           (!meaning->flag || *QMPI_ARGUMENT(call, meaning->flag, int *));
+}
+
+void qmpi_requests_add_message(const QMPIX_Call *call)
+{
+    const struct qmpi_semantics *meaning = qmpi_semantics_of(call);
+    if (!has_matched(call))
+        return;
+    const MPI_Status *status = QMPI_ARGUMENT(call, meaning->status, MPI_Status *);
+    struct qmpi_record_matched matched = {
+        .comm = QMPI_ARGUMENT(call, meaning->comm, MPI_Comm),
+        .source = QMPI_ARGUMENT(call, meaning->source, int),
+        .tag = QMPI_ARGUMENT(call, meaning->receive_tag, int),
+        .message = *QMPI_ARGUMENT(call, meaning->message, MPI_Message *),
+    };
+    if (matched.message == MPI_MESSAGE_NULL || matched.message == MPI_MESSAGE_NO_PROC)
+        return;
+    if (status != MPI_STATUS_IGNORE) {
+        matched.source = status->MPI_SOURCE;
+        matched.tag = status->MPI_TAG;
+    }
+    struct place *place = place_of(matched.message);
+    if (!take_place(place, &matched.serial))
+        return; /* one of the two is not known */
+    fill_place(place, &matched);
+    atomic_store(&place->serial, matched.serial + FULL);
+}
+
+struct qmpi_record_matched qmpi_requests_find_message(const MPI_Message *message)
+{
+    const struct qmpi_record_matched unknown = {
+        .comm = MPI_COMM_NULL, .source = MPI_ANY_SOURCE, .tag = MPI_ANY_TAG};
+    const struct qmpi_record_matched nobody = {
+        .comm = MPI_COMM_NULL, .source = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    if (!message || *message == MPI_MESSAGE_NULL)
+        return unknown;
+    if (*message == MPI_MESSAGE_NO_PROC)
+        return nobody;
+    const struct place *place = place_of(*message);
+    struct qmpi_record_matched found = {.message = *message, .serial = atomic_load(&place->serial)};
+    const uintptr_t key = atomic_load_explicit(&place->message, memory_order_acquire);
+    const uintptr_t comm = atomic_load_explicit(&place->comm, memory_order_acquire);
+    found.source = atomic_load_explicit(&place->source, memory_order_acquire);
+    found.tag = atomic_load_explicit(&place->tag, memory_order_acquire);
+    QMPI_KEY_TO(found.comm, comm);
+    const bool whole = atomic_load(&place->serial) == found.serial;
+    return whole && found.serial % NOTE == FULL && key == QMPI_KEY_OF(*message) ? found : unknown;
+}
+
+void qmpi_requests_forget_message(const struct qmpi_record_matched *matched)
+{
+    uint64_t serial = matched->serial;
+    if (serial)
+        atomic_compare_exchange_strong(&place_of(matched->message)->serial, &serial,
+                                       serial - FULL + EMPTY);
 }

@@ -1,32 +1,78 @@
 /* SPDX-License-Identifier: MIT */
-/* The requests passed to Wait… and Test…, saved because the call replaces them, and memory for
- * their statuses, which the program may ignore. */
+/* Requests and messages of calls: the requests that a call starts or completes, the operations that
+ * MPI_Start starts, and the messages that MPI_Mrecv receives. */
 #ifndef QMPI_OBSERVE_REQUESTS_H
 #define QMPI_OBSERVE_REQUESTS_H
 
+#include "observe/amount.h"
 #include "observe/record.h"
 
-struct qmpi_saved_requests {
+/* ---- Requests of a call ---------------------------------------------------------------------- */
+
+/* The requests passed to Wait… and Test…, saved because the call replaces them, and memory for
+ * their statuses, which the program may ignore. */
+
+struct qmpi_requests_before {
     MPI_Request few[16];
     MPI_Request *many; /* NULL: they are in `few` */
 };
 
 /* Copies the handles to the record of the call, if the observer of the layer requested this. */
-void qmpi_requests_save(struct qmpi_saved_requests *saved, QMPIX_Call *call, int count,
+void qmpi_requests_save(struct qmpi_requests_before *saved, QMPIX_Call *call, int count,
                         const MPI_Request *requests);
 
-void qmpi_requests_drop(struct qmpi_saved_requests *saved);
+void qmpi_requests_drop(struct qmpi_requests_before *saved);
 
-struct qmpi_statuses {
+struct qmpi_requests_statuses {
     MPI_Status few[16];
     MPI_Status *many; /* NULL: they are in `few`, or the program has given its own */
 };
 
 /* Returns the statuses to pass to the layers below: those of the program or, if it ignores them and
  * the observer of the layer requested them, our own. */
-MPI_Status *qmpi_statuses_give(struct qmpi_statuses *statuses, const QMPIX_Observer *observer,
-                               int count, MPI_Status *given);
+MPI_Status *qmpi_requests_give_statuses(struct qmpi_requests_statuses *statuses,
+                                        const QMPIX_Observer *observer, int count,
+                                        MPI_Status *given);
 
-void qmpi_statuses_drop(struct qmpi_statuses *statuses);
+void qmpi_requests_drop_statuses(struct qmpi_requests_statuses *statuses);
+
+/* ---- Persistent operations ------------------------------------------------------------------- */
+
+/*
+ * The operations that MPI_Start starts: for each persistent or partitioned request, the arguments
+ * of the call that created it. MPI_Start looks them up without a lock.
+ */
+
+/* Called after a call that creates such a request, even if it failed. */
+void qmpi_requests_add_persistent(const QMPIX_Call *call);
+
+/* Called before MPI_Request_free, with any request, or NULL. */
+void qmpi_requests_forget_persistent(const MPI_Request *request);
+
+/* The bytes and transfers that MPI_Start and MPI_Startall start. Unknown requests count nothing. */
+int qmpi_requests_persistent_amount(const QMPIX_Call *call, struct qmpi_record_amount *amount);
+int qmpi_requests_each_persistent(const QMPIX_Call *call,
+                                  void (*each)(void *data, const QMPIX_Transfer *transfer),
+                                  void *data);
+
+/* Returns the communicator of the first request. MPI_ERR_ARG: unknown. */
+int qmpi_requests_persistent_comm(const QMPIX_Call *call, MPI_Comm *comm);
+
+/* ---- Matched messages ------------------------------------------------------------------------ */
+
+/*
+ * Matched messages: the arguments of MPI_Mrecv contain neither communicator nor source, which are
+ * known from the MPI_Mprobe that matched the message.
+ */
+
+/* After MPI_Mprobe or MPI_Improbe. */
+void qmpi_requests_add_message(const QMPIX_Call *call);
+
+/* Returns the record of a message; an empty record for NULL and for an unknown message. */
+struct qmpi_record_matched qmpi_requests_find_message(const MPI_Message *message);
+
+/* Removes the record after the receive: MPI reuses the handle for another message, which may come
+ * from a probe that was not seen, or which another thread has recorded meanwhile. */
+void qmpi_requests_forget_message(const struct qmpi_record_matched *matched);
 
 #endif

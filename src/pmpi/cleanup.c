@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program qmpi-cleanup, which libqmpi starts when it has made a directory of copies: it waits
- * for the end of that process, however that comes, and removes the directory. Meanwhile it holds
- * the directory's lock too, and removes what jobs left behind whose clean-up was killed with them.
+ * The program qmpi-cleanup, which libqmpi starts when it has created a directory of copies. It
+ * waits until that process has ended in any way, and removes the directory. Before, it removes the
+ * directories of jobs whose qmpi-cleanup was killed with them.
  *
  *     qmpi-cleanup FOLDER DEVICE INODE
  *
- * Descriptor 0 becomes ready when the process is gone; descriptor 1 holds the lock. It has nothing
- * of the program's: no environment, no further descriptors, neither its session nor its directory.
+ * Descriptor 0 becomes ready when the process is gone; descriptor 1 holds the lock of the
+ * directory. It shares no environment, further descriptors, session or working directory with the
+ * program.
  */
 #define _GNU_SOURCE
 #include "util/util.h"
@@ -22,20 +23,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The program's signals are not meant for it. It ends by itself soon after the program. */
-static void detach(void)
+/* Blocks all signals, which are meant for the program; qmpi-cleanup ends soon after it. */
+static void detach_from_program(void)
 {
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     setsid();
-    closefrom(STDERR_FILENO);
+    qmpi_spawn_close_from(STDERR_FILENO);
     (void)!open("/dev/null", O_RDWR);
     (void)!chdir("/");
     umask(077);
 }
 
-static void wait_for_end(void)
+static void wait_for_program(void)
 {
     struct pollfd gone = {.fd = STDIN_FILENO, .events = POLLIN};
     while (poll(&gone, 1, -1) < 0 && errno == EINTR)
@@ -56,13 +57,13 @@ int main(int argc, char **argv)
     if (argc != 4 || argv[1][0] != '/' || !read_number(argv[2], &device) ||
         !read_number(argv[3], &inode))
         return 2;
-    const struct qmpi_folder folder = {argv[1], (dev_t)device, (ino_t)inode, STDOUT_FILENO};
+    const struct qmpi_directory folder = {argv[1], (dev_t)device, (ino_t)inode, STDOUT_FILENO};
     char *root = strndup(argv[1], (size_t)(strrchr(argv[1], '/') + 1 - argv[1]));
-    detach();
+    detach_from_program();
     if (root)
-        qmpi_folder_sweep(root);
-    wait_for_end();
-    qmpi_folder_remove(&folder);
+        qmpi_directory_sweep(root);
+    wait_for_program();
+    qmpi_directory_remove(&folder);
     free(root);
     return 0;
 }

@@ -3,41 +3,68 @@
 #define _GNU_SOURCE
 #include "pmpi/closure.h"
 
-#include "elf/elf.h"
-#include "pmpi/copies_made.h"
+#include "functions/functions.h"
+#include "pmpi/thunk.h"
 #include "process/process.h"
 #include "registry/registry.h"
 #include "util/util.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-static const char *file_part(const char *path)
+/* ---- Objects by name and address ------------------------------------------------------------- */
+
+/* A slot of a hash table with open addressing. */
+struct qmpi_closure_name {
+    const char *name; /* NULL: free */
+    int index;
+};
+
+static struct qmpi_closure_name *name_slot(const struct qmpi_closure *closure, const char *name)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    const uint32_t mask = (uint32_t)closure->room - 1;
+    uint32_t at = qmpi_elf_hash(name) & mask;
+    while (closure->names[at].name && strcmp(closure->names[at].name, name) != 0)
+        at = (at + 1) & mask;
+    return &closure->names[at];
 }
 
-static int collect(struct dl_phdr_info *info, size_t size, void *data)
+static void add_name(struct qmpi_closure *closure, const char *name, int index)
 {
-    struct qmpi_closure *closure = data;
-    struct qmpi_elf_loaded object;
-    (void)size;
-    if (!qmpi_elf_loaded_read(info, &object))
-        return 0;
-    if ((closure->count & (closure->count - 1)) == 0) { /* at 0, 1, 2, 4, … */
-        struct qmpi_closure_object *more =
-            qmpi_allocate((size_t)closure->count * 2 + 1, sizeof *more);
-        if (closure->count)
-            memcpy(more, closure->objects, (size_t)closure->count * sizeof *more);
-        free(closure->objects);
-        closure->objects = more;
+    struct qmpi_closure_name *slot = name && *name ? name_slot(closure, name) : NULL;
+    if (slot && !slot->name) /* the loader uses the first object of a name */
+        *slot = (struct qmpi_closure_name){name, index};
+}
+
+/*
+ * The loader finds an object by its soname, its path, and the name by which it was requested, which
+ * is the name of its file if it has no soname. It finds a copy by its path alone.
+ */
+static void add_names(struct qmpi_closure *closure)
+{
+    closure->room = 4;
+    while (closure->room < closure->count * 4)
+        closure->room *= 2;
+    closure->names = qmpi_allocate((size_t)closure->room, sizeof *closure->names);
+    for (int i = 0; i < closure->count; i++) {
+        const struct qmpi_elf_loaded *object = &closure->objects[i].object;
+        const char *soname = qmpi_elf_soname(&object->image);
+        add_name(closure, object->name, i);
+        if (qmpi_elf_copy_original(object->name) == object->name)
+            add_name(closure, soname ? soname : qmpi_text_base_name(object->name), i);
     }
-    closure->objects[closure->count++].object = object;
-    return 0;
 }
 
-int qmpi_closure_at(const struct qmpi_closure *closure, ElfW(Addr) base)
+int qmpi_closure_find(const struct qmpi_closure *closure, const char *name)
+{
+    const struct qmpi_closure_name *slot = name_slot(closure, name);
+    return slot->name ? slot->index : -1;
+}
+
+/* Returns the index of the object that is loaded at this address; -1: none. */
+static int find_object_at(const struct qmpi_closure *closure, ElfW(Addr) base)
 {
     for (int i = 0; i < closure->count; i++) {
         if (closure->objects[i].object.base == base)
@@ -46,14 +73,34 @@ int qmpi_closure_at(const struct qmpi_closure *closure, ElfW(Addr) base)
     return -1;
 }
 
-/* ---- Whose they are -------------------------------------------------------------------------- */
+/* ---- Dependencies ---------------------------------------------------------------------------- */
+
+static void add_needs(struct qmpi_closure *closure, struct qmpi_closure_object *object)
+{
+    const struct qmpi_elf_image *image = &object->object.image;
+    object->first_need = closure->total_needs;
+    for (size_t i = 0; i < image->dynamic_count; i++) {
+        const ElfW(Dyn) *entry = &image->dynamic[i];
+        const int index =
+            entry->d_tag == DT_NEEDED
+                ? qmpi_closure_find(closure, qmpi_elf_string(image, entry->d_un.d_val))
+                : -1;
+        if (index < 0)
+            continue;
+        closure->needs =
+            qmpi_memory_grow(closure->needs, closure->total_needs, sizeof *closure->needs);
+        closure->needs[closure->total_needs++] = index;
+        object->need_count++;
+    }
+}
 
 /*
- * Goes through what `first` reaches, breadth first: `visit` says whether to go on behind an object
- * that is met, and is to note that it has been.
+ * Visits the objects that `first` reaches, breadth first. `visit` marks an object, and returns
+ * whether the search continues in what it needs. Returns the indices of the objects in which it
+ * continued, which the caller frees.
  */
-static int *walk(struct qmpi_closure *closure, int first, int *count,
-                 bool (*visit)(struct qmpi_closure_object *object))
+static int *visit_reachable(struct qmpi_closure *closure, int first, int *count,
+                            bool (*visit)(struct qmpi_closure_object *object))
 {
     int *queue = qmpi_allocate((size_t)closure->count + 1, sizeof *queue);
     *count = 0;
@@ -69,65 +116,50 @@ static int *walk(struct qmpi_closure *closure, int first, int *count,
     return queue;
 }
 
-static bool visit_base(struct qmpi_closure_object *object)
+static bool mark_mpi_needs(struct qmpi_closure_object *object)
 {
-    const bool first = !object->base;
-    object->base = true;
+    const bool first = !object->mpi_needs;
+    object->mpi_needs = true;
     return first;
 }
 
-/* The way ends at MPI's libraries and at tools. */
-static bool visit_programs(struct qmpi_closure_object *object)
+/* The search ends at the MPI library and at tools. */
+static bool mark_program_needs(struct qmpi_closure_object *object)
 {
-    const bool first = !object->programs;
-    object->programs = true;
+    const bool first = !object->program_needs && !object->wrappers;
+    object->program_needs |= !object->wrappers;
     return first && !object->mpi && !object->tool;
 }
 
-static bool visit_reached(struct qmpi_closure_object *object)
+static bool mark_reached(struct qmpi_closure_object *object)
 {
     const bool first = !object->reached && !object->mpi && !object->tool && !object->runtime;
     object->reached = true;
     return first;
 }
 
-static void mark(struct qmpi_closure *closure, int first,
-                 bool (*visit)(struct qmpi_closure_object *object))
+static void mark_from(struct qmpi_closure *closure, int first,
+                      bool (*visit)(struct qmpi_closure_object *object))
 {
     int count;
     visit(&closure->objects[first]);
-    free(walk(closure, first, &count, visit));
+    free(visit_reachable(closure, first, &count, visit));
 }
 
-static void describe(struct qmpi_closure_object *object, const char *path)
+/* ---- Objects of the program, of MPI and of tools --------------------------------------------- */
+
+static void classify_object(struct qmpi_closure_object *object, const char *path)
 {
     const struct qmpi_elf_loaded *loaded = &object->object;
-    object->mpi = qmpi_is_mpi(loaded);
-    object->runtime = qmpi_runtime_is(file_part(loaded->name));
-    object->tool = (path && !strcmp(loaded->name, path)) || qmpi_group_is_redirected(loaded) ||
-                   qmpi_preloaded_contains(loaded->image.dynamic);
-    object->owned = qmpi_group_of(loaded->image.dynamic) != NULL;
+    object->mpi = qmpi_object_is_mpi(loaded);
+    object->runtime = qmpi_runtime_is(qmpi_text_base_name(loaded->name));
+    object->tool = (path && !strcmp(loaded->name, path)) || qmpi_layer_group_begins_with(loaded) ||
+                   qmpi_preloaded_is(loaded);
+    object->wrappers = !object->tool && qmpi_preloaded_contains(loaded->image.dynamic);
+    object->owned = qmpi_layer_group_of(loaded->image.dynamic) != NULL;
 }
 
-static void add_needs(struct qmpi_closure *closure, struct qmpi_closure_object *object)
-{
-    const struct qmpi_elf_image *image = &object->object.image;
-    object->first_need = closure->total_needs;
-    for (size_t i = 0; i < image->dynamic_count; i++) {
-        const ElfW(Dyn) *entry = &image->dynamic[i];
-        const int index =
-            entry->d_tag == DT_NEEDED
-                ? qmpi_closure_find(closure, qmpi_elf_string(image, entry->d_un.d_val))
-                : -1;
-        if (index < 0)
-            continue;
-        closure->needs = qmpi_grow(closure->needs, closure->total_needs, sizeof *closure->needs);
-        closure->needs[closure->total_needs++] = index;
-        object->need_count++;
-    }
-}
-
-/* Which objects another one needs. */
+/* Returns, for each object, whether another one needs it. The caller frees the array. */
 static bool *find_needed(const struct qmpi_closure *closure)
 {
     bool *needed = qmpi_allocate((size_t)closure->count + 1, sizeof *needed);
@@ -142,66 +174,76 @@ static bool *find_needed(const struct qmpi_closure *closure)
     return needed;
 }
 
-static bool is_everybodys(const struct qmpi_closure_object *object)
+/* Whether a preloaded object has nothing to do with MPI, like an allocator. */
+static bool is_neutral(const struct qmpi_closure_object *object)
 {
-    return !object->tool && !object->mpi && !qmpi_mpi_symbols_any(&object->object.image);
+    return !object->tool && !object->mpi && !qmpi_object_uses_mpi(&object->object.image);
 }
 
-/* What was preloaded, an allocator for instance, is the process's, also where a tool needs it. */
-static void mark_preloaded(struct qmpi_closure *closure)
+/* Marks an object of LD_PRELOAD. A neutral one belongs to the program, even if a tool needs it. */
+static bool mark_preloaded(void *data, const char *name)
 {
-    const char *list = secure_getenv("LD_PRELOAD");
-    while (list && *(list += strspn(list, " :"))) {
-        const size_t length = strcspn(list, " :");
-        char *name = qmpi_copy_part(list, length);
-        int index = qmpi_closure_find(closure, name);
-        if (index < 0)
-            index = qmpi_closure_find(closure, file_part(name));
-        if (index >= 0 && is_everybodys(&closure->objects[index]))
-            mark(closure, index, visit_programs);
-        free(name);
-        list += length;
-    }
+    struct qmpi_closure *closure = data;
+    int index = qmpi_closure_find(closure, name);
+    if (index < 0)
+        index = qmpi_closure_find(closure, qmpi_text_base_name(name));
+    if (index >= 0)
+        closure->objects[index].preloaded = true;
+    if (index >= 0 && is_neutral(&closure->objects[index]))
+        mark_from(closure, index, mark_program_needs);
+    return false;
 }
 
-static void mark_all(struct qmpi_closure *closure, const char *path)
+static void mark_objects(struct qmpi_closure *closure, const char *path)
 {
     for (int i = 0; i < closure->count; i++) {
-        describe(&closure->objects[i], path);
+        classify_object(&closure->objects[i], path);
         add_needs(closure, &closure->objects[i]);
     }
     bool *needed = find_needed(closure);
     for (int i = 0; i < closure->count; i++) {
         const struct qmpi_closure_object *object = &closure->objects[i];
         const bool program = !*object->object.name;
-        /* An object that no other needs was preloaded, or opened by the program. */
+        /* An object that no other one needs was preloaded or opened by the program. */
         const bool opened = !needed[i] && !object->tool && !object->owned && !object->mpi;
-        if (object->mpi && !qmpi_is_binding(&object->object))
-            mark(closure, i, visit_base);
+        if (object->mpi && !qmpi_object_is_binding(&object->object))
+            mark_from(closure, i, mark_mpi_needs);
         if (program || opened)
-            mark(closure, i, visit_programs);
+            mark_from(closure, i, mark_program_needs);
     }
-    mark_preloaded(closure);
+    qmpi_preloaded_any_listed(mark_preloaded, closure);
     free(needed);
 }
 
-/* Whether an object belongs to the tool that reaches it, and not also to the program. */
+/* ---- Objects of a layer ---------------------------------------------------------------------- */
+
+/* Whether an object belongs only to the tool that reaches it, and not to the program. A library
+ * that calls PMPI alone belongs to the tool even if the program is linked with it: the layers below
+ * must not miss its calls. */
 static bool is_private(const struct qmpi_closure_object *object)
 {
-    return !object->mpi && !object->tool && !object->runtime && !object->base && !object->programs;
+    return !object->mpi && !object->tool && !object->runtime && !object->mpi_needs &&
+           (!object->program_needs || qmpi_object_uses_pmpi_alone(&object->object));
 }
 
-int *qmpi_closure_visit(struct qmpi_closure *closure, int first, int *count)
+/*
+ * Returns the indices of the objects that `first` reaches, starting with itself, in the search
+ * order of the loader (breadth first). The caller frees the array. The search does not continue in
+ * MPI libraries, other tools, and libraries that exist once per process.
+ */
+static int *visit_closure(struct qmpi_closure *closure, int first, int *count)
 {
     for (int i = 0; i < closure->count; i++)
         closure->objects[i].reached = i == first;
-    return walk(closure, first, count, visit_reached);
+    return visit_reachable(closure, first, count, mark_reached);
 }
 
-struct qmpi_elf_loaded *qmpi_closure_members(struct qmpi_closure *closure, int first, int *count)
+/* Returns, of the objects that `first` reaches, the first one and those that are private to it and
+ * not in a layer yet. The caller frees the array. */
+static struct qmpi_elf_loaded *collect_members(struct qmpi_closure *closure, int first, int *count)
 {
     int reached;
-    int *order = qmpi_closure_visit(closure, first, &reached);
+    int *order = visit_closure(closure, first, &reached);
     struct qmpi_elf_loaded *members = qmpi_allocate((size_t)reached, sizeof *members);
     *count = 0;
     for (int i = 0; i < reached; i++) {
@@ -213,24 +255,80 @@ struct qmpi_elf_loaded *qmpi_closure_members(struct qmpi_closure *closure, int f
     return members;
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+static bool is_member(const struct qmpi_closure *closure, const struct qmpi_elf_loaded *members,
+                      int count, int index)
+{
+    int i = 0;
+    while (i < count && members[i].base != closure->objects[index].object.base)
+        i++;
+    return i < count;
+}
 
-struct look {
+static bool needs_member(struct qmpi_closure *closure, int index,
+                         const struct qmpi_elf_loaded *members, int count)
+{
+    int reached;
+    bool needs = false;
+    int *order = visit_closure(closure, index, &reached);
+    for (int i = 0; i < reached && !needs; i++)
+        needs = is_member(closure, members, count, order[i]);
+    free(order);
+    return needs;
+}
+
+/*
+ * Adds to the members of a preloaded tool the other preloaded libraries that call PMPI alone and
+ * need one of these members: a tool may consist of several libraries that are preloaded. Returns
+ * the new array in place of `members`.
+ */
+static struct qmpi_elf_loaded *add_partners(struct qmpi_closure *closure,
+                                            struct qmpi_elf_loaded *members, int *count)
+{
+    struct qmpi_elf_loaded *all = qmpi_allocate((size_t)closure->count, sizeof *all);
+    memcpy(all, members, (size_t)*count * sizeof *all);
+    free(members);
+    for (int i = 0; i < closure->count; i++) {
+        const struct qmpi_closure_object *object = &closure->objects[i];
+        if (!object->preloaded || object->tool || object->mpi || object->owned ||
+            is_member(closure, all, *count, i) || !qmpi_object_uses_pmpi_alone(&object->object) ||
+            !needs_member(closure, i, all, *count))
+            continue;
+        all[(*count)++] = object->object;
+    }
+    return all;
+}
+
+/* ---- Use ------------------------------------------------------------------------------------- */
+
+static int collect_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct qmpi_closure *closure = data;
+    struct qmpi_elf_loaded object;
+    (void)size;
+    if (!qmpi_elf_loaded_read(info, &object))
+        return 0;
+    closure->objects = qmpi_memory_grow(closure->objects, closure->count, sizeof *closure->objects);
+    closure->objects[closure->count++] = (struct qmpi_closure_object){.object = object};
+    return 0;
+}
+
+struct closure_use {
     const char *path;
     qmpi_closure_user *use;
     void *data;
 };
 
-/* The loader's list stands still while a callback of dl_iterate_phdr runs; a second walk nests. */
-static int look(struct dl_phdr_info *info, size_t size, void *data)
+/* The loader's list does not change while a callback of dl_iterate_phdr runs; the second walk is
+ * nested in it. */
+static int use_closure(struct dl_phdr_info *info, size_t size, void *data)
 {
-    const struct look *with = data;
+    const struct closure_use *with = data;
     struct qmpi_closure closure = {.objects = NULL};
     (void)info;
     (void)size;
-    qmpi_elf_walk(collect, &closure);
-    qmpi_closure_add_names(&closure);
-    mark_all(&closure, with->path);
+    qmpi_elf_walk(collect_object, &closure);
+    add_names(&closure);
+    mark_objects(&closure, with->path);
     with->use(with->data, &closure);
     free(closure.objects);
     free(closure.names);
@@ -240,12 +338,12 @@ static int look(struct dl_phdr_info *info, size_t size, void *data)
 
 void qmpi_closure_use(const char *path, qmpi_closure_user *use, void *data)
 {
-    struct look with = {path, use, data};
+    struct closure_use with = {path, use, data};
     qmpi_preloaded_find();
-    qmpi_elf_walk(look, &with);
+    qmpi_elf_walk(use_closure, &with);
 }
 
-struct wanted {
+struct member_search {
     const struct qmpi_elf_loaded *object;
     struct qmpi_elf_loaded *members;
     int count;
@@ -253,20 +351,197 @@ struct wanted {
 
 static void find_members(void *data, struct qmpi_closure *closure)
 {
-    struct wanted *wanted = data;
-    const int first = qmpi_closure_at(closure, wanted->object->base);
+    struct member_search *search = data;
+    const int first = find_object_at(closure, search->object->base);
     if (first >= 0)
-        wanted->members = qmpi_closure_members(closure, first, &wanted->count);
+        search->members = collect_members(closure, first, &search->count);
 }
 
 struct qmpi_elf_loaded *qmpi_closure_of(const struct qmpi_elf_loaded *object, int *count)
 {
-    struct wanted wanted = {object, NULL, 1};
-    qmpi_closure_use(NULL, find_members, &wanted);
-    if (!wanted.members) {
-        wanted.members = qmpi_allocate(1, sizeof *wanted.members);
-        wanted.members[0] = *object;
+    struct member_search search = {object, NULL, 1};
+    qmpi_closure_use(NULL, find_members, &search);
+    if (!search.members) {
+        search.members = qmpi_allocate(1, sizeof *search.members);
+        search.members[0] = *object;
     }
-    *count = wanted.count;
-    return wanted.members;
+    *count = search.count;
+    return search.members;
+}
+
+/* ---- Libraries that are being opened for a layer --------------------------------------------- */
+
+struct qmpi_closure_opening {
+    struct qmpi_layer *layer;
+    char *path;
+    struct qmpi_layer_group *group; /* changed only while the loader's list does not change */
+    bool ended, is_lost;            /* the latter: there was no memory for the group */
+    struct qmpi_closure_opening *next;
+};
+
+static struct qmpi_closure_opening *openings; /* only added to: one for each new library */
+
+struct qmpi_closure_opening *qmpi_closure_begin_opening(struct qmpi_layer *layer, const char *path)
+{
+    struct qmpi_closure_opening *opening = qmpi_allocate(1, sizeof *opening);
+    opening->layer = layer;
+    opening->path = qmpi_copy(path);
+    opening->next = __atomic_load_n(&openings, __ATOMIC_ACQUIRE);
+    while (!__atomic_compare_exchange_n(&openings, &opening->next, opening, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_ACQUIRE))
+        continue;
+    return opening;
+}
+
+/*
+ * Returns a text with the libraries that the object with index `first` needs and that belong to
+ * other layers, so that they have a common state, except libraries that exist once per process. The
+ * caller frees it. NULL: none.
+ */
+static char *list_shared(struct qmpi_closure *closure, int first, const struct qmpi_layer *layer)
+{
+    char *text = NULL;
+    int count;
+    int *order = visit_closure(closure, first, &count);
+    for (int i = 1; i < count; i++) {
+        const struct qmpi_elf_loaded *object = &closure->objects[order[i]].object;
+        const struct qmpi_layer_group *group = qmpi_layer_group_of(object->image.dynamic);
+        if (!group || group->layer == layer)
+            continue;
+        char *longer = qmpi_format("%s%s%s with layer %d (%s)", text ? text : "", text ? ", " : "",
+                                   qmpi_text_base_name(qmpi_elf_copy_original(object->name)),
+                                   group->layer->tool_id, group->layer->name);
+        free(text);
+        text = longer;
+    }
+    free(order);
+    return text;
+}
+
+struct group_request {
+    struct qmpi_closure_opening *opening;
+    const char *path;    /* the loader's name of the library */
+    const void *address; /* create a group only if it contains this; NULL: in any case */
+};
+
+static void create_group(void *data, struct qmpi_closure *closure)
+{
+    const struct group_request *request = data;
+    const int first = qmpi_closure_find(closure, request->path);
+    if (request->opening->group || first < 0 || closure->objects[first].owned)
+        return;
+    int count;
+    struct qmpi_elf_loaded *members = collect_members(closure, first, &count);
+    bool wanted = !request->address;
+    for (int i = 0; i < count && !wanted; i++)
+        wanted = qmpi_elf_loaded_contains(&members[i], request->address);
+    if (wanted) {
+        struct qmpi_layer *layer = request->opening->layer;
+        char *shares = list_shared(closure, first, layer);
+        __atomic_store_n(&request->opening->group,
+                         qmpi_layer_group_make(layer, members, count, shares), __ATOMIC_RELEASE);
+    }
+    free(members);
+}
+
+/* Creates the group, unless memory is exhausted. */
+static void try_to_create_group(void *data)
+{
+    struct group_request *request = data;
+    qmpi_closure_use(request->path, create_group, request);
+}
+
+struct qmpi_layer_group *qmpi_closure_end_opening(struct qmpi_closure_opening *opening,
+                                                  void *handle)
+{
+    struct link_map *map = NULL;
+    if (handle && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0) {
+        struct group_request request = {opening, map->l_name, NULL};
+        opening->is_lost = !qmpi_memory_catch_exhausted(try_to_create_group, &request);
+    }
+    __atomic_store_n(&opening->ended, true, __ATOMIC_RELEASE);
+    return opening->group;
+}
+
+bool qmpi_closure_opening_is_lost(const struct qmpi_closure_opening *opening)
+{
+    return opening->is_lost;
+}
+
+/* The closure may be incomplete until code of the library runs, but no address in it is looked up
+ * before. */
+static void try_opening(struct qmpi_closure_opening *opening, const void *address)
+{
+    struct group_request request = {opening, opening->path, address};
+    if (!__atomic_load_n(&opening->ended, __ATOMIC_ACQUIRE) &&
+        !__atomic_load_n(&opening->group, __ATOMIC_ACQUIRE))
+        qmpi_memory_catch_exhausted(try_to_create_group, &request);
+}
+
+/*
+ * Returns the group with an object that contains `address`, also of a library that is being opened;
+ * NULL: none. This thread or another one may create a group meanwhile, for this address or another.
+ */
+static struct qmpi_layer_group *find_group(const void *address)
+{
+    struct qmpi_closure_opening *opening = __atomic_load_n(&openings, __ATOMIC_ACQUIRE);
+    struct qmpi_layer_group *group = qmpi_layer_group_of(address);
+    for (; opening && !group; opening = opening->next)
+        try_opening(opening, address);
+    return group ? group : qmpi_layer_group_of(address);
+}
+
+struct adoption {
+    struct qmpi_layer *layer;
+    const struct qmpi_elf_loaded *object;
+    struct qmpi_layer_group *group;
+};
+
+static void adopt_closure(void *data, struct qmpi_closure *closure)
+{
+    struct adoption *adoption = data;
+    const int first = find_object_at(closure, adoption->object->base);
+    if (first < 0)
+        return;
+    int count;
+    struct qmpi_elf_loaded *members = collect_members(closure, first, &count);
+    members = add_partners(closure, members, &count);
+    char *shares = list_shared(closure, first, adoption->layer);
+    adoption->group = qmpi_layer_group_make(adoption->layer, members, count, shares);
+    free(members);
+}
+
+struct qmpi_layer_group *qmpi_closure_adopt(struct qmpi_layer *layer,
+                                            const struct qmpi_elf_loaded *object)
+{
+    struct adoption adoption = {layer, object, NULL};
+    /* Keeps it loaded: the program may have opened it, and may close it. */
+    dlopen(object->name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    qmpi_closure_use(NULL, adopt_closure, &adoption);
+    return adoption.group ? adoption.group : qmpi_layer_group_make(layer, object, 1, NULL);
+}
+
+/* ---- The layer of an address ----------------------------------------------------------------- */
+
+bool qmpi_pmpi_is_used;
+
+struct qmpi_layer *qmpi_pmpi_layer_of(const void *address)
+{
+    /* libqmpi itself opens libraries while a tool is loaded; this check avoids a search of all
+     * closures for them. */
+    const struct qmpi_layer_group *group =
+        qmpi_object_self_contains(address) ? NULL : find_group(address);
+    return group ? group->layer : NULL;
+}
+
+qmpi_function *qmpi_pmpi_target(int number, const void *caller, bool pmpi)
+{
+    struct qmpi_layer *layer = qmpi_pmpi_layer_of(caller);
+    struct qmpi_elf_loaded object;
+    if (!layer)
+        return NULL;
+    const void *found = !pmpi && qmpi_elf_loaded_containing(caller, &object)
+                            ? qmpi_elf_loaded_find(&object, qmpi_names[number].name)
+                            : NULL;
+    return found ? (qmpi_function *)(uintptr_t)found : qmpi_thunk_next_function(layer, number);
 }

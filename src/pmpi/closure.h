@@ -1,25 +1,79 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loaded objects and their dependencies, as the loader resolved them. They determine the
- * objects of a layer: an object that only a tool reaches is private to the tool and part of its
- * layer. An object that was only loaded at the same time, for example by another thread, is not.
+ * The objects of a PMPI layer, and the layer of an address. The loaded objects and their
+ * dependencies, as the loader resolved them, determine the objects of a layer: an object that only
+ * a tool reaches is private to the tool and part of its layer. An object that was only loaded at
+ * the same time, for example by another thread, is not.
+ *
+ * Calls of PMPI tools have no context, so the layer is found by the address of the calling code. A
+ * library that is opened for a layer, the tool's own or one that the tool opens, becomes a group of
+ * objects of the layer (registry/layer.h). Its constructors run before the references of the
+ * objects can be changed. Calls that they make meanwhile, in any thread, are assigned to the layer
+ * if the calling object is in the closure of the library.
  */
 #ifndef QMPI_PMPI_CLOSURE_H
 #define QMPI_PMPI_CLOSURE_H
 
 #include "elf/elf.h"
+#include "registry/registry.h"
 
 #include <stdbool.h>
+
+/* ---- The layer of an address ----------------------------------------------------------------- */
+
+/* Whether there are PMPI layers; for a fast check on frequent calls. */
+extern bool qmpi_pmpi_is_used __attribute__((visibility("hidden")));
+
+/* Returns the PMPI layer whose code contains `address`, also while the layer is being loaded. NULL:
+ * none. Any thread. */
+struct qmpi_layer *qmpi_pmpi_layer_of(const void *address);
+
+/*
+ * Returns the target of a call of MPI_X or PMPI_X that a PMPI tool makes before its references are
+ * changed, from a constructor. NULL: the caller does not belong to a PMPI layer.
+ */
+qmpi_function *qmpi_pmpi_target(int number, const void *caller, bool pmpi);
+
+/* ---- The objects of a layer ------------------------------------------------------------------ */
+
+/* A library that is being opened for a layer. */
+struct qmpi_closure_opening;
+
+/* Called before dlopen of `path`, which is also the name of the library in the loader's list. */
+struct qmpi_closure_opening *qmpi_closure_begin_opening(struct qmpi_layer *layer, const char *path);
+
+/*
+ * Called after dlopen with its result. Returns the group of the objects that now belong to the
+ * layer; NULL: no new ones, or memory is exhausted.
+ */
+struct qmpi_layer_group *qmpi_closure_end_opening(struct qmpi_closure_opening *opening,
+                                                  void *handle);
+
+/* Whether there was no memory for the group in qmpi_closure_end_opening. */
+bool qmpi_closure_opening_is_lost(const struct qmpi_closure_opening *opening);
+
+/* The same for a tool that was loaded before: returns the group of the tool and its private
+ * dependencies. */
+struct qmpi_layer_group *qmpi_closure_adopt(struct qmpi_layer *layer,
+                                            const struct qmpi_elf_loaded *object);
+
+/* Returns a loaded object, which must not be unloaded, and those that are private to it and not in
+ * a layer yet. The caller frees the array. */
+struct qmpi_elf_loaded *qmpi_closure_of(const struct qmpi_elf_loaded *object, int *count);
+
+/* ---- All objects ----------------------------------------------------------------------------- */
 
 struct qmpi_closure_object {
     struct qmpi_elf_loaded object; /* with the name in the loader's list */
     bool mpi;                      /* an MPI library, a binding of one, or libqmpi */
     bool runtime;                  /* exists once per process (process/runtime_libraries.h) */
     bool tool;                     /* a tool itself, or a library that a tool is opening */
+    bool wrappers;                 /* has the wrappers of a preloaded tool that needs it */
     bool owned;                    /* part of a layer already */
-    bool base;                     /* the MPI library or libqmpi reaches it */
-    bool programs; /* the program, or an object that does not belong to a tool, reaches it */
-    bool reached;  /* the tool in question reaches it */
+    bool preloaded;                /* listed in LD_PRELOAD */
+    bool mpi_needs;                /* the MPI library or libqmpi reaches it */
+    bool program_needs; /* the program, or an object that does not belong to a tool, reaches it */
+    bool reached;       /* the tool in question reaches it */
     int first_need, need_count; /* in `needs`: the objects that it needs, in its order */
 };
 
@@ -27,8 +81,8 @@ struct qmpi_closure {
     struct qmpi_closure_object *objects; /* in the loader's order */
     int count;
     struct qmpi_closure_name *names; /* hash table of the names in the loader's list */
-    int room;
-    int *needs; /* indices of objects */
+    int room;                        /* slots of the hash table, a power of two */
+    int *needs;                      /* indices of objects */
     int total_needs;
 };
 
@@ -40,27 +94,7 @@ struct qmpi_closure {
 typedef void qmpi_closure_user(void *data, struct qmpi_closure *closure);
 void qmpi_closure_use(const char *path, qmpi_closure_user *use, void *data);
 
-/* Fills `names`, once all objects are known. For qmpi_closure_use. */
-void qmpi_closure_add_names(struct qmpi_closure *closure);
-
 /* Returns the index of the object for a DT_NEEDED name or a path; -1: none. */
 int qmpi_closure_find(const struct qmpi_closure *closure, const char *name);
-
-/* Returns the index of the object that is loaded at this address; -1: none. */
-int qmpi_closure_at(const struct qmpi_closure *closure, ElfW(Addr) base);
-
-/*
- * Returns the indices of the objects that `first` reaches, starting with itself, in the search
- * order of the loader (breadth first). The caller frees the array. The search does not continue in
- * MPI libraries, other tools, and libraries that exist once per process.
- */
-int *qmpi_closure_visit(struct qmpi_closure *closure, int first, int *count);
-
-/* Returns, of these objects, the first one and those that are private to it and not in a layer yet.
- * The caller frees the array. */
-struct qmpi_elf_loaded *qmpi_closure_members(struct qmpi_closure *closure, int first, int *count);
-
-/* The same for a loaded tool, which must not be unloaded. */
-struct qmpi_elf_loaded *qmpi_closure_of(const struct qmpi_elf_loaded *object, int *count);
 
 #endif

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* See pmpi.h. */
 #define _GNU_SOURCE
-#include "pmpi/load.h"
-
 #include "dispatch/dispatch.h"
 #include "elf/elf.h"
 #include "functions/functions.h"
-#include "pmpi/copies_made.h"
-#include "pmpi/deferred.h"
-#include "pmpi/environ.h"
-#include "pmpi/library_copy.h"
-#include "pmpi/next.h"
-#include "pmpi/opening.h"
-#include "pmpi/owner.h"
-#include "pmpi/relocate.h"
-#include "pmpi/relocations.h"
+#include "pmpi/copies.h"
+#include "pmpi/pmpi.h"
 #include "process/process.h"
 #include "registry/registry.h"
 #include "util/util.h"
@@ -23,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A variable's name, by custom. */
-static bool is_variable(const char *name)
+/* Whether a name looks like that of an environment variable. */
+static bool looks_like_variable(const char *name)
 {
     return !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")];
 }
@@ -34,9 +25,9 @@ static char *check_options(const struct qmpi_layer *layer)
     for (int i = 0; i < layer->entry->option_count; i++) {
         if (!strncmp(layer->entry->options[i].key, "env.", 4) && layer->entry->options[i].key[4])
             continue;
-        const struct qmpi_option *option = &layer->entry->options[i];
-        char *shown = qmpi_shorten(option->key);
-        char *setting = is_variable(option->key)
+        const struct qmpi_tool_option *option = &layer->entry->options[i];
+        char *shown = qmpi_message_shorten(option->key);
+        char *setting = looks_like_variable(option->key)
                             ? qmpi_message(": write env.%s=%s", option->key, option->value)
                             : qmpi_copy("");
         char *problem =
@@ -50,10 +41,11 @@ static char *check_options(const struct qmpi_layer *layer)
     return NULL;
 }
 
-/* Whether the tool is a layer already, or loaded for somebody else. */
-static bool is_again(const struct qmpi_layer *layer)
+/* Whether the tool is a layer already, or was loaded by the program. */
+static bool is_loaded_already(const struct qmpi_layer *layer)
 {
-    for (const struct qmpi_group *group = qmpi_group_first(); group; group = group->next) {
+    for (const struct qmpi_layer_group *group = qmpi_layer_group_first(); group;
+         group = group->next) {
         if (group->layer->path && qmpi_elf_file_same(group->layer->path, layer->path))
             return true;
     }
@@ -64,15 +56,18 @@ static bool is_again(const struct qmpi_layer *layer)
 }
 
 /* Opens the tool's library, or its copy. */
-static char *open_library(struct qmpi_layer *layer, const char *path, struct qmpi_group **group)
+static char *open_library(struct qmpi_layer *layer, const char *path,
+                          struct qmpi_layer_group **group)
 {
-    struct qmpi_saved_environment *saved = qmpi_tool_getenv_enter(layer);
-    struct qmpi_opening *opening = qmpi_opening_begin(layer, path);
-    /* Lazily, as when it is preloaded: tools refer to functions that only some programs bring. */
+    struct qmpi_interpose_saved *saved = qmpi_interpose_enter_environ(layer);
+    struct qmpi_closure_opening *opening = qmpi_closure_begin_opening(layer, path);
+    /* Lazily, like a preloaded library: tools refer to functions that only some programs define. */
     void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     const char *reason = handle ? NULL : dlerror();
-    qmpi_tool_getenv_leave(saved);
-    *group = qmpi_opening_end(opening, handle);
+    qmpi_interpose_leave_environ(saved);
+    *group = qmpi_closure_end_opening(opening, handle);
+    if (qmpi_closure_opening_is_lost(opening))
+        qmpi_memory_exhausted();
     if (handle)
         return NULL;
     return qmpi_loadable_explain(path, reason,
@@ -82,37 +77,37 @@ static char *open_library(struct qmpi_layer *layer, const char *path, struct qmp
                                      : "install its dependencies");
 }
 
-static char *load_library(struct qmpi_layer *layer, struct qmpi_group **group)
+static char *load_library(struct qmpi_layer *layer, struct qmpi_layer_group **group)
 {
     char *problem = NULL;
-    layer->again = is_again(layer);
+    layer->again = is_loaded_already(layer);
     struct qmpi_copies copies = {.layer = layer, .path = layer->path};
     char *path = qmpi_copies_make(&copies, &problem);
-    layer->shares = copies.shares;
+    layer->has_copies = copies.has_copies;
     if (path)
         problem = open_library(layer, path, group);
     if (problem && !copies.needed && (!path || strcmp(path, layer->path) != 0)) {
         qmpi_debug(QMPI_TOPIC_LOAD, "%s is loaded without copies: %-s", layer->path, problem);
         free(problem);
-        layer->shares = false;
+        layer->has_copies = false;
         problem = open_library(layer, layer->path, group);
     }
     free(path);
     return problem;
 }
 
-/* A tool that was there before. */
-static struct qmpi_group *adopt_preloaded(struct qmpi_layer *layer)
+/* Uses a tool that is in the process already. */
+static struct qmpi_layer_group *adopt_preloaded(struct qmpi_layer *layer)
 {
     struct qmpi_preloaded_tool *preloaded = layer->preloaded;
     preloaded->layer = layer;
-    qmpi_deferred_resolve(preloaded);
-    return preloaded->program ? qmpi_group_make(layer, &preloaded->object, 1, NULL)
-                              : qmpi_opening_adopt(layer, &preloaded->object);
+    qmpi_thunk_resolve_deferred(preloaded);
+    return preloaded->program ? qmpi_layer_group_make(layer, &preloaded->object, 1, NULL)
+                              : qmpi_closure_adopt(layer, &preloaded->object);
 }
 
-/* The first object that defines a function has it. */
-static void find_functions(struct qmpi_layer *layer)
+/* Sets the functions of the layer, each to its first definition in the order of the objects. */
+static void find_tool_functions(struct qmpi_layer *layer)
 {
     for (int i = 0; i < layer->group->count; i++) {
         const struct qmpi_elf_loaded *object = &layer->group->objects[i];
@@ -121,7 +116,7 @@ static void find_functions(struct qmpi_layer *layer)
             const ElfW(Sym) *symbol = &object->image.symbols[k];
             const char *name = qmpi_elf_string(&object->image, symbol->st_name);
             const int number =
-                name[0] == 'M' && qmpi_elf_defines(symbol) ? qmpi_name_find(name) : -1;
+                name[0] == 'M' && qmpi_elf_defines(symbol) ? qmpi_function_find(name) : -1;
             if (number >= 0 && qmpi_names[number].exists && !layer->functions[number])
                 layer->functions[number] =
                     (qmpi_function *)(uintptr_t)qmpi_elf_loaded_address(object, symbol);
@@ -129,42 +124,44 @@ static void find_functions(struct qmpi_layer *layer)
     }
 }
 
-static struct qmpi_tool *describe(const char *path)
+static struct qmpi_tool *create_tool(const char *path)
 {
     struct qmpi_tool *tool = qmpi_allocate(1, sizeof *tool);
-    tool->name = qmpi_preloaded_tool_name(path);
+    tool->name = qmpi_object_tool_name(path);
     tool->path = qmpi_copy(path);
     return tool;
 }
 
-/* Whether the layer starts switched off: `qmpi run` may have preloaded it only where it does not.
- */
+/* Whether the layer starts switched off. `qmpi run` preloads it only in processes in which it does
+ * not. */
 static bool starts_off(const struct qmpi_layer *layer)
 {
-    const struct qmpi_place place = qmpi_place_here(qmpi_launcher_rank());
+    const struct qmpi_condition_place place = qmpi_condition_place_here(qmpi_launcher_rank());
     char *unmet = qmpi_condition_unmet(layer->entry, &place);
     const bool off = unmet != NULL;
     free(unmet);
     return off;
 }
 
-/* Loaded by us, a tool's functions are not in the program's way: those of MPI alone are called. */
-static void say_what_is_missed(const struct qmpi_layer *layer)
+/* Warns if the program's calls of functions outside MPI do not reach the tool, because it was not
+ * preloaded. */
+static void warn_of_interposed(const struct qmpi_layer *layer)
 {
     const char *preload = layer->entry->reserved[QMPI_RESERVED_PRELOAD];
-    const bool wished = (preload && !strcmp(preload, "no")) || starts_off(layer);
-    char *replaced =
-        layer->preloaded || wished ? NULL : qmpi_replaces(&layer->group->objects[0].image);
-    if (replaced && qmpi_is_reporting_process())
+    const bool accepted = (preload && !strcmp(preload, "no")) || starts_off(layer);
+    char *interposed = layer->preloaded || accepted
+                           ? NULL
+                           : qmpi_loadable_interposed(&layer->group->objects[0].image);
+    if (interposed && qmpi_launcher_reports())
         qmpi_printf("layer %d (%s) also replaces functions outside MPI (%s), but does not see the "
                     "program's calls of them\n  hint: start the program with `qmpi run`, which "
                     "preloads the first layer of such a tool",
-                    layer->tool_id, layer->name, replaced);
-    free(replaced);
+                    layer->tool_id, layer->name, interposed);
+    free(interposed);
 }
 
-static char *describe_binding(const struct qmpi_layer *layer,
-                              const struct qmpi_relocation_counts *counts)
+static char *describe_layer(const struct qmpi_layer *layer,
+                            const struct qmpi_relocate_counts *counts)
 {
     char *text = qmpi_format("%s; reaches PMPI through %d call, %d table and %d data references%s",
                              layer->preloaded ? "PMPI tool, preloaded or linked" : "PMPI tool",
@@ -172,10 +169,11 @@ static char *describe_binding(const struct qmpi_layer *layer,
                              counts->dlsym ? ", and through dlsym" : "");
     for (int i = 1; i < layer->group->count; i++) {
         char *longer = qmpi_format("%s%s%s", text, i == 1 ? "; private dependencies: " : ", ",
-                                   qmpi_copies_original(layer->group->objects[i].name));
+                                   qmpi_elf_copy_original(layer->group->objects[i].name));
         free(text);
         text = longer;
     }
+    text = qmpi_fortran_wrappers_describe(layer, text);
     if (layer->group->shares) { /* qmpi check looks for these words */
         char *longer = qmpi_format("%s; shares %s", text, layer->group->shares);
         free(text);
@@ -184,73 +182,213 @@ static char *describe_binding(const struct qmpi_layer *layer,
     return text;
 }
 
-/* Points the references of a group to the layer below. */
-static char *bind_group(const struct qmpi_group *group, struct qmpi_relocation_counts *counts)
-{
-    const struct qmpi_preloaded_tool *preloaded = group->layer->preloaded;
-    const bool program = preloaded && preloaded->program;
-    char *problem = NULL;
-    for (int i = 0; i < group->count && !problem; i++) {
-        problem = qmpi_relocate_object(group, &group->objects[i], program, counts);
-        qmpi_relocations_record(group, &group->objects[i], program);
-    }
-    return problem;
-}
-
-/* Makes `first` the layer's own, and binds it and what the tool has opened in its constructors. */
-static char *bind_groups(struct qmpi_layer *layer, struct qmpi_group *first,
-                         struct qmpi_relocation_counts *counts)
+/* Changes the references of the tool, whose group is `first`, and of the libraries that it has
+ * opened in its constructors. */
+static char *relocate_layer(struct qmpi_layer *layer, struct qmpi_layer_group *first,
+                            struct qmpi_relocate_counts *counts)
 {
     char *problem = NULL;
-    qmpi_chain_hold(); /* a thread of the tool's may be opening something right now */
+    qmpi_chain_hold(); /* a thread of the tool may be opening a library right now */
     layer->group = first;
-    for (struct qmpi_group *group = qmpi_group_first(); group && !problem; group = group->next) {
+    for (struct qmpi_layer_group *group = qmpi_layer_group_first(); group && !problem;
+         group = group->next) {
         if (group->layer == layer)
-            problem = bind_group(group, counts);
+            problem = qmpi_relocate_group(group, counts);
     }
     qmpi_chain_release();
     return problem;
 }
 
-void qmpi_pmpi_add_object(struct qmpi_group *group, bool shares)
-{
-    struct qmpi_relocation_counts counts = {0, 0, 0, 0};
-    qmpi_chain_hold();
-    group->layer->shares |= shares;
-    if (!group->layer->group) { /* it is being loaded, and this will be done then */
-        qmpi_chain_release();
-        return;
-    }
-    char *problem = bind_group(group, &counts);
-    qmpi_chain_release();
-    if (problem && qmpi_is_reporting_process())
-        qmpi_printf("layer %d (%s): calls of %s bypass the layers below: %-s",
-                    group->layer->tool_id, group->layer->name, group->objects[0].name, problem);
-    free(problem);
-}
-
+/*
+ * The steps: open the library, or a copy of it if the process has it already (copies.c), whose
+ * objects then belong to the layer (closure.c); lead their references to PMPI_X to the layer below
+ * (relocate.c); find the MPI_X that they define, which start-up adds to the chains. If the layer is
+ * on top of a chain, the entry point jumps directly to its MPI_X (target_of in dispatch/chain.c).
+ */
 char *qmpi_pmpi_load(struct qmpi_layer *layer)
 {
-    struct qmpi_relocation_counts counts = {0, 0, 0, 0};
+    struct qmpi_relocate_counts counts = {0, 0, 0, 0};
     char *problem = check_options(layer);
     qmpi_pmpi_is_used = true;
     if (problem)
         return problem;
-    struct qmpi_group *group = NULL;
+    struct qmpi_layer_group *group = NULL;
     if (layer->preloaded)
         group = adopt_preloaded(layer);
     else
         problem = load_library(layer, &group);
     if (!problem)
-        problem = bind_groups(layer, group, &counts);
+        problem = relocate_layer(layer, group, &counts);
     if (problem)
         return problem;
-    find_functions(layer);
-    layer->tool = describe(layer->path);
+    find_tool_functions(layer);
+    layer->tool = create_tool(layer->path);
     layer->name = layer->tool->name;
-    layer->details = describe_binding(layer, &counts);
+    problem = qmpi_fortran_wrappers_check(layer);
+    if (problem)
+        return problem;
+    layer->details = describe_layer(layer, &counts);
     qmpi_debug(QMPI_TOPIC_LOAD, "layer %d: tool %s from %s: %s", layer->tool_id, layer->name,
                layer->path, layer->details);
-    say_what_is_missed(layer);
+    warn_of_interposed(layer);
     return NULL;
+}
+
+/* ---- Libraries that a tool opens ------------------------------------------------------------- */
+
+/* A library that a tool opens with dlopen. */
+struct tool_opening {
+    struct qmpi_layer *layer;
+    const char *file; /* as in the tool's call */
+    int mode;
+    const void *caller;
+    void *handle;
+    bool is_open; /* `handle` is the result of dlopen */
+    struct qmpi_layer_group *group;
+    char *problem; /* why its references do not lead to the layers below */
+};
+
+static void say_bypass(const struct qmpi_layer *layer, const char *name, const char *problem)
+{
+    if (qmpi_launcher_reports())
+        qmpi_printf("layer %d (%s): calls of %s bypass the layers below: %-s", layer->tool_id,
+                    layer->name, name, problem);
+}
+
+/* Under the lock of the chains. */
+static void relocate_opened_group(void *data)
+{
+    struct qmpi_relocate_counts counts = {0, 0, 0, 0};
+    struct tool_opening *it = data;
+    if (it->layer->group) /* otherwise, the tool is being loaded: relocate_layer follows */
+        it->problem = qmpi_relocate_group(it->group, &counts);
+}
+
+/* Changes the references of a library that a tool has opened. `has_copies`: some of its objects are
+ * copies. */
+static void relocate_opened(struct tool_opening *it, bool has_copies)
+{
+    qmpi_chain_hold();
+    it->layer->has_copies |= has_copies;
+    qmpi_memory_call_locked(relocate_opened_group, it, qmpi_chain_release);
+    if (it->problem)
+        say_bypass(it->layer, it->group->objects[0].name, it->problem);
+    free(it->problem);
+}
+
+void *(*qmpi_real_dlopen)(const char *file, int mode);
+
+/* A sanitizer may call dlopen before its shadow memory exists. */
+#define EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
+
+EARLY static void find_real_dlopen(void)
+{
+    void *found = qmpi_next_symbol("dlopen");
+    if (!found)
+        abort(); /* every known C library has it */
+    __atomic_store_n(&qmpi_real_dlopen, (void *(*)(const char *, int))(uintptr_t)found,
+                     __ATOMIC_RELEASE);
+}
+
+EARLY struct qmpi_layer *qmpi_pmpi_dlopen_layer(const void *caller)
+{
+    if (!__atomic_load_n(&qmpi_real_dlopen, __ATOMIC_ACQUIRE))
+        find_real_dlopen();
+    return qmpi_pmpi_is_used ? qmpi_pmpi_layer_of(caller) : NULL;
+}
+
+/*
+ * Whether a library is in the process already, and the layer shares it. If the tool is a layer
+ * already, and that layer has the library, it is not shared; *path, which the caller frees, is then
+ * its file.
+ */
+static bool is_shared(const struct qmpi_layer *layer, const char *file, char **path)
+{
+    struct link_map *map = NULL;
+    void *handle = qmpi_real_dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle)
+        return false;
+    dlinfo(handle, RTLD_DI_LINKMAP, &map);
+    const struct qmpi_layer_group *group =
+        layer->again && map ? qmpi_layer_group_of(map->l_ld) : NULL;
+    const bool other = group && group->layer != layer;
+    if (other && !*path)
+        *path = qmpi_copy(map->l_name);
+    dlclose(handle);
+    return !other;
+}
+
+/* Returns the file for a name in a call of dlopen, searched for as from the original of the calling
+ * object. */
+static char *find_opened_file(const char *file, const void *caller)
+{
+    struct qmpi_elf_loaded object;
+    if (!qmpi_elf_loaded_containing(caller, &object))
+        return NULL;
+    return qmpi_elf_search(&object.image, qmpi_elf_copy_original(object.name), file);
+}
+
+static void open_plainly(struct tool_opening *it, const char *file)
+{
+    it->handle = qmpi_real_dlopen(file, it->mode);
+    it->is_open = true;
+}
+
+static void open_for_layer(struct tool_opening *it, const char *path)
+{
+    struct qmpi_layer *layer = it->layer;
+    char *problem = NULL;
+    struct qmpi_copies copies = {.layer = layer, .path = path, .opened = true};
+    char *chosen = qmpi_copies_make(&copies, &problem);
+    if (problem && qmpi_launcher_reports())
+        qmpi_printf("layer %d (%s) opens %s, which cannot be copied: %-s", layer->tool_id,
+                    layer->name, path, problem);
+    free(problem);
+    if (!chosen) {
+        open_plainly(it, path);
+        return;
+    }
+    struct qmpi_closure_opening *opening = qmpi_closure_begin_opening(layer, chosen);
+    it->handle = qmpi_real_dlopen(chosen, it->mode | RTLD_NODELETE);
+    it->is_open = true;
+    it->group = qmpi_closure_end_opening(opening, it->handle);
+    if (qmpi_closure_opening_is_lost(opening))
+        qmpi_memory_exhausted();
+    if (it->group)
+        relocate_opened(it, copies.has_copies);
+    free(chosen);
+}
+
+static void open_for_tool(void *data)
+{
+    struct tool_opening *it = data;
+    struct qmpi_layer *layer = it->layer;
+    const char *file = it->file;
+    char *path = NULL;
+    if (!is_shared(layer, file, &path)) {
+        if (!path)
+            path = find_opened_file(file, it->caller);
+        if (path && !is_shared(layer, path, &path))
+            open_for_layer(it, path);
+    }
+    if (!it->is_open)
+        open_plainly(it, path ? path : file);
+    free(path);
+}
+
+void *qmpi_pmpi_dlopen(const char *file, int mode, struct qmpi_layer *layer, const void *caller)
+{
+    const char *copy = file && *file ? qmpi_copies_find(layer, file) : NULL;
+    struct tool_opening it = {.layer = layer, .file = file, .mode = mode, .caller = caller};
+    if (copy)
+        return qmpi_real_dlopen(copy, mode);
+    if (!file || !*file || mode & RTLD_NOLOAD)
+        return qmpi_real_dlopen(file, mode);
+    if (!qmpi_memory_catch_exhausted(open_for_tool, &it)) {
+        if (!it.is_open)
+            open_plainly(&it, file);
+        if (it.handle)
+            say_bypass(layer, file, "out of memory");
+    }
+    return it.handle;
 }

@@ -5,133 +5,229 @@
 
 #include "elf/elf.h"
 #include "functions/functions.h"
-#include "pmpi/atexit.h"
-#include "pmpi/copies_made.h"
-#include "pmpi/dlsym.h"
-#include "pmpi/environ.h"
-#include "pmpi/exported.h"
-#include "pmpi/next.h"
+#include "pmpi/copies.h"
+#include "pmpi/interpose.h"
+#include "pmpi/thunk.h"
 #include "process/process.h"
 #include "registry/registry.h"
 #include "util/util.h"
 
 #include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-/* What the layer defines itself. A library that the tool opened has the tool's, as it would have
- * without us, when the tool is preloaded. */
-static void *find_in_layer(const struct qmpi_group *group, const char *name)
+/* ---- Targets --------------------------------------------------------------------------------- */
+
+/* Returns the layer's own definition of a name; NULL: none. A library that the tool opened refers
+ * to the definitions of the tool, as it would without qmpi, with the tool preloaded. */
+static void *find_in_layer(const struct qmpi_layer_group *group, const char *name)
 {
-    return qmpi_group_find(group->layer->group, name);
+    return qmpi_layer_group_find(group->layer->group, name);
 }
 
-int qmpi_relocate_function(const struct qmpi_group *group, const char *name, bool program)
+/*
+ * Returns the number of the MPI function below the layer to which a reference of the group to
+ * `name` leads; -1: it does not lead to the layer below. `program`: the object is the program
+ * itself, whose references to MPI_X are calls of the application.
+ */
+static int function_below(const struct qmpi_layer_group *group, const char *name, bool program)
 {
     if (!strncmp(name, "PMPI", 4))
-        return qmpi_name_find(name + 1);
-    const int number = name[0] == 'M' && !program ? qmpi_name_find(name) : -1;
+        return qmpi_function_find(name + 1);
+    const int number = name[0] == 'M' && !program ? qmpi_function_find(name) : -1;
     return number >= 0 && find_in_layer(group, name) ? -1 : number;
 }
 
 /*
- * Copies of libraries: the loader finds the originals where they are in the global scope, now or
- * when it binds a call later. What it finds there of anybody else's it would find without us.
+ * Returns the layer's copy of a definition that the loader finds in the original library, because
+ * that is in the global scope; NULL: none. Symbols from other objects stay as the loader bound
+ * them.
  */
-static void *find_in_copies(const struct qmpi_group *group, const char *name)
+static void *find_in_copies(const struct qmpi_layer_group *group, const char *name)
 {
-    const struct qmpi_group *main_group = group->layer->group;
-    void *found = qmpi_group_find(group, name);
+    const struct qmpi_layer_group *main_group = group->layer->group;
+    void *found = qmpi_layer_group_find(group, name);
     struct qmpi_elf_loaded holder;
     if (!found)
-        found = qmpi_group_find(main_group, name);
-    const void *global = found ? qmpi_tool_dlsym_global(name) : NULL;
+        found = qmpi_layer_group_find(main_group, name);
+    const void *global = found ? qmpi_interpose_find_global(name) : NULL;
     if (!global || global == found)
         return found;
-    return qmpi_elf_loaded_holder(global, &holder) && qmpi_copies_find(group->layer, holder.name)
+    return qmpi_elf_loaded_containing(global, &holder) &&
+                   qmpi_copies_find(group->layer, holder.name)
                ? found
                : NULL;
 }
 
 /*
- * MPI_IN_PLACE and its like are variables in Fortran, which every library that names them defines.
- * All mean the first of them, by whose address MPI knows the constant; a copy would mean its own.
+ * Returns the definition of a Fortran constant like MPI_IN_PLACE; NULL: not one. Each library that
+ * refers to these variables defines them. All use the first definition, whose address MPI compares;
+ * a copy would use its own.
  */
-static void *find_constant(const struct qmpi_group *group, const char *name)
+static void *find_constant(const struct qmpi_layer_group *group, const char *name)
 {
     void *(*const look_up)(void *, const char *) = qmpi_real_dlsym ? qmpi_real_dlsym : dlsym;
-    if (strncasecmp(name, "mpi", 3) != 0 || qmpi_name_find(name) >= 0 ||
-        qmpi_procedures_named(name) || !qmpi_group_find(group, name) ||
-        (!qmpi_binding_find(name) && !qmpi_base_symbol(name)))
+    if (strncasecmp(name, "mpi", 3) != 0 || qmpi_function_find(name) >= 0 ||
+        qmpi_binding_is_procedure(name) || !qmpi_layer_group_find(group, name) ||
+        (!qmpi_binding_find(name) && !qmpi_mpi_library_symbol(name)))
         return NULL;
     return look_up(RTLD_DEFAULT, name);
 }
 
-/* Where a reference to `name` belongs; NULL: where it is. */
-static void *target_of(const struct qmpi_group *group, const char *name, bool program)
+/* Returns the target of a reference to `name`; NULL: no change. */
+static void *reference_target(const struct qmpi_layer_group *group, const char *name, bool program)
 {
     struct qmpi_layer *layer = group->layer;
-    const int number = qmpi_relocate_function(group, name, program);
+    const int number = function_below(group, name, program);
     if (number >= 0)
-        return (void *)(uintptr_t)qmpi_thunk_of(layer, number);
+        return (void *)(uintptr_t)qmpi_thunk_next_function(layer, number);
     if (!strncmp(name, "PMPI", 4))
         return NULL;
     void *constant = find_constant(group, name);
     if (constant)
         return constant;
     if (name[0] == 'M' && !program)
-        return qmpi_name_find(name) < 0 ? NULL : find_in_layer(group, name);
+        return qmpi_function_find(name) < 0 ? NULL : find_in_layer(group, name);
+    if (!program && qmpi_binding_is_procedure(name))
+        return find_in_layer(group, name);
     if (!strcmp(name, "dlsym"))
         return (void *)(uintptr_t)dlsym;
     if (!strcmp(name, "dlopen"))
-        return (void *)(uintptr_t)qmpi_dlopen;
+        return (void *)(uintptr_t)qmpi_interpose_dlopen;
     if (!strcmp(name, "__cxa_atexit"))
-        return (void *)(uintptr_t)qmpi_tool_cxa_atexit;
-    if (qmpi_tool_getenv_wanted(layer)) {
+        return (void *)(uintptr_t)qmpi_interpose_cxa_atexit;
+    if (qmpi_interpose_wants_environ(layer)) {
         if (!strcmp(name, "environ") || !strcmp(name, "__environ") || !strcmp(name, "_environ"))
-            return qmpi_tool_environ(layer);
+            return qmpi_interpose_environ(layer);
         if (!strcmp(name, "getenv"))
-            return (void *)(uintptr_t)qmpi_tool_getenv;
+            return (void *)(uintptr_t)qmpi_interpose_getenv;
         if (!strcmp(name, "secure_getenv") || !strcmp(name, "__secure_getenv"))
-            return (void *)(uintptr_t)qmpi_tool_secure_getenv;
+            return (void *)(uintptr_t)qmpi_interpose_secure_getenv;
     }
-    return layer->shares ? find_in_copies(group, name) : NULL;
+    return layer->has_copies ? find_in_copies(group, name) : NULL;
 }
 
-static void count(struct qmpi_relocation_counts *counts, enum qmpi_binding binding,
-                  const char *name)
+/* ---- Loading --------------------------------------------------------------------------------- */
+
+struct relocation {
+    char **place;
+    char *target;     /* last stored by libqmpi */
+    ptrdiff_t addend; /* added to the address of the function */
+    int number;
+    struct relocation *next;
+};
+
+static struct relocation *relocations[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
+static struct qmpi_elf_pages pages; /* open ones; only one thread at a time switches layers */
+
+static void count_reference(struct qmpi_relocate_counts *counts, enum qmpi_elf_reference reference,
+                            const char *name)
 {
     counts->dlsym += !strcmp(name, "dlsym");
     if (strncmp(name, "PMPI", 4) != 0)
         return;
-    counts->calls += binding == QMPI_BINDING_CALL;
-    counts->got += binding == QMPI_BINDING_GOT;
-    counts->data += binding == QMPI_BINDING_DATA;
+    counts->calls += reference == QMPI_ELF_REFERENCE_CALL;
+    counts->got += reference == QMPI_ELF_REFERENCE_GOT;
+    counts->data += reference == QMPI_ELF_REFERENCE_DATA;
 }
 
-struct rewriting {
-    const struct qmpi_group *group;
+struct relocating {
+    const struct qmpi_layer_group *group;
     bool program;
-    struct qmpi_relocation_counts *counts;
+    struct qmpi_relocate_counts *counts;
 };
 
-static void *rewrite(void *data, const char *name, enum qmpi_binding binding)
+static void *change_reference(void *data, const char *name, enum qmpi_elf_reference reference)
 {
-    const struct rewriting *rewriting = data;
-    void *target = target_of(rewriting->group, name, rewriting->program);
+    const struct relocating *relocating = data;
+    void *target = reference_target(relocating->group, name, relocating->program);
     if (target)
-        count(rewriting->counts, binding, name);
+        count_reference(relocating->counts, reference, name);
     return target;
 }
 
-char *qmpi_relocate_object(const struct qmpi_group *group, const struct qmpi_elf_loaded *object,
-                           bool program, struct qmpi_relocation_counts *counts)
+static void record_relocation(void *data, const struct qmpi_elf_relocation *reference)
 {
-    struct rewriting rewriting = {group, program, counts};
-    char *problem = qmpi_elf_rewrite(object, rewrite, &rewriting);
-    if (!problem && qmpi_thunks_error())
+    const struct relocating *relocating = data;
+    const int tool_id = relocating->group->layer->tool_id;
+    const int number = function_below(relocating->group, reference->name, relocating->program);
+    if (number < 0 || !qmpi_chain_next(tool_id, number))
+        return;
+    /* Unaligned pointers cannot be changed atomically. */
+    if ((uintptr_t)reference->place % sizeof *reference->place)
+        return;
+    struct relocation *relocation = qmpi_allocate(1, sizeof *relocation);
+    *relocation = (struct relocation){.place = reference->place,
+                                      .target = *reference->place,
+                                      .addend = reference->addend,
+                                      .number = number,
+                                      .next = relocations[tool_id]};
+    relocations[tool_id] = relocation;
+}
+
+static char *relocate_object(const struct qmpi_layer_group *group,
+                             const struct qmpi_elf_loaded *object, bool program,
+                             struct qmpi_relocate_counts *counts)
+{
+    struct relocating relocating = {group, program, counts};
+    char *problem = qmpi_elf_rewrite(object, change_reference, &relocating);
+    if (!problem && qmpi_thunk_error())
         problem = qmpi_message("the PMPI tool is above a QMPI tool, and %s\n"
                                "hint: list QMPI tools above PMPI tools",
-                               qmpi_thunks_error());
+                               qmpi_thunk_error());
+    qmpi_elf_visit_relocations(object, record_relocation, &relocating);
     return problem;
+}
+
+char *qmpi_relocate_group(const struct qmpi_layer_group *group, struct qmpi_relocate_counts *counts)
+{
+    const struct qmpi_preloaded_tool *preloaded = group->layer->preloaded;
+    const bool program = preloaded && preloaded->program;
+    char *problem = NULL;
+    for (int i = 0; i < group->count && !problem; i++)
+        problem = relocate_object(group, &group->objects[i], program, counts);
+    return problem;
+}
+
+/* ---- Switching ------------------------------------------------------------------------------- */
+
+bool qmpi_relocate_unprotect(int tool_id, const QMPI_Context *row)
+{
+    QMPI_Context wanted[QMPI_FUNCTION_COUNT] = {NULL};
+    bool good = true;
+    for (const struct relocation *relocation = relocations[tool_id]; good && relocation;
+         relocation = relocation->next) {
+        if (!row[relocation->number])
+            continue;
+        wanted[relocation->number] = row[relocation->number];
+        good = qmpi_elf_pages_open(&pages, relocation->place);
+    }
+    return good && qmpi_thunk_prepare(wanted);
+}
+
+void qmpi_relocate_apply(int tool_id, const QMPI_Context *row)
+{
+    for (struct relocation *relocation = relocations[tool_id]; relocation;
+         relocation = relocation->next) {
+        if (!row[relocation->number])
+            continue;
+        char *target = (char *)(uintptr_t)qmpi_thunk_node_function(row[relocation->number]) +
+                       relocation->addend;
+        char *expected = relocation->target;
+        if (__atomic_compare_exchange_n(relocation->place, &expected, target, false,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            relocation->target = target;
+    }
+}
+
+void qmpi_relocate_protect(void)
+{
+    qmpi_elf_pages_close(&pages);
+}
+
+void qmpi_relocate_forget(void)
+{
+    pages = (struct qmpi_elf_pages){.opened = NULL};
 }

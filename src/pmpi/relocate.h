@@ -1,30 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* Changes the references of a PMPI tool's objects to PMPI_X, MPI_X, dlsym and getenv. */
+/*
+ * The references of a PMPI layer's objects to PMPI_X, MPI_X, dlsym, getenv and others. They are
+ * changed when the objects are loaded. The relocations that refer to the layer below, aligned
+ * pointers in tables or data, are recorded, so that they can be changed again when a layer is
+ * switched. Pointers that a tool got from dlsym and saved are not included, and do not change.
+ */
 #ifndef QMPI_PMPI_RELOCATE_H
 #define QMPI_PMPI_RELOCATE_H
 
 #include "registry/registry.h"
 
 /* The numbers of references to MPI in a group, for information. */
-struct qmpi_relocation_counts {
+struct qmpi_relocate_counts {
     int calls; /* through the procedure linkage table */
     int got;   /* through the global offset table */
     int data;  /* pointers in data */
     int dlsym; /* references to dlsym */
 };
 
-/*
- * Returns the number of the MPI function below the layer to which a reference of the group to
- * `name` leads; -1: it does not lead to the layer below. `program`: see below.
- */
-int qmpi_relocate_function(const struct qmpi_group *group, const char *name, bool program);
+/* Changes the references of the objects of a group to their targets, and records those that lead to
+ * the layer below. Adds to `counts`. Returns NULL, or a problem, which the caller frees. */
+char *qmpi_relocate_group(const struct qmpi_layer_group *group,
+                          struct qmpi_relocate_counts *counts);
 
 /*
- * Changes the references of an object of `group` to their targets. `program`: the object is the
- * program itself, whose references to MPI_X are calls of the application. Returns NULL, or a
- * problem, which the caller frees.
+ * Makes the recorded relocations of a layer writable, to set them to the nodes of a row;
+ * row[number] is NULL if nothing changes. Returns false on failure; the relocations are unchanged.
+ * In any case, qmpi_relocate_protect must follow.
  */
-char *qmpi_relocate_object(const struct qmpi_group *group, const struct qmpi_elf_loaded *object,
-                           bool program, struct qmpi_relocation_counts *counts);
+bool qmpi_relocate_unprotect(int tool_id, const QMPI_Context *row);
+
+/* Sets the relocations, each atomically, except those that the tool itself has changed. */
+void qmpi_relocate_apply(int tool_id, const QMPI_Context *row);
+
+/* Makes the pages read-only again that qmpi_relocate_unprotect made writable, for all layers. */
+void qmpi_relocate_protect(void);
+
+/* Forgets these pages in a child that another thread forked meanwhile; they stay writable. */
+void qmpi_relocate_forget(void);
 
 #endif

@@ -3,9 +3,14 @@
 #define _GNU_SOURCE
 #include "process/bindings.h"
 
+#include "functions/functions.h"
 #include "util/util.h"
 
-/* In the order in which they were found; any thread may go through them, and none is taken away. */
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+/* A list in the order in which they were found, which any thread may read; none is removed. */
 struct binding {
     struct qmpi_elf_loaded object;
     struct binding *next;
@@ -57,4 +62,60 @@ void qmpi_binding_add(const struct qmpi_elf_loaded *object)
         last = &(*last)->next;
     __atomic_store_n(last, binding, __ATOMIC_RELEASE);
     __atomic_store_n(&qmpi_binding_any, true, __ATOMIC_RELEASE);
+}
+
+/* ---- Names of procedures --------------------------------------------------------------------- */
+
+static size_t remove_suffix(char *name, size_t length, const char *suffix)
+{
+    const size_t suffix_length = strlen(suffix);
+    if (length > suffix_length && !strcmp(name + length - suffix_length, suffix))
+        name[length -= suffix_length] = '\0';
+    return length;
+}
+
+int qmpi_binding_function(const char *name)
+{
+    char function[80];
+    size_t length = strlen(name);
+    if (tolower((unsigned char)name[0]) != 'm' || strncasecmp(name, "mpi_", 4) != 0 ||
+        length >= sizeof function || qmpi_function_find(name) >= 0)
+        return -1;
+    for (size_t i = 0; i <= length; i++) {
+        const int letter = (unsigned char)name[i];
+        function[i] = (char)(i < 3 || i == 4 ? toupper(letter) : tolower(letter));
+    }
+    while (length > 4 && function[length - 1] == '_')
+        function[--length] = '\0';
+    length = remove_suffix(function, length, "_f08");
+    remove_suffix(function, length, "_f08ts");
+    return qmpi_function_find(function);
+}
+
+/* In MPICH's mpi_f08, the prefix is pmpir_. */
+int qmpi_binding_pmpi_function(const char *name)
+{
+    char plain[80];
+    if (tolower((unsigned char)name[0]) != 'p' || strlen(name) >= sizeof plain)
+        return -1;
+    strcpy(plain, name + 1);
+    if (!strncmp(plain, "mpir_", 5))
+        memmove(plain + 3, plain + 4, strlen(plain + 4) + 1);
+    return qmpi_binding_function(plain);
+}
+
+bool qmpi_binding_is_procedure(const char *name)
+{
+    return qmpi_binding_function(name) >= 0;
+}
+
+bool qmpi_binding_has_procedures(const struct qmpi_elf_image *image)
+{
+    const size_t count = qmpi_elf_symbol_count(image);
+    for (size_t i = 0; i < count; i++) {
+        if (qmpi_elf_defines(&image->symbols[i]) &&
+            qmpi_binding_is_procedure(qmpi_elf_string(image, image->symbols[i].st_name)))
+            return true;
+    }
+    return false;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The language bindings of the MPI library in the process: libraries that translate Fortran calls
- * to C calls. They are recorded when their relocations are redirected, and stay loaded.
+ * The language bindings of the MPI library in the process, and the names of MPI's procedures in
+ * Fortran. Bindings are libraries that translate Fortran calls to C calls. They are recorded when
+ * their relocations are redirected, and stay loaded.
  */
 #ifndef QMPI_PROCESS_BINDINGS_H
 #define QMPI_PROCESS_BINDINGS_H
@@ -25,5 +26,24 @@ void *qmpi_binding_find(const char *name);
 
 /* Whether an address is in a recorded binding. Any thread. */
 bool qmpi_binding_holds(const void *address);
+
+/* ---- Names of procedures, as compilers mangle them ------------------------------------------- */
+
+/*
+ * Returns the number of the function for a procedure: MPI_Send for mpi_send_, mpi_send__, mpi_send,
+ * MPI_SEND, mpi_send_f08_ and similar names. -1: the name is not that of a procedure. Names of
+ * constants are not, nor are MPI_NULL_COPY_FN and similar names, whose address is significant.
+ */
+int qmpi_binding_function(const char *name);
+
+/* The same for its name in the profiling interface: pmpi_send_, pmpir_send_f08_ and similar names.
+ */
+int qmpi_binding_pmpi_function(const char *name);
+
+/* Whether a name is that of a procedure. */
+bool qmpi_binding_is_procedure(const char *name);
+
+/* Whether an object defines a procedure. */
+bool qmpi_binding_has_procedures(const struct qmpi_elf_image *image);
 
 #endif

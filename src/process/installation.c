@@ -4,8 +4,7 @@
 #include "process/installation.h"
 
 #include "config/config.h"
-#include "process/classify.h"
-#include "process/linkage.h"
+#include "process/object.h"
 #include "util/util.h"
 
 #include <stdlib.h>
@@ -13,12 +12,12 @@
 
 /* Returns a path that is relative to the directory of the library, or absolute in libqmpi.a, which
  * has no library next to which anything could be. The caller frees it. */
-static char *beside_library(const char *path)
+static char *path_beside_library(const char *path)
 {
     struct qmpi_elf_loaded library;
     if (*path == '/')
         return qmpi_copy(path);
-    const char *self = qmpi_self_read(&library) ? library.name : "";
+    const char *self = qmpi_object_read_self(&library) ? library.name : "";
     char *real = realpath(self, NULL);
     self = real ? real : self;
     const char *slash = strrchr(self, '/');
@@ -28,16 +27,16 @@ static char *beside_library(const char *path)
     return folder;
 }
 
-const char *qmpi_installed_folder(void)
+const char *qmpi_installation_folder(void)
 {
     static char *folder;
     if (!folder)
-        folder = beside_library(qmpi_tools_folder);
+        folder = path_beside_library(qmpi_tools_folder);
     return folder;
 }
 
-/* For config/files.h. */
-char *qmpi_site_folder(void)
+/* For config/settings.h. */
+char *qmpi_config_site_folder(void)
 {
-    return beside_library(qmpi_config_folder);
+    return path_beside_library(qmpi_config_folder);
 }

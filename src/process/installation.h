@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Where libqmpi is installed. */
+/* The installation of libqmpi. */
 #ifndef QMPI_PROCESS_INSTALLATION_H
 #define QMPI_PROCESS_INSTALLATION_H
 
 /* Returns the directory of the installed tools, which is next to libqmpi. */
-const char *qmpi_installed_folder(void);
+const char *qmpi_installation_folder(void);
+
+/* The directories of the installed tools and of the site's configuration files: absolute in
+ * libqmpi.a, otherwise relative to the directory of libqmpi.so. In linkage.c.in. */
+extern const char qmpi_tools_folder[] __attribute__((visibility("hidden")));
+extern const char qmpi_config_folder[] __attribute__((visibility("hidden")));
 
 #endif

@@ -11,7 +11,7 @@ const struct qmpi_mpi_description qmpi_mpi_descriptions[QMPI_MPI_KINDS] = {
 };
 
 /* Whether an object defines a symbol: by its hash table, or by all its symbols if it is a file. */
-static bool defines(const struct qmpi_elf_image *image, const char *name)
+static bool defines_symbol(const struct qmpi_elf_image *image, const char *name)
 {
     if (image->gnu_hash) {
         const struct qmpi_elf_name hashed = {name, qmpi_elf_hash(name)};
@@ -25,9 +25,9 @@ static bool defines(const struct qmpi_elf_image *image, const char *name)
     return false;
 }
 
-/* MPICH and what is derived from it have inner functions that their bindings call. Open MPI has
- * others with such names, for debuggers. */
-static bool has_inner_of_mpich(const struct qmpi_elf_image *image)
+/* Whether an image defines internal functions that the bindings of MPICH and its derivatives call.
+ * Open MPI has other symbols with such names, for debuggers. */
+static bool has_internals_of_mpich(const struct qmpi_elf_image *image)
 {
     const size_t count = qmpi_elf_symbol_count(image);
     for (size_t i = 0; i < count; i++) {
@@ -41,15 +41,15 @@ static bool has_inner_of_mpich(const struct qmpi_elf_image *image)
 
 enum qmpi_mpi_kind qmpi_mpi_kind_of(const struct qmpi_elf_image *image)
 {
-    /* The standard ABI lacks the functions with Fortran's integers. Native libraries may have those
-     * of the ABI, too, and MPICH's older ones have macros in place of MPI_Comm_c2f and most others.
-     */
-    if (defines(image, "PMPI_Abi_get_version") && !defines(image, "PMPI_Status_c2f"))
+    /* The standard ABI lacks the functions for Fortran handles. Libraries with another ABI may also
+     * have the functions of the standard ABI, and older versions of MPICH have macros in place of
+     * MPI_Comm_c2f and most others. */
+    if (defines_symbol(image, "PMPI_Abi_get_version") && !defines_symbol(image, "PMPI_Status_c2f"))
         return QMPI_MPI_ABI;
-    /* Since Open MPI 6, its data are in a library that its MPI library needs. */
-    if (defines(image, "ompi_mpi_comm_world") || defines(image, "ompi_mpiext_init"))
+    /* Since Open MPI 6, the data are in a library that the MPI library needs. */
+    if (defines_symbol(image, "ompi_mpi_comm_world") || defines_symbol(image, "ompi_mpiext_init"))
         return QMPI_MPI_OPEN_MPI;
-    return has_inner_of_mpich(image) ? QMPI_MPI_MPICH : QMPI_MPI_UNKNOWN;
+    return has_internals_of_mpich(image) ? QMPI_MPI_MPICH : QMPI_MPI_UNKNOWN;
 }
 
 enum qmpi_mpi_kind qmpi_mpi_implementation_of(const struct qmpi_elf_image *image)
@@ -57,7 +57,7 @@ enum qmpi_mpi_kind qmpi_mpi_implementation_of(const struct qmpi_elf_image *image
     const enum qmpi_mpi_kind kind = qmpi_mpi_kind_of(image);
     if (kind != QMPI_MPI_ABI)
         return kind;
-    return has_inner_of_mpich(image) ? QMPI_MPI_MPICH : QMPI_MPI_OPEN_MPI;
+    return has_internals_of_mpich(image) ? QMPI_MPI_MPICH : QMPI_MPI_OPEN_MPI;
 }
 
 enum qmpi_mpi_kind qmpi_mpi_kind_by_build(const char *build)

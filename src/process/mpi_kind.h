@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kinds of MPI libraries, each with an ABI of its own, for which a libqmpi is built: what tells
- * them apart is what they export, because names and sonames vary. No other code decides this.
+ * The kinds of MPI libraries, each with an ABI of its own, for which a libqmpi is built. They are
+ * recognized by the symbols that they export, because names and sonames vary. No other code decides
+ * this.
  */
 #ifndef QMPI_PROCESS_MPI_KIND_H
 #define QMPI_PROCESS_MPI_KIND_H
@@ -9,7 +10,7 @@
 #include "elf/elf.h"
 
 enum qmpi_mpi_kind {
-    QMPI_MPI_MPICH,    /* MPICH and what is derived from it */
+    QMPI_MPI_MPICH,    /* MPICH and its derivatives */
     QMPI_MPI_OPEN_MPI, /* Open MPI */
     QMPI_MPI_ABI,      /* any library with the standard ABI of MPI 5.0 */
     QMPI_MPI_KINDS,
@@ -25,14 +26,14 @@ struct qmpi_mpi_description {
 extern const struct qmpi_mpi_description qmpi_mpi_descriptions[QMPI_MPI_KINDS];
 
 /*
- * Returns the kind of an MPI library. The image of one that is not an MPI library may be of any
- * kind. A program with a static MPI library has a kind if it exports the symbols of the library.
+ * Returns the kind of an MPI library; of an image that is not an MPI library, any value. A program
+ * with a static MPI library has a kind if it exports the symbols of the library.
  */
 enum qmpi_mpi_kind qmpi_mpi_kind_of(const struct qmpi_elf_image *image);
 
 /*
- * Returns whose library it is, and with whose launcher its programs are started: for the standard
- * ABI, MPICH (or what is derived from it) or Open MPI; otherwise, the kind.
+ * Returns the implementation of an MPI library, whose launcher starts its programs: for the
+ * standard ABI, MPICH (or a derivative) or Open MPI; otherwise, the kind.
  */
 enum qmpi_mpi_kind qmpi_mpi_implementation_of(const struct qmpi_elf_image *image);
 

@@ -6,12 +6,12 @@
 #include "elf/elf.h"
 #include "functions/functions.h"
 #include "generate/build.h"
-#include "process/classify.h"
-#include "process/handles.h"
 #include "process/mpi_kind.h"
+#include "process/object.h"
 #include "util/util.h"
 
 #include <dlfcn.h>
+#include <mpi.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -19,21 +19,103 @@
 #include <time.h>
 #include <unistd.h>
 
-qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT];
+qmpi_function *qmpi_pmpi_functions[QMPI_FUNCTION_COUNT];
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static struct qmpi_elf_loaded library; /* its name is copied; its other pointers live on */
+static struct qmpi_elf_loaded library; /* stays loaded; its name is a copy */
 static enum qmpi_mpi_kind kind;
 static char *mismatch;
 
-struct search {
+/* ---- Predefined handles ---------------------------------------------------------------------- */
+
+/*
+ * In MPICH, they are numbers. In Open MPI, they are addresses of data of the library: weak
+ * references in libqmpi (weak_handles.h), which the loader resolves if it loads libqmpi together
+ * with the program and its MPI library. find_handles resolves them otherwise.
+ */
+#ifdef OPEN_MPI
+static void *handle_target(void *data, const char *name, enum qmpi_elf_reference reference)
+{
+    (void)reference;
+    return strncmp(name, "ompi_", 5) ? NULL : qmpi_elf_loaded_find(data, name);
+}
+
+static int bind_weak_handles(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct qmpi_elf_loaded object;
+    (void)size;
+    if (!qmpi_elf_loaded_read(info, &object) || !qmpi_object_is_self(&object))
+        return 0;
+    char *problem = qmpi_elf_rewrite(&object, handle_target, data);
+    if (problem)
+        qmpi_printf("observers cannot recognize MPI's predefined handles: %-s", problem);
+    free(problem);
+    return 1;
+}
+
+/* Whether the loader has resolved the references, perhaps to copies of the data in the program. */
+static bool are_bound(void)
+{
+    return &ompi_mpi_comm_world != NULL;
+}
+
+static bool has_handles(const struct qmpi_elf_loaded *object)
+{
+    return qmpi_elf_loaded_find(object, "ompi_mpi_comm_world") != NULL;
+}
+
+/* Finds a library with the data; the program may contain copies of them. */
+static int find_data_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct qmpi_elf_loaded *found = data, object;
+    (void)size;
+    if (!qmpi_elf_loaded_read(info, &object) || !*object.name || !has_handles(&object))
+        return 0;
+    *found = object;
+    return 1;
+}
+
+/* Since Open MPI 6, its data are in a library that its MPI library needs. */
+static struct qmpi_elf_loaded data_library;
+
+static void find_handles(const struct qmpi_elf_loaded *mpi_library)
+{
+    data_library = *mpi_library;
+    if (!has_handles(mpi_library))
+        qmpi_elf_walk(find_data_library, &data_library);
+    if (!are_bound() && has_handles(&data_library))
+        qmpi_elf_walk(bind_weak_handles, &data_library);
+}
+
+/* Returns the address of a symbol of the library that holds the data; NULL: not defined. */
+static void *find_in_data_library(const char *name)
+{
+    return data_library.name ? qmpi_elf_loaded_find(&data_library, name) : NULL;
+}
+#else
+static void find_handles(const struct qmpi_elf_loaded *mpi_library)
+{
+    (void)mpi_library;
+}
+
+/* Returns the address of a symbol of the library that holds the data; NULL: not defined. */
+static void *find_in_data_library(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+#endif
+
+/* ---- The library ----------------------------------------------------------------------------- */
+
+struct library_search {
     struct qmpi_elf_loaded best;
-    int functions; /* how many of the PMPI functions that we know `best` defines */
-    qmpi_function *found[QMPI_FUNCTION_COUNT]; /* those; NULL: it does not */
+    int functions; /* number of known PMPI functions that `best` defines */
+    qmpi_function *found[QMPI_FUNCTION_COUNT]; /* by number; NULL: not defined */
     char *other;                               /* the path of another libqmpi; NULL: none */
 };
 
-static int find_functions(const struct qmpi_elf_loaded *object, qmpi_function **found)
+static int find_pmpi_functions(const struct qmpi_elf_loaded *object, qmpi_function **found)
 {
     const struct qmpi_elf_image *image = &object->image;
     const bool hashed = image->gnu_hash != NULL;
@@ -53,21 +135,29 @@ static int find_functions(const struct qmpi_elf_loaded *object, qmpi_function **
     return count;
 }
 
-/* The libqmpi of another MPI, where it was preloaded beside this one. */
+/* Whether an object is the libqmpi of another MPI, which was preloaded together with this one. */
 static bool is_other_libqmpi(const struct qmpi_elf_loaded *object)
 {
     return *object->name && qmpi_elf_loaded_find(object, "QMPIX_Get_function");
 }
 
-/* A tool may define some PMPI functions too (Darshan does): the MPI library defines most of them.
- */
-static int consider(struct dl_phdr_info *info, size_t size, void *data)
+/* Whether an object may be the MPI library. A tool may define some PMPI functions, too, like
+ * Darshan, and may be loaded before the MPI library. The program may contain any part of an MPI
+ * library. */
+static bool may_be_library(const struct qmpi_elf_loaded *object)
 {
-    struct search *search = data;
+    return !*object->name || qmpi_object_is_mpi_library(object) ||
+           qmpi_mpi_kind_of(&object->image) != QMPI_MPI_UNKNOWN; /* an older or smaller one */
+}
+
+/* Finds the object that defines most of the functions. */
+static int compare_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct library_search *search = data;
     struct qmpi_elf_loaded object;
     (void)size;
     if (!qmpi_elf_loaded_read(info, &object) || !qmpi_elf_loaded_find(&object, "PMPI_Init") ||
-        qmpi_is_self(&object))
+        qmpi_object_is_self(&object) || !may_be_library(&object))
         return 0;
     if (is_other_libqmpi(&object)) {
         if (!search->other)
@@ -75,8 +165,8 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
         return 0;
     }
     qmpi_function *found[QMPI_FUNCTION_COUNT];
-    const int functions = find_functions(&object, found);
-    qmpi_debug(QMPI_TOPIC_BASE, "%s defines %d PMPI functions",
+    const int functions = find_pmpi_functions(&object, found);
+    qmpi_debug(QMPI_TOPIC_MPI_LIBRARY, "%s defines %d PMPI functions",
                *object.name ? object.name : "the program", functions);
     if (functions > search->functions) {
         search->best = object;
@@ -86,38 +176,38 @@ static int consider(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-static bool has(int number)
+static bool is_provided(int number)
 {
-    return qmpi_bases[number] && qmpi_bases[number] != qmpi_missing[number];
+    return qmpi_pmpi_functions[number] && qmpi_pmpi_functions[number] != qmpi_missing[number];
 }
 
-/* Called by one of qmpi_missing, in the place of a function: the program has no other way on. */
-void qmpi_base_lacks(int number)
+/* Called by a function of qmpi_missing. The program cannot continue. */
+void qmpi_mpi_library_lacks(int number)
 {
     int initialized = 0, finalized = 0;
     qmpi_printf("%s was called, but %s does not provide it\n"
                 "hint: run the program with an MPI library that has this function",
-                qmpi_names[number].name, qmpi_base_path());
-    if (has(MPI_INITIALIZED_T) && has(MPI_FINALIZED_T)) {
+                qmpi_names[number].name, qmpi_mpi_library_path());
+    if (is_provided(MPI_INITIALIZED_T) && is_provided(MPI_FINALIZED_T)) {
         QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
         QMPI_PMPI(Finalized, FINALIZED)(&finalized);
     }
-    /* A launcher may drop what it has not yet read from a process of a job that is aborted. */
+    /* A launcher may lose output that it has not read yet when a job is aborted. */
     nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-    if (initialized && !finalized && has(MPI_ABORT_T))
+    if (initialized && !finalized && is_provided(MPI_ABORT_T))
         QMPI_PMPI(Abort, ABORT)(MPI_COMM_WORLD, 2);
     _exit(2);
 }
 
-/* Where the program's MPI library is of a kind that this libqmpi is not built for. */
-static void note_mismatch(const char *other)
+/* Sets `mismatch` if this libqmpi was built for another kind of MPI library. */
+static void check_kind(const char *other)
 {
     kind = qmpi_mpi_kind_of(&library.image);
     if (kind == QMPI_MPI_UNKNOWN) {
         mismatch = qmpi_message(
             "the program uses %s, which is neither MPICH nor Open MPI, nor has the standard ABI\n"
             "hint: run the program without tools, or build it with one of these",
-            qmpi_base_path());
+            qmpi_mpi_library_path());
         return;
     }
     const struct qmpi_mpi_description *mpi = &qmpi_mpi_descriptions[kind];
@@ -127,25 +217,26 @@ static void note_mismatch(const char *other)
         mismatch = qmpi_message("the program uses %s (%s), but this libqmpi was built for %s\n"
                                 "hint: LD_PRELOAD also contains %s: preload only the libqmpi of "
                                 "the program's MPI, or use `qmpi run`, which chooses it",
-                                mpi->name, qmpi_base_path(), QMPI_MPI, other);
+                                mpi->name, qmpi_mpi_library_path(), QMPI_MPI, other);
     else
-        mismatch = qmpi_message("the program uses %s (%s), but this libqmpi was built for %s\n"
-                                "hint: use `qmpi run --mpi=%s` if qmpi is installed for this MPI; "
-                                "otherwise build and install it: meson setup -Dmpi=%s",
-                                mpi->name, qmpi_base_path(), QMPI_MPI, mpi->build, mpi->build);
+        mismatch =
+            qmpi_message("the program uses %s (%s), but this libqmpi was built for %s\n"
+                         "hint: use `qmpi run --mpi=%s` if qmpi is installed for this MPI; "
+                         "otherwise build and install it: meson setup -Dmpi=%s",
+                         mpi->name, qmpi_mpi_library_path(), QMPI_MPI, mpi->build, mpi->build);
 }
 
 /* MPICH 5's library with the standard ABI has MPI_File_close, but not PMPI_File_close. */
 static qmpi_function *unpaired[QMPI_FUNCTION_COUNT];
 
-void qmpi_base_save_unpaired(const struct qmpi_elf_loaded *object)
+void qmpi_mpi_library_save_unpaired(const struct qmpi_elf_loaded *object)
 {
     static bool saved;
     qmpi_function *found[QMPI_FUNCTION_COUNT];
     if (saved)
         return;
     saved = true;
-    find_functions(object, found);
+    find_pmpi_functions(object, found);
     for (int number = 0; number < qmpi_name_count; number++) {
         if (qmpi_names[number].exists && !found[number])
             unpaired[number] =
@@ -153,7 +244,7 @@ void qmpi_base_save_unpaired(const struct qmpi_elf_loaded *object)
     }
 }
 
-qmpi_function *qmpi_base_unpaired(int number)
+qmpi_function *qmpi_mpi_library_unpaired(int number)
 {
     return unpaired[number];
 }
@@ -165,76 +256,83 @@ static qmpi_function *find_without_pmpi(int number)
     return (qmpi_function *)(uintptr_t)qmpi_elf_loaded_find(&library, qmpi_names[number].name);
 }
 
-static void find(void)
+static void find_library(void)
 {
-    struct search search = {.functions = 0};
-    qmpi_elf_walk(consider, &search);
+    struct library_search search = {.functions = 0};
+    qmpi_elf_walk(compare_library, &search);
     if (!search.functions) {
-        /* A program may reach MPI through us alone (linked with -lqmpi only). */
+        /* The program may be linked with -lqmpi only. */
         if (!dlopen(QMPI_MPI_SONAME, RTLD_NOW | RTLD_GLOBAL)) {
             qmpi_printf("no MPI library is loaded, and %s cannot be loaded: %s\n"
                         "hint: link the program with its MPI library",
                         QMPI_MPI_SONAME, dlerror());
             _exit(2);
         }
-        qmpi_elf_walk(consider, &search);
+        qmpi_elf_walk(compare_library, &search);
+    }
+    if (!search.functions) {
+        qmpi_printf("%s is no MPI library: it does not define PMPI_Init and "
+                    "PMPI_Get_library_version\n"
+                    "  hint: see with ldd which libraries the program uses",
+                    QMPI_MPI_SONAME);
+        _exit(2);
     }
     library = search.best;
     library.name = qmpi_copy(library.name);
-    note_mismatch(search.other);
+    check_kind(search.other);
     free(search.other);
-    qmpi_handles_find(&library);
+    find_handles(&library);
     for (int number = 0; number < qmpi_name_count; number++) {
         if (!qmpi_names[number].exists)
             continue;
-        qmpi_function *base =
+        qmpi_function *found =
             search.found[number] ? search.found[number] : find_without_pmpi(number);
-        qmpi_bases[number] = base ? base : qmpi_missing[number];
+        qmpi_pmpi_functions[number] = found ? found : qmpi_missing[number];
     }
-    qmpi_debug(QMPI_TOPIC_BASE, "the base is %s (%s), %d functions", qmpi_base_path(),
-               qmpi_base_soname(), search.functions);
+    qmpi_debug(QMPI_TOPIC_MPI_LIBRARY, "the MPI library is %s (%s), %d functions",
+               qmpi_mpi_library_path(), qmpi_mpi_library_soname(), search.functions);
 }
 
 /*
- * A program may close it, and open it again. Nobody waits for who does this, whom a thread in a
- * constructor may keep from using the loader.
+ * Keeps the library loaded even if the program closes it. No thread waits for the one that does
+ * this, because a thread in a constructor may hold the loader's lock.
  */
-static void pin(void)
+static void keep_library(void)
 {
-    static bool begun;
-    if (*library.name && !__atomic_exchange_n(&begun, true, __ATOMIC_RELAXED))
+    static bool is_kept;
+    if (*library.name && !__atomic_exchange_n(&is_kept, true, __ATOMIC_RELAXED))
         dlopen(library.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-void qmpi_base_find(void)
+void qmpi_mpi_library_find(void)
 {
-    pthread_once(&once, find);
-    pin();
+    pthread_once(&once, find_library);
+    keep_library();
 }
 
-void *qmpi_base_symbol(const char *name)
+void *qmpi_mpi_library_symbol(const char *name)
 {
     void *found = library.name ? qmpi_elf_loaded_find(&library, name) : NULL;
-    return found ? found : qmpi_handles_symbol(name);
+    return found ? found : find_in_data_library(name);
 }
 
-const char *qmpi_base_mismatch(void)
+const char *qmpi_mpi_library_mismatch(void)
 {
     return mismatch;
 }
 
-enum qmpi_mpi_kind qmpi_base_implementation(void)
+enum qmpi_mpi_kind qmpi_mpi_library_implementation(void)
 {
     return kind == QMPI_MPI_ABI ? qmpi_mpi_implementation_of(&library.image) : kind;
 }
 
-const char *qmpi_base_soname(void)
+const char *qmpi_mpi_library_soname(void)
 {
     const char *name = qmpi_elf_soname(&library.image);
     return name ? name : "no soname";
 }
 
-const char *qmpi_base_path(void)
+const char *qmpi_mpi_library_path(void)
 {
     return library.name && *library.name ? library.name : "the program itself";
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mpi_library.h for libqmpi.a: the MPI library is linked into the program with us, nothing need be
- * found.
- */
+/* mpi_library.h for libqmpi.a: the MPI library is part of the program, like libqmpi, and is not
+ * searched for. */
 #include "process/mpi_library.h"
 
 #include "generate/build.h"
@@ -9,47 +8,48 @@
 #include <stddef.h>
 #include <string.h>
 
-qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT];
+qmpi_function *qmpi_pmpi_functions[QMPI_FUNCTION_COUNT];
 
-void qmpi_base_find(void)
+void qmpi_mpi_library_find(void)
 {
-    memcpy(qmpi_bases, qmpi_static_bases, sizeof qmpi_bases); /* again and again the same */
+    memcpy(qmpi_pmpi_functions, qmpi_static_pmpi_functions,
+           sizeof qmpi_pmpi_functions); /* the same in each call */
 }
 
-void qmpi_base_save_unpaired(const struct qmpi_elf_loaded *object)
+void qmpi_mpi_library_save_unpaired(const struct qmpi_elf_loaded *object)
 {
     (void)object; /* a static program has no shared MPI library */
 }
 
-qmpi_function *qmpi_base_unpaired(int number)
+qmpi_function *qmpi_mpi_library_unpaired(int number)
 {
     (void)number;
     return NULL;
 }
 
-void *qmpi_base_symbol(const char *name)
+void *qmpi_mpi_library_symbol(const char *name)
 {
-    (void)name; /* a static program's references are bound already */
+    (void)name; /* the references of a static program are resolved */
     return NULL;
 }
 
-const char *qmpi_base_mismatch(void)
+const char *qmpi_mpi_library_mismatch(void)
 {
     return NULL;
 }
 
-enum qmpi_mpi_kind qmpi_base_implementation(void)
+enum qmpi_mpi_kind qmpi_mpi_library_implementation(void)
 {
     const enum qmpi_mpi_kind kind = qmpi_mpi_kind_by_build(QMPI_MPI);
     return kind == QMPI_MPI_ABI ? QMPI_MPI_UNKNOWN : kind;
 }
 
-const char *qmpi_base_soname(void)
+const char *qmpi_mpi_library_soname(void)
 {
-    return NULL; /* tools may need the shared library; its functions are the program's */
+    return NULL; /* tools may need the shared library, and get the functions of the program */
 }
 
-const char *qmpi_base_path(void)
+const char *qmpi_mpi_library_path(void)
 {
     return "the program itself";
 }

@@ -3,7 +3,7 @@
  * PMPI tools that are in the process before start-up: preloaded, linked as a library, or part of
  * the program itself. Listed tools become a layer at their position in the stack. The others become
  * layers above the stack if the loader finds their functions before those of libqmpi, otherwise
- * below it.
+ * below it. The wrappers of a tool may be in libraries that the preloaded one needs.
  */
 #ifndef QMPI_PROCESS_PRELOADED_H
 #define QMPI_PROCESS_PRELOADED_H
@@ -12,27 +12,29 @@
 
 #include <stdbool.h>
 
-struct qmpi_deferred;
+struct qmpi_thunk_deferred;
 struct qmpi_layer;
 
 struct qmpi_preloaded_tool {
     struct qmpi_elf_loaded object;
+    struct qmpi_elf_loaded *needed; /* libraries that it needs, with wrappers of MPI functions */
+    int needed_count;
     char *path;
-    char *name;                     /* the tool's name */
-    bool program;                   /* the program itself */
-    bool in_front;                  /* the loader finds its functions before libqmpi's */
-    bool taken;                     /* it has become a layer */
-    struct qmpi_layer *layer;       /* that layer, once it is built */
-    struct qmpi_deferred *deferred; /* what it found by dlsym before; NULL: nothing */
+    char *name;                           /* the tool's name */
+    bool program;                         /* the program itself */
+    bool in_front;                        /* the loader finds its functions before libqmpi's */
+    bool taken;                           /* it has become a layer */
+    struct qmpi_layer *layer;             /* that layer, once it is built */
+    struct qmpi_thunk_deferred *deferred; /* results of dlsym before; NULL: none */
 };
 
-/* The name of the tool that a PMPI tool's library is: its file name without `lib` and `.so…`. */
-char *qmpi_preloaded_tool_name(const char *path);
+/* Calls `is` for the names in LD_PRELOAD until it returns true. Returns whether it did. */
+bool qmpi_preloaded_any_listed(bool (*is)(void *data, const char *name), void *data);
 
-/* Finds them; once. */
+/* Finds the preloaded tools, once. */
 void qmpi_preloaded_find(void);
 
-/* All of them, in the loader's order. */
+/* The preloaded tools, in the loader's order. */
 int qmpi_preloaded_count(void);
 struct qmpi_preloaded_tool *qmpi_preloaded_get(int index);
 
@@ -40,13 +42,19 @@ struct qmpi_preloaded_tool *qmpi_preloaded_get(int index);
  * considered. */
 struct qmpi_preloaded_tool *qmpi_preloaded_contains(const void *address);
 
+/* Whether an object is a preloaded tool, and not only a library that one needs. */
+bool qmpi_preloaded_is(const struct qmpi_elf_loaded *object);
+
+/* Returns the address of a function that a tool defines; NULL: not defined. */
+void *qmpi_preloaded_function(const struct qmpi_preloaded_tool *tool, const char *function);
+
 /* Returns the preloaded tool for an entry: by name of the tool, file name, soname, or file. */
 struct qmpi_preloaded_tool *qmpi_preloaded_by_name(const char *name);
 struct qmpi_preloaded_tool *qmpi_preloaded_by_file(const char *path);
 
 /*
- * The PMPI tool that defines `function` and is found before libqmpi; of several the one nearest to
- * it. NULL: none.
+ * Returns the PMPI tool that defines `function` and that the loader finds before libqmpi; of
+ * several, the one nearest to libqmpi. NULL: none.
  */
 struct qmpi_preloaded_tool *qmpi_preloaded_in_front(const char *function);
 

@@ -6,9 +6,8 @@
 #include <string.h>
 
 /*
- * Without what follows `.so`, sorted by strcmp. These are the C library, as gnu/lib-names.h has it,
- * and a loader; the libraries of GCC, of LLVM and of other compilers; and what stands between a
- * process and a device.
+ * The C library, as in gnu/lib-names.h, and a loader; the libraries of GCC, of LLVM and of other
+ * compilers; and device drivers. Without `.so` and what follows it, sorted by strcmp.
  */
 static const char *const names[] = {"ld64",
                                     "libBrokenLocale",
@@ -78,7 +77,7 @@ struct text {
     size_t length;
 };
 
-static int compare(const void *key, const void *element)
+static int compare_name(const void *key, const void *element)
 {
     const struct text *text = key;
     const char *name = *(const char *const *)element;
@@ -86,16 +85,33 @@ static int compare(const void *key, const void *element)
     return order ? order : -(name[text->length] != '\0');
 }
 
-/* Its name ends with the processor's. */
+/* The name of a loader ends with that of the processor. */
 static bool is_loader(const char *name)
 {
     return !strncmp(name, "ld-linux", strlen("ld-linux"));
+}
+
+/* Libraries of LLVM are called libclang_rt.asan.so, also with the name of the processor. */
+static bool is_of_llvm(const char *name)
+{
+    return !strncmp(name, "libclang_rt.", strlen("libclang_rt."));
+}
+
+bool qmpi_runtime_is_sanitizer(const char *name)
+{
+    static const char *const starts[] = {"libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so",
+                                         "libubsan.so"};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        if (!strncmp(name, starts[i], strlen(starts[i])))
+            return true;
+    }
+    return is_of_llvm(name);
 }
 
 bool qmpi_runtime_is(const char *name)
 {
     const char *end = strstr(name, ".so");
     const struct text text = {name, end ? (size_t)(end - name) : strlen(name)};
-    return bsearch(&text, names, sizeof names / sizeof *names, sizeof *names, compare) ||
-           is_loader(name);
+    return bsearch(&text, names, sizeof names / sizeof *names, sizeof *names, compare_name) ||
+           is_loader(name) || is_of_llvm(name);
 }

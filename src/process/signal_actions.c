@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals' actions as the program sees them: without the handlers that tools have set to learn how
- * the process ends (QMPIX_Tool_sigaction). A program that is told of such a handler as the action
- * of before would chain to it, and be ended by a signal that it survives alone. So the C library's
- * functions that tell it are ours, for everybody who finds libqmpi before it; they tell what was
- * there before the tools. Where the program sets that again, the tools' handler comes back.
+ * The actions of signals as the program sees them: without the handlers that tools have set to
+ * learn how the process ends (QMPIX_Tool_sigaction). If a program got such a handler as the
+ * previous action, it would call it, and be terminated by a signal that it survives without tools.
+ * Therefore, libqmpi replaces the functions of the C library that return the previous action; they
+ * return the action before those of the tools. If the program sets this action again, the handler
+ * of the tools is restored.
  *
- * sigaction and signal may be called in signal handlers: there is no lock.
+ * sigaction and signal may be called in signal handlers, so there is no lock.
  */
 #define _GNU_SOURCE
 #include <qmpi/qmpi.h>
@@ -26,7 +27,7 @@ typedef void (*handler_function)(int number);
 typedef int sigaction_function(int number, const struct sigaction *action, struct sigaction *old);
 typedef handler_function signal_function(int number, handler_function handler);
 
-/* ---- The C library's ------------------------------------------------------------------------- */
+/* ---- Functions of the C library -------------------------------------------------------------- */
 
 enum real { ACTION, SIGNAL, BSD_SIGNAL, SSIGNAL, SYSV_SIGNAL, SYSV_SIGNAL_TOO, SIGSET, REALS };
 
@@ -35,10 +36,10 @@ static const char *const names[REALS] = {
 };
 static void *reals[REALS];
 
-/* A sanitizer may ask before its own memory is there. */
+/* A sanitizer may call these functions before its shadow memory exists. */
 #define EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
 
-EARLY static void *real(enum real which)
+EARLY static void *find_real(enum real which)
 {
     void *found = __atomic_load_n(&reals[which], __ATOMIC_RELAXED);
     if (!found)
@@ -47,17 +48,17 @@ EARLY static void *real(enum real which)
     return found;
 }
 
-/* Before a handler asks: looking up takes a lock. */
-__attribute__((constructor)) EARLY static void find_all(void)
+/* Finds them before a signal handler needs them, because a look-up takes a lock. */
+__attribute__((constructor)) EARLY static void find_all_real(void)
 {
     for (int which = 0; which < REALS; which++)
-        real((enum real)which);
+        find_real((enum real)which);
     dlerror(); /* discard the error of a failed look-up */
 }
 
 EARLY static int real_sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
-    sigaction_function *function = (sigaction_function *)(uintptr_t)real(ACTION);
+    sigaction_function *function = (sigaction_function *)(uintptr_t)find_real(ACTION);
     if (function)
         return function(number, action, old);
     errno = ENOSYS;
@@ -92,7 +93,7 @@ EARLY static struct hidden *top_of(int number)
     return top;
 }
 
-static struct hidden *find(struct hidden *from, const struct sigaction *action)
+static struct hidden *find_hidden(struct hidden *from, const struct sigaction *action)
 {
     while (from && handler_of(&from->tool) != handler_of(action))
         from = from->older;
@@ -100,21 +101,21 @@ static struct hidden *find(struct hidden *from, const struct sigaction *action)
 }
 
 /* Returns what the program sees if the actual action is `action`. */
-static struct sigaction seen(struct hidden *top, struct sigaction action)
+static struct sigaction visible_action(struct hidden *top, struct sigaction action)
 {
-    for (; (top = find(top, &action)); top = top->older)
+    for (; (top = find_hidden(top, &action)); top = top->older)
         action = top->before;
     return action;
 }
 
-/* Whether the program sets what it saw before, or would see without the tools. */
+/* Whether a handler of the program is the action that it sees. */
 static bool is_restored(struct hidden *top, const void *handler)
 {
-    const struct sigaction next_action = seen(top, top->tool);
+    const struct sigaction next_action = visible_action(top, top->tool);
     return handler == handler_of(&next_action);
 }
 
-static int hide(int number, const struct sigaction *action, const struct sigaction *before)
+static int hide_action(int number, const struct sigaction *action, const struct sigaction *before)
 {
     struct hidden *entry = calloc(1, sizeof *entry);
     if (!entry)
@@ -134,7 +135,7 @@ int QMPIX_Tool_sigaction(int number, const struct sigaction *action, struct siga
     if (number <= 0 || number >= NUMBERS || real_sigaction(number, NULL, &found))
         return MPI_ERR_ARG;
     if (action && tool_action) {
-        const int result = hide(number, action, &found);
+        const int result = hide_action(number, action, &found);
         if (result != MPI_SUCCESS)
             return result;
     }
@@ -144,14 +145,14 @@ int QMPIX_Tool_sigaction(int number, const struct sigaction *action, struct siga
             atomic_store(&top->removed, true);
         return MPI_ERR_ARG;
     }
-    if (action && !tool_action && (top = find(top, &found)))
+    if (action && !tool_action && (top = find_hidden(top, &found)))
         atomic_store(&top->removed, true);
     if (old)
         *old = found;
     return MPI_SUCCESS;
 }
 
-/* ---- For the program ------------------------------------------------------------------------- */
+/* ---- Exported functions ---------------------------------------------------------------------- */
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -165,13 +166,13 @@ EXPORTED EARLY int sigaction(int number, const struct sigaction *action, struct 
         action = &top->tool;
     const int result = real_sigaction(number, action, &found);
     if (!result && old)
-        *old = seen(top, found);
+        *old = visible_action(top, found);
     return result;
 }
 
-EARLY static handler_function set(enum real which, int number, handler_function handler)
+EARLY static handler_function set_handler(enum real which, int number, handler_function handler)
 {
-    signal_function *function = (signal_function *)(uintptr_t)real(which);
+    signal_function *function = (signal_function *)(uintptr_t)find_real(which);
     struct hidden *top = top_of(number);
     if (!function) {
         errno = ENOSYS;
@@ -182,7 +183,7 @@ EARLY static handler_function set(enum real which, int number, handler_function 
         return old;
     if (is_restored(top, (const void *)(uintptr_t)handler))
         real_sigaction(number, &top->tool, NULL);
-    const struct sigaction found = {.sa_handler = old}, shown = seen(top, found);
+    const struct sigaction found = {.sa_handler = old}, shown = visible_action(top, found);
     return (handler_function)(uintptr_t)handler_of(&shown);
 }
 
@@ -190,7 +191,7 @@ EARLY static handler_function set(enum real which, int number, handler_function 
     EXPORTED EARLY handler_function name(int number, handler_function handler);                    \
     EXPORTED EARLY handler_function name(int number, handler_function handler)                     \
     {                                                                                              \
-        return set(which, number, handler);                                                        \
+        return set_handler(which, number, handler);                                                \
     }
 SET(signal, SIGNAL)
 SET(bsd_signal, BSD_SIGNAL)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See attributes.h. A call goes from the binding to stand_in_X, which notes what Fortran wants and
- * calls the entry; at the end of the chain keep_X carries it out. Getting is carried out as C's
- * call, whatever layers do on the way; keep_X then asks for Fortran's value as well, and stand_in_X
- * gives that to the program. Setting is carried out as Fortran's, if it is the noted one.
+ * See attributes.h. A call goes from the binding to mpii_X, which records the request of Fortran
+ * and calls the entry point; at the end of the chain, pmpi_X carries it out. To get a value, pmpi_X
+ * makes the call of C, whatever layers have done, and also gets the value of Fortran, which mpii_X
+ * returns to the program. To set a value, it makes the call of Fortran if it is the recorded one.
  */
 #include "redirect/attributes.h"
 
@@ -13,43 +13,43 @@
 #include <stdint.h>
 #include <string.h>
 
-/* As the MPI library's: how a value is given and stored. */
+/* The types of attribute values, as in the MPI library. */
 enum type { ADDRESS_KIND = 1, INTEGER = 3 };
 
-/* MPI_Attr_get and MPI_Attr_put are calls of the same kind as MPI_Comm_get_attr and _set_attr: a
- * layer may pass the one on as the other. */
+/* MPI_Attr_get and MPI_Attr_put count as MPI_Comm_get_attr and MPI_Comm_set_attr, because a layer
+ * may make the one call instead of the other. */
 enum call { NONE, GET_COMM, GET_TYPE, GET_WIN, SET_COMM, SET_TYPE, SET_WIN, CALLS };
 
-/* What Fortran asked for in this thread, while its call is on the way to the MPI library. */
+/* A call of Fortran in this thread, until it has reached the MPI library. */
 struct request {
     enum call call; /* NONE: there is no request */
     int keyval;     /* as layers see it */
     enum type type; /* of Fortran's value */
-    void *value;    /* set: the value; get: where the entry was told to store C's */
-    /* get: what the MPI library answered, to a call that stores at `value` (`here`), or to one that
-     * a layer made in its place or beside it */
+    void *value;    /* set: the value; get: where the entry point stores the value of C */
+    /* get: the result of the MPI library, for a call that stores at `value` (`answered_here`), or
+     * for one that a layer made in its place or beside it */
     bool answered, answered_here;
     void *c_value, *fortran_value;
-    const void *frame; /* of the stand-in; it is on the stack as long as the request holds */
+    const void *frame; /* of mpii_X; it is on the stack as long as the request is valid */
 };
-/* A signal handler or a nested call that asks, too, puts it back. Who leaves by longjmp does not:
- * is_noted sees by the frame that nobody waits for the answer any more. */
+/* A signal handler or a nested call restores it. A longjmp does not: is_current then sees that the
+ * frame has been left. */
 static _Thread_local struct request request;
 
-/* In a section of its own: qmpi_attributes_hold knows the calls that come from here. */
-#define REPLACEMENT __attribute__((section("qmpi_attributes"), noinline))
-extern const char replacements_begin[] __asm__("__start_qmpi_attributes") QMPI_HIDDEN;
-extern const char replacements_end[] __asm__("__stop_qmpi_attributes") QMPI_HIDDEN;
+/* A section of its own, by which qmpi_attributes_hold recognizes calls from mpii_X. */
+#define IN_SECTION __attribute__((section("qmpi_attributes"), noinline))
+extern const char section_begin[] __asm__("__start_qmpi_attributes") QMPI_HIDDEN;
+extern const char section_end[] __asm__("__stop_qmpi_attributes") QMPI_HIDDEN;
 
 bool qmpi_attributes_hold(const void *address)
 {
-    return (uintptr_t)address - (uintptr_t)replacements_begin <=
-           (uintptr_t)replacements_end - (uintptr_t)replacements_begin;
+    return (uintptr_t)address - (uintptr_t)section_begin <=
+           (uintptr_t)section_end - (uintptr_t)section_begin;
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* The attributes that MPI itself defines: C gets the address of such a value. */
+/* The attributes that MPI defines. C gets the address of such a value. */
 static const struct predefined {
     int keyval;
     enum { INT, AINT, ADDRESS } kind; /* ADDRESS: C gets the value itself */
@@ -77,13 +77,14 @@ static const struct predefined *find_predefined(int keyval)
     return NULL;
 }
 
-/* MPICH gives Fortran the number after C's for an attribute of its own; tools know C's. */
+/* Returns the keyval of C for one of Fortran: in MPICH, that of a predefined attribute is 1 more
+ * than in C. */
 static int c_keyval(int keyval)
 {
     return !find_predefined(keyval) && find_predefined(keyval - 1) ? keyval - 1 : keyval;
 }
 
-/* MPI 4.0, section 19.3.7: what Fortran gets for what C got. */
+/* Returns the value of Fortran for a value of C: MPI 4.0, section 19.3.7. */
 static void *to_fortran(const struct request *done, void *value)
 {
     const struct predefined *predefined_key = find_predefined(done->keyval);
@@ -91,42 +92,44 @@ static void *to_fortran(const struct request *done, void *value)
         return (void *)(intptr_t)(*(const int *)value);
     if (predefined_key && predefined_key->kind == AINT)
         return (void *)(intptr_t)(*(const MPI_Aint *)value);
-    /* Else only the MPI library knows whether C set this attribute or Fortran. A value that is not
-     * its answer is one that a layer put there, as C sets them. */
+    /* Only the MPI library knows whether C or Fortran set any other attribute. A value that is not
+     * the result of the library comes from a layer, which sets values as in C. */
     return done->answered && done->c_value == value ? done->fortran_value : value;
 }
 
 /* ---- The end of the chain -------------------------------------------------------------------- */
 
-static qmpi_function *typed[CALLS]; /* MPII_…: those of the MPI library that are told the type */
+static qmpi_function *library_mpii[CALLS]; /* MPII_X of the MPI library, which take the type */
 
 /* The handle is not compared: a layer may replace a communicator by one of its own. */
-static bool is_noted(const struct request *noted, enum call call, int keyval)
+static bool is_current(const struct request *recorded, enum call call, int keyval)
 {
-    return noted->call == call && noted->keyval == keyval &&
-           (const char *)noted->frame > (const char *)QMPI_THIS_FRAME();
+    return recorded->call == call && recorded->keyval == keyval &&
+           (const char *)recorded->frame > (const char *)QMPI_THIS_FRAME();
 }
 
-static bool wants_answer(const struct request *noted, enum call call, int keyval, const void *value)
+static bool wants_answer(const struct request *recorded, enum call call, int keyval,
+                         const void *value)
 {
-    return is_noted(noted, call, keyval) && (!noted->answered_here || noted->value == value);
+    return is_current(recorded, call, keyval) &&
+           (!recorded->answered_here || recorded->value == value);
 }
 
-static void note_answer(struct request *noted, const void *value, void *fortran_value)
+static void store_answer(struct request *recorded, const void *value, void *fortran_value)
 {
-    noted->answered = true;
-    noted->answered_here = noted->value == value;
-    memcpy(&noted->c_value, value, sizeof noted->c_value);
-    noted->fortran_value = fortran_value;
+    recorded->answered = true;
+    recorded->answered_here = recorded->value == value;
+    memcpy(&recorded->c_value, value, sizeof recorded->c_value);
+    recorded->fortran_value = fortran_value;
 }
 
 /*
- * The request is put aside meanwhile: the MPI library calls the program's copy and delete
- * functions, and what those call is theirs.
+ * The request is set aside meanwhile: the MPI library calls the program's copy and delete
+ * functions, whose own calls do not belong to it.
  */
-#define ORIGINAL_GET(X, CALL, HANDLE)                                                              \
+#define PMPI_GET(X, CALL, HANDLE)                                                                  \
     static qmpi_function *library_##X;                                                             \
-    static int original_##X(HANDLE handle, int keyval, void *value, int *flag)                     \
+    static int pmpi_##X(HANDLE handle, int keyval, void *value, int *flag)                         \
     {                                                                                              \
         struct request mine = request;                                                             \
         void *fortran_value = NULL;                                                                \
@@ -135,55 +138,60 @@ static void note_answer(struct request *noted, const void *value, void *fortran_
         const int result =                                                                         \
             ((int (*)(HANDLE, int, void *, int *))library_##X)(handle, keyval, value, flag);       \
         if (wants_answer(&mine, CALL, keyval, value) && result == MPI_SUCCESS && *flag &&          \
-            ((int (*)(HANDLE, int, void *, int *, int))typed[CALL])(                               \
+            ((int (*)(HANDLE, int, void *, int *, int))library_mpii[CALL])(                        \
                 handle, keyval, &fortran_value, &fortran_flag, mine.type) == MPI_SUCCESS &&        \
             fortran_flag)                                                                          \
-            note_answer(&mine, value, fortran_value);                                              \
+            store_answer(&mine, value, fortran_value);                                             \
         request = mine;                                                                            \
         return result;                                                                             \
     }
-#define ORIGINAL_SET(X, CALL, HANDLE)                                                              \
+#define PMPI_SET(X, CALL, HANDLE)                                                                  \
     static qmpi_function *library_##X;                                                             \
-    static int original_##X(HANDLE handle, int keyval, void *value)                                \
+    static int pmpi_##X(HANDLE handle, int keyval, void *value)                                    \
     {                                                                                              \
         const struct request mine = request;                                                       \
         request.call = NONE;                                                                       \
         const int result =                                                                         \
-            is_noted(&mine, CALL, keyval) && mine.value == value                                   \
-                ? ((int (*)(HANDLE, int, void *, int))typed[CALL])(handle, keyval, value,          \
-                                                                   mine.type)                      \
+            is_current(&mine, CALL, keyval) && mine.value == value                                 \
+                ? ((int (*)(HANDLE, int, void *, int))library_mpii[CALL])(handle, keyval, value,   \
+                                                                          mine.type)               \
                 : ((int (*)(HANDLE, int, void *))library_##X)(handle, keyval, value);              \
         request = mine;                                                                            \
         return result;                                                                             \
     }
-ORIGINAL_GET(Comm_get_attr, GET_COMM, MPI_Comm)
-ORIGINAL_GET(Type_get_attr, GET_TYPE, MPI_Datatype)
-ORIGINAL_GET(Win_get_attr, GET_WIN, MPI_Win)
-ORIGINAL_GET(Attr_get, GET_COMM, MPI_Comm)
-ORIGINAL_SET(Comm_set_attr, SET_COMM, MPI_Comm)
-ORIGINAL_SET(Type_set_attr, SET_TYPE, MPI_Datatype)
-ORIGINAL_SET(Win_set_attr, SET_WIN, MPI_Win)
-ORIGINAL_SET(Attr_put, SET_COMM, MPI_Comm)
+PMPI_GET(Comm_get_attr, GET_COMM, MPI_Comm)
+PMPI_GET(Type_get_attr, GET_TYPE, MPI_Datatype)
+PMPI_GET(Win_get_attr, GET_WIN, MPI_Win)
+PMPI_GET(Attr_get, GET_COMM, MPI_Comm)
+PMPI_SET(Comm_set_attr, SET_COMM, MPI_Comm)
+PMPI_SET(Type_set_attr, SET_TYPE, MPI_Datatype)
+PMPI_SET(Win_set_attr, SET_WIN, MPI_Win)
+PMPI_SET(Attr_put, SET_COMM, MPI_Comm)
 
-static const struct keeper {
+static const struct {
     int number;
     qmpi_function **library;
-    qmpi_function *original;
-} keepers[] = {
-#define KEEPER(X, NUMBER)                                                                          \
+    qmpi_function *function;
+} pmpi_functions[] = {
+#define PMPI_FUNCTION(X, NUMBER)                                                                   \
     {                                                                                              \
-        NUMBER, &library_##X, (qmpi_function *)original_##X                                        \
+        NUMBER, &library_##X, (qmpi_function *)pmpi_##X                                            \
     }
-    KEEPER(Comm_get_attr, MPI_COMM_GET_ATTR_T), KEEPER(Comm_set_attr, MPI_COMM_SET_ATTR_T),
-    KEEPER(Type_get_attr, MPI_TYPE_GET_ATTR_T), KEEPER(Type_set_attr, MPI_TYPE_SET_ATTR_T),
-    KEEPER(Win_get_attr, MPI_WIN_GET_ATTR_T),   KEEPER(Win_set_attr, MPI_WIN_SET_ATTR_T),
-    KEEPER(Attr_get, MPI_ATTR_GET_T),           KEEPER(Attr_put, MPI_ATTR_PUT_T),
+    PMPI_FUNCTION(Comm_get_attr, MPI_COMM_GET_ATTR_T),
+    PMPI_FUNCTION(Comm_set_attr, MPI_COMM_SET_ATTR_T),
+    PMPI_FUNCTION(Type_get_attr, MPI_TYPE_GET_ATTR_T),
+    PMPI_FUNCTION(Type_set_attr, MPI_TYPE_SET_ATTR_T),
+    PMPI_FUNCTION(Win_get_attr, MPI_WIN_GET_ATTR_T),
+    PMPI_FUNCTION(Win_set_attr, MPI_WIN_SET_ATTR_T),
+    PMPI_FUNCTION(Attr_get, MPI_ATTR_GET_T),
+    PMPI_FUNCTION(Attr_put, MPI_ATTR_PUT_T),
 };
 
 /* ---- What the binding calls ------------------------------------------------------------------ */
 
-/* Gives what was on the way already: a layer or a copy function may be written in Fortran. */
-static struct request begin(enum call call, int keyval, int type, void *value, const void *frame)
+/* Returns the outer request, which exists if a layer or a copy function is written in Fortran. */
+static struct request begin_request(enum call call, int keyval, int type, void *value,
+                                    const void *frame)
 {
     const struct request outer = request;
     request = (struct request){.call = call,
@@ -194,25 +202,25 @@ static struct request begin(enum call call, int keyval, int type, void *value, c
     return outer;
 }
 
-static struct request end(const struct request *outer)
+static struct request end_request(const struct request *outer)
 {
     const struct request done = request;
     request = *outer;
     return done;
 }
 
-/* NUMBER: the function with values of address kind, INTEGERS: the older one with integers. */
-#define REPLACEMENT_GET(CALL, NUMBER, INTEGERS, HANDLE)                                            \
-    REPLACEMENT static int replacement_##CALL(HANDLE handle, int keyval, void *value, int *flag,   \
-                                              int type)                                            \
+/* NUMBER: the function with values of address kind; INTEGERS: the older one with integers. */
+#define MPII_GET(CALL, NUMBER, INTEGERS, HANDLE)                                                   \
+    IN_SECTION static int mpii_##CALL(HANDLE handle, int keyval, void *value, int *flag, int type) \
     {                                                                                              \
         qmpi_function *const entry = qmpi_entries[type == INTEGER ? (INTEGERS) : (NUMBER)];        \
         void *c_value = NULL;                                                                      \
         int found = 0;                                                                             \
-        const struct request outer = begin(CALL, keyval, type, &c_value, QMPI_THIS_FRAME());       \
+        const struct request outer =                                                               \
+            begin_request(CALL, keyval, type, &c_value, QMPI_THIS_FRAME());                        \
         const int result = ((int (*)(HANDLE, int, void *, int *))entry)(handle, c_keyval(keyval),  \
                                                                         &c_value, &found);         \
-        const struct request done = end(&outer);                                                   \
+        const struct request done = end_request(&outer);                                           \
         if (result != MPI_SUCCESS)                                                                 \
             return result;                                                                         \
         *flag = found;                                                                             \
@@ -222,66 +230,67 @@ static struct request end(const struct request *outer)
         }                                                                                          \
         return result;                                                                             \
     }
-#define REPLACEMENT_SET(CALL, NUMBER, INTEGERS, HANDLE)                                            \
-    REPLACEMENT static int replacement_##CALL(HANDLE handle, int keyval, void *value, int type)    \
+#define MPII_SET(CALL, NUMBER, INTEGERS, HANDLE)                                                   \
+    IN_SECTION static int mpii_##CALL(HANDLE handle, int keyval, void *value, int type)            \
     {                                                                                              \
         qmpi_function *const entry = qmpi_entries[type == INTEGER ? (INTEGERS) : (NUMBER)];        \
-        const struct request outer = begin(CALL, keyval, type, value, QMPI_THIS_FRAME());          \
+        const struct request outer = begin_request(CALL, keyval, type, value, QMPI_THIS_FRAME());  \
         const int result = ((int (*)(HANDLE, int, void *))entry)(handle, c_keyval(keyval), value); \
-        end(&outer);                                                                               \
+        end_request(&outer);                                                                       \
         return result;                                                                             \
     }
-REPLACEMENT_GET(GET_COMM, MPI_COMM_GET_ATTR_T, MPI_ATTR_GET_T, MPI_Comm)
-REPLACEMENT_GET(GET_TYPE, MPI_TYPE_GET_ATTR_T, MPI_TYPE_GET_ATTR_T, MPI_Datatype)
-REPLACEMENT_GET(GET_WIN, MPI_WIN_GET_ATTR_T, MPI_WIN_GET_ATTR_T, MPI_Win)
-REPLACEMENT_SET(SET_COMM, MPI_COMM_SET_ATTR_T, MPI_ATTR_PUT_T, MPI_Comm)
-REPLACEMENT_SET(SET_TYPE, MPI_TYPE_SET_ATTR_T, MPI_TYPE_SET_ATTR_T, MPI_Datatype)
-REPLACEMENT_SET(SET_WIN, MPI_WIN_SET_ATTR_T, MPI_WIN_SET_ATTR_T, MPI_Win)
+MPII_GET(GET_COMM, MPI_COMM_GET_ATTR_T, MPI_ATTR_GET_T, MPI_Comm)
+MPII_GET(GET_TYPE, MPI_TYPE_GET_ATTR_T, MPI_TYPE_GET_ATTR_T, MPI_Datatype)
+MPII_GET(GET_WIN, MPI_WIN_GET_ATTR_T, MPI_WIN_GET_ATTR_T, MPI_Win)
+MPII_SET(SET_COMM, MPI_COMM_SET_ATTR_T, MPI_ATTR_PUT_T, MPI_Comm)
+MPII_SET(SET_TYPE, MPI_TYPE_SET_ATTR_T, MPI_TYPE_SET_ATTR_T, MPI_Datatype)
+MPII_SET(SET_WIN, MPI_WIN_SET_ATTR_T, MPI_WIN_SET_ATTR_T, MPI_Win)
 
-/* ---- Putting both ends in place -------------------------------------------------------------- */
+/* ---- Installation ---------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
-    qmpi_function *replacement;
-} replacement_of[CALLS] = {
-    [GET_COMM] = {"MPII_Comm_get_attr", (qmpi_function *)replacement_GET_COMM},
-    [GET_TYPE] = {"MPII_Type_get_attr", (qmpi_function *)replacement_GET_TYPE},
-    [GET_WIN] = {"MPII_Win_get_attr", (qmpi_function *)replacement_GET_WIN},
-    [SET_COMM] = {"MPII_Comm_set_attr", (qmpi_function *)replacement_SET_COMM},
-    [SET_TYPE] = {"MPII_Type_set_attr", (qmpi_function *)replacement_SET_TYPE},
-    [SET_WIN] = {"MPII_Win_set_attr", (qmpi_function *)replacement_SET_WIN},
+    qmpi_function *function;
+} mpii_functions[CALLS] = {
+    [GET_COMM] = {"MPII_Comm_get_attr", (qmpi_function *)mpii_GET_COMM},
+    [GET_TYPE] = {"MPII_Type_get_attr", (qmpi_function *)mpii_GET_TYPE},
+    [GET_WIN] = {"MPII_Win_get_attr", (qmpi_function *)mpii_GET_WIN},
+    [SET_COMM] = {"MPII_Comm_set_attr", (qmpi_function *)mpii_SET_COMM},
+    [SET_TYPE] = {"MPII_Type_set_attr", (qmpi_function *)mpii_SET_TYPE},
+    [SET_WIN] = {"MPII_Win_set_attr", (qmpi_function *)mpii_SET_WIN},
 };
 static bool prepared;
 
-/* Layers learn the bases as the chains are built. */
-static bool is_deferred(void)
+/* Whether layers may have got the terminators already. */
+static bool are_chains_built(void)
 {
     return __atomic_load_n(&QMPIX_stack.below, __ATOMIC_ACQUIRE) != NULL;
 }
 
 void *qmpi_attributes_target(const char *name)
 {
-    if (strncmp(name, "MPII_", 5) != 0 || (is_deferred() && !prepared))
+    if (strncmp(name, "MPII_", 5) != 0 || (are_chains_built() && !prepared))
         return NULL;
     for (int call = NONE + 1; call < CALLS; call++) {
-        if (!strcmp(replacement_of[call].name, name))
-            return (void *)(uintptr_t)replacement_of[call].replacement;
+        if (!strcmp(mpii_functions[call].name, name))
+            return (void *)(uintptr_t)mpii_functions[call].function;
     }
     return NULL;
 }
 
 void qmpi_attributes_prepare(void)
 {
-    if (prepared || is_deferred())
+    if (prepared || are_chains_built())
         return;
     for (int call = NONE + 1; call < CALLS; call++) {
-        typed[call] = (qmpi_function *)(uintptr_t)qmpi_base_symbol(replacement_of[call].name);
-        if (!typed[call])
+        library_mpii[call] =
+            (qmpi_function *)(uintptr_t)qmpi_mpi_library_symbol(mpii_functions[call].name);
+        if (!library_mpii[call])
             return;
     }
-    for (size_t i = 0; i < sizeof keepers / sizeof *keepers; i++) {
-        *keepers[i].library = qmpi_bases[keepers[i].number];
-        qmpi_bases[keepers[i].number] = keepers[i].original;
+    for (size_t i = 0; i < sizeof pmpi_functions / sizeof *pmpi_functions; i++) {
+        *pmpi_functions[i].library = qmpi_pmpi_functions[pmpi_functions[i].number];
+        qmpi_pmpi_functions[pmpi_functions[i].number] = pmpi_functions[i].function;
     }
     prepared = true;
 }

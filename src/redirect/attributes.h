@@ -12,18 +12,18 @@
 
 /*
  * Returns the new target for a binding's reference to `name`; NULL: not such a function, or the
- * chains have their terminators already. For qmpi_elf_rewrite.
+ * chains have been built without these functions. For qmpi_elf_rewrite.
  */
 void *qmpi_attributes_target(const char *name);
 
 /*
  * If a binding is loaded, replaces the terminators of the attribute functions by functions that
- * keep the types of values. Called between qmpi_base_find and qmpi_chain_start; has no effect at
- * other times or when called again.
+ * keep the types of values. Called between qmpi_mpi_library_find and qmpi_chain_start; has no
+ * effect at other times or when called again.
  */
 void qmpi_attributes_prepare(void);
 
-/* Whether a caller is the code here between a binding and the entry points. Any thread. */
+/* Whether an address is in the code between a binding and the entry points. Any thread. */
 bool qmpi_attributes_hold(const void *address);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See caller.h. Unwinding takes time: it is done only for those who ask, where a frame's return
- * address alone does not tell. */
+/* See caller.h. Unwinding takes time, so it is used only where the return address of a frame is not
+ * enough. */
 #define _GNU_SOURCE
 #include "redirect/caller.h"
 
@@ -9,46 +9,91 @@
 #include "redirect/attributes.h"
 #include "util/util.h"
 
-#include <stdint.h>
+#include <signal.h>
+#include <string.h>
 
-/* What is looked for among the return addresses of the stack, innermost first: the place of the
- * wanted one, or -1 where they do not reach that far. */
-typedef int search(void *const *frames, int count, const void *from);
+/* ---- Stacks ---------------------------------------------------------------------------------- */
 
-/* The code of the generated functions that note the caller. */
+_Thread_local struct qmpi_caller_stack qmpi_own_stack;
+
+/* Whether qmpi_own_stack is known. A signal handler may set it, too: to the values that the
+ * interrupted code would store. */
+static _Thread_local enum {
+    UNKNOWN,
+    KNOWN,
+    SWITCHED /* this thread also runs on other stacks */
+} state __attribute__((tls_model("initial-exec")));
+
+static bool is_on_signal_stack(void)
+{
+    stack_t stack;
+    return !sigaltstack(NULL, &stack) && (stack.ss_flags & SS_ONSTACK);
+}
+
+/*
+ * Once code has run on another stack, no frame is certain any more: a user-level thread may have
+ * restored a frame on the thread's own stack after its call had ended.
+ */
+__attribute__((noinline)) const char *qmpi_caller_examine_frame(const char *frame, const char *here)
+{
+    struct qmpi_caller_stack *const own = &qmpi_own_stack;
+    if (frame == qmpi_jumped_frame && frame)
+        return NULL;
+    if (state == UNKNOWN) {
+        const struct qmpi_call_stack stack = qmpi_call_stack_of_thread();
+        own->begin = stack.begin;
+        own->end = stack.end;
+        state = KNOWN;
+    }
+    if ((uintptr_t)here > own->begin && (uintptr_t)here <= own->end && (uintptr_t)frame <= own->end)
+        return frame > here ? frame : NULL;
+    if (state == KNOWN && !is_on_signal_stack()) {
+        own->end = 0;
+        state = SWITCHED;
+    }
+    return NULL;
+}
+
+/* ---- Unwinding ------------------------------------------------------------------------------- */
+
+/* Searches the return addresses on the stack, innermost first. Returns the index of the wanted one;
+ * -1: they do not reach that far. */
+typedef int address_search(void *const *frames, int count, const void *from);
+
+/* Whether an address is in a trampoline. */
 static bool is_trampoline(const void *address)
 {
     return (uintptr_t)address - (uintptr_t)qmpi_trampolines_begin <=
            (uintptr_t)qmpi_trampolines_end - (uintptr_t)qmpi_trampolines_begin;
 }
 
-/* The code of thunks that do not, for somebody above seems to have. */
-static bool is_amid(const void *address)
+/* Whether an address is in the code of thunks that left qmpi_entry_frame unchanged. */
+static bool is_inner_thunk(const void *address)
 {
     return (uintptr_t)address - (uintptr_t)qmpi_thunks_amid_begin <=
            (uintptr_t)qmpi_thunks_amid_end - (uintptr_t)qmpi_thunks_amid_begin;
 }
 
-bool qmpi_is_between(const void *address)
+bool qmpi_caller_is_between(const void *address)
 {
     return qmpi_binding_holds(address) || qmpi_attributes_hold(address) ||
-           qmpi_pmpi_layer_of(address) || qmpi_is_in_self(address) || is_trampoline(address) ||
-           is_amid(address);
+           qmpi_pmpi_layer_of(address) || qmpi_object_self_contains(address) ||
+           is_trampoline(address) || is_inner_thunk(address);
 }
 
-/* The program's call among those from `caller` on. */
-static int find_program(void *const *frames, int count, const void *caller)
+/* Finds the program's call, starting at `caller`. */
+static int find_program_call(void *const *frames, int count, const void *caller)
 {
     int i = 0;
     while (i < count && frames[i] != caller)
         i++;
-    while (i < count && qmpi_is_between(frames[i]))
+    while (i < count && qmpi_caller_is_between(frames[i]))
         i++;
     return i < count ? i : -1;
 }
 
-/* What called the innermost trampoline. */
-static int find_layers(void *const *frames, int count, const void *from)
+/* Finds the caller of the innermost trampoline. */
+static int find_trampoline_caller(void *const *frames, int count, const void *from)
 {
     int i = 0;
     (void)from;
@@ -57,24 +102,25 @@ static int find_layers(void *const *frames, int count, const void *from)
     return i + 1 < count ? i + 1 : -1;
 }
 
-/* What called the innermost thunk that did not note its caller. */
-static int find_amid(void *const *frames, int count, const void *from)
+/* Finds the caller of the innermost thunk that left qmpi_entry_frame unchanged. */
+static int find_inner_thunk_caller(void *const *frames, int count, const void *from)
 {
     int i = 0;
     (void)from;
-    while (i < count && !is_amid(frames[i]))
+    while (i < count && !is_inner_thunk(frames[i]))
         i++;
     return i + 1 < count ? i + 1 : -1;
 }
 
-/* The frame is near: few stacks are walked to their end. `all`: this one was. */
-static __attribute__((noinline)) void *unwind(search *find, const void *from, bool *all)
+/* The frame is usually near, so that most stacks are not walked to their end. `all` is set if this
+ * one was. */
+static __attribute__((noinline)) void *unwind_to(address_search *find, const void *from, bool *all)
 {
     static const int depths[] = {10, 32, 256};
     void *frames[256];
     *all = false;
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
-        const int count = qmpi_unwind(frames, depths[i]);
+        const int count = qmpi_call_stack_unwind(frames, depths[i]);
         const int at = find(frames, count, from);
         if (at >= 0)
             return frames[at];
@@ -88,11 +134,13 @@ static __attribute__((noinline)) void *unwind(search *find, const void *from, bo
 void *qmpi_caller_by_unwinding(void)
 {
     bool all;
-    void *caller = unwind(find_layers, NULL, &all);
-    if (!caller && all) /* what seemed to be a call above had been left */
-        caller = unwind(find_amid, NULL, &all);
-    /* qmpi_jumped_frame stays: if this call is made where the one was that was left, it restores
-     * the frame of that one, which is the same, when it returns. */
+    if (!qmpi_entry_frame && state != SWITCHED)
+        return NULL;
+    void *caller = unwind_to(find_trampoline_caller, NULL, &all);
+    if (!caller && all) /* the outer call had been left by longjmp */
+        caller = unwind_to(find_inner_thunk_caller, NULL, &all);
+    /* qmpi_jumped_frame stays: if this call has the same frame as the call that was left, it
+     * restores that frame when it returns. */
     if (!caller && all)
         qmpi_entry_frame = NULL;
     return caller;
@@ -101,6 +149,57 @@ void *qmpi_caller_by_unwinding(void)
 void *qmpi_caller_of_program(void *caller)
 {
     bool all;
-    void *found = caller && qmpi_is_between(caller) ? unwind(find_program, caller, &all) : NULL;
+    void *found = caller && qmpi_caller_is_between(caller)
+                      ? unwind_to(find_program_call, caller, &all)
+                      : NULL;
     return found ? found : caller;
+}
+
+/* ---- Public calls ---------------------------------------------------------------------------- */
+
+__attribute__((noinline)) static void *find_any_caller(void)
+{
+    void *caller = qmpi_caller_of_layers();
+    return qmpi_binding_any || qmpi_pmpi_is_used ? qmpi_caller_of_program(caller) : caller;
+}
+
+/* Whether the entry points can only be called by the program, which is the usual case. */
+static inline bool only_program_calls(void)
+{
+    return !(qmpi_binding_any | qmpi_pmpi_is_used);
+}
+
+int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *address)
+{
+    if (!context || !address || tool_id < 1 || tool_id > QMPIX_stack.layers)
+        return MPI_ERR_ARG;
+    const char *const frame = qmpi_entry_frame;
+    const bool is_usual =
+        qmpi_caller_frame_is_in_use(frame, QMPI_THIS_FRAME()) && only_program_calls();
+    void *caller =
+        __builtin_expect(is_usual, 1) ? qmpi_frame_return_address(frame) : find_any_caller();
+    memcpy(address, &caller, sizeof caller);
+    return MPI_SUCCESS;
+}
+
+__attribute__((noinline)) static int get_any_caller(const QMPIX_Call *call, void **caller)
+{
+    if (!call || !caller)
+        return MPI_ERR_ARG;
+    const char *const frame = qmpi_entry_frame;
+    *caller = qmpi_caller_frame_is_of(frame, call) ? qmpi_frame_return_address(frame)
+                                                   : qmpi_caller_of_layers();
+    if (!only_program_calls())
+        *caller = qmpi_caller_of_program(*caller);
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Call_get_caller(const QMPIX_Call *call, void **caller)
+{
+    const char *const frame = qmpi_entry_frame;
+    if (__builtin_expect(!caller || !qmpi_caller_frame_is_of(frame, call) || !only_program_calls(),
+                         0))
+        return get_any_caller(call, caller);
+    *caller = qmpi_frame_return_address(frame);
+    return MPI_SUCCESS;
 }

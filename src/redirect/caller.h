@@ -8,35 +8,72 @@
 
 #include "dispatch/dispatch.h"
 
+#include <qmpi/observer.h>
+
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
- * Finds the calling address by unwinding: after a longjmp, or if the position of the stored frame
- * shows that it is no longer in use.
+ * The stack with which this thread started, once a frame has been examined. `end` is 0 if it is not
+ * known, or if this thread also runs on other stacks, as it does with user-level threads. These may
+ * switch within a call, in a callback or in the MPI library, and need not return in the order in
+ * which they began: qmpi_entry_frame is then that of a call of another user-level thread, or of
+ * none.
+ */
+struct qmpi_caller_stack {
+    uintptr_t begin, end;
+};
+extern _Thread_local struct qmpi_caller_stack qmpi_own_stack QMPI_HIDDEN
+    __attribute__((tls_model("initial-exec")));
+
+/* Returns the frame if it is certainly in use by the current call; NULL: not so. `here` is the
+ * frame of the caller. */
+const char *qmpi_caller_examine_frame(const char *frame, const char *here);
+
+/*
+ * Finds the calling address by unwinding: after a longjmp, with user-level threads, or if the
+ * position of the stored frame shows that it is no longer in use.
  */
 void *qmpi_caller_by_unwinding(void);
+
+/* Whether a frame is certainly in use by the current call: the usual case of
+ * qmpi_caller_examine_frame. */
+static inline bool qmpi_caller_frame_is_in_use(const char *frame, const char *here)
+{
+    return frame > here && (uintptr_t)here > qmpi_own_stack.begin &&
+           (uintptr_t)frame <= qmpi_own_stack.end && frame != qmpi_jumped_frame;
+}
+
+/*
+ * The same for a call with a record. The record of the first layer is in the frame itself, so that
+ * no other frame, on any stack, is at so small a distance above it. False if the record is NULL.
+ */
+enum { QMPI_RECORD_DISTANCE_MAX = 1024 };
+static inline bool qmpi_caller_frame_is_of(const char *frame, const QMPIX_Call *call)
+{
+    return (uintptr_t)call - (uintptr_t)frame >= -(uintptr_t)QMPI_RECORD_DISTANCE_MAX &&
+           frame != qmpi_jumped_frame;
+}
 
 /* Returns the frame of the entry into the QMPI layers if it is certainly in use; NULL: not so. */
 static inline const char *qmpi_caller_frame(void)
 {
-    const char *const frame = qmpi_entry_frame;
-    const bool above = frame > (const char *)QMPI_THIS_FRAME();
-    return frame && above && frame != qmpi_jumped_frame ? frame : NULL;
+    const char *const frame = qmpi_entry_frame, *const here = QMPI_THIS_FRAME();
+    return __builtin_expect(qmpi_caller_frame_is_in_use(frame, here), 1)
+               ? frame
+               : qmpi_caller_examine_frame(frame, here);
 }
 
 /*
  * Returns the address from which the current MPI call of this thread entered the QMPI layers; NULL
- * outside a call. After a longjmp out of a call, it is found by unwinding.
+ * outside a call. After a longjmp out of a call, and with user-level threads, it is found by
+ * unwinding.
  */
 static inline void *qmpi_caller_of_layers(void)
 {
-    const char *const frame = qmpi_entry_frame;
-    const bool above = frame > (const char *)QMPI_THIS_FRAME();
-    if (!frame)
-        return NULL;
-    return above && frame != qmpi_jumped_frame ? qmpi_frame_return_address(frame)
-                                               : qmpi_caller_by_unwinding();
+    const char *const frame = qmpi_caller_frame();
+    return frame ? qmpi_frame_return_address(frame) : qmpi_caller_by_unwinding();
 }
 
 /*
@@ -49,6 +86,6 @@ void *qmpi_caller_of_program(void *caller);
  * Whether code is between a call of the program and the QMPI layers. This is libqmpi itself if a
  * PMPI tool or a binding left its frame to the call that it ended with.
  */
-bool qmpi_is_between(const void *address);
+bool qmpi_caller_is_between(const void *address);
 
 #endif

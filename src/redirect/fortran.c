@@ -4,15 +4,117 @@
 #include "redirect/fortran.h"
 
 #include "elf/elf.h"
+#include "pmpi/pmpi.h"
 #include "process/process.h"
 #include "redirect/fortran_inits.h"
-#include "redirect/procedures.h"
 #include "registry/registry.h"
 #include "util/util.h"
 
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- Definitions of procedures --------------------------------------------------------------- */
+
+/*
+ * The objects in the process that define MPI's Fortran procedures. The loader resolves a reference
+ * of the program to the first definition. If this is in a language binding or a tool, libqmpi
+ * decides which one the program calls. It does not redirect definitions in the program, or in a
+ * library that replaces procedures but no C functions.
+ */
+enum definer_kind { FOREIGN, TOOL, BINDING };
+
+struct definer {
+    struct qmpi_elf_loaded object;
+    enum definer_kind kind;
+};
+
+struct definers {
+    struct definer *all;
+    int count;
+};
+
+static struct definers definers; /* in the loader's order; all tools, whatever they define */
+
+static void add_definer(struct definers *list, const struct qmpi_elf_loaded *object,
+                        enum definer_kind kind)
+{
+    list->all = qmpi_memory_grow(list->all, list->count, sizeof *list->all);
+    list->all[list->count++] = (struct definer){*object, kind};
+}
+
+/* Whether the object at this address is a tool in the list, or a dependency of one. */
+static bool has_tool(const struct definers *list, ElfW(Addr) base)
+{
+    for (int i = 0; i < list->count; i++) {
+        if (list->all[i].kind == TOOL && list->all[i].object.base == base)
+            return true;
+    }
+    return false;
+}
+
+static struct definers find_tools(void)
+{
+    struct definers tools = {NULL, 0};
+    qmpi_preloaded_find();
+    for (int i = 0; i < qmpi_preloaded_count(); i++) {
+        const struct qmpi_preloaded_tool *preloaded = qmpi_preloaded_get(i);
+        if (preloaded->program)
+            continue;
+        int count;
+        struct qmpi_elf_loaded *dependencies = qmpi_closure_of(&preloaded->object, &count);
+        for (int k = 0; k < count; k++)
+            add_definer(&tools, &dependencies[k], TOOL);
+        free(dependencies);
+    }
+    return tools;
+}
+
+static int add_if_definer(struct dl_phdr_info *info, size_t size, void *data)
+{
+    const struct definers *tools = data;
+    struct qmpi_elf_loaded object;
+    (void)size;
+    if (!qmpi_elf_loaded_read(info, &object))
+        return 0;
+    if (has_tool(tools, object.base))
+        add_definer(&definers, &object, TOOL);
+    else if (qmpi_object_is_binding(&object))
+        add_definer(&definers, &object, BINDING);
+    else if (!qmpi_object_is_mpi(&object) && qmpi_binding_has_procedures(&object.image))
+        add_definer(&definers, &object, FOREIGN);
+    return 0;
+}
+
+/* Records the objects that define procedures. Called once, before the program starts. */
+static void find_definers(void)
+{
+    struct definers tools = find_tools();
+    qmpi_elf_walk(add_if_definer, &tools);
+    free(tools.all);
+    for (int i = 0; i < definers.count;
+         i++) { /* keeps them loaded, because they are searched later */
+        if (*definers.all[i].object.name)
+            dlopen(definers.all[i].object.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+}
+
+/*
+ * Whether to redirect a reference of `object` to this procedure: the first definition is in a
+ * binding or a tool. If a binding was loaded later, the object must not define the procedure
+ * itself.
+ */
+static bool is_redirectable(const struct qmpi_elf_loaded *object, const char *name)
+{
+    for (int i = 0; i < definers.count; i++) {
+        if (qmpi_elf_loaded_find(&definers.all[i].object, name))
+            return definers.all[i].kind != FOREIGN;
+    }
+    return !qmpi_elf_loaded_find(object, name);
+}
+
+/* ---- Targets --------------------------------------------------------------------------------- */
 
 /* mpi_f08 has constants of its own, which another procedure initializes. */
 enum module { PLAIN, F08, MODULES };
@@ -27,19 +129,20 @@ static const struct {
 };
 enum { INITS = sizeof inits / sizeof *inits };
 
-/* By their numbers: the code that calls qmpi_fortran_first. */
+/* By number: the code that calls qmpi_fortran_first. */
 extern qmpi_function *const qmpi_fortran_deferred[INITS] QMPI_HIDDEN;
 
 QMPI_LOCK(lock);
-static void (*build_stack)(void); /* if nobody has */
+static void (*build_stack)(void); /* unless it exists */
 static bool (*is_called)(int tool_id, int number);
 
 /* The PMPI tool on top of the stack, if it has Fortran wrappers. Under the lock. */
-static const struct qmpi_group *top;
-static bool has_init[MODULES]; /* one for initialization */
+static const struct qmpi_layer_group *top;
+static bool has_init[MODULES];                /* it has a wrapper for initialization */
+static struct qmpi_fortran_wrappers wrappers; /* of `top` */
 
-/* [tool_id]: the program has gone through its wrapper for initialization. Under the lock. */
-static bool began[QMPI_LAYERS_MAX + 1][MODULES];
+/* [tool_id]: the program has called the tool's wrapper for initialization. Under the lock. */
+static bool initialized[QMPI_LAYERS_MAX + 1][MODULES];
 
 static int find_init(const char *name)
 {
@@ -50,56 +153,64 @@ static int find_init(const char *name)
     return -1;
 }
 
-/* Whether the wrappers of the tool on top have what they may need. */
+/* Returns the wrapper of the tool on top; NULL: none, or it is not used. */
+static void *used_wrapper(const char *name)
+{
+    const int number = qmpi_binding_function(name);
+    return top && number >= 0 && !wrappers.unused[number] ? qmpi_layer_group_find(top, name) : NULL;
+}
+
+/* Whether the wrapper for initialization, if the tool on top has one, has been called. */
 static bool is_ready(enum module module)
 {
     const enum module other = module == PLAIN ? F08 : PLAIN;
-    const bool *done = began[top->layer->tool_id];
+    const bool *done = initialized[top->layer->tool_id];
     return done[module] || (!has_init[module] && (done[other] || !has_init[other]));
 }
 
-/* The binding's procedure of this name, if references of an object to it are ours to lead. */
-static void *procedure_of(const struct qmpi_elf_loaded *object, const char *name)
+/* Returns the binding's procedure of this name; NULL: none, or references of the object to it are
+ * not redirected. */
+static void *redirectable_procedure(const struct qmpi_elf_loaded *object, const char *name)
 {
-    void *procedure = qmpi_procedures_named(name) ? qmpi_binding_find(name) : NULL;
-    return procedure && qmpi_procedures_led(object, name) ? procedure : NULL;
+    void *procedure = qmpi_binding_is_procedure(name) ? qmpi_binding_find(name) : NULL;
+    return procedure && is_redirectable(object, name) ? procedure : NULL;
 }
 
-/* The wrapper of the tool on top, if the program is to call it. */
-static void *wrapper_of(const char *name)
+/* Returns the wrapper of the tool on top that the program calls; NULL: none. */
+static void *called_wrapper(const char *name)
 {
     if (!top || !is_ready(strstr(name, "_f08") ? F08 : PLAIN) ||
-        !is_called(top->layer->tool_id, qmpi_procedures_function(name)))
+        !is_called(top->layer->tool_id, qmpi_binding_function(name)))
         return NULL;
-    return qmpi_group_find(top, name);
+    return used_wrapper(name);
 }
 
-static void *target_of(void *data, const char *name, enum qmpi_binding binding)
+static void *fortran_target(void *data, const char *name, enum qmpi_elf_reference reference)
 {
-    (void)binding;
-    void *procedure = procedure_of(data, name);
+    (void)reference;
+    void *procedure = redirectable_procedure(data, name);
     if (!procedure)
         return NULL;
     const int init = find_init(name);
     if (init >= 0)
         return (void *)(uintptr_t)qmpi_fortran_deferred[init];
-    void *wrapper = wrapper_of(name);
+    void *wrapper = called_wrapper(name);
     return wrapper ? wrapper : procedure;
 }
 
-static void *any_target(void *data, const char *name, enum qmpi_binding binding)
+static void *any_fortran_target(void *data, const char *name, enum qmpi_elf_reference reference)
 {
-    (void)binding;
-    return procedure_of(data, name);
+    (void)reference;
+    return redirectable_procedure(data, name);
 }
 
-/* The program and its libraries: all that is neither MPI nor a tool. */
+/* Whether an object belongs to the program, and not to MPI or a tool, and calls procedures. */
 static bool is_caller(void *data, const struct qmpi_elf_loaded *object)
 {
     (void)data;
-    return !qmpi_procedures_of_tool(object->base) && !qmpi_is_mpi(object) &&
-           !qmpi_group_of(object->image.dynamic) &&
-           qmpi_elf_refers(object, any_target, (void *)(uintptr_t)object);
+    return !has_tool(&definers, object->base) && !qmpi_object_is_mpi(object) &&
+           !qmpi_layer_group_of(object->image.dynamic) &&
+           qmpi_elf_refers(object, any_fortran_target, (void *)(uintptr_t)object);
 }
 
 struct qmpi_fortran_callers qmpi_fortran_hold(void)
@@ -110,59 +221,82 @@ struct qmpi_fortran_callers qmpi_fortran_hold(void)
     return callers;
 }
 
-void qmpi_fortran_let_go(struct qmpi_fortran_callers *callers)
+void qmpi_fortran_release(struct qmpi_fortran_callers *callers)
 {
-    qmpi_elf_let_go(callers->held, callers->count);
+    qmpi_elf_release(callers->held, callers->count);
     *callers = (struct qmpi_fortran_callers){NULL, 0};
 }
 
-static void set_callers(const struct qmpi_fortran_callers *callers)
+static void redirect_caller(void *data)
 {
-    for (int i = 0; i < callers->count; i++) {
-        struct qmpi_elf_loaded *object = &callers->held[i].object;
-        char *problem = qmpi_elf_rewrite(object, target_of, object);
-        if (problem)
-            qmpi_debug(QMPI_TOPIC_LOAD, "Fortran calls of %s are not redirected: %-s", object->name,
-                       problem);
-        free(problem);
-    }
+    struct qmpi_elf_loaded *object = data;
+    char *problem = qmpi_elf_rewrite(object, fortran_target, object);
+    if (problem)
+        qmpi_debug(QMPI_TOPIC_LOAD, "Fortran calls of %s are not redirected: %-s", object->name,
+                   problem);
+    free(problem);
 }
 
-bool qmpi_fortran_has_wrappers(const struct qmpi_group *group)
+/* Sets the targets of the references of these objects, which needs no memory except for
+ * messages. */
+static void redirect_callers(const struct qmpi_fortran_callers *callers)
 {
-    for (int i = 0; i < group->count; i++) {
-        if (qmpi_procedures_defined(&group->objects[i].image))
+    for (int i = 0; i < callers->count; i++)
+        qmpi_memory_catch_exhausted(redirect_caller, &callers->held[i].object);
+}
+
+bool qmpi_fortran_has_wrappers(const struct qmpi_layer_group *group)
+{
+    for (int i = 0; i < group->count && !qmpi_fortran_wrappers_excluded(group->layer); i++) {
+        if (qmpi_binding_has_procedures(&group->objects[i].image))
             return true;
     }
     return false;
 }
 
-void qmpi_fortran_begin(void (*start)(void), bool (*passes)(int tool_id, int number))
+static void begin_fortran(void (*start)(void), bool (*passes)(int tool_id, int number))
 {
     build_stack = start;
     is_called = passes;
     if (!qmpi_binding_any)
         return;
-    qmpi_procedures_find();
+    find_definers();
     struct qmpi_fortran_callers callers = qmpi_fortran_hold();
-    set_callers(&callers);
-    qmpi_fortran_let_go(&callers);
+    redirect_callers(&callers);
+    qmpi_fortran_release(&callers);
 }
 
-void qmpi_fortran_set_callers(const struct qmpi_group *group,
+void qmpi_fortran_begin(void (*start)(void), bool (*passes)(int tool_id, int number),
+                        bool in_constructor)
+{
+    QMPI_LOCK(beginning);
+    static bool begun;
+    if (!in_constructor)
+        pthread_mutex_lock(&beginning);
+    else if (pthread_mutex_trylock(&beginning) != 0)
+        return; /* another thread does this, and needs the loader's lock, which this one holds */
+    if (!begun)
+        begin_fortran(start, passes);
+    begun = true;
+    pthread_mutex_unlock(&beginning);
+}
+
+void qmpi_fortran_set_callers(const struct qmpi_layer_group *group,
                               const struct qmpi_fortran_callers *callers)
 {
     if (!qmpi_binding_any)
         return;
     pthread_mutex_lock(&lock);
-    const bool led = top || qmpi_preloaded_count();
+    const bool was_redirected = top || qmpi_preloaded_count();
     top = group && qmpi_fortran_has_wrappers(group) ? group : NULL;
+    if (top)
+        wrappers = qmpi_fortran_wrappers_read(top);
     for (int module = PLAIN; module < MODULES; module++)
         has_init[module] = false;
     for (int i = 0; top && i < INITS; i++)
-        has_init[inits[i].module] |= qmpi_group_find(top, inits[i].name) != NULL;
-    if (top || led)
-        set_callers(callers);
+        has_init[inits[i].module] |= used_wrapper(inits[i].name) != NULL;
+    if (top || was_redirected)
+        redirect_callers(callers);
     pthread_mutex_unlock(&lock);
 }
 
@@ -173,12 +307,12 @@ qmpi_function *qmpi_fortran_first(int number, const void *caller)
     const char *name = inits[number].name;
     struct qmpi_fortran_callers callers = qmpi_fortran_hold();
     pthread_mutex_lock(&lock);
-    void *wrapper = top ? qmpi_group_find(top, name) : NULL;
+    void *wrapper = used_wrapper(name);
     if (wrapper) {
-        began[top->layer->tool_id][inits[number].module] = true;
-        set_callers(&callers);
+        initialized[top->layer->tool_id][inits[number].module] = true;
+        redirect_callers(&callers);
     }
     pthread_mutex_unlock(&lock);
-    qmpi_fortran_let_go(&callers);
+    qmpi_fortran_release(&callers);
     return (qmpi_function *)(uintptr_t)(wrapper ? wrapper : qmpi_binding_find(name));
 }

@@ -3,6 +3,7 @@
  * Tools with their own Fortran wrappers. A Fortran call passes through the language binding and the
  * entry points, so that all layers see it in order. Only a PMPI tool on top of the stack may
  * receive it in its own wrapper, as without qmpi, and so see the call site of the program.
+ * pmpi/fortran_wrappers.h tells which wrappers are not used.
  *
  * Such wrappers may need data that the tool's own mpi_init_ stored, such as the address of
  * MPI_IN_PLACE in Fortran. Therefore, the program's references to the procedures that initialize
@@ -18,29 +19,31 @@
 #include "registry/registry.h"
 
 /*
- * Called before the program starts. Redirects the program past the Fortran wrappers of tools in the
- * process, and its initialization procedures to code that calls `start` to build the stack.
- * `passes` tells whether a layer is now called for a function: the program is redirected past the
- * wrappers for all others.
+ * Called by the constructor of libqmpi, and before the stack is built: the constructor of a
+ * preloaded tool runs earlier, and its first MPI call builds the stack. Only the first call has an
+ * effect. Redirects the program past the Fortran wrappers of tools in the process, and its
+ * initialization procedures to code that calls `start` to build the stack. `passes` tells whether a
+ * layer is now called for a function: the program is redirected past the wrappers for all others.
  */
-void qmpi_fortran_begin(void (*start)(void), bool (*passes)(int tool_id, int number));
+void qmpi_fortran_begin(void (*start)(void), bool (*passes)(int tool_id, int number),
+                        bool in_constructor);
 
 /* The objects of the program with references to Fortran procedures, held so that they can be
- * redirected. Must be held before any lock is taken (see elf/held.h). */
+ * redirected. Must be held before any lock is taken (see elf/loaded.h). */
 struct qmpi_fortran_callers {
     struct qmpi_elf_held *held;
     int count;
 };
 struct qmpi_fortran_callers qmpi_fortran_hold(void);
-void qmpi_fortran_let_go(struct qmpi_fortran_callers *callers);
+void qmpi_fortran_release(struct qmpi_fortran_callers *callers);
 
 /* Sets the PMPI tool on top of the stack, when the stack is built or changes, or when the functions
  * change for which the tool is called; NULL: none. */
-void qmpi_fortran_set_callers(const struct qmpi_group *group,
+void qmpi_fortran_set_callers(const struct qmpi_layer_group *group,
                               const struct qmpi_fortran_callers *callers);
 
-/* Whether a PMPI tool has Fortran wrappers. */
-bool qmpi_fortran_has_wrappers(const struct qmpi_group *group);
+/* Whether a PMPI tool has Fortran wrappers, and the user does not exclude them. */
+bool qmpi_fortran_has_wrappers(const struct qmpi_layer_group *group);
 
 /* Returns the target of a call of procedure `number` of fortran_inits.h; builds the stack if
  * necessary. Called only by assembler code. */

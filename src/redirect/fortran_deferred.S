@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The code to which the program's references to the procedures of fortran_inits.h lead; see
  * fortran.c. */
-#include "dispatch/entry.h"
+#include "dispatch/arch/entry.h"
 #include "redirect/fortran_inits.h"
 
 #define PLACE(NUMBER, NAME, F08) DEFERRED NUMBER;

@@ -10,166 +10,353 @@
 #include "pmpi/pmpi.h"
 #include "process/process.h"
 #include "redirect/attributes.h"
-#include "redirect/binding.h"
 #include "util/util.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-QMPI_LOCK(lock);
-static unsigned long long seen; /* how many objects had been loaded when they were looked at */
+/* ---- Language bindings ----------------------------------------------------------------------- */
 
-static int number_of(const char *name)
+/* Some bindings call MPI_X, others PMPI_X; both are calls of the program. A few procedures call
+ * further functions for their own purposes; these calls go to the MPI library. */
+
+struct code_range {
+    const char *start;
+    size_t size;
+    struct code_range *next;
+};
+
+/* A function that bindings call for their own purposes, too. `procedures`: the code of the
+ * procedures of this function, which call it because the program did; new ones are added in front.
+ */
+struct helper {
+    int number;
+    struct code_range *procedures;
+};
+
+enum { COMM_SIZE, CARTDIM_GET, NEIGHBORS_COUNT, CONTIGUOUS, HVECTOR, COMMIT, FREE, SIZE, HELPERS };
+
+static struct helper helpers[HELPERS] = {
+    /* in the w-variants of all-to-all; in Open MPI for every array whose length depends on ranks */
+    [COMM_SIZE] = {.number = MPI_COMM_SIZE_T},
+    [CARTDIM_GET] = {.number = MPI_CARTDIM_GET_T}, /* in MPI_Cart_sub; in Open MPI MPI_Cart_rank */
+    /* in the w-variants of neighborhood all-to-all */
+    [NEIGHBORS_COUNT] = {.number = MPI_DIST_GRAPH_NEIGHBORS_COUNT_T},
+    /* for array sections that are not contiguous */
+    [CONTIGUOUS] = {.number = MPI_TYPE_CONTIGUOUS_T},
+    [HVECTOR] = {.number = MPI_TYPE_CREATE_HVECTOR_T},
+    [COMMIT] = {.number = MPI_TYPE_COMMIT_T},
+    [FREE] = {.number = MPI_TYPE_FREE_T},
+    [SIZE] = {.number = MPI_TYPE_SIZE_T},
+};
+
+static qmpi_function *helper_target(const struct helper *helper, const void *caller)
 {
-    return strncmp(name, "MPI", 3) ? -1 : qmpi_name_find(name);
+    const struct code_range *range = __atomic_load_n(&helper->procedures, __ATOMIC_ACQUIRE);
+    for (; range; range = range->next) {
+        if ((size_t)((const char *)caller - range->start) < range->size)
+            return qmpi_entries[helper->number];
+    }
+    return qmpi_pmpi_slots[helper->number];
 }
 
-/* The MPI library's own calls: by default straight to itself, with QMPI_INTERNAL=1 seen by the
- * tools. */
-struct internal {
+/* Defines the replacement FUNCTION of helper H, which finds the target by the caller. */
+#define HELPER(H, FUNCTION, PARAMETERS, ARGUMENTS)                                                 \
+    static int FUNCTION PARAMETERS                                                                 \
+    {                                                                                              \
+        return (                                                                                   \
+            (int(*) PARAMETERS)helper_target(&helpers[H], __builtin_return_address(0)))ARGUMENTS;  \
+    }
+HELPER(COMM_SIZE, comm_size, (MPI_Comm comm, int *size), (comm, size))
+HELPER(CARTDIM_GET, cartdim_get, (MPI_Comm comm, int *count), (comm, count))
+HELPER(NEIGHBORS_COUNT, neighbors_count, (MPI_Comm comm, int *in, int *out, int *weighted),
+       (comm, in, out, weighted))
+HELPER(CONTIGUOUS, contiguous, (int count, MPI_Datatype from, MPI_Datatype *to), (count, from, to))
+HELPER(HVECTOR, hvector,
+       (int count, int length, MPI_Aint stride, MPI_Datatype from, MPI_Datatype *to),
+       (count, length, stride, from, to))
+HELPER(COMMIT, commit, (MPI_Datatype * type), (type))
+HELPER(FREE, free_type, (MPI_Datatype * type), (type))
+HELPER(SIZE, type_size, (MPI_Datatype type, int *size), (type, size))
+
+static qmpi_function *const helper_targets[HELPERS] = {
+    [COMM_SIZE] = (qmpi_function *)comm_size,
+    [CARTDIM_GET] = (qmpi_function *)cartdim_get,
+    [NEIGHBORS_COUNT] = (qmpi_function *)neighbors_count,
+    [CONTIGUOUS] = (qmpi_function *)contiguous,
+    [HVECTOR] = (qmpi_function *)hvector,
+    [COMMIT] = (qmpi_function *)commit,
+    [FREE] = (qmpi_function *)free_type,
+    [SIZE] = (qmpi_function *)type_size,
+};
+
+/* The parts of the name of a procedure for MPI_X before and after its x. */
+static const struct {
+    const char *before, *after;
+} binding_names[] = {
+    {"mpi_", "_f08_"}, /* MPICH */
+    {"pmpir_", "_f08_"},
+    {"ompi_", "_f"},           /* Open MPI, whose other bindings call these */
+    {"mpi_", "_f08ts_"},       /* since Open MPI 6, for choice buffers */
+    {"ompi_", "_wrapper_f08"}, /* in Open MPI 6 some of mpi_f08 */
+    {"mpi_", "_"},             /* MPICH, without mpi_f08 */
+};
+
+static bool is_binding_procedure(const char *symbol, const char *function)
+{
+    const size_t length = strlen(function) - 4;
+    for (size_t i = 0; i < sizeof binding_names / sizeof *binding_names; i++) {
+        const size_t before = strlen(binding_names[i].before);
+        if (!strncmp(symbol, binding_names[i].before, before) &&
+            !strncasecmp(symbol + before, function + 4, length) &&
+            !strcmp(symbol + before + length, binding_names[i].after))
+            return true;
+    }
+    return false;
+}
+
+/* Whether a function is like MPI_Comm_f2c, which exists in C alone. Bindings call it to convert
+ * their arguments. */
+static bool is_conversion(const char *function)
+{
+    const size_t length = strlen(function);
+    return length > 4 &&
+           (!strcmp(function + length - 4, "_f2c") || !strcmp(function + length - 4, "_c2f"));
+}
+
+static void add_procedures(const struct qmpi_elf_loaded *object, struct helper *helper)
+{
+    const size_t count = qmpi_elf_symbol_count(&object->image);
+    for (size_t i = 0; i < count; i++) {
+        const ElfW(Sym) *symbol = &object->image.symbols[i];
+        const char *name = qmpi_elf_string(&object->image, symbol->st_name);
+        if (!qmpi_elf_defines(symbol) ||
+            !is_binding_procedure(name, qmpi_names[helper->number].name))
+            continue;
+        struct code_range *range = qmpi_allocate(1, sizeof *range);
+        *range = (struct code_range){(const char *)(object->base + symbol->st_value),
+                                     symbol->st_size + 1, helper->procedures};
+        __atomic_store_n(&helper->procedures, range, __ATOMIC_RELEASE);
+    }
+}
+
+static void *binding_target(void *data, const char *name, enum qmpi_elf_reference reference)
+{
+    const bool pmpi = name[0] == 'P';
+    (void)data;
+    (void)reference;
+    if (strncmp(name + pmpi, "MPI", 3) != 0)
+        return NULL;
+    void *attributes = qmpi_attributes_target(name);
+    if (attributes)
+        return attributes;
+    const int number = qmpi_function_find(name + pmpi);
+    if (number < 0 || !qmpi_entries[number])
+        return NULL;
+    if (is_conversion(name))
+        return (void *)(uintptr_t)qmpi_pmpi_slots[number];
+    for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
+        if (helpers[i].number == number)
+            return (void *)(uintptr_t)helper_targets[i];
+    }
+    return (void *)(uintptr_t)qmpi_entries[number];
+}
+
+/* Redirects the references of a binding, and takes ownership of the handle, because a binding stays
+ * loaded. */
+static void redirect_binding(struct qmpi_elf_held *held)
+{
+    const struct qmpi_elf_loaded *object = &held->object;
+    held->handle = NULL; /* the program may close it, but libqmpi continues to search it */
+    qmpi_binding_add(object);
+    for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
+        add_procedures(object, &helpers[i]);
+    char *problem = qmpi_elf_rewrite(object, binding_target, NULL);
+    if (problem && qmpi_launcher_reports())
+        qmpi_printf("Fortran calls may bypass the tools: %-s", problem);
+    free(problem);
+}
+
+/* ---- The MPI library ------------------------------------------------------------------------- */
+
+/* Returns the number of the MPI function of this name; -1: none. */
+static int function_number(const char *name)
+{
+    return strncmp(name, "MPI", 3) ? -1 : qmpi_function_find(name);
+}
+
+/* Calls that the MPI library makes itself: by default, they go to the library; with
+ * QMPI_INTERNAL=1, tools see them. */
+struct internal_calls {
     const struct qmpi_elf_loaded *library;
     bool shown;
 };
 
-static void *internal_target(void *data, const char *name, enum qmpi_binding binding)
+static void *internal_target(void *data, const char *name, enum qmpi_elf_reference reference)
 {
-    const struct internal *internal = data;
-    const int number = number_of(name[0] == 'P' ? name + 1 : name);
-    (void)binding;
+    const struct internal_calls *calls = data;
+    const int number = function_number(name[0] == 'P' ? name + 1 : name);
+    (void)reference;
     if (number < 0 || !qmpi_entries[number])
         return NULL;
-    if (internal->shown)
+    if (calls->shown)
         return (void *)(uintptr_t)qmpi_entries[number];
-    /* Its MPI_X may be defined as ours by now; the two names mean one function. */
+    /* Its symbol MPI_X may lead to libqmpi by now, so PMPI_X is used, which is the same function.
+     */
     void *found = qmpi_elf_loaded_find_hashed(
-        internal->library,
+        calls->library,
         (struct qmpi_elf_name){qmpi_names[number].name - 1, qmpi_names[number].pmpi_hash});
     if (!found)
-        found = (void *)(uintptr_t)qmpi_base_unpaired(number);
-    return found ? found : qmpi_elf_loaded_find(internal->library, name);
+        found = (void *)(uintptr_t)qmpi_mpi_library_unpaired(number);
+    return found ? found : qmpi_elf_loaded_find(calls->library, name);
 }
 
 static char *redirect_internal(const struct qmpi_elf_loaded *library)
 {
     const char *setting = qmpi_setting("QMPI_INTERNAL");
-    struct internal internal = {library, setting && !strcmp(setting, "1")};
-    return qmpi_elf_rewrite(library, internal_target, &internal);
+    struct internal_calls calls = {library, qmpi_value_is_yes(setting)};
+    return qmpi_elf_rewrite(library, internal_target, &calls);
 }
 
-static void *entry_of(const char *name)
+static void *entry_point(const char *name)
 {
-    const int number = number_of(name);
+    const int number = function_number(name);
     return number < 0 ? NULL : (void *)(uintptr_t)qmpi_entries[number];
 }
 
-/* A program that the loader led past us: the MPI library, or a tool, comes before libqmpi. */
-static void *program_target(void *data, const char *name, enum qmpi_binding binding)
+/* ---- Objects that bypass libqmpi ------------------------------------------------------------- */
+
+/* Targets of an object whose references the loader resolved to the MPI library or a tool, because
+ * these come before libqmpi. */
+static void *program_target(void *data, const char *name, enum qmpi_elf_reference reference)
 {
     (void)data;
-    (void)binding;
-    return entry_of(name);
+    (void)reference;
+    return entry_point(name);
 }
 
-/* What the loader finds in a scope under the name of one of our entries. */
+/* Returns the function that the loader finds in a scope for the name of an entry point. */
 static const void *find_in_scope(void *scope)
 {
-    /* Not our own dlsym: that answers with our entry. */
+    /* libqmpi's own dlsym would return the entry point. */
     void *(*const look_up)(void *, const char *) = qmpi_real_dlsym ? qmpi_real_dlsym : dlsym;
     return look_up(scope, "MPI_Init");
 }
 
-static bool passed_by; /* the MPI library has been found in front; by now its symbols are ours */
+static bool is_interposed; /* the MPI library comes before libqmpi; its symbols are redefined */
 
 bool qmpi_redirect_is_interposed(void)
 {
-    return __atomic_load_n(&passed_by, __ATOMIC_RELAXED);
+    return __atomic_load_n(&is_interposed, __ATOMIC_RELAXED);
 }
 
-/*
- * Whether what is loaded from now on may find the MPI library before us, or it alone: we are not
- * the first in the scope that all objects share.
- */
-static bool may_pass_by(void)
+/* Whether objects that are loaded later may find the MPI library before libqmpi, or not find
+ * libqmpi: it does not come first in the global scope. */
+static bool may_be_interposed(void)
 {
     void *program = dlopen(NULL, RTLD_LAZY);
-    const bool first = program && find_in_scope(program) == entry_of("MPI_Init");
+    const bool first = program && find_in_scope(program) == entry_point("MPI_Init");
     if (program)
         dlclose(program);
     return !first;
 }
 
-/* What is to be done, as the loader has led others up to now. */
-struct finding {
-    bool behind; /* something with MPI's functions comes before us */
-    bool unsafe; /* or may, for those to come */
+/* The place of libqmpi in the search order of the loader. */
+struct search_order {
+    bool is_behind;     /* an object with MPI functions comes before libqmpi */
+    bool may_be_behind; /* one may, for objects that are loaded later */
 };
 
-static bool is_led_past(const struct finding *finding, const struct qmpi_elf_loaded *object)
+/* Whether the references of an object bypass libqmpi. */
+static bool bypasses(const struct search_order *order, const struct qmpi_elf_loaded *object)
 {
-    return finding->behind && !qmpi_preloaded_contains(object->image.dynamic) &&
+    return order->is_behind && !qmpi_preloaded_contains(object->image.dynamic) &&
            !qmpi_pmpi_layer_of(object->image.dynamic) &&
            qmpi_elf_refers(object, program_target, NULL);
 }
 
-static bool is_concerned(void *data, const struct qmpi_elf_loaded *object)
+static bool needs_redirection(void *data, const struct qmpi_elf_loaded *object)
 {
-    const struct finding *finding = data;
-    if (qmpi_is_self(object))
+    const struct search_order *order = data;
+    if (qmpi_object_is_self(object))
         return false;
-    return qmpi_is_mpi_library(object) || (qmpi_is_binding(object) ? !qmpi_binding_is_known(object)
-                                                                   : is_led_past(finding, object));
+    return qmpi_object_is_mpi_library(object) ||
+           (qmpi_object_is_binding(object) ? !qmpi_binding_is_known(object)
+                                           : bypasses(order, object));
 }
 
-static void redirect(struct qmpi_elf_held *held, const struct finding *finding)
+/* ---- All objects ----------------------------------------------------------------------------- */
+
+QMPI_LOCK(lock);
+static unsigned long long seen; /* number of loaded objects at the last call */
+
+static void redirect_object(struct qmpi_elf_held *held, const struct search_order *order)
 {
     const struct qmpi_elf_loaded *object = &held->object;
     char *problem = NULL;
-    if (qmpi_is_mpi_library(object)) {
+    if (qmpi_object_is_mpi_library(object)) {
         problem = redirect_internal(object);
-        if (!problem && finding->unsafe) {
-            qmpi_base_save_unpaired(object);
-            problem = qmpi_elf_redefine(object, entry_of);
+        if (!problem && order->may_be_behind) {
+            qmpi_mpi_library_save_unpaired(object);
+            problem = qmpi_elf_redefine(object, entry_point);
         }
-    } else if (qmpi_is_binding(object)) {
+    } else if (qmpi_object_is_binding(object)) {
         if (!qmpi_binding_is_known(object))
-            qmpi_binding_redirect(held);
-    } else if (is_led_past(finding, object)) {
+            redirect_binding(held);
+    } else if (bypasses(order, object)) {
         problem = qmpi_elf_rewrite(object, program_target, NULL);
     }
-    if (problem && qmpi_is_reporting_process())
+    if (problem && qmpi_launcher_reports())
         qmpi_printf("some MPI calls may bypass the tools or be seen twice: %-s", problem);
     free(problem);
 }
 
+struct redirection {
+    struct search_order order;
+    struct qmpi_elf_held *held, *next;
+    int count;
+};
+
+static void find_new_objects(void *data)
+{
+    struct redirection *redirection = data;
+    const void *found = find_in_scope(RTLD_DEFAULT);
+    const void *in_front = found == entry_point("MPI_Init") ? NULL : found;
+    redirection->order = (struct search_order){in_front != NULL, may_be_interposed()};
+    if (in_front && qmpi_object_mpi_library_contains(in_front))
+        __atomic_store_n(&is_interposed, true, __ATOMIC_RELAXED);
+    if (in_front)
+        qmpi_preloaded_find();
+    redirection->held = qmpi_elf_hold(needs_redirection, &redirection->order, &redirection->count);
+}
+
+static void redirect_next(void *data)
+{
+    struct redirection *redirection = data;
+    redirect_object(redirection->next, &redirection->order);
+}
+
 void qmpi_redirect(void)
 {
-    const unsigned long long loaded = qmpi_elf_loads();
-    struct qmpi_elf_held *held = NULL;
-    int count = 0;
-    struct finding finding = {false, false};
-    const bool news = __atomic_load_n(&seen, __ATOMIC_ACQUIRE) != loaded;
-    if (news) {
-        const void *found = find_in_scope(RTLD_DEFAULT);
-        const void *in_front = found == entry_of("MPI_Init") ? NULL : found;
-        finding = (struct finding){in_front != NULL, may_pass_by()};
-        if (in_front && qmpi_is_in_mpi_library(in_front))
-            __atomic_store_n(&passed_by, true, __ATOMIC_RELAXED);
-        if (in_front)
-            qmpi_preloaded_find();
-        held = qmpi_elf_hold(is_concerned, &finding, &count);
-    }
+    const unsigned long long loaded = qmpi_elf_load_count();
+    struct redirection redirection = {{false, false}, NULL, NULL, 0};
+    const bool has_new_objects = __atomic_load_n(&seen, __ATOMIC_ACQUIRE) != loaded;
+    /* If memory is exhausted, the next call does the rest. */
+    bool good = !has_new_objects || qmpi_memory_catch_exhausted(find_new_objects, &redirection);
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < count; i++)
-        redirect(&held[i], &finding);
+    for (int i = 0; i < redirection.count; i++) {
+        redirection.next = &redirection.held[i];
+        good = qmpi_memory_catch_exhausted(redirect_next, &redirection) && good;
+    }
     if (qmpi_binding_any)
         qmpi_attributes_prepare();
-    if (news)
+    if (has_new_objects && good)
         __atomic_store_n(&seen, loaded, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
-    qmpi_elf_let_go(held, count);
-    if (qmpi_binding_any) /* the callers of Fortran programs are found by unwinding */
-        qmpi_unwind_load();
+    qmpi_elf_release(redirection.held, redirection.count);
 }
 
 bool qmpi_redirect_is_binding(const void *address)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See conflicts.h. */
-#include "registry/conflicts.h"
+/* Layers that cannot be used together: what tools declare in QMPIX_Tool_info, and layers by
+ * QMPIX_Tool_declare. */
+#include "registry/registry.h"
 
 #include "process/process.h"
-#include "registry/services.h"
 #include "util/util.h"
 
 #include <fnmatch.h>
@@ -12,18 +12,18 @@
 
 enum { KNOWN_FLAGS = QMPIX_TOOL_COMMUNICATES };
 
-struct list {
+struct name_list {
     char **names;
     int count;
 };
 
-/* By QMPIX_Tool_declare. */
+/* Arguments of QMPIX_Tool_declare. */
 static struct {
     unsigned flags;
-    struct list provides, conflicts;
+    struct name_list provides, conflicts;
 } declared[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
 
-/* A member of the description that a tool compiled with an earlier header lacks. */
+/* A member of the description; 0 if the tool was compiled with an earlier header without it. */
 #define MEMBER(info, member)                                                                       \
     ((info) && (info)->size >= offsetof(QMPIX_Tool_info, member) + sizeof(info)->member            \
          ? (info)->member                                                                          \
@@ -36,7 +36,7 @@ static const QMPIX_Tool_info *info_of(const struct qmpi_layer *layer)
 
 /* ---- Declaring ------------------------------------------------------------------------------- */
 
-static bool are_names(const char *const *names)
+static bool are_valid_names(const char *const *names)
 {
     for (; names && *names; names++) {
         if (!**names)
@@ -45,10 +45,10 @@ static bool are_names(const char *const *names)
     return true;
 }
 
-static void add(struct list *list, const char *const *names)
+static void add_names(struct name_list *list, const char *const *names)
 {
     for (; names && *names; names++) {
-        list->names = qmpi_grow(list->names, list->count, sizeof *list->names);
+        list->names = qmpi_memory_grow(list->names, list->count, sizeof *list->names);
         list->names[list->count++] = qmpi_copy(*names);
     }
 }
@@ -57,13 +57,14 @@ int QMPIX_Tool_declare(int tool_id, unsigned flags, const char *const *provides,
                        const char *const *conflicts)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
-    if (!layer || flags & ~(unsigned)KNOWN_FLAGS || !are_names(provides) || !are_names(conflicts))
+    if (!layer || flags & ~(unsigned)KNOWN_FLAGS || !are_valid_names(provides) ||
+        !are_valid_names(conflicts))
         return MPI_ERR_ARG;
     if (!qmpi_layer_is_initialising(layer))
         return MPI_ERR_OTHER;
     declared[tool_id].flags |= flags;
-    add(&declared[tool_id].provides, provides);
-    add(&declared[tool_id].conflicts, conflicts);
+    add_names(&declared[tool_id].provides, provides);
+    add_names(&declared[tool_id].conflicts, conflicts);
     return MPI_SUCCESS;
 }
 
@@ -72,12 +73,12 @@ int QMPIX_Tool_declare(int tool_id, unsigned flags, const char *const *provides,
 /* Returns the name of the layer's tool, which the caller frees. */
 static char *tool_name(const struct qmpi_layer *layer)
 {
-    return layer->tool ? qmpi_copy(layer->tool->name) : qmpi_preloaded_tool_name(layer->path);
+    return layer->tool ? qmpi_copy(layer->tool->name) : qmpi_object_tool_name(layer->path);
 }
 
-static const char *provided(const struct qmpi_layer *layer, const char *pattern)
+static const char *find_provided(const struct qmpi_layer *layer, const char *pattern)
 {
-    const struct list *list = &declared[layer->tool_id].provides;
+    const struct name_list *list = &declared[layer->tool_id].provides;
     const char *const *names = MEMBER(info_of(layer), provides);
     for (; names && *names; names++) {
         if (!fnmatch(pattern, *names, 0))
@@ -91,11 +92,11 @@ static const char *provided(const struct qmpi_layer *layer, const char *pattern)
 }
 
 /* Returns what about the layer matches the pattern, which the caller frees; NULL: nothing. */
-static char *match(const struct qmpi_layer *layer, const char *pattern)
+static char *match_pattern(const struct qmpi_layer *layer, const char *pattern)
 {
     char *name = tool_name(layer);
     const bool is_meant = !fnmatch(pattern, name, 0);
-    const char *capability = provided(layer, pattern);
+    const char *capability = find_provided(layer, pattern);
     const char *service = qmpi_service_matching(layer->tool_id, pattern);
     char *reason = is_meant     ? qmpi_message("is the tool %s", name)
                    : capability ? qmpi_message("provides '%s'", capability)
@@ -106,16 +107,16 @@ static char *match(const struct qmpi_layer *layer, const char *pattern)
 }
 
 /* Returns why `one` excludes `other`, which the caller frees; NULL: it does not. */
-static char *exclude(const struct qmpi_layer *one, const struct qmpi_layer *other)
+static char *explain_exclusion(const struct qmpi_layer *one, const struct qmpi_layer *other)
 {
-    const struct list *list = &declared[one->tool_id].conflicts;
+    const struct name_list *list = &declared[one->tool_id].conflicts;
     const char *const *patterns = MEMBER(info_of(one), conflicts);
     const char *pattern = NULL;
     char *reason = NULL;
     for (; patterns && *patterns && !reason; patterns++)
-        reason = match(other, pattern = *patterns);
+        reason = match_pattern(other, pattern = *patterns);
     for (int i = 0; i < list->count && !reason; i++)
-        reason = match(other, pattern = list->names[i]);
+        reason = match_pattern(other, pattern = list->names[i]);
     if (!reason)
         return NULL;
     char *text = qmpi_message("layer %d cannot be used together with '%s', and layer %d %-s",
@@ -132,12 +133,12 @@ static bool is_forced(const struct qmpi_layer *layer)
 
 static char *check_pair(const struct qmpi_layer *upper, const struct qmpi_layer *lower)
 {
-    char *reason = exclude(upper, lower);
+    char *reason = explain_exclusion(upper, lower);
     if (!reason)
-        reason = exclude(lower, upper);
+        reason = explain_exclusion(lower, upper);
     if (!reason)
         return NULL;
-    char *name = tool_name(upper), *source = qmpi_entry_source(lower->entry), *problem = NULL;
+    char *name = tool_name(upper), *source = qmpi_tool_entry_source(lower->entry), *problem = NULL;
     if (is_forced(upper) || is_forced(lower))
         qmpi_debug(QMPI_TOPIC_LOAD, "layers %d and %d conflict, but @force=yes is given: %s",
                    upper->tool_id, lower->tool_id, reason);
@@ -163,8 +164,8 @@ static char *check_condition(const struct qmpi_layer *layer)
     return qmpi_condition_refuse_communicating(layer->entry, layer->tool->name);
 }
 
-/* Most tools conflict with nothing: then no pair is looked at. */
-static bool any_conflicts(const struct qmpi_layer *added)
+/* Most tools declare no conflicts; comparing pairs is then unnecessary. */
+static bool any_declares_conflicts(const struct qmpi_layer *added)
 {
     static bool any;
     const char *const *patterns = MEMBER(info_of(added), conflicts);
@@ -172,10 +173,10 @@ static bool any_conflicts(const struct qmpi_layer *added)
     return any;
 }
 
-char *qmpi_conflict_check(const struct qmpi_layer *layer)
+char *qmpi_registry_check_conflicts(const struct qmpi_layer *layer)
 {
     char *problem = check_condition(layer);
-    if (!any_conflicts(layer))
+    if (!any_declares_conflicts(layer))
         return problem;
     const struct qmpi_layer *lower;
     for (int tool_id = layer->tool_id + 1; !problem && (lower = qmpi_layer_get(tool_id));

@@ -9,27 +9,43 @@
 
 #include "config/config.h"
 #include "dispatch/dispatch.h"
+#include "elf/elf.h"
 #include "process/process.h"
-#include "registry/objects.h"
 #include "registry/tool.h"
+
+/*
+ * Loaded objects of a PMPI layer. One group contains the library of the tool and its private
+ * dependencies; each library that the tool opens forms a further group with its private
+ * dependencies. An address in an object identifies its layer: in this way, dlsym and getenv, which
+ * have no context argument, know for which layer they are called. All objects stay loaded for the
+ * whole run.
+ */
+struct qmpi_layer_group {
+    struct qmpi_layer *layer;
+    struct qmpi_elf_loaded
+        *objects; /* in the search order of the loader: the library of the tool first */
+    int count;
+    char *shares; /* the libraries that it shares with the layers below, as text; NULL: none */
+    struct qmpi_layer_group *next;
+};
 
 struct qmpi_layer {
     int tool_id;
-    const struct qmpi_entry *entry;
+    const struct qmpi_tool_entry *entry;
     char *path; /* the library to load; NULL: the tool is registered already */
     struct qmpi_tool *tool;
     char *name; /* name of the tool; before it is known, name of the entry */
     struct qmpi_preloaded_tool
         *preloaded; /* PMPI layer: the object that is already loaded; NULL: not loaded yet */
-    struct qmpi_group *group; /* PMPI layer: the objects that it consists of */
-    bool again;               /* PMPI layer: its library was in the process already */
-    bool shares;              /* PMPI layer: some of its libraries are copies */
-    char *details;            /* a line that describes the kind of the layer; NULL: none */
-    char **environment;       /* PMPI layer: its environ; NULL: not used */
-    char *source;             /* what lists it; NULL: nobody has asked */
-    char *failure;            /* the message of QMPIX_Tool_fail */
-    bool mpich;               /* it has made a call that exists only in MPICH's variant */
-    bool ready;               /* it is complete and was not left out; atomic */
+    struct qmpi_layer_group *group; /* PMPI layer: the objects that it consists of */
+    bool again;                     /* PMPI layer: its library was in the process already */
+    bool has_copies;                /* PMPI layer: some of its libraries are copies */
+    char *details;                  /* a line that describes the kind of the layer; NULL: none */
+    char **environment;             /* PMPI layer: its environ; NULL: not used */
+    char *source;                   /* what lists it; NULL: nobody has asked */
+    char *failure;                  /* the message of QMPIX_Tool_fail */
+    bool mpich;                     /* it has made a call that exists only in MPICH's variant */
+    bool ready;                     /* it is complete and was not left out; atomic */
     /* By function number. */
     qmpi_function **functions;       /* its interceptors */
     qmpi_function **mpich_functions; /* those for MPICH's variant instead; NULL: none */
@@ -49,11 +65,37 @@ bool qmpi_layer_is_initialising(const struct qmpi_layer *layer);
  * frees. */
 char *qmpi_layer_init(struct qmpi_layer *layer);
 
-/* As QMPI_Register_tool_function, for MPICH's variant. The last call for a function, of either,
- * counts. */
+/* Registers an interceptor of a layer whose init function is not running. */
+typedef int qmpi_layer_late_intercept(int tool_id, int number, qmpi_function *fp);
+
+/* Sets what QMPI_Register_tool_function does when the init function of the layer is not running.
+ * Until this has been called, QMPI_Register_tool_function returns MPI_ERR_OTHER then. */
+void qmpi_layer_use_switch(qmpi_layer_late_intercept *intercept);
+
+/* As QMPI_Register_tool_function in `init`, for MPICH's variant. The last call for a function, of
+ * either, counts. */
 int qmpi_layer_intercept_mpich(int tool_id, int number, qmpi_function *fp);
 
 /* Removes all interceptors of the layer. */
 void qmpi_layer_leave_out(struct qmpi_layer *layer);
+
+/* Creates a group of these objects, with the opened one first, and publishes it. The group owns
+ * `shares`. Any thread. */
+struct qmpi_layer_group *qmpi_layer_group_make(struct qmpi_layer *layer,
+                                               const struct qmpi_elf_loaded *objects, int count,
+                                               char *shares);
+
+/* Returns the group with an object that contains `address`; NULL: none. Any thread, at any time. */
+struct qmpi_layer_group *qmpi_layer_group_of(const void *address);
+
+/* Returns the address of a function that the group defines; NULL: not defined. */
+void *qmpi_layer_group_find(const struct qmpi_layer_group *group, const char *name);
+
+/* Whether an object is the first of a group: the library of a tool, or a library that a tool
+ * opened. */
+bool qmpi_layer_group_begins_with(const struct qmpi_elf_loaded *object);
+
+/* A NULL-terminated walk over all groups. */
+struct qmpi_layer_group *qmpi_layer_group_first(void);
 
 #endif

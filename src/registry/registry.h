@@ -3,10 +3,15 @@
 #ifndef QMPI_REGISTRY_REGISTRY_H
 #define QMPI_REGISTRY_REGISTRY_H
 
-#include "registry/conflicts.h"
 #include "registry/layer.h"
-#include "registry/objects.h"
 #include "registry/services.h"
 #include "registry/tool.h"
+
+/*
+ * Checks whether a layer can be used together with the layers below it, by what is declared so far
+ * in QMPIX_Tool_info and by QMPIX_Tool_declare. The tool of the layer is loaded, or is a PMPI tool.
+ * Returns NULL, or a problem, which the caller frees. With @force=yes, there is no problem.
+ */
+char *qmpi_registry_check_conflicts(const struct qmpi_layer *layer);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See services.h. */
+#define _GNU_SOURCE
 #include "registry/services.h"
 
 #include "registry/layer.h"
@@ -26,7 +27,7 @@ struct watch {
     QMPIX_Service_changed *callback;
     void *data;
     unsigned pending; /* changes since the callback was last up to date; atomic */
-    int offering_id;  /* what the callback was last called with: see notify */
+    int offering_id;  /* arguments of the last callback, see call_watch */
     const void *table;
     struct watch *next; /* atomic */
 };
@@ -40,7 +41,7 @@ void qmpi_service_use_switch(bool (*is_enabled)(int tool_id))
     layer_is_enabled = is_enabled;
 }
 
-static bool is_name(const char *name)
+static bool is_service_name(const char *name)
 {
     size_t length = 0;
     for (; name && name[length]; length++) {
@@ -60,7 +61,7 @@ static int major_of(int version)
 int QMPIX_Service_offer(int tool_id, const char *name, int version, const void *table)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
-    if (!layer || !is_name(name) || version < 0 || !table)
+    if (!layer || !is_service_name(name) || version < 0 || !table)
         return MPI_ERR_ARG;
     if (!qmpi_layer_is_initialising(layer))
         return MPI_ERR_OTHER;
@@ -78,7 +79,7 @@ int QMPIX_Service_offer(int tool_id, const char *name, int version, const void *
     return MPI_SUCCESS;
 }
 
-/* Whether others see what the layer offers. In its init, only the layer itself does. */
+/* Whether QMPIX_Service_get lists the services of the layer; during its init, it already does. */
 static bool is_visible(int tool_id)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
@@ -110,7 +111,7 @@ const char *qmpi_service_matching(int tool_id, const char *pattern)
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 
-/* What is known after some layers have been searched, from the least to the most. */
+/* The best result so far, in ascending order. */
 enum outcome { NOT_OFFERED, WRONG_VERSION, SWITCHED_OFF, FOUND };
 
 struct search {
@@ -121,7 +122,7 @@ struct search {
     const void *table;
 };
 
-static void note(struct search *search, enum outcome outcome)
+static void raise_outcome(struct search *search, enum outcome outcome)
 {
     if (search->outcome < outcome)
         search->outcome = outcome;
@@ -137,9 +138,9 @@ static void search_layer(struct search *search, int tool_id)
             continue;
         if (major_of(service->version) != major_of(search->version) ||
             service->version < search->version) {
-            note(search, WRONG_VERSION);
+            raise_outcome(search, WRONG_VERSION);
         } else if (layer_is_enabled && !layer_is_enabled(tool_id)) {
-            note(search, SWITCHED_OFF);
+            raise_outcome(search, SWITCHED_OFF);
         } else {
             search->outcome = FOUND;
             search->offering_id = tool_id;
@@ -159,7 +160,7 @@ static void search_stack(struct search *search, int tool_id)
 int QMPIX_Service_find(int tool_id, const char *name, int version, int *offering_id,
                        const void **table)
 {
-    if (!qmpi_layer_get(tool_id) || !is_name(name) || version < 0 || !table)
+    if (!qmpi_layer_get(tool_id) || !is_service_name(name) || version < 0 || !table)
         return MPI_ERR_ARG;
     struct search search = {.name = name, .version = version};
     search_stack(&search, tool_id);
@@ -181,10 +182,10 @@ int QMPIX_Service_find(int tool_id, const char *name, int version, int *offering
 /* ---- Watching -------------------------------------------------------------------------------- */
 
 /*
- * Calls the callback until it is up to date. If another thread is doing that, or this one further
- * up its stack, it goes on because of `pending`, and so sees what has changed since.
+ * Calls the callback until it is up to date. If another thread, or an outer call in this thread, is
+ * already doing so, it only increments `pending`: the other call then repeats its search.
  */
-static void notify(struct watch *watch, int tool_id)
+static void call_watch(struct watch *watch, int tool_id)
 {
     if (__atomic_fetch_add(&watch->pending, 1, __ATOMIC_ACQ_REL))
         return;
@@ -209,12 +210,12 @@ void qmpi_service_notify(void)
         if (!__atomic_load_n(&layer->ready, __ATOMIC_ACQUIRE))
             watch = NULL; /* it was left out */
         for (; watch; watch = __atomic_load_n(&watch->next, __ATOMIC_ACQUIRE))
-            notify(watch, tool_id);
+            call_watch(watch, tool_id);
     }
 }
 
-/* In a forked child, nobody continues what another thread of the parent was doing. */
-static void note_fork(void)
+/* In a forked child, calls that other threads of the parent had begun do not continue. */
+static void reset_after_fork(void)
 {
     for (int tool_id = 1; tool_id <= QMPI_LAYERS_MAX; tool_id++) {
         for (struct watch *watch = watches[tool_id]; watch; watch = watch->next)
@@ -222,13 +223,13 @@ static void note_fork(void)
     }
 }
 
-/* Adds it to the layer's, unless they contain one like it. */
-static bool add(int tool_id, struct watch *added)
+/* Adds a watch to those of the layer. Returns false if it has one for the same service. */
+static bool add_watch(int tool_id, struct watch *added)
 {
     static bool prepared;
     pthread_mutex_lock(&watches_lock);
     if (!prepared)
-        prepared = pthread_atfork(NULL, NULL, note_fork) == 0;
+        prepared = pthread_atfork(NULL, NULL, reset_after_fork) == 0;
     struct watch **end = &watches[tool_id];
     while (*end && ((*end)->version != added->version || strcmp((*end)->name, added->name) != 0))
         end = &(*end)->next;
@@ -242,16 +243,21 @@ static bool add(int tool_id, struct watch *added)
 int QMPIX_Service_watch(int tool_id, const char *name, int version, QMPIX_Service_changed *callback,
                         void *data)
 {
-    if (!qmpi_layer_get(tool_id) || !is_name(name) || version < 0 || !callback)
+    if (!qmpi_layer_get(tool_id) || !is_service_name(name) || version < 0 || !callback)
         return MPI_ERR_ARG;
-    struct watch *watch = qmpi_allocate(1, sizeof *watch);
-    *watch = (struct watch){
-        .name = qmpi_copy(name), .version = version, .callback = callback, .data = data};
-    if (!add(tool_id, watch)) {
+    struct watch *watch = calloc(1, sizeof *watch);
+    char *copy = strdup(name);
+    if (!watch || !copy) {
+        free(copy);
+        free(watch);
+        return MPI_ERR_NO_MEM;
+    }
+    *watch = (struct watch){.name = copy, .version = version, .callback = callback, .data = data};
+    if (!add_watch(tool_id, watch)) {
         free(watch->name);
         free(watch);
         return MPI_ERR_ARG;
     }
-    notify(watch, tool_id);
+    call_watch(watch, tool_id);
     return MPI_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Services that layers offer to each other: see <qmpi/service.h>. What a layer offers is fixed when
- * its init has returned; therefore it is found without a lock.
+ * Services that layers offer to each other: see <qmpi/service.h>. A layer offers them in its init;
+ * they do not change later, so they are found without a lock.
  */
 #ifndef QMPI_REGISTRY_SERVICES_H
 #define QMPI_REGISTRY_SERVICES_H
@@ -12,7 +12,7 @@
 void qmpi_service_use_switch(bool (*is_enabled)(int tool_id));
 
 /* Calls the callbacks of QMPIX_Service_watch for which another layer offers the service now.
- * Without locks: what is called may switch layers. */
+ * The caller holds no lock, because callbacks may switch layers. */
 void qmpi_service_notify(void);
 
 /* Returns the first service of a layer that matches a pattern; NULL: none. */

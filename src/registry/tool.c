@@ -3,7 +3,9 @@
 #define _GNU_SOURCE
 #include "registry/tool.h"
 
-#include "registry/tool_filter.h"
+#include "config/config.h"
+#include "elf/elf.h"
+#include "process/process.h"
 #include "util/util.h"
 
 #include <dlfcn.h>
@@ -11,45 +13,94 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
-QMPI_LOCK(lock);
-static struct qmpi_tool *first, **last = &first;
+QMPI_LOCK(tools_lock);
+static struct qmpi_tool *first_tool, **last_link = &first_tool;
 static struct qmpi_tool *refused;
 static int current_load;
-static bool closed;
+static bool registration_has_ended;
 
-static struct qmpi_tool *find(const char *name)
+static struct qmpi_tool *find_tool(const char *name)
 {
-    struct qmpi_tool *tool = first;
+    struct qmpi_tool *tool = first_tool;
     while (tool && strcmp(tool->name, name) != 0)
         tool = tool->next;
     return tool;
 }
 
-struct qmpi_tool *qmpi_registration_find(const char *name)
+struct qmpi_tool *qmpi_tool_find(const char *name)
 {
-    pthread_mutex_lock(&lock);
-    struct qmpi_tool *tool = find(name);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&tools_lock);
+    struct qmpi_tool *tool = find_tool(name);
+    pthread_mutex_unlock(&tools_lock);
     return tool;
 }
 
-static char *program_path(void)
+/* ---- Tools of MPICH's variant that are not listed -------------------------------------------- */
+
+/*
+ * In MPICH, registering a tool fails if another tool is listed, or none; such tools conclude from
+ * the error that they will not be called. Tools that are not of this variant are simply not
+ * initialized, so the code that registers must be identified.
+ */
+
+static void find_mpich_call(void *data, const struct qmpi_elf_relocation *relocation)
 {
-    char path[4096];
-    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    return length > 0 ? qmpi_copy_part(path, (size_t)length) : qmpi_copy("the program");
+    bool *found = data;
+    *found |= !strcmp(relocation->name, "QMPI_Register_function");
 }
 
-/* `init` tells the object: a return address would not, where a compiler made the call a jump. */
-static void note_library(struct qmpi_tool *tool)
+/* Relocations are examined rather than symbols, because a program may export none. */
+static bool uses_mpich_convention(const void *code)
+{
+    struct qmpi_elf_loaded object;
+    bool found = false;
+    if (qmpi_elf_loaded_containing(code, &object))
+        qmpi_elf_visit_relocations(&object, find_mpich_call, &found);
+    return found;
+}
+
+static bool is_same_file(const char *entry, const char *path)
+{
+    struct stat one, other;
+    const char *file_name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    if (!strchr(entry, '/')) /* a name, which start-up searches in directories */
+        return strstr(entry, ".so") && !strcmp(entry, file_name);
+    return stat(entry, &one) == 0 && stat(path, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+static bool is_listed(const char *name, const char *path)
+{
+    struct qmpi_stack stack;
+    bool found = false;
+    qmpi_stack_read(&stack);
+    for (int i = 0; i < stack.tools.count; i++) {
+        const char *entry = stack.tools.entries[i].name;
+        found |= entry && (!strcmp(entry, name) || is_same_file(entry, path));
+    }
+    qmpi_stack_free(&stack);
+    return found;
+}
+
+/* Whether a tool that registers as `name` is of MPICH's variant and is not listed. `code` is an
+ * address in its code, and `path` the file that contains it. */
+static bool is_unlisted_mpich_tool(const char *name, const void *code, const char *path)
+{
+    return uses_mpich_convention(code) && !is_listed(name, path);
+}
+
+/* ---- Registering ----------------------------------------------------------------------------- */
+
+/* Finds the object by `init`, because a return address would be wrong after a tail call. */
+static void set_library(struct qmpi_tool *tool)
 {
     Dl_info info;
     struct link_map *map = NULL;
     if (dladdr1((void *)(uintptr_t)tool->init, &info, (void **)&map, RTLD_DL_LINKMAP) && map)
         tool->library = map;
-    tool->path = map && *map->l_name ? qmpi_copy(map->l_name) : program_path();
+    tool->path = map && *map->l_name ? qmpi_copy(map->l_name) : qmpi_object_program_path();
 }
 
 int QMPI_Register_tool_name(const char *tool_name, void (*init)(int tool_id))
@@ -57,9 +108,9 @@ int QMPI_Register_tool_name(const char *tool_name, void (*init)(int tool_id))
     if (!tool_name || !init || !*tool_name || strlen(tool_name) > 255 || strchr(tool_name, '/'))
         return MPI_ERR_ARG;
     int result = MPI_SUCCESS;
-    pthread_mutex_lock(&lock);
-    struct qmpi_tool *taken = find(tool_name);
-    if (closed) {
+    pthread_mutex_lock(&tools_lock);
+    struct qmpi_tool *taken = find_tool(tool_name);
+    if (registration_has_ended) {
         result = MPI_ERR_OTHER;
     } else if (taken) {
         refused = taken;
@@ -69,18 +120,18 @@ int QMPI_Register_tool_name(const char *tool_name, void (*init)(int tool_id))
         tool->name = qmpi_copy(tool_name);
         tool->init = init;
         tool->load = current_load;
-        note_library(tool);
-        *last = tool;
-        last = &tool->next;
+        set_library(tool);
+        *last_link = tool;
+        last_link = &tool->next;
         if (!current_load &&
-            qmpi_mpich_is_skipped(tool->name, (const void *)(uintptr_t)init, tool->path))
-            result = MPI_ERR_OTHER; /* it is announced all the same: messages name it */
+            is_unlisted_mpich_tool(tool->name, (const void *)(uintptr_t)init, tool->path))
+            result = MPI_ERR_OTHER; /* it stays in the list, for messages */
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tools_lock);
     return result;
 }
 
-__typeof__(QMPI_Register_tool_name) qmpi_register_tool_name
+__typeof__(QMPI_Register_tool_name) qmpi_tool_register_name
     __attribute__((alias("QMPI_Register_tool_name")));
 
 int QMPIX_Register_tool_info(const char *tool_name, const QMPIX_Tool_info *info)
@@ -88,27 +139,124 @@ int QMPIX_Register_tool_info(const char *tool_name, const QMPIX_Tool_info *info)
     if (!tool_name || !info || info->size < offsetof(QMPIX_Tool_info, flags))
         return MPI_ERR_ARG;
     int result = MPI_SUCCESS;
-    pthread_mutex_lock(&lock);
-    struct qmpi_tool *tool = find(tool_name);
+    pthread_mutex_lock(&tools_lock);
+    struct qmpi_tool *tool = find_tool(tool_name);
     if (!tool)
         result = MPI_ERR_ARG;
-    else if (closed)
+    else if (registration_has_ended)
         result = MPI_ERR_OTHER;
     else
         tool->info = info;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tools_lock);
     return result;
 }
+
+char *qmpi_tool_list_names(void)
+{
+    char *list = qmpi_copy("");
+    pthread_mutex_lock(&tools_lock);
+    for (struct qmpi_tool *tool = first_tool; tool; tool = tool->next) {
+        char *longer = qmpi_format("%s%s%s", list, *list ? ", " : "", tool->name);
+        free(list);
+        list = longer;
+    }
+    pthread_mutex_unlock(&tools_lock);
+    return list;
+}
+
+void qmpi_tool_end_registration(void)
+{
+    pthread_mutex_lock(&tools_lock);
+    registration_has_ended = true;
+    pthread_mutex_unlock(&tools_lock);
+}
+
+/* ---- Loading --------------------------------------------------------------------------------- */
+
+/* Assigns the tools registered from now on to load number `load`. */
+static void begin_load(int load)
+{
+    pthread_mutex_lock(&tools_lock);
+    current_load = load;
+    refused = NULL;
+    pthread_mutex_unlock(&tools_lock);
+}
+
+/* Returns the first tool that a library registered, identified by its link_map or by the number of
+ * its load. Sets `count` to the number of tools that it registered. */
+static struct qmpi_tool *find_registered_by(const void *library, int load, int *count)
+{
+    struct qmpi_tool *found = NULL;
+    *count = 0;
+    pthread_mutex_lock(&tools_lock);
+    for (struct qmpi_tool *tool = first_tool; tool; tool = tool->next) {
+        if ((library && tool->library == library) || tool->load == load) {
+            found = found ? found : tool;
+            ++*count;
+        }
+    }
+    pthread_mutex_unlock(&tools_lock);
+    return found;
+}
+
+static char *explain_nothing_registered(const char *path)
+{
+    if (refused)
+        return qmpi_message(
+            "%s registers a tool '%s', but %s has already registered a tool of this name\n"
+            "hint: list only one of the two",
+            path, refused->name, refused->path);
+    return qmpi_message("%s registers no tool when it is loaded\n"
+                        "hint: call QMPI_Register_tool_name from a constructor of the library",
+                        path);
+}
+
+static char *explain_many_registered(const char *path, int count)
+{
+    char *registered = qmpi_tool_list_names();
+    char *problem = qmpi_message("%s registers %d tools\n"
+                                 "hint: preload it, and give the name of the tool in QMPI_TOOLS; "
+                                 "the registered tools are %s",
+                                 path, count, registered);
+    free(registered);
+    return problem;
+}
+
+struct qmpi_tool *qmpi_tool_load(const char *path, const char *name, bool passed_by, char **problem)
+{
+    static int loads;
+    begin_load(++loads);
+    /* If the loader finds the MPI library first, the tool must not use the QMPI functions of that
+     * library. Otherwise, RTLD_DEEPBIND would hide the program's copies of the library's data. */
+    const bool defines_register = qmpi_mpi_library_symbol("QMPI_Register_tool_name") != NULL;
+    const int deep = defines_register && passed_by ? RTLD_DEEPBIND : 0;
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | deep);
+    if (!handle) {
+        *problem = qmpi_loadable_explain(path, dlerror(),
+                                         "install its dependencies, or link it with them");
+        return NULL;
+    }
+    struct link_map *map = NULL;
+    dlinfo(handle, RTLD_DI_LINKMAP, &map);
+    int count;
+    struct qmpi_tool *only = find_registered_by(map, loads, &count);
+    struct qmpi_tool *tool = count > 1 ? qmpi_tool_find(name) : only;
+    if (!tool)
+        *problem = count ? explain_many_registered(path, count) : explain_nothing_registered(path);
+    return tool;
+}
+
+/* ---- Questions of tools ---------------------------------------------------------------------- */
 
 int QMPIX_Announced_count(int *count)
 {
     if (!count)
         return MPI_ERR_ARG;
     int number = 0;
-    pthread_mutex_lock(&lock);
-    for (struct qmpi_tool *tool = first; tool; tool = tool->next)
+    pthread_mutex_lock(&tools_lock);
+    for (struct qmpi_tool *tool = first_tool; tool; tool = tool->next)
         number++;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tools_lock);
     *count = number;
     return MPI_SUCCESS;
 }
@@ -117,11 +265,11 @@ int QMPIX_Announced_get(int index, const char **name, const QMPIX_Tool_info **in
 {
     if (index < 0 || !name || !info)
         return MPI_ERR_ARG;
-    pthread_mutex_lock(&lock);
-    struct qmpi_tool *tool = first;
+    pthread_mutex_lock(&tools_lock);
+    struct qmpi_tool *tool = first_tool;
     while (tool && index--)
         tool = tool->next;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tools_lock);
     if (!tool)
         return MPI_ERR_ARG;
     *name = tool->name;
@@ -129,50 +277,14 @@ int QMPIX_Announced_get(int index, const char **name, const QMPIX_Tool_info **in
     return MPI_SUCCESS;
 }
 
-struct qmpi_tool *qmpi_registration_of_library(const void *library, int load, int *count)
-{
-    struct qmpi_tool *found = NULL;
-    *count = 0;
-    pthread_mutex_lock(&lock);
-    for (struct qmpi_tool *tool = first; tool; tool = tool->next) {
-        if ((library && tool->library == library) || tool->load == load) {
-            found = found ? found : tool;
-            ++*count;
-        }
-    }
-    pthread_mutex_unlock(&lock);
-    return found;
-}
+/* ---- The version ----------------------------------------------------------------------------- */
 
-void qmpi_registration_begin_load(int load)
+int QMPIX_Get_version(int *major, int *minor, int *patch)
 {
-    pthread_mutex_lock(&lock);
-    current_load = load;
-    refused = NULL;
-    pthread_mutex_unlock(&lock);
-}
-
-struct qmpi_tool *qmpi_registration_refused(void)
-{
-    return refused;
-}
-
-char *qmpi_registration_list(void)
-{
-    char *list = qmpi_copy("");
-    pthread_mutex_lock(&lock);
-    for (struct qmpi_tool *tool = first; tool; tool = tool->next) {
-        char *longer = qmpi_format("%s%s%s", list, *list ? ", " : "", tool->name);
-        free(list);
-        list = longer;
-    }
-    pthread_mutex_unlock(&lock);
-    return list;
-}
-
-void qmpi_registration_close(void)
-{
-    pthread_mutex_lock(&lock);
-    closed = true;
-    pthread_mutex_unlock(&lock);
+    if (!major || !minor || !patch)
+        return MPI_ERR_ARG;
+    *major = QMPIX_VERSION_MAJOR;
+    *minor = QMPIX_VERSION_MINOR;
+    *patch = QMPIX_VERSION_PATCH;
+    return MPI_SUCCESS;
 }

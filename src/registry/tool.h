@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registered tools: linked, preloaded, or loaded for an entry of QMPI_TOOLS. Tools may register
- * until the stack is built.
+ * The registered QMPI tools: linked, preloaded, or loaded for an entry of QMPI_TOOLS. A constructor
+ * of a tool's library registers it with QMPI_Register_tool_name, until the stack is built.
  */
 #ifndef QMPI_REGISTRY_TOOL_H
 #define QMPI_REGISTRY_TOOL_H
@@ -14,8 +14,8 @@
 
 /* QMPI_Register_tool_name and QMPI_Register_tool_storage under names that no other library has:
  * MPICH's library defines functions of these names, too, which the loader may find first. */
-__typeof__(QMPI_Register_tool_name) qmpi_register_tool_name QMPI_HIDDEN;
-__typeof__(QMPI_Register_tool_storage) qmpi_register_tool_storage QMPI_HIDDEN;
+__typeof__(QMPI_Register_tool_name) qmpi_tool_register_name QMPI_HIDDEN;
+__typeof__(QMPI_Register_tool_storage) qmpi_tool_register_storage QMPI_HIDDEN;
 
 struct qmpi_tool {
     char *name;
@@ -28,23 +28,21 @@ struct qmpi_tool {
 };
 
 /* Returns the registered tool of this name; NULL: none. */
-struct qmpi_tool *qmpi_registration_find(const char *name);
+struct qmpi_tool *qmpi_tool_find(const char *name);
 
-/* Returns the first tool that a library registered, identified by its link_map or by the number of
- * its load. Sets `count` to the number of tools that it registered. */
-struct qmpi_tool *qmpi_registration_of_library(const void *library, int load, int *count);
-
-/* Assigns the tools registered from now on to load number `load`. A registration that fails because
- * its name is taken is recorded for qmpi_registration_refused. */
-void qmpi_registration_begin_load(int load);
-
-/* Returns the tool whose name the current load tried to register again; NULL: none. */
-struct qmpi_tool *qmpi_registration_refused(void);
+/*
+ * Opens the library at `path`, whose constructors register tools, and returns its tool: if it
+ * registers several, the one that is called `name`. `passed_by`: the loader finds the MPI library
+ * before libqmpi. On failure, returns NULL and sets *problem, which the caller frees. One thread at
+ * a time.
+ */
+struct qmpi_tool *qmpi_tool_load(const char *path, const char *name, bool passed_by,
+                                 char **problem);
 
 /* Returns a comma-separated list of the registered names, which the caller frees. */
-char *qmpi_registration_list(void);
+char *qmpi_tool_list_names(void);
 
 /* Ends the registration of tools. */
-void qmpi_registration_close(void);
+void qmpi_tool_end_registration(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The public calls for what is at an address. Descriptions are made once for each library and
- * offset, under a lock, and never freed. An address that was described is found without the lock,
- * and the library that it was in then tells whether it still is.
+ * The public calls that describe addresses. A description is made once for each library and offset,
+ * under a lock, and never freed. An address that was described before is found without the lock;
+ * its description is used if the library in which it was then is still open.
  */
 #define _GNU_SOURCE
 #include "elf/elf.h"
@@ -22,6 +22,7 @@ struct described {
     QMPIX_Address description;
     struct described *next;
 };
+
 struct seen {
     uintptr_t address;
     const struct qmpi_module *module;
@@ -36,31 +37,43 @@ static pid_t reading;                        /* the process that is reading debu
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* What reads it; all NULL: it is closed. */
+/* The library that reads debug information; all NULL: it has not been opened. */
 static struct {
     void *library;
-    qmpi_symbols_finder *find;
-    qmpi_symbols_closer *close;
+    qmpi_sites_symbol_finder *find;
+    qmpi_sites_symbol_closer *close;
     bool failed; /* the library cannot be opened */
 } reader;
+
+/* From then on, the reader stays open: if it were opened again, the loader would run the
+ * constructors of the libraries that it needs a second time. */
+static bool destructors_ran;
+
+__attribute__((destructor)) static void note_destructors(void)
+{
+    destructors_ran = true;
+}
 
 static void open_reader(void)
 {
     if (reader.library || reader.failed || qmpi_elf_walks_alone())
         return;
-    char *path = qmpi_format("%s/%s", qmpi_installed_folder(), QMPI_SYMBOLS_FILE);
+    char *path = qmpi_format("%s/%s", qmpi_installation_folder(), QMPI_SYMBOLS_FILE);
     reader.library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     reader.failed = !reader.library;
     if (reader.failed) {
         qmpi_debug(QMPI_TOPIC_LOAD, "no debug information is read: %s", dlerror());
     } else {
-        reader.find = (qmpi_symbols_finder *)(uintptr_t)dlsym(reader.library, QMPI_SYMBOLS_FIND);
-        reader.close = (qmpi_symbols_closer *)(uintptr_t)dlsym(reader.library, QMPI_SYMBOLS_CLOSE);
+        reader.find =
+            (qmpi_sites_symbol_finder *)(uintptr_t)dlsym(reader.library, QMPI_SYMBOLS_FIND);
+        reader.close =
+            (qmpi_sites_symbol_closer *)(uintptr_t)dlsym(reader.library, QMPI_SYMBOLS_CLOSE);
     }
     free(path);
 }
 
-/* Whether nobody was reading when this process was forked: then the reader's data is whole. */
+/* Returns false if another thread was reading when this process was forked, because the reader's
+ * data may then be incomplete. */
 static bool begin_reading(void)
 {
     if (reading && reading != getpid())
@@ -69,17 +82,32 @@ static bool begin_reading(void)
     return true;
 }
 
-static int read_symbols(const char *library, size_t offset, QMPIX_Frame **frames)
+struct symbol_request {
+    const char *library;
+    size_t offset;
+    QMPIX_Frame **frames;
+    int count;
+};
+
+static void find_symbols(void *data)
 {
+    struct symbol_request *request = data;
     open_reader();
     if (!reader.find || !begin_reading())
-        return 0;
-    const int count = reader.find(library, offset, frames);
+        return;
+    request->count = reader.find(request->library, request->offset, request->frames);
     reading = 0;
-    return count;
 }
 
-/* What the library exports, if it is mapped at `address`. */
+/* libdw needs more than 100 KiB of stack. */
+static int read_symbols(const char *library, size_t offset, QMPIX_Frame **frames)
+{
+    struct symbol_request request = {library, offset, frames, 0};
+    qmpi_call_stack_run(find_symbols, &request);
+    return request.count;
+}
+
+/* Describes an address by the symbols that its library exports. */
 static int read_exported(uintptr_t address, QMPIX_Frame **frames)
 {
     Dl_info info;
@@ -90,8 +118,9 @@ static int read_exported(uintptr_t address, QMPIX_Frame **frames)
     return 1;
 }
 
-/* `address`: where that is mapped, which may tell more; 0: unknown. With the lock. */
-static const QMPIX_Address *describe(const char *library, size_t offset, uintptr_t address)
+/* Returns the description of a place in a library. Called with the lock. `address`: where the place
+ * is mapped, so that exported symbols can be used; 0: unknown. */
+static const QMPIX_Address *describe_place(const char *library, size_t offset, uintptr_t address)
 {
     struct described **bucket = &described[offset % BUCKETS], *new;
     for (struct described *old = *bucket; old; old = old->next) {
@@ -110,6 +139,29 @@ static const QMPIX_Address *describe(const char *library, size_t offset, uintptr
     return &new->description;
 }
 
+struct place_request {
+    const char *library;
+    size_t offset;
+    uintptr_t address;
+    const QMPIX_Address *description;
+};
+
+static void describe_requested(void *data)
+{
+    struct place_request *request = data;
+    request->description = describe_place(request->library, request->offset, request->address);
+}
+
+/* The same with the lock; NULL: memory is exhausted. */
+static const QMPIX_Address *try_to_describe(const char *library, size_t offset, uintptr_t address)
+{
+    struct place_request request = {library, offset, address, NULL};
+    pthread_mutex_lock(&lock);
+    const bool good = qmpi_memory_catch_exhausted(describe_requested, &request);
+    pthread_mutex_unlock(&lock);
+    return good ? request.description : NULL;
+}
+
 /* ---- Addresses ------------------------------------------------------------------------------- */
 
 static const struct seen *find_seen(struct seen *all, uintptr_t address)
@@ -119,23 +171,27 @@ static const struct seen *find_seen(struct seen *all, uintptr_t address)
     return all;
 }
 
-/* Of an address that was not described, or whose library may have been closed since. */
-static const QMPIX_Address *look_at(uintptr_t address, const struct seen *before)
+/* Describes an address that was not described before, or whose library may have been closed since.
+ */
+static const QMPIX_Address *describe_again(uintptr_t address, const struct seen *before)
 {
     const struct qmpi_module *module = qmpi_module_find(address);
     if (!module || (before && before->module == module))
         return module ? before->description : NULL;
     _Atomic(struct seen *) *bucket = &seen[address % BUCKETS];
-    struct seen *new = qmpi_allocate(1, sizeof *new);
+    const QMPIX_Address *description = try_to_describe(
+        module->path, address - module->begin, atomic_load(&module->is_closed) ? 0 : address);
+    struct seen *new = description ? calloc(1, sizeof *new) : NULL;
+    if (!new)
+        return description;
     pthread_mutex_lock(&lock);
     *new = (struct seen){.address = address,
                          .module = module,
-                         .description = describe(module->path, address - module->begin,
-                                                 atomic_load(&module->is_closed) ? 0 : address),
+                         .description = description,
                          .next = atomic_load(bucket)};
     atomic_store(bucket, new);
     pthread_mutex_unlock(&lock);
-    return new->description;
+    return description;
 }
 
 int QMPIX_Address_describe(const void *address, const QMPIX_Address **description)
@@ -146,7 +202,7 @@ int QMPIX_Address_describe(const void *address, const QMPIX_Address **descriptio
     const struct seen *before = find_seen(atomic_load(&seen[number % BUCKETS]), number);
     const QMPIX_Address *found = before && qmpi_module_is_open(before->module)
                                      ? before->description
-                                     : look_at(number, before);
+                                     : describe_again(number, before);
     if (!found)
         return MPI_ERR_ARG;
     *description = found;
@@ -167,9 +223,10 @@ int QMPIX_Library_describe(const char *library, size_t offset, const QMPIX_Addre
 {
     if (!library || !description)
         return MPI_ERR_ARG;
-    pthread_mutex_lock(&lock);
-    *description = describe(library, offset, 0);
-    pthread_mutex_unlock(&lock);
+    const QMPIX_Address *found = try_to_describe(library, offset, 0);
+    if (!found)
+        return MPI_ERR_OTHER;
+    *description = found;
     return MPI_SUCCESS;
 }
 
@@ -178,10 +235,12 @@ void QMPIX_Debug_info_release(void)
     pthread_mutex_lock(&lock);
     if (reader.close && begin_reading()) {
         reader.close();
-        reader.find = NULL;
-        reader.close = NULL;
-        dlclose(reader.library);
-        reader.library = NULL;
+        if (!destructors_ran) {
+            reader.find = NULL;
+            reader.close = NULL;
+            dlclose(reader.library);
+            reader.library = NULL;
+        }
         reading = 0;
     }
     pthread_mutex_unlock(&lock);

@@ -4,23 +4,27 @@
 #include "sites/modules.h"
 
 #include "elf/elf.h"
-#include "sites/closing.h"
+#include "pmpi/pmpi.h"
+#include "redirect/redirect.h"
+#include "registry/registry.h"
 #include "util/util.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gnu/lib-names.h>
 #include <limits.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 /* The last one recorded first. Only added to. */
 static _Atomic(struct qmpi_module *) modules;
 
-/* The loader's own look-up, without its lock where it offers that: a thread in dlopen may wait for
+/* Uses the look-up of the loader that takes no lock, if it exists: a thread in dlopen may wait for
  * this one. */
-static bool look_up(uintptr_t address, struct qmpi_module *module)
+static bool look_up_module(uintptr_t address, struct qmpi_module *module)
 {
     void *const place = (void *)address;
 #if defined(DLFO_STRUCT_HAS_EH_DBASE)
@@ -44,7 +48,7 @@ static bool look_up(uintptr_t address, struct qmpi_module *module)
     return true;
 }
 
-static bool is_same(struct qmpi_module *known, const struct qmpi_module *module)
+static bool is_same_module(struct qmpi_module *known, const struct qmpi_module *module)
 {
     return !atomic_load(&known->is_closed) && known->begin == module->begin &&
            known->end == module->end && known->map == module->map &&
@@ -59,15 +63,16 @@ static struct qmpi_module *find_recorded(uintptr_t address)
     return module;
 }
 
-static const char *intern(const char *text)
+/* Returns a permanent copy; NULL: memory is exhausted. */
+static const char *copy_permanently(const char *text)
 {
     const size_t size = strlen(text) + 1;
-    char *copy = qmpi_arena_take(size);
+    char *copy = qmpi_memory_take(size);
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-/* The C library's realpath uses malloc. */
-static bool resolve(const char *name, char *path, size_t size)
+/* Like realpath, which uses malloc in the C library. */
+static bool resolve_path(const char *name, char *path, size_t size)
 {
     char link[32], *digit = link + sizeof link - 1;
     const int descriptor = open(name, O_PATH | O_CLOEXEC);
@@ -84,24 +89,25 @@ static bool resolve(const char *name, char *path, size_t size)
     return found;
 }
 
-/* A relative name is of a directory that the program may have left. The program has no name, and
- * /proc/self/exe is the loader if that was told to run it. The list of all mappings tells, which
- * begins with the program and is long. */
+/* The program may have left the directory to which a relative name refers. The program itself has
+ * no name, and /proc/self/exe is the loader if the loader was called to run it. In these cases, the
+ * path is read from the list of all mappings, which is long. */
 static const char *find_path(const struct qmpi_module *module)
 {
-    char *path = qmpi_arena_take(PATH_MAX); /* too large for a thread's smallest stack */
+    char *path = qmpi_memory_take(PATH_MAX); /* too large for a thread's smallest stack */
     const char *name = *module->name ? module->name : "/proc/self/exe";
     const bool found =
-        path && (*module->name == '/' ? resolve(name, path, PATH_MAX)
-                                      : qmpi_mapped_file(module->begin, path, PATH_MAX));
+        path && (*module->name == '/' ? resolve_path(name, path, PATH_MAX)
+                                      : qmpi_call_stack_mapped_file(module->begin, path, PATH_MAX));
     return found ? path : name;
 }
 
-static const struct qmpi_module *add(struct qmpi_module found)
+/* Returns the recorded module; NULL: memory is exhausted. */
+static const struct qmpi_module *add_module(struct qmpi_module found)
 {
-    struct qmpi_module *module = qmpi_arena_take(sizeof *module);
+    struct qmpi_module *module = qmpi_memory_take(sizeof *module);
     const int error = errno;
-    found.name = intern(found.name);
+    found.name = copy_permanently(found.name);
     found.path = found.name ? find_path(&found) : NULL;
     errno = error;
     if (!module || !found.path)
@@ -120,18 +126,85 @@ static const struct qmpi_module *add(struct qmpi_module found)
 const struct qmpi_module *qmpi_module_find(uintptr_t address)
 {
     struct qmpi_module found = {.begin = 0}, *known = find_recorded(address);
-    return !look_up(address, &found) || (known && is_same(known, &found)) ? known : add(found);
+    return !look_up_module(address, &found) || (known && is_same_module(known, &found))
+               ? known
+               : add_module(found);
+}
+
+uintptr_t qmpi_module_begin(uintptr_t address)
+{
+    struct qmpi_module found = {.begin = 0};
+    return look_up_module(address, &found) ? found.begin : 0;
+}
+
+uintptr_t qmpi_module_unwind_index(uintptr_t address)
+{
+#if defined(DLFO_STRUCT_HAS_EH_DBASE)
+    struct dl_find_object found;
+    return _dl_find_object((void *)address, &found) ? 0 : (uintptr_t)found.dlfo_eh_frame;
+#else
+    (void)address;
+    return 0;
+#endif
+}
+
+/* ---- Code ------------------------------------------------------------------------------------ */
+
+enum { START_SIZE = 64 /* bytes, more than _start has */ };
+
+/* Before glibc 2.34, the function that starts threads was in libpthread. */
+static bool is_c_library(const struct qmpi_module *module)
+{
+    const char *name = qmpi_text_base_name(module->name);
+    return !strcmp(name, LIBC_SO) || !strcmp(name, LIBPTHREAD_SO);
+}
+
+static bool is_tool_of_layer(const struct qmpi_module *module)
+{
+    if (!*module->name) /* a tool may be part of the program */
+        return false;
+    for (int tool_id = 1; tool_id <= QMPIX_stack.layers; tool_id++) {
+        const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+        if (layer && layer->tool && layer->tool->library == module->map)
+            return true;
+    }
+    return false;
+}
+
+enum qmpi_module_code qmpi_module_find_code(uintptr_t address, bool *is_permanent)
+{
+    const struct qmpi_module *module = qmpi_module_find(address);
+    *is_permanent = module && qmpi_module_is_open(module);
+    if (qmpi_caller_is_between((const void *)address))
+        return QMPI_CODE_BETWEEN;
+    if (address - getauxval(AT_ENTRY) < START_SIZE || (module && is_c_library(module)))
+        return QMPI_CODE_START;
+    return module && is_tool_of_layer(module) ? QMPI_CODE_LAYER : QMPI_CODE_PROGRAM;
+}
+
+/* ---- Closing --------------------------------------------------------------------------------- */
+
+atomic_int qmpi_module_closing_count;
+
+/* Whether all calls of dlclose reach libqmpi's. They do not in libqmpi.a, nor if libqmpi itself was
+ * opened with dlopen. */
+static bool is_closing_seen(void)
+{
+    /* The function that the loader found for all objects, or that was written over it. */
+    int (*volatile first)(void *) = dlclose;
+    return qmpi_exported_dlclose && (first == qmpi_exported_dlclose ||
+                                     qmpi_interpose_gave_dlclose((const void *)(uintptr_t)first));
 }
 
 bool qmpi_module_is_open(const struct qmpi_module *module)
 {
     return !atomic_load_explicit(&module->is_closed, memory_order_acquire) &&
-           (!*module->name || qmpi_closing_is_seen());
+           (!*module->name || is_closing_seen());
 }
 
 /* The loader's list stands still meanwhile: another thread that is closing a library frees what
  * look_up finds of it. */
-static int close_all(struct dl_phdr_info *info, size_t size, void *data)
+static int mark_closed(struct dl_phdr_info *info, size_t size, void *data)
 {
     (void)info;
     (void)size;
@@ -139,14 +212,14 @@ static int close_all(struct dl_phdr_info *info, size_t size, void *data)
     for (struct qmpi_module *module = atomic_load(&modules); module; module = module->next) {
         struct qmpi_module now = {.begin = 0};
         if (!atomic_load(&module->is_closed) &&
-            (!look_up(module->begin, &now) || !is_same(module, &now)))
+            (!look_up_module(module->begin, &now) || !is_same_module(module, &now)))
             atomic_store(&module->is_closed, true);
     }
     return 1;
 }
 
-void qmpi_modules_close(void)
+void qmpi_module_mark_closed(void)
 {
     if (atomic_load(&modules))
-        qmpi_elf_walk(close_all, NULL);
+        qmpi_elf_walk(mark_closed, NULL);
 }

@@ -26,11 +26,51 @@ struct qmpi_module {
  * recorded there; NULL: none. Any thread, also in a signal handler. */
 const struct qmpi_module *qmpi_module_find(uintptr_t address);
 
-/* Whether a module is known to be mapped still: nothing closed it, and that would have been seen.
- * Any thread. */
+/* Returns the beginning of the object that is mapped at an address; 0: there is none now. Any
+ * thread, also in a signal handler. */
+uintptr_t qmpi_module_begin(uintptr_t address);
+
+/* Returns the address of the section .eh_frame_hdr of that object; 0: it has none, or the C library
+ * does not tell. Any thread, also in a signal handler. */
+uintptr_t qmpi_module_unwind_index(uintptr_t address);
+
+/* ---- Code ------------------------------------------------------------------------------------ */
+
+/* What the code at a return address belongs to. */
+enum qmpi_module_code {
+    QMPI_CODE_PROGRAM, /* or a library of it */
+    QMPI_CODE_START,   /* the C library, or _start: it may be what calls `main` */
+    QMPI_CODE_BETWEEN, /* libqmpi, a PMPI layer, a language binding */
+    QMPI_CODE_LAYER    /* another layer */
+};
+
+/* `is_permanent`: the answer is the same as long as no library is closed, and closing is seen. Any
+ * thread, also in a signal handler. */
+enum qmpi_module_code qmpi_module_find_code(uintptr_t address, bool *is_permanent);
+
+/* ---- Closing --------------------------------------------------------------------------------- */
+
+/*
+ * What is stored about code must be forgotten when its library is closed, because another one may
+ * be mapped at the same address. Therefore libqmpi exports dlclose (dlclose.c), which forgets it
+ * after the C library's dlclose has returned. Meanwhile, nothing that is stored is used.
+ */
+
+/* Number of threads in dlclose. A caller from a library that was mapped later never sees data about
+ * the library that was mapped before. */
+extern atomic_int qmpi_module_closing_count __attribute__((visibility("hidden")));
+
+/* Whether a library is being closed. Any thread. */
+static inline bool qmpi_module_is_closing(void)
+{
+    return atomic_load_explicit(&qmpi_module_closing_count, memory_order_acquire) != 0;
+}
+
+/* Whether a module is known to be mapped still: it was not closed, and closing it would have been
+ * seen. Any thread. */
 bool qmpi_module_is_open(const struct qmpi_module *module);
 
 /* Marks the modules that are no longer mapped. For dlclose. */
-void qmpi_modules_close(void);
+void qmpi_module_mark_closed(void);
 
 #endif

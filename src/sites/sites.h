@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call sites: the callers of an MPI call (callers.c: walk, frame_rule, code), and what is at an
- * address (describe.c: modules). Debug information is read by a library of its own, which is
- * opened when it is first needed, so that no other process pays for it; this header declares what
- * that library exports.
+ * Call sites: the callers of an MPI call (walk.c, frame_rule.c), and descriptions of addresses
+ * (describe.c, modules.c). A separate library reads debug information; it is opened when it is
+ * first needed, so that no other process pays for it.
  */
 #ifndef QMPI_SITES_SITES_H
 #define QMPI_SITES_SITES_H
@@ -18,9 +17,12 @@
 /* Finds the functions at an offset in a library, as QMPIX_Library_describe does. Returns their
  * number; 0: nothing is known. *frames and its strings are allocated by malloc, and belong to the
  * caller. One thread at a time. */
-typedef int qmpi_symbols_finder(const char *library, size_t offset, QMPIX_Frame **frames);
+typedef int qmpi_sites_symbol_finder(const char *library, size_t offset, QMPIX_Frame **frames);
 
 /* Closes the files that were read and frees what was read of them. Before the library is closed. */
-typedef void qmpi_symbols_closer(void);
+typedef void qmpi_sites_symbol_closer(void);
+
+/* Forgets all rules by which callers are found. Called while qmpi_module_is_closing is true. */
+void qmpi_sites_forget_rules(void);
 
 #endif

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* See walk.h. */
+/*
+ * The callers of an MPI call: the return addresses from the frame of the trampoline up the stack.
+ * The rules that lead from frame to frame (frame_rule.h) are stored for each return address, so
+ * that a step is as fast as a look-up in a table.
+ */
 #define _GNU_SOURCE
-#include "sites/walk.h"
-
 #include "dispatch/dispatch.h"
-#include "sites/arch/signal_frame.h"
-#include "sites/closing.h"
+#include "redirect/redirect.h"
+#include "sites/arch/registers.h"
 #include "sites/frame_rule.h"
+#include "sites/modules.h"
+#include "sites/sites.h"
 #include "util/util.h"
+
+#include <qmpi/observer.h>
 
 #include <stdatomic.h>
 #include <string.h>
@@ -15,29 +21,29 @@
 /* ---- Stacks ---------------------------------------------------------------------------------- */
 
 /* Never freed, because a thread may be using it; reused for a stack that is mapped there later. */
-struct range {
-    struct qmpi_stack stack;
-    struct range *next;
+struct stack_range {
+    struct qmpi_call_stack stack;
+    struct stack_range *next;
 };
-static _Atomic(struct range *) ranges; /* only added to */
+static _Atomic(struct stack_range *) ranges; /* only added to */
 
-/* That of the last walk. */
-static _Thread_local const struct range *current __attribute__((tls_model("initial-exec")));
+/* The stack of the last walk. */
+static _Thread_local const struct stack_range *current __attribute__((tls_model("initial-exec")));
 
-static bool holds(const struct range *range, uintptr_t address)
+static bool holds_address(const struct stack_range *range, uintptr_t address)
 {
     return range && address > range->stack.begin && address <= range->stack.end;
 }
 
-static const struct range *find_range(uintptr_t address)
+static const struct stack_range *find_stack_range(uintptr_t address)
 {
-    struct range *range = atomic_load(&ranges);
-    while (range && !holds(range, address))
+    struct stack_range *range = atomic_load(&ranges);
+    while (range && !holds_address(range, address))
         range = range->next;
     if (range)
         return range;
-    const struct qmpi_stack stack = qmpi_stack_find(address - 1);
-    if (!stack.end || !(range = qmpi_arena_take(sizeof *range)))
+    const struct qmpi_call_stack stack = qmpi_call_stack_find(address - 1);
+    if (!stack.end || !(range = qmpi_memory_take(sizeof *range)))
         return NULL;
     range->stack = stack;
     range->next = atomic_load(&ranges);
@@ -46,13 +52,14 @@ static const struct range *find_range(uintptr_t address)
     return range;
 }
 
-/* ---- What is remembered ---------------------------------------------------------------------- */
+/* ---- Stored rules ---------------------------------------------------------------------------- */
 
 /*
- * A table with one word for each return address, so that it is read and written as a whole, by any
- * thread and in signal handlers. Another address that belongs in the same place replaces it.
+ * A table with one word for each return address, so that any thread and signal handlers read and
+ * write it as a whole. Another address with the same place replaces it. A rule holds for every call
+ * that returns to its address, whatever the frames around it are like.
  *
- *     bits 63-30  the address, without the bits that follow from the place
+ *     bits 63-30  the address, without the bits that the place determines
  *     bits 29-11  `offset` of the rule, in words; negative for QMPI_FRAME_SAVED
  *     bits 10-5   `fp` of the rule
  *     bits 4-3    the code
@@ -82,8 +89,9 @@ static inline _Atomic uint64_t *place_of(uintptr_t address)
     return &table[(address ^ address >> PLACE_BITS) & ((1 << PLACE_BITS) - 1)];
 }
 
-/* One that does not fit is unknown. */
-static uint64_t pack(uintptr_t address, const struct qmpi_frame_rule *rule, enum qmpi_code code)
+/* A rule that does not fit is stored as unknown. */
+static uint64_t pack_rule(uintptr_t address, const struct qmpi_frame_rule *rule,
+                          enum qmpi_module_code code)
 {
     const int64_t offset = rule->base == QMPI_FRAME_SAVED ? -rule->offset : rule->offset;
     const int64_t fp = rule->fp == QMPI_FP_AT_FP ? FP_MAX : rule->fp;
@@ -97,8 +105,9 @@ static uint64_t pack(uintptr_t address, const struct qmpi_frame_rule *rule, enum
                 : word | QMPI_FRAME_UNKNOWN;
 }
 
-/* What a thread stores meanwhile is of a library that remains. */
-void qmpi_walk_forget(void)
+/* A rule that another thread stores meanwhile need not be cleared: it is of a library that stays
+ * open. */
+void qmpi_sites_forget_rules(void)
 {
     if (!atomic_exchange(&is_used, false))
         return;
@@ -108,56 +117,87 @@ void qmpi_walk_forget(void)
     }
 }
 
-/* As the address is on the stack, its library is not being closed: what is stored is right. */
-static __attribute__((noinline)) uint64_t learn(uintptr_t address)
+/* The library of an address on the stack is not being closed, so the stored rule is right. */
+static __attribute__((noinline)) uint64_t learn_rule(uintptr_t address)
 {
     bool is_permanent;
-    const enum qmpi_code code = qmpi_code_find(address, &is_permanent);
+    const enum qmpi_module_code code = qmpi_module_find_code(address, &is_permanent);
     const struct qmpi_frame_rule rule = qmpi_frame_rule_find(address);
-    const uint64_t word = pack(address, &rule, code);
-    if (is_permanent && !qmpi_closing() && !(address >> ADDRESS_BITS)) {
+    const uint64_t word = pack_rule(address, &rule, code);
+    if (is_permanent && !qmpi_module_is_closing() && !(address >> ADDRESS_BITS)) {
         atomic_store(place_of(address), word);
         atomic_store(&is_used, true);
     }
     return word;
 }
 
-static inline uint64_t look_up(uintptr_t address)
+static inline uint64_t look_up_rule(uintptr_t address)
 {
     const uint64_t word = atomic_load_explicit(place_of(address), memory_order_relaxed);
-    const bool known = word >> ADDRESS_SHIFT == address >> PLACE_BITS && !qmpi_closing();
-    return __builtin_expect(known, 1) ? word : learn(address);
+    const bool known = word >> ADDRESS_SHIFT == address >> PLACE_BITS && !qmpi_module_is_closing();
+    return __builtin_expect(known, 1) ? word : learn_rule(address);
 }
 
-static inline enum qmpi_code code_of(uint64_t word)
+static inline enum qmpi_module_code code_of(uint64_t word)
 {
-    return (enum qmpi_code)(word >> CODE_SHIFT & 3);
+    return (enum qmpi_module_code)(word >> CODE_SHIFT & 3);
 }
 
-enum qmpi_code qmpi_walk_code(uintptr_t address)
+/* Returns what the code at a return address belongs to. */
+static enum qmpi_module_code code_at(uintptr_t address)
 {
-    return code_of(look_up(address));
+    return code_of(look_up_rule(address));
+}
+
+/* ---- Callers --------------------------------------------------------------------------------- */
+
+/* The callers, as QMPIX_Call_get_callers returns them. */
+struct callers {
+    void **all;
+    int capacity, count;
+    int start_count; /* number of the last ones in code that may be what calls `main` */
+};
+
+/* Adds an address, innermost first. Returns whether more are needed. Addresses in the code that
+ * calls `main` are left out if they are the last ones of the stack. */
+static inline bool add_caller(struct callers *callers, uintptr_t address,
+                              enum qmpi_module_code code)
+{
+    if (code == QMPI_CODE_BETWEEN || (code == QMPI_CODE_LAYER && callers->count))
+        return true;
+    if (callers->count == callers->capacity)
+        return code == QMPI_CODE_START;
+    callers->all[callers->count++] = (void *)address;
+    callers->start_count = code == QMPI_CODE_START ? callers->start_count + 1 : 0;
+    return callers->count < callers->capacity || callers->start_count;
+}
+
+/* There are no more addresses. */
+static inline void end_callers(struct callers *callers)
+{
+    callers->count -= callers->start_count;
 }
 
 /* ---- Walking --------------------------------------------------------------------------------- */
 
-/* Where a walk is. */
+/* The position of a walk. */
 struct position {
     uintptr_t address;         /* return address */
     uintptr_t cfa;             /* the stack pointer there */
-    const uintptr_t *fp_place; /* where the frame pointer of that time is; NULL: not known */
+    const uintptr_t *fp_place; /* where the frame pointer at this position is; NULL: not known */
     uintptr_t begin;           /* `cfa` at the beginning */
     uintptr_t end;             /* of the stack */
     bool ends;                 /* this is the outermost frame */
+    int signals;               /* number of signal frames crossed */
     bool was_interrupted;      /* `address` is one behind the next instruction */
 };
 
-static inline const uintptr_t *at(uintptr_t address)
+static inline const uintptr_t *stack_word(uintptr_t address)
 {
     return (const uintptr_t *)address;
 }
 
-/* Whether a word is in the part of the stack that the walk has yet to pass. */
+/* Whether a word is in the part of the stack that the walk has not passed yet. */
 static inline bool is_ahead(const struct position *position, uintptr_t address)
 {
     return address % WORD == 0 && address >= position->cfa && address < position->end;
@@ -165,7 +205,8 @@ static inline bool is_ahead(const struct position *position, uintptr_t address)
 
 static bool find_fp(const struct position *position, uintptr_t *fp);
 
-/* Where the next frame begins, if not at a distance from the stack pointer; 0: not known. */
+/* Returns the beginning of the next frame, if it is not at a distance from the stack pointer; 0:
+ * not known. */
 static __attribute__((noinline)) uintptr_t find_cfa(struct position *position, uint64_t word,
                                                     uintptr_t *first_fp)
 {
@@ -184,19 +225,19 @@ static __attribute__((noinline)) uintptr_t find_cfa(struct position *position, u
     if (base == QMPI_FRAME_SAVED) {
         if (!is_ahead(position, fp - offset))
             return 0;
-        cfa = *at(fp - offset);
+        cfa = *stack_word(fp - offset);
     }
     if ((word >> FP_SHIFT & FP_MAX) == FP_MAX) {
         if (!is_ahead(position, fp))
             return 0;
-        position->fp_place = at(fp);
+        position->fp_place = stack_word(fp);
     }
     return is_ahead(position, cfa - WORD) ? cfa : 0;
 }
 
-/* Goes to the next frame, by what is known of the present one. */
-static inline __attribute__((always_inline)) bool advance(struct position *position, uint64_t word,
-                                                          uintptr_t *first_fp)
+/* Goes to the next frame, by the rule of the present one. */
+static inline __attribute__((always_inline)) bool advance_frame(struct position *position,
+                                                                uint64_t word, uintptr_t *first_fp)
 {
     const uintptr_t saved = word >> FP_SHIFT & FP_MAX;
     uintptr_t cfa = position->cfa + (word >> OFFSET_SHIFT & OFFSET_MAX) * WORD;
@@ -211,16 +252,16 @@ static inline __attribute__((always_inline)) bool advance(struct position *posit
         const uintptr_t place = cfa - saved * WORD;
         if (__builtin_expect(place < position->cfa, 0))
             return false;
-        position->fp_place = at(place);
+        position->fp_place = stack_word(place);
     }
-    position->address = *at(cfa - WORD);
+    position->address = *stack_word(cfa - WORD);
     position->cfa = cfa;
     return true;
 }
 
 /*
- * The functions between the beginning of the walk and this one may have saved the frame pointer. No
- * frame from the beginning to here has it, so it is the same there and here.
+ * Finds the frame pointer at the beginning of the walk: the functions between that and this one may
+ * have saved it. No frame from the beginning to `position` has changed it.
  */
 static __attribute__((noinline)) bool find_fp(const struct position *position, uintptr_t *fp)
 {
@@ -230,56 +271,63 @@ static __attribute__((noinline)) bool find_fp(const struct position *position, u
                              .fp_place = frame,
                              .end = position->end};
     while (inner.cfa < position->begin) {
-        if (!advance(&inner, look_up(inner.address), NULL))
+        if (!advance_frame(&inner, look_up_rule(inner.address), NULL))
             return false;
     }
     *fp = *inner.fp_place;
     return inner.cfa == position->begin;
 }
 
-static bool use_range(struct position *position)
+static bool use_stack_range(struct position *position)
 {
-    if (__builtin_expect(!holds(current, position->cfa), 0))
-        current = find_range(position->cfa);
+    if (__builtin_expect(!holds_address(current, position->cfa), 0))
+        current = find_stack_range(position->cfa);
     position->end = current ? current->stack.end : 0;
     return current != NULL;
 }
 
 /*
  * Goes to the code that a signal interrupted, perhaps on another stack. Between two instructions,
- * the rules of compilers are not always right. What they lead to then is not code with a rule, and
- * ends the walk; an unwinder may read what it takes for code there.
+ * the rules of compilers are not always right; a wrong one leads to an address without a rule,
+ * which ends the walk. With a damaged table, any words of the stack may be taken for such a frame:
+ * therefore, the stack pointer in it must lead to a stack, and the number of such frames is
+ * limited.
  */
 static __attribute__((noinline)) bool cross_signal(struct position *position)
 {
+    enum { SIGNALS_MAX = 64 };
     const uintptr_t frame = position->cfa;
-    if (position->end - frame < sizeof(qmpi_signal_frame))
+    if (position->end < frame || position->end - frame < sizeof(qmpi_registers_frame) ||
+        position->signals == SIGNALS_MAX)
         return false;
-    const struct qmpi_interrupted interrupted =
-        qmpi_signal_registers((const qmpi_signal_frame *)frame);
+    const struct qmpi_registers interrupted =
+        qmpi_registers_read((const qmpi_registers_frame *)frame);
+    const bool same = interrupted.sp >= frame && interrupted.sp < position->end;
     *position = (struct position){.address = interrupted.address + 1, /* it was not called */
                                   .cfa = interrupted.sp,
                                   .begin = interrupted.sp,
                                   .fp_place = interrupted.fp_place,
+                                  .signals = position->signals + 1,
                                   .was_interrupted = true};
-    return use_range(position);
+    return interrupted.sp % WORD == 0 && (same || qmpi_call_stack_may_contain(interrupted.sp)) &&
+           use_stack_range(position);
 }
 
 /*
- * The same as walk_any where each frame begins at a distance from the stack pointer and is the
- * program's or that of what calls `main`: most programs' frames, without debugging. False: one is
- * another one, or is not remembered.
+ * Like walk_any, for stacks in which each frame begins at a distance from the stack pointer and
+ * belongs to the program or to what calls `main`, as in most programs without debugging. Returns
+ * false if a frame is another one, or its rule is not stored.
  */
-static inline bool walk_usual(struct qmpi_callers *callers, uintptr_t cfa, uintptr_t end)
+static inline bool walk_usual(struct callers *callers, uintptr_t cfa, uintptr_t end)
 {
     void **const all = callers->all;
     const int capacity = callers->capacity;
     int count = 0;
     callers->count = 0;
-    if (__builtin_expect(qmpi_closing(), 0))
+    if (__builtin_expect(qmpi_module_is_closing(), 0))
         return false;
     while (cfa <= end) {
-        const uintptr_t address = *at(cfa - WORD);
+        const uintptr_t address = *stack_word(cfa - WORD);
         const uint64_t word = atomic_load_explicit(place_of(address), memory_order_relaxed);
         if (__builtin_expect(word >> ADDRESS_SHIFT != address >> PLACE_BITS, 0))
             return false;
@@ -301,41 +349,134 @@ static inline bool walk_usual(struct qmpi_callers *callers, uintptr_t cfa, uintp
     return false;
 }
 
-static __attribute__((noinline)) bool walk_any(struct qmpi_callers *callers, const void *frame)
+static __attribute__((noinline)) bool walk_any(struct callers *callers, const void *frame)
 {
-    struct qmpi_callers found = {.all = callers->all, .capacity = callers->capacity};
+    struct callers found = {.all = callers->all, .capacity = callers->capacity};
     struct position position = {.cfa = (uintptr_t)frame, .begin = (uintptr_t)frame};
     uintptr_t first_fp;
-    bool in_interrupted = false;
-    use_range(&position);
+    if (!use_stack_range(&position))
+        return false;
     position.address = (uintptr_t)qmpi_frame_return_address(frame);
     bool more = true;
-    while (position.address) { /* NULL: of a coroutine, whose first function nobody called */
-        const uint64_t word = look_up(position.address);
-        more = qmpi_callers_add(&found, position.address - position.was_interrupted, code_of(word));
+    while (position.address) { /* 0: the first function of a coroutine, which has no caller */
+        const uint64_t word = look_up_rule(position.address);
+        more = add_caller(&found, position.address - position.was_interrupted, code_of(word));
         if (!more)
             break;
         position.was_interrupted = false;
-        if (__builtin_expect(advance(&position, word, &first_fp), 1))
+        if (__builtin_expect(advance_frame(&position, word, &first_fp), 1))
             continue;
-        if ((word & 7) == QMPI_FRAME_SIGNAL && cross_signal(&position))
-            in_interrupted = true;
-        else if (position.ends || in_interrupted)
-            break;
-        else
-            return false;
+        if ((word & 7) != QMPI_FRAME_SIGNAL || !cross_signal(&position))
+            break; /* the outermost frame, or there is no rule that leads on */
     }
     if (more)
-        qmpi_callers_end(&found);
+        end_callers(&found);
     *callers = found;
     return true;
 }
 
-bool qmpi_walk_up(struct qmpi_callers *callers, const void *frame)
+/*
+ * Adds the addresses from that to which `frame`, which is in use, returns. Returns false if the way
+ * up the stack is not known as far as it matters. Any thread, also in a signal handler. Reads only
+ * the stack that contains the frame.
+ */
+static bool walk_up(struct callers *callers, const void *frame)
 {
     const uintptr_t cfa = (uintptr_t)frame;
-    const struct range *const range = current;
-    return (__builtin_expect(holds(range, cfa), 1) &&
+    const struct stack_range *const range = current;
+    return (__builtin_expect(holds_address(range, cfa), 1) &&
             __builtin_expect(walk_usual(callers, cfa, range->stack.end), 1)) ||
            walk_any(callers, frame);
+}
+
+/* For code that searches for certain frames; see util/call_stack.h. */
+static __attribute__((noinline)) int walk_all(void **addresses, int capacity)
+{
+    const uintptr_t *const frame = __builtin_frame_address(0); /* saved, return address */
+    struct position position = {.address = frame[1],
+                                .cfa = (uintptr_t)(frame + 2),
+                                .fp_place = frame,
+                                .begin = (uintptr_t)(frame + 2)};
+    int count = 0;
+    if (!use_stack_range(&position))
+        return -1;
+    while (count < capacity && position.address) {
+        const uint64_t word = look_up_rule(position.address);
+        addresses[count++] = (void *)(position.address - position.was_interrupted);
+        position.was_interrupted = false;
+        if (!advance_frame(&position, word, NULL) &&
+            ((word & 7) != QMPI_FRAME_SIGNAL || !cross_signal(&position)))
+            break;
+    }
+    return count;
+}
+
+__attribute__((constructor)) static void use_walk(void)
+{
+    qmpi_call_stack_use(walk_all);
+}
+
+/* ---- The public call ------------------------------------------------------------------------- */
+
+/* The numbers of frames that libraries may have between libqmpi and the program's call. */
+enum { BETWEEN_USUAL = 24, BETWEEN_MAX = 256 };
+
+/* Returns false if the addresses that matter may not be complete. */
+static bool add_unwound(struct callers *callers, void *const *frames, int count, int room,
+                        const void *caller)
+{
+    int i = 0;
+    while (i < count && frames[i] != caller)
+        i++;
+    for (; i < count; i++) {
+        if (!add_caller(callers, (uintptr_t)frames[i], code_at((uintptr_t)frames[i])))
+            return true;
+    }
+    if (count == room)
+        return false;
+    end_callers(callers);
+    return true;
+}
+
+static __attribute__((noinline)) void unwind_callers(struct callers *callers, const void *caller)
+{
+    void *frames[BETWEEN_MAX];
+    const int usual = callers->capacity + BETWEEN_USUAL;
+    const int rooms[] = {usual < BETWEEN_MAX ? usual : BETWEEN_MAX, BETWEEN_MAX};
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        callers->count = callers->start_count = 0;
+        if (add_unwound(callers, frames, qmpi_call_stack_unwind(frames, rooms[i]), rooms[i],
+                        caller))
+            return;
+    }
+}
+
+/* For calls whose record does not show the frame, and for stacks with a frame whose rule is not
+ * supported, which are unwound in full. */
+static __attribute__((noinline)) void find_any_callers(struct callers *callers,
+                                                       const QMPIX_Call *call)
+{
+    const char *frame = qmpi_entry_frame;
+    if (!qmpi_caller_frame_is_of(frame, call))
+        frame = qmpi_caller_frame();
+    void *const caller = frame ? qmpi_frame_return_address(frame) : qmpi_caller_of_layers();
+    callers->count = callers->start_count = 0;
+    if (!frame || !walk_up(callers, frame))
+        unwind_callers(callers, caller);
+    if (!callers->count && (callers->all[0] = caller))
+        callers->count = 1; /* the program is not on the stack */
+}
+
+int QMPIX_Call_get_callers(const QMPIX_Call *call, int capacity, void **callers, int *count)
+{
+    struct callers found = {.all = callers, .capacity = capacity};
+    if (!call || !count || capacity < 0 || (capacity && !callers))
+        return MPI_ERR_ARG;
+    const char *const frame = qmpi_entry_frame;
+    const bool is_found =
+        qmpi_caller_frame_is_of(frame, call) && walk_up(&found, frame) && found.count;
+    if (__builtin_expect(!is_found, 0) && capacity)
+        find_any_callers(&found, call);
+    *count = found.count;
+    return MPI_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #include "startup/conditions.h"
 
 #include "config/config.h"
+#include "loader/loader.h"
 #include "observe/observe.h"
 #include "process/process.h"
 #include "startup/switch.h"
@@ -15,9 +16,9 @@
 
 _Static_assert(QMPIX_GROUP_POINT_TO_POINT == 1 << 0 && QMPIX_GROUP_IO == 1 << 4 &&
                    QMPIX_GROUP_TOOL_INFORMATION == 1 << 12,
-               "util/function_list.c has the groups in another order");
+               "util/value.c has the groups in another order");
 
-static bool describe(int number, const char **name, unsigned *group)
+static bool describe_function(int number, const char **name, unsigned *group)
 {
     const QMPIX_Function *function;
     if (QMPIX_Function_describe((enum QMPI_Functions_enum)number, &function) != MPI_SUCCESS)
@@ -32,64 +33,55 @@ struct intersection {
     char *problem;
 };
 
-static void intersect(void *data, enum qmpi_reserved_option option, const char *value)
+static void intersect_list(void *data, enum qmpi_tool_reserved option, const char *value)
 {
     struct intersection *all = data;
     unsigned char listed[QMPI_FUNCTION_COUNT];
     if (option != QMPI_RESERVED_FUNCTIONS || all->problem)
         return;
-    char *item = qmpi_function_list_read(value, QMPI_FUNCTION_COUNT, describe, listed);
+    char *item = qmpi_value_read_functions(value, QMPI_FUNCTION_COUNT, describe_function, listed);
     if (item)
         all->problem =
-            qmpi_function_list_refuse(qmpi_reserved_option_name(QMPI_RESERVED_FUNCTIONS), item);
+            qmpi_value_refuse_functions(qmpi_tool_reserved_name(QMPI_RESERVED_FUNCTIONS), item);
     free(item);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++)
         all->listed[number] = all->listed[number] && listed[number];
 }
 
 /* Sets the functions that all lists of an entry contain. Returns NULL, or a problem. */
-static char *read_functions(const struct qmpi_entry *entry, struct intersection *all)
+static char *read_functions(const struct qmpi_tool_entry *entry, struct intersection *all)
 {
     all->problem = NULL;
     memset(all->listed, 1, sizeof all->listed);
-    qmpi_condition_each(entry, intersect, all);
+    qmpi_condition_each(entry, intersect_list, all);
     return all->problem;
 }
 
-static bool has_functions(const struct qmpi_entry *entry)
+static bool has_functions(const struct qmpi_tool_entry *entry)
 {
     return entry->reserved[QMPI_RESERVED_FUNCTIONS] != NULL;
 }
 
-static bool has_conditions(const struct qmpi_entry *entry)
+static bool has_conditions(const struct qmpi_tool_entry *entry)
 {
     return has_functions(entry) || qmpi_condition_may_be_unmet(entry);
 }
 
-void qmpi_conditions_check(struct qmpi_plan *plans, int *count)
-{
-    int good = 0;
-    for (int i = 0; i < *count; i++) {
-        struct intersection all;
-        char *problem = has_functions(plans[i].entry) ? read_functions(plans[i].entry, &all) : NULL;
-        if (problem)
-            qmpi_problem_print_entry(plans[i].entry, problem);
-        else
-            plans[good++] = plans[i];
-    }
-    *count = good;
-    qmpi_problem_stop();
-}
-
-static void limit(struct qmpi_layer *layer)
+char *qmpi_conditions_check(const struct qmpi_tool_entry *entry)
 {
     struct intersection all;
-    free(read_functions(layer->entry, &all)); /* no problem: it was checked */
-    unsigned char *listed = qmpi_permanent_alloc(sizeof all.listed, 1);
+    return has_functions(entry) ? read_functions(entry, &all) : NULL;
+}
+
+static void limit_layer(struct qmpi_layer *layer)
+{
+    struct intersection all;
+    free(read_functions(layer->entry, &all)); /* qmpi_conditions_check has checked it */
+    unsigned char *listed = qmpi_memory_permanent(sizeof all.listed, 1);
     memcpy(listed, all.listed, sizeof all.listed);
-    qmpi_chain_limit(layer->tool_id, listed);
+    qmpi_switch_limit(layer->tool_id, listed);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-        if (listed[number] || qmpi_chain_passes_always(layer->tool_id, number))
+        if (listed[number] || qmpi_switch_passes_always(layer->tool_id, number))
             continue;
         layer->functions[number] = NULL;
         if (layer->mpich_functions)
@@ -101,27 +93,27 @@ static void limit(struct qmpi_layer *layer)
 
 /* ---- While the stack is built ---------------------------------------------------------------- */
 
-/* PMPI tools cannot tell which functions they need. These three prepare and end what they do, and
- * many tools communicate in them. */
+/* PMPI tools cannot declare which functions they need. In these three, they start and finish, and
+ * many tools communicate. */
 static void pass_init_and_finalize(int tool_id)
 {
-    qmpi_chain_pass_always(tool_id, MPI_INIT_T);
-    qmpi_chain_pass_always(tool_id, MPI_INIT_THREAD_T);
-    qmpi_chain_pass_always(tool_id, MPI_FINALIZE_T);
+    qmpi_switch_pass_always(tool_id, MPI_INIT_T);
+    qmpi_switch_pass_always(tool_id, MPI_INIT_THREAD_T);
+    qmpi_switch_pass_always(tool_id, MPI_FINALIZE_T);
 }
 
 char *qmpi_conditions_apply(struct qmpi_layer *layer)
 {
-    const struct qmpi_entry *entry = layer->entry;
+    const struct qmpi_tool_entry *entry = layer->entry;
     if (!has_conditions(entry))
         return NULL;
     if (layer->preloaded && layer->preloaded->program)
         return qmpi_copy("the program itself contains this tool and calls it directly, so it "
                          "cannot be switched off\nhint: remove the conditions");
-    const struct qmpi_place place = qmpi_place_here(qmpi_launcher_rank());
+    const struct qmpi_condition_place place = qmpi_condition_place_here(qmpi_launcher_rank());
     char *unmet = qmpi_condition_unmet(entry, &place);
     if (unmet) {
-        qmpi_chain_start_off(layer->tool_id);
+        qmpi_switch_start_off(layer->tool_id);
         qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d (%s) starts switched off: %s", layer->tool_id,
                    layer->name, unmet);
     }
@@ -134,21 +126,22 @@ void qmpi_conditions_complete(struct qmpi_layer *layer, bool pmpi_tool)
     if (pmpi_tool && has_conditions(layer->entry))
         pass_init_and_finalize(layer->tool_id);
     if (has_functions(layer->entry))
-        limit(layer);
+        limit_layer(layer);
 }
 
 /* ---- The rank -------------------------------------------------------------------------------- */
 
 static qmpi_function *next_init, *next_init_thread, *next_session_init;
 
-/* Of layers that the user lists: a site's may well be for jobs of another size. */
+/* Warns if no process has a rank in @ranks. Entries of configuration files are excluded, because
+ * they may be meant for jobs of another size. */
 static void warn_of_no_rank(const struct qmpi_layer *layer, int size)
 {
-    const struct qmpi_entry *entry = layer->entry;
+    const struct qmpi_tool_entry *entry = layer->entry;
     const char *set = entry->reserved[QMPI_RESERVED_RANKS];
     if (!set || entry->scope != QMPI_SCOPE_VARIABLE)
         return;
-    struct qmpi_place place = {.rank = 0};
+    struct qmpi_condition_place place = {.rank = 0};
     bool any = false;
     for (; place.rank < size && !any; place.rank++)
         any = qmpi_condition_holds_all(entry, QMPI_RESERVED_RANKS, &place);
@@ -161,47 +154,48 @@ static void warn_of_no_rank(const struct qmpi_layer *layer, int size)
     free(where);
 }
 
-static void learn(int rank, int size)
+static void apply_rank(int rank, int size)
 {
     static bool known;
     if (__atomic_exchange_n(&known, true, __ATOMIC_ACQ_REL))
         return;
-    const struct qmpi_place place = qmpi_place_here(rank);
+    const struct qmpi_condition_place place = qmpi_condition_place_here(rank);
     for (int tool_id = 1; qmpi_layer_get(tool_id); tool_id++) {
         const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
         if (!layer->entry->reserved[QMPI_RESERVED_RANKS])
             continue;
         char *unmet = qmpi_condition_unmet(layer->entry, &place);
-        qmpi_chain_apply_condition(tool_id, !unmet);
+        qmpi_switch_apply_condition(tool_id, !unmet);
         free(unmet);
         if (rank == 0)
             warn_of_no_rank(layer, size);
     }
 }
 
-static int ask(int result)
+static int ask_world(int result)
 {
     int rank, size;
     if (result == MPI_SUCCESS &&
         QMPI_PMPI(Comm_rank, COMM_RANK)(MPI_COMM_WORLD, &rank) == MPI_SUCCESS &&
         QMPI_PMPI(Comm_size, COMM_SIZE)(MPI_COMM_WORLD, &size) == MPI_SUCCESS)
-        learn(rank, size);
+        apply_rank(rank, size);
     return result;
 }
 
-static int init(int *argc, char ***argv)
+static int learn_in_init(int *argc, char ***argv)
 {
-    return ask(((__typeof__(&MPI_Init))next_init)(argc, argv));
+    return ask_world(((__typeof__(&MPI_Init))next_init)(argc, argv));
 }
 
-static int init_thread(int *argc, char ***argv, int required, int *provided)
+static int learn_in_init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    return ask(((__typeof__(&MPI_Init_thread))next_init_thread)(argc, argv, required, provided));
+    return ask_world(
+        ((__typeof__(&MPI_Init_thread))next_init_thread)(argc, argv, required, provided));
 }
 
 #ifdef MPI_SESSION_NULL
-/* The ranks in this set of processes are those in MPI_COMM_WORLD, which a program with sessions
- * need not have. */
+/* A program with sessions need not have MPI_COMM_WORLD, but the ranks in this set of processes are
+ * the same. */
 static void ask_session(MPI_Session session)
 {
     MPI_Group group;
@@ -213,10 +207,10 @@ static void ask_session(MPI_Session session)
     QMPI_PMPI(Group_size, GROUP_SIZE)(group, &size);
     QMPI_PMPI(Group_free, GROUP_FREE)(&group);
     if (rank >= 0)
-        learn(rank, size);
+        apply_rank(rank, size);
 }
 
-static int session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
+static int learn_in_session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
 {
     const int result = ((__typeof__(&MPI_Session_init))next_session_init)(info, handler, session);
     if (result == MPI_SUCCESS)
@@ -225,25 +219,22 @@ static int session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *sess
 }
 #endif
 
-static void watch(qmpi_function **terminators, int number, qmpi_function **next,
-                  qmpi_function *function)
+static void wrap_target(qmpi_function **targets, int number, qmpi_function **next,
+                        qmpi_function *function)
 {
-    *next = terminators[number];
+    *next = targets[number];
     if (*next)
-        terminators[number] = function;
+        targets[number] = function;
 }
 
-void qmpi_conditions_watch(const struct qmpi_plan *plans, int count, qmpi_function **terminators)
+void qmpi_conditions_watch(qmpi_function **targets)
 {
-    bool any = false;
-    for (int i = 0; i < count; i++)
-        any |= plans[i].entry->reserved[QMPI_RESERVED_RANKS] != NULL;
-    if (!any)
-        return;
-    watch(terminators, MPI_INIT_T, &next_init, (qmpi_function *)init);
-    watch(terminators, MPI_INIT_THREAD_T, &next_init_thread, (qmpi_function *)init_thread);
+    wrap_target(targets, MPI_INIT_T, &next_init, (qmpi_function *)learn_in_init);
+    wrap_target(targets, MPI_INIT_THREAD_T, &next_init_thread,
+                (qmpi_function *)learn_in_init_thread);
 #ifdef MPI_SESSION_NULL
-    watch(terminators, MPI_SESSION_INIT_T, &next_session_init, (qmpi_function *)session_init);
+    wrap_target(targets, MPI_SESSION_INIT_T, &next_session_init,
+                (qmpi_function *)learn_in_session_init);
 #endif
     (void)next_session_init;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See startup.h. The order: read the stack's list, find and inspect every library, and only then
- * load and initialize the layers, one at a time from the bottom up; a layer goes on top of the
- * chains when its init is done, so what it calls meanwhile goes to the layers below it.
+ * Start-up: the first MPI call builds the stack, in build_stack, whose comment lists the steps and
+ * their files. A layer is added to the chains after its init has returned, so that MPI calls of its
+ * init go to the layers below it.
  */
-#include "startup/startup.h"
-
+#define _GNU_SOURCE
 #include "clock/clock.h"
 #include "config/config.h"
 #include "elf/elf.h"
 #include "functions/functions.h"
+#include "job/job.h"
 #include "loader/loader.h"
 #include "mpich/mpich.h"
 #include "mpit/mpit.h"
@@ -19,25 +19,216 @@
 #include "redirect/redirect.h"
 #include "registry/registry.h"
 #include "startup/conditions.h"
-#include "startup/constructor.h"
-#include "startup/singleton.h"
+#include "startup/init_checks.h"
 #include "startup/switch.h"
 #include "util/util.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
 
-QMPI_LOCK(lock);
-static bool done;
-static bool building; /* by some thread, which has the lock */
+/* Only the assembly code of the entry points calls these two functions; `caller` is the return
+ * address of the MPI call. They return the target of a call of MPI_X, or PMPI_X. */
+qmpi_function *qmpi_startup_call(int number, const void *caller) QMPI_HIDDEN;
+qmpi_function *qmpi_startup_pmpi_call(int number, const void *caller) QMPI_HIDDEN;
+
+QMPI_LOCK(start_lock);
+static bool has_started;
+static bool building; /* the thread that holds start_lock builds the stack */
 static _Thread_local bool starting;
 
 /* This process was forked while another thread was building the stack, which will never be
  * complete. */
 static bool abandoned;
 
-static struct qmpi_tool_stack stack; /* lives for the whole run: layers point into it */
+static void start_for_fortran(void);
 
-static void check_height(int *count)
+static struct qmpi_stack stack; /* never freed: layers point into it */
+
+/* ---- Plan ------------------------------------------------------------------------------------ */
+
+/* A planned layer. */
+struct plan {
+    const struct qmpi_tool_entry *entry;
+    enum qmpi_library_kind kind;
+    struct qmpi_tool *tool;                /* registered already; NULL: load `path` */
+    struct qmpi_preloaded_tool *preloaded; /* loaded already; NULL: load `path` */
+    char *path;
+};
+
+/* A preloaded tool becomes one layer; if it is listed again, it is loaded from a copy. */
+static void plan_preloaded(struct plan *plan, struct qmpi_preloaded_tool *preloaded)
+{
+    plan->kind = QMPI_KIND_PMPI;
+    plan->path = qmpi_copy(preloaded->path);
+    if (!preloaded->taken)
+        plan->preloaded = preloaded;
+    preloaded->taken = true;
+}
+
+/* Takes the file and the kind from an earlier entry of the same name, which had no problem, so that
+ * each file is inspected once. Returns false if there is none. */
+static bool plan_again(struct plan *plan, const struct plan *earlier, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (!earlier[i].path || strcmp(earlier[i].entry->name, plan->entry->name) != 0)
+            continue;
+        plan->path = qmpi_copy(earlier[i].path);
+        plan->kind = earlier[i].kind;
+        return true;
+    }
+    return false;
+}
+
+/* Whether the named stack of an entry has the name of a tool, which is an error and is reported. */
+static bool refuse_stack(const struct qmpi_tool_entry *entry)
+{
+    if (!entry->stack)
+        return false;
+    char *path = qmpi_library_find_namesake(entry->stack, qmpi_installation_folder());
+    if (!path && !qmpi_tool_find(entry->stack))
+        return false;
+    qmpi_problem_print_heading(
+        entry, qmpi_message("'%s' is also the name of %s\n"
+                            "hint: rename the stack, or remove it and list the tools themselves",
+                            entry->stack, path ? path : "a registered tool"));
+    free(path);
+    return true;
+}
+
+/* Plans the entry that follows the `count` plans of `listed`. Returns NULL, or a problem. */
+static char *plan_entry(struct plan *listed, int count, const struct qmpi_tool_entry *entry)
+{
+    struct plan *plan = &listed[count];
+    char *problem = NULL;
+    *plan = (struct plan){.entry = entry, .kind = QMPI_KIND_QMPI};
+    if (entry->problem)
+        return qmpi_copy(entry->problem);
+    plan->tool = qmpi_tool_find(entry->name);
+    if (plan->tool || plan_again(plan, listed, count))
+        return NULL;
+    struct qmpi_preloaded_tool *preloaded = qmpi_preloaded_by_name(entry->name);
+    if (!preloaded) {
+        char *registered = qmpi_tool_list_names();
+        plan->path = qmpi_library_find(entry, qmpi_installation_folder(), registered, &problem);
+        free(registered);
+        if (plan->path)
+            problem = qmpi_library_inspect(plan->path, qmpi_mpi_library_soname(), &plan->kind);
+        preloaded = problem ? NULL : qmpi_preloaded_by_file(plan->path);
+    }
+    if (preloaded) {
+        free(plan->path);
+        plan_preloaded(plan, preloaded);
+    }
+    return problem;
+}
+
+/* Returns an entry for a tool that is not listed. */
+static const struct qmpi_tool_entry *make_entry(const struct qmpi_preloaded_tool *preloaded)
+{
+    struct qmpi_tool_entry *entry = qmpi_allocate(1, sizeof *entry);
+    entry->text = qmpi_copy(preloaded->path);
+    entry->name = qmpi_copy(preloaded->name);
+    return entry;
+}
+
+/* Plans the preloaded tools that are not listed. Returns their number. */
+static int plan_unlisted(struct plan *plans, bool in_front)
+{
+    int count = 0;
+    for (int i = 0; i < qmpi_preloaded_count(); i++) {
+        struct qmpi_preloaded_tool *preloaded = qmpi_preloaded_get(i);
+        if (preloaded->taken || preloaded->in_front != in_front)
+            continue;
+        plans[count].entry = make_entry(preloaded);
+        plan_preloaded(&plans[count++], preloaded);
+    }
+    return count;
+}
+
+/* The program's calls reach a tool that is loaded before libqmpi first, and not the layers above.
+ */
+static char *check_place(const struct plan *plans, int index)
+{
+    const struct qmpi_preloaded_tool *preloaded = plans[index].preloaded;
+    if (!preloaded || !preloaded->in_front || index == 0 ||
+        (plans[index - 1].preloaded && plans[index - 1].preloaded->in_front))
+        return NULL;
+    return qmpi_message(
+        "%s is loaded before libqmpi, so the program's calls would bypass the layers above "
+        "it\nhint: put libqmpi first in LD_PRELOAD, or list this tool first",
+        preloaded->path);
+}
+
+/* Leaves out the tools that cannot be at their place. Returns the number of the others. */
+static int check_places(struct plan *plans, int count)
+{
+    int valid = 0;
+    for (int i = 0; i < count; i++) {
+        plans[valid] = plans[i];
+        char *problem = check_place(plans, valid);
+        if (problem)
+            qmpi_problem_report_entry(plans[i].entry, problem);
+        else
+            valid++;
+    }
+    return valid;
+}
+
+/*
+ * Plans the stack, from the application down. Entries that cannot be used are reported, all of
+ * them, and left out, or the process ends. The caller frees the plans.
+ */
+static struct plan *plan_stack(const struct qmpi_tool_list *list, int *count)
+{
+    qmpi_preloaded_find();
+    const int tool_count = qmpi_preloaded_count();
+    struct plan *listed = qmpi_allocate((size_t)list->count, sizeof *listed);
+    int listed_count = 0;
+    bool refused = false; /* the named stack of the entry */
+    for (int i = 0; i < list->count; i++) {
+        if (!i || list->entries[i].stack != list->entries[i - 1].stack)
+            refused = refuse_stack(&list->entries[i]);
+        if (refused)
+            continue;
+        char *problem = plan_entry(listed, listed_count, &list->entries[i]);
+        if (problem) {
+            free(listed[listed_count].path);
+            listed[listed_count].path = NULL;
+            qmpi_problem_print_entry(&list->entries[i], problem);
+        } else {
+            listed_count++;
+        }
+    }
+    qmpi_problem_stop();
+    struct plan *plans = qmpi_allocate((size_t)(listed_count + tool_count), sizeof *plans);
+    *count = plan_unlisted(plans, true);
+    memcpy(plans + *count, listed, (size_t)listed_count * sizeof *plans);
+    *count += listed_count;
+    *count += plan_unlisted(plans + *count, false);
+    *count = check_places(plans, *count);
+    free(listed);
+    return plans;
+}
+
+/* Reports planned layers whose @functions are wrong, before any is loaded, and removes them. */
+static void check_functions(struct plan *plans, int *count)
+{
+    int valid = 0;
+    for (int i = 0; i < *count; i++) {
+        char *problem = qmpi_conditions_check(plans[i].entry);
+        if (problem)
+            qmpi_problem_print_entry(plans[i].entry, problem);
+        else
+            plans[valid++] = plans[i];
+    }
+    *count = valid;
+    qmpi_problem_stop();
+}
+
+static void limit_height(int *count)
 {
     if (*count <= QMPI_LAYERS_MAX)
         return;
@@ -48,8 +239,10 @@ static void check_height(int *count)
     *count = QMPI_LAYERS_MAX;
 }
 
-/* All of them before the first is built: it may ask what is above it. */
-static void plan_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
+/* ---- Layers ---------------------------------------------------------------------------------- */
+
+/* Prepares a layer before the first one is built, because tools may ask about the layers above. */
+static void prepare_layer(struct qmpi_layer *layer, const struct plan *plan)
 {
     layer->entry = plan->entry;
     layer->tool = plan->tool;
@@ -58,170 +251,362 @@ static void plan_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
     layer->preloaded = plan->preloaded;
 }
 
-static char *load_pmpi(struct qmpi_layer *layer)
+static char *load_pmpi_layer(struct qmpi_layer *layer)
 {
-    char *problem = qmpi_conflict_check(layer);
+    char *problem = qmpi_registry_check_conflicts(layer);
     return problem ? problem : qmpi_pmpi_load(layer);
 }
 
-static char *load_and_init(struct qmpi_layer *layer)
+/* A tool that is compiled for the standard ABI needs libqmpi under another name: opens a library
+ * of that name, which has no code and needs this libqmpi. */
+static void open_abi_name(const char *tool)
 {
-    char *problem = qmpi_load_native(layer, qmpi_redirect_is_interposed());
-    if (!problem)
-        problem = qmpi_conflict_check(layer);
-    if (!problem)
-        problem = qmpi_layer_init(layer);
-    return problem ? problem : qmpi_conflict_check(layer); /* init may have declared more */
+    char *path = qmpi_library_find_abi_name(qmpi_installation_folder(), tool);
+    if (path && !dlopen(path, RTLD_LAZY | RTLD_LOCAL))
+        qmpi_debug(QMPI_TOPIC_LOAD, "%s", dlerror());
+    free(path);
 }
 
-static void build_layer(struct qmpi_layer *layer, const struct qmpi_plan *plan)
+/* The constructor of the tool's library registers the tool; its init registers the interceptors of
+ * the layer, and may make further declarations. */
+static char *load_qmpi_layer(struct qmpi_layer *layer)
+{
+    char *problem = NULL;
+    if (!layer->tool)
+        layer->tool = qmpi_tool_load(layer->path, layer->entry->name, qmpi_redirect_is_interposed(),
+                                     &problem);
+    if (problem)
+        return problem;
+    layer->name = layer->tool->name;
+    qmpi_debug(QMPI_TOPIC_LOAD, "layer %d: tool %s from %s", layer->tool_id, layer->name,
+               layer->tool->path);
+    problem = qmpi_registry_check_conflicts(layer);
+    if (!problem)
+        problem = qmpi_layer_init(layer);
+    return problem ? problem : qmpi_registry_check_conflicts(layer);
+}
+
+static void build_layer(struct qmpi_layer *layer, const struct plan *plan)
 {
     const bool pmpi_tool = plan->kind == QMPI_KIND_PMPI;
-    qmpi_guard_entry(plan->entry);
+    qmpi_problem_set_loading(plan->entry);
     qmpi_chain_expose(layer->tool_id);
     if (plan->kind == QMPI_KIND_ABI)
-        qmpi_load_abi_name(qmpi_installed_folder(), plan->path);
+        open_abi_name(plan->path);
     char *problem = qmpi_conditions_apply(layer);
     if (!problem)
-        problem = pmpi_tool ? load_pmpi(layer) : load_and_init(layer);
+        problem = pmpi_tool ? load_pmpi_layer(layer) : load_qmpi_layer(layer);
     __atomic_store_n(&layer->ready, !problem, __ATOMIC_RELEASE);
     if (problem) {
         qmpi_layer_leave_out(layer);
         qmpi_mpit_leave_out(layer->tool_id);
-        qmpi_chain_leave_out(layer->tool_id);
+        qmpi_switch_leave_out(layer->tool_id);
         qmpi_problem_report_entry(plan->entry, problem);
     } else {
         qmpi_conditions_complete(layer, pmpi_tool);
     }
     const bool may_be_off = qmpi_condition_may_be_unmet(plan->entry);
     qmpi_chain_add(layer->tool_id,
-                   &(struct qmpi_interceptors){.functions = layer->functions,
-                                               .mpich = layer->mpich_functions,
-                                               .observing = layer->observing,
-                                               .observe = qmpi_observe_node,
-                                               .pmpi_tool = pmpi_tool,
-                                               .starts = may_be_off ? qmpi_chain_passes : NULL});
+                   &(struct qmpi_chain_layer){.functions = layer->functions,
+                                              .mpich = layer->mpich_functions,
+                                              .observing = layer->observing,
+                                              .observe = qmpi_observe_node,
+                                              .pmpi_tool = pmpi_tool,
+                                              .starts = may_be_off ? qmpi_switch_passes : NULL});
     qmpi_observe_report(layer->tool_id);
 }
 
-/* Whether a layer may ask for the caller of a call that has come through a PMPI tool. */
-static bool pmpi_tool_above_others(const struct qmpi_plan *plans, int count)
+static bool any_pmpi_tool(const struct plan *plans, int count)
 {
-    bool pmpi_tool = false;
-    for (int i = 0; i < count; i++) {
-        if (plans[i].kind == QMPI_KIND_PMPI)
-            pmpi_tool = true;
-        else if (pmpi_tool)
-            return true;
-    }
-    return false;
+    int i = 0;
+    while (i < count && plans[i].kind != QMPI_KIND_PMPI)
+        i++;
+    return i < count;
 }
 
-/* Makes all that has been loaded since it last did lead to the entries. */
-static void redirect(void)
+static bool any_on_ranks(const struct plan *plans, int count)
+{
+    int i = 0;
+    while (i < count && !plans[i].entry->reserved[QMPI_RESERVED_RANKS])
+        i++;
+    return i < count;
+}
+
+/* ---- The stack ------------------------------------------------------------------------------- */
+
+/* Redirects references of objects that have been loaded since the last call to the entry points. */
+static void redirect_references(void)
 {
     qmpi_redirect();
     qmpi_mpich_override();
 }
 
-static void start(void)
+/* Layers of different processes are the same if their tools and options are. */
+static void describe_to_job(const struct qmpi_layer *layer)
 {
-    qmpi_debug_start(qmpi_setting("QMPI_DEBUG"));
+    const struct qmpi_tool_entry *entry = layer->entry;
+    char *identity = qmpi_copy(layer->name);
+    for (int i = 0; i < entry->option_count; i++) {
+        /* The length makes it unambiguous, since values may contain commas and equals signs. */
+        const struct qmpi_tool_option *option = &entry->options[i];
+        char *more = qmpi_format("%s,%zu:%s=%s", identity, strlen(option->value), option->key,
+                                 option->value);
+        free(identity);
+        identity = more;
+    }
+    qmpi_statement_set_layer(layer->tool_id, identity, layer->name);
+    free(identity);
+}
+
+/* Reads QMPI_RANK_TIMEOUT, and reports an invalid value. */
+static double read_rank_timeout(void)
+{
+    const char *value = qmpi_setting("QMPI_RANK_TIMEOUT");
+    double seconds = 10;
+    if (!value || qmpi_config_read_seconds(value, &seconds) || !qmpi_launcher_reports())
+        return seconds;
+    char *shown = qmpi_message_shorten(value);
+    qmpi_printf("QMPI_RANK_TIMEOUT: '%s' is no time; using %g\n  hint: " QMPI_SECONDS_HINT, shown,
+                seconds);
+    free(shown);
+    return seconds;
+}
+
+#ifdef MPI_SESSION_NULL
+/* Replaces MPI_Session_init, because a program with sessions may never call MPI_Init. */
+static void stop_in_session(void)
+{
+    qmpi_problem_stop_now();
+}
+#endif
+
+/*
+ * Lets a process that cannot run end in MPI_Init, where the others wait for it and learn why. Until
+ * then, its calls go to the MPI library.
+ */
+static void stop_in_init(void)
+{
+    qmpi_problem_release_signals();
+    qmpi_statement_set_stop();
+    qmpi_chain_start(0);
+    qmpi_job_watch(qmpi_terminator_targets, read_rank_timeout());
+#ifdef MPI_SESSION_NULL
+    qmpi_terminator_targets[MPI_SESSION_INIT_T] = stop_in_session;
+#endif
+    qmpi_tool_end_registration();
+    qmpi_chain_activate();
+}
+
+/* Whether programs may call the function before MPI_Init, and usually call MPI_Init afterwards. */
+static bool precedes_init(int number)
+{
+    static const int functions[] = {MPI_INIT_T,        MPI_INIT_THREAD_T, MPI_INITIALIZED_T,
+                                    MPI_FINALIZED_T,   MPI_GET_VERSION_T, MPI_GET_LIBRARY_VERSION_T,
+                                    MPI_INFO_CREATE_T, MPI_INFO_SET_T};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (functions[i] == number)
+            return true;
+    }
+    return false;
+}
+
+/* Wraps what terminators call, before layers are added, because some read it. */
+static void wrap_terminator_targets(const struct plan *plans, int count)
+{
+    qmpi_layer_use_switch(qmpi_switch_intercept);
+    qmpi_mpit_use_switch(qmpi_switch_is_enabled, qmpi_switch_set_enabled);
+    qmpi_service_use_switch(qmpi_switch_is_enabled);
+    qmpi_mpit_merge(qmpi_terminator_targets, qmpi_pmpi_targets);
+    qmpi_observe_creators(qmpi_terminator_targets);
+    qmpi_init_checks_watch(qmpi_terminator_targets, any_pmpi_tool(plans, count));
+    qmpi_clock_watch(qmpi_terminator_targets);
+    if (any_on_ranks(plans, count))
+        qmpi_conditions_watch(qmpi_terminator_targets);
+}
+
+static void build_layers(const struct plan *plans, int count)
+{
+    for (int tool_id = 1; tool_id <= count; tool_id++)
+        prepare_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
+    if (count) {
+        qmpi_call_stack_prepare();
+        qmpi_problem_catch_signals();
+    }
+    for (int tool_id = count; tool_id >= 1 && !qmpi_problem_is_stopping(); tool_id--)
+        build_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
+}
+
+/*
+ * Builds the stack; `number` is the first function that the program calls. The steps and their
+ * files:
+ *
+ *   find PMPI_X of the MPI library               process/mpi_library.c
+ *   redirect references to the entry points      redirect/redirect.c, redirect/fortran.c
+ *   read QMPI_TOOLS and configuration files      config/stack.c, config/tool_list.c for an entry
+ *   plan a layer for each entry                  plan_stack, loader/library.c
+ *   build the layers, from the bottom up         build_layer:
+ *     a QMPI tool: open its library, whose
+ *       constructor registers the tool           registry/tool.c
+ *       call its init, which registers the
+ *       interceptors of the layer                registry/layer.c; an observer, observe/observe.c
+ *                                                (a tool for the standard ABI, as the bundled ones
+ *                                                are, reaches these through abi/calls.c)
+ *     a PMPI tool                                pmpi/load.c
+ *     add the interceptors to the chains         dispatch/chain.c
+ *   lead the entry points to the chains          dispatch/chain.c
+ */
+static void build_stack(int number)
+{
+    int count;
+    qmpi_message_debug_start(qmpi_setting("QMPI_DEBUG"));
     qmpi_problem_start();
     qmpi_problem_print_config();
     qmpi_clock_configure();
-    qmpi_base_find();
-    redirect();
+    qmpi_mpi_library_find();
+    if (qmpi_mpi_library_implementation() == QMPI_MPI_OPEN_MPI)
+        qmpi_launcher_ignore_pmi();
+    redirect_references();
+    qmpi_fortran_begin(start_for_fortran, qmpi_switch_passes, false);
     qmpi_stack_read(&stack);
     qmpi_problem_name_middle(stack.source);
     qmpi_problem_print_notes(&stack);
-    qmpi_debug(QMPI_TOPIC_PARSE, "%s has %d entries", stack.source, stack.layers.count);
-    if (stack.layers.count && qmpi_base_mismatch()) {
-        qmpi_problem_report_stack(&stack, qmpi_copy(qmpi_base_mismatch()));
-        stack.layers.count = 0;
+    qmpi_debug(QMPI_TOPIC_PARSE, "%s has %d entries", stack.source, stack.tools.count);
+    const bool mismatch = qmpi_mpi_library_mismatch() != NULL;
+    const bool exchanges = stack.tools.count > 0 && !mismatch && qmpi_launcher_has_others();
+    qmpi_problem_defer(!mismatch && qmpi_launcher_has_others() && precedes_init(number));
+    if (stack.tools.count && mismatch) {
+        qmpi_problem_report_stack(&stack, qmpi_copy(qmpi_mpi_library_mismatch()));
+        stack.tools.count = 0;
     }
-    check_height(&stack.layers.count);
-    int count;
-    struct qmpi_plan *plans = qmpi_plan_make(&stack.layers, &count);
-    qmpi_conditions_check(plans, &count);
-    check_height(&count);
-    qmpi_layer_start(count);
-    qmpi_chain_start(count);
-    if (count) { /* what ends the chains is never changed once a layer stands on it */
-        qmpi_mpit_use_switch(qmpi_chain_is_enabled, qmpi_chain_set_enabled);
-        qmpi_service_use_switch(qmpi_chain_is_enabled);
-        qmpi_mpit_merge(qmpi_terminators, qmpi_pmpi_targets);
-        qmpi_observe_creators(qmpi_terminators);
-        qmpi_singleton_watch(qmpi_terminators);
-        qmpi_offsets_watch(qmpi_terminators);
-        qmpi_conditions_watch(plans, count, qmpi_terminators);
+    limit_height(&stack.tools.count);
+    struct plan *plans = plan_stack(&stack.tools, &count);
+    check_functions(plans, &count);
+    limit_height(&count);
+    if (!qmpi_problem_is_stopping()) {
+        qmpi_layer_start(count);
+        qmpi_chain_start(count);
+        if (exchanges)
+            qmpi_job_watch(qmpi_terminator_targets, read_rank_timeout());
+        if (count)
+            wrap_terminator_targets(plans, count);
+        build_layers(plans, count);
     }
-    for (int tool_id = 1; tool_id <= count; tool_id++)
-        plan_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
-    if (count) {
-        qmpi_unwind_prepare();
-        qmpi_guard_start();
-    }
-    for (int tool_id = count; tool_id >= 1; tool_id--)
-        build_layer(qmpi_layer_get(tool_id), &plans[tool_id - 1]);
-    qmpi_guard_end();
-    if (pmpi_tool_above_others(plans, count) || (count && qmpi_binding_any))
-        qmpi_unwind_load();
     free(plans);
+    if (qmpi_problem_is_stopping()) {
+        stop_in_init();
+        return;
+    }
+    for (int tool_id = 1; tool_id <= count && exchanges; tool_id++) {
+        if (qmpi_layer_get(tool_id)->ready)
+            describe_to_job(qmpi_layer_get(tool_id));
+    }
+    qmpi_problem_release_signals();
     struct qmpi_fortran_callers callers = qmpi_fortran_hold();
-    const struct qmpi_layer *top = qmpi_layer_get(qmpi_chain_topmost());
+    const struct qmpi_layer *top = qmpi_layer_get(qmpi_switch_topmost());
     qmpi_fortran_set_callers(top ? top->group : NULL, &callers);
-    qmpi_fortran_let_go(&callers);
-    qmpi_registration_close();
+    qmpi_fortran_release(&callers);
+    qmpi_tool_end_registration();
     qmpi_mpit_publish_stack();
     qmpi_service_notify();
-    qmpi_chain_publish();
+    qmpi_chain_activate();
 }
 
-static void note_fork(void)
+/* ---- Starting once --------------------------------------------------------------------------- */
+
+static void abandon_in_child(void)
 {
     abandoned = building && !starting;
 }
 
-static void start_locked(void)
+/* Called with start_lock held. */
+static void start_locked(int number)
 {
-    if (done)
+    if (has_started)
         return;
     qmpi_lock_start();
     qmpi_elf_walk_start();
-    pthread_atfork(NULL, NULL, note_fork);
+    qmpi_output_standard_duplicate();
+    pthread_atfork(NULL, NULL, abandon_in_child);
     building = starting = true;
-    start();
+    build_stack(number);
     building = starting = false;
-    __atomic_store_n(&done, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&has_started, true, __ATOMIC_RELEASE);
+}
+
+static int find_dynamic_loader(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct qmpi_elf_loaded *loader = data;
+    (void)size;
+    if (info->dlpi_addr != getauxval(AT_BASE))
+        return 0;
+    *loader = (struct qmpi_elf_loaded){
+        .base = info->dlpi_addr, .segments = info->dlpi_phdr, .segment_count = info->dlpi_phnum};
+    return 1;
+}
+
+/* Returns the return addresses on the whole call stack, which the caller frees. */
+static void **unwind_call_stack(int *count)
+{
+    for (int room = 64;; room *= 2) {
+        void **frames = qmpi_allocate((size_t)room, sizeof *frames);
+        *count = qmpi_call_stack_unwind(frames, room);
+        if (*count < room)
+            return frames;
+        free(frames);
+    }
 }
 
 /*
- * Whoever builds the stack needs the loader, and a thread in a constructor has the loader's lock
- * until that returns: it must not wait for the other. Returns false if no stack exists for it yet.
+ * Whether the calling thread is in a constructor of an object that it opens with dlopen, or in a
+ * destructor of an object that it closes. Such a thread holds the dynamic loader's lock: its call
+ * stack contains functions of the loader, called by dlopen or dlclose. Below constructors that run
+ * before main(), nothing has called the loader, and it holds no lock.
  */
-static bool start_once(void)
+static bool is_in_constructor(void)
 {
-    if (pthread_mutex_trylock(&lock) != 0) {
-        if (qmpi_in_constructor())
-            return __atomic_load_n(&done, __ATOMIC_ACQUIRE);
-        pthread_mutex_lock(&lock);
+    struct qmpi_elf_loaded loader = {.segment_count = 0};
+    bool in_loader = false, called = false;
+    int count;
+    if (!getauxval(AT_BASE) || !qmpi_elf_walk(find_dynamic_loader, &loader))
+        return false; /* a static program */
+    void **frames = unwind_call_stack(&count);
+    for (int i = 0; i < count && !called; i++) {
+        const bool here = qmpi_elf_loaded_contains(&loader, frames[i]);
+        called = in_loader && !here && frames[i];
+        in_loader |= here;
     }
-    start_locked();
-    pthread_mutex_unlock(&lock);
+    free(frames);
+    return called;
+}
+
+/*
+ * Builds the stack, unless that has been done. A thread in a constructor holds the loader's lock,
+ * which the thread that builds the stack needs: it must not wait. Returns false if there is no
+ * stack for it yet.
+ */
+static bool start_once(int number)
+{
+    if (pthread_mutex_trylock(&start_lock) != 0) {
+        if (is_in_constructor())
+            return __atomic_load_n(&has_started, __ATOMIC_ACQUIRE);
+        pthread_mutex_lock(&start_lock);
+    }
+    start_locked(number);
+    pthread_mutex_unlock(&start_lock);
     return true;
 }
 
-void qmpi_start(void)
+/* Builds the stack for a Fortran program, unless this thread is building it. */
+static void start_for_fortran(void)
 {
-    if (!starting && !abandoned && !__atomic_load_n(&done, __ATOMIC_ACQUIRE))
-        start_once();
+    if (!starting && !abandoned && !__atomic_load_n(&has_started, __ATOMIC_ACQUIRE))
+        start_once(MPI_INIT_T); /* called by a Fortran program */
 }
 
-static qmpi_function *go_without_stack(int number)
+static qmpi_function *bypass_stack(int number)
 {
     static bool said;
-    if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED) && qmpi_is_reporting_process()) {
+    if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED) && qmpi_launcher_reports()) {
         if (abandoned)
             qmpi_print("this process was forked while another thread was loading the tools: its "
                        "MPI calls bypass them\n"
@@ -232,73 +617,75 @@ static qmpi_function *go_without_stack(int number)
                 "its calls bypass them\n"
                 "  hint: open such libraries after the first MPI call has returned");
     }
-    qmpi_base_find();
-    return qmpi_bases[number];
+    qmpi_mpi_library_find();
+    return qmpi_pmpi_functions[number];
 }
 
-/* While the stack is built, a constructor or an init of ours calls MPI: the layers so far. */
-static qmpi_function *target_so_far(int number, const void *caller, bool pmpi)
+/* Returns the target of a call from a constructor or an init while the stack is built: the layers
+ * that have been added so far. */
+static qmpi_function *find_target_so_far(int number, const void *caller, bool pmpi)
 {
     qmpi_function *pmpi_tool = qmpi_pmpi_target(number, caller, pmpi);
     if (pmpi_tool)
         return pmpi_tool;
     if (!qmpi_heads[number])
-        return qmpi_bases[number];
+        return qmpi_pmpi_functions[number];
     return pmpi ? qmpi_pmpi_targets[number] : qmpi_chain_target(number);
 }
 
-qmpi_function *qmpi_start_call(int number, const void *caller)
+qmpi_function *qmpi_startup_call(int number, const void *caller)
 {
     if (starting)
-        return target_so_far(number, caller, false);
+        return find_target_so_far(number, caller, false);
     if (abandoned)
-        return go_without_stack(number);
-    if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
-        /* A thread of a tool that is being loaded: whoever loads it may be waiting for this thread.
-         */
+        return bypass_stack(number);
+    if (!__atomic_load_n(&has_started, __ATOMIC_ACQUIRE)) {
+        /* The caller may be a thread of a tool that is being loaded, which must not wait: the
+         * thread that loads the tool may be waiting for it. */
         qmpi_function *loading = qmpi_pmpi_target(number, caller, false);
         if (loading)
             return loading;
-        if (!start_once())
-            return go_without_stack(number);
+        if (!start_once(number))
+            return bypass_stack(number);
     }
-    /* Who called may have been a tool's constructor, before there was a stack. */
+    /* The caller may be the constructor of a tool, which called before there was a stack. */
     qmpi_function *pmpi_tool = qmpi_pmpi_target(number, caller, false);
     return pmpi_tool ? pmpi_tool : qmpi_slots[number];
 }
 
-qmpi_function *qmpi_start_base(int number, const void *caller)
+qmpi_function *qmpi_startup_pmpi_call(int number, const void *caller)
 {
-    qmpi_base_find();
+    qmpi_mpi_library_find();
     if (starting)
-        return target_so_far(number, caller, true);
+        return find_target_so_far(number, caller, true);
     if (abandoned)
-        return qmpi_bases[number];
-    /* A PMPI tool that the program reaches before us passes on the program's first MPI call. */
-    if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+        return qmpi_pmpi_functions[number];
+    /* This may be the program's first MPI call, passed on by a PMPI tool in front of libqmpi. */
+    if (!__atomic_load_n(&has_started, __ATOMIC_ACQUIRE)) {
         qmpi_function *loading = qmpi_pmpi_target(number, caller, true);
         if (loading)
             return loading;
-        /* A binding that came by dlopen: what it calls is the program's call. */
+        /* A language binding that was opened with dlopen passes on a call of the program. */
         if (qmpi_redirect_is_binding(caller))
-            return qmpi_start_call(number, caller);
+            return qmpi_startup_call(number, caller);
         const struct qmpi_preloaded_tool *front = qmpi_preloaded_in_front(qmpi_names[number].name);
-        if ((front || qmpi_preloaded_contains(caller)) && !start_once())
-            return go_without_stack(number);
+        if ((front || qmpi_preloaded_contains(caller)) && !start_once(number))
+            return bypass_stack(number);
         qmpi_function *pmpi_tool = qmpi_pmpi_target(number, caller, true);
         if (pmpi_tool)
             return pmpi_tool;
         if (front && front->layer)
-            return qmpi_thunk_of(front->layer, number);
+            return qmpi_thunk_next_function(front->layer, number);
     }
-    return qmpi_pmpi_targets[number] ? qmpi_pmpi_targets[number] : qmpi_bases[number];
+    return qmpi_pmpi_targets[number] ? qmpi_pmpi_targets[number] : qmpi_pmpi_functions[number];
 }
 
-/* Before the program's first call: a binding's may be of PMPI_Init. */
-__attribute__((constructor)) static void begin(void)
+/* Redirects language bindings before the program's first call, which they may turn into PMPI_Init.
+ */
+__attribute__((constructor)) static void redirect_early(void)
 {
-    if (qmpi_self_is_idle())
+    if (qmpi_object_self_is_idle())
         return;
-    redirect();
-    qmpi_fortran_begin(qmpi_start, qmpi_chain_passes);
+    redirect_references();
+    qmpi_fortran_begin(start_for_fortran, qmpi_switch_passes, true);
 }

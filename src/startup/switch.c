@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layers that are switched off and on while the program runs: for the functions of that layer the
- * layers above it get other nodes, created in addition to the current ones, and everything that
- * leads down a chain is pointed to them. A call that is under way goes on where it is; as every
- * pointer leads downwards only, before and after, it comes to the base once whichever it meets.
+ * To switch a layer, or to add an interceptor to it, new nodes are created for its functions, in
+ * its own place and for the layers above it, and all pointers that lead down the chains are set to
+ * them. A call in progress continues with the nodes that it meets, old or new. Since each of them
+ * leads downwards, a call reaches the terminator exactly once.
  */
 #define _GNU_SOURCE
 #include "startup/switch.h"
@@ -18,39 +18,41 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-static bool off[QMPI_LAYERS_MAX + 1]; /* [tool_id]; written between qmpi_chain_hold and _release */
-static bool *saved[QMPI_LAYERS_MAX + 1]; /* [tool_id][number]: called also while it is off */
-static const unsigned char *limits[QMPI_LAYERS_MAX + 1]; /* [tool_id][number]; NULL: none */
-static bool chosen[QMPI_LAYERS_MAX + 1]; /* [tool_id]: somebody has said what it is to be */
+/* By tool_id. */
+static bool off[QMPI_LAYERS_MAX + 1];             /* written between qmpi_chain_hold and _release */
+static bool *kept_while_off[QMPI_LAYERS_MAX + 1]; /* [number]: see QMPIX_Tool_keep_function */
+static const unsigned char *limits[QMPI_LAYERS_MAX + 1]; /* [number]; NULL: none */
+static bool chosen[QMPI_LAYERS_MAX + 1];                 /* switched by QMPIX_Tool_set_enabled */
 static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id);
 
-/* The nodes to come, [tool_id][number], as dispatch/chain.h's below: [0] from MPI_X. NULL: no
- * change. */
-typedef QMPI_Context row[QMPI_FUNCTION_COUNT];
+/* [number]: the new next node below a layer, or for tool_id 0 the new first node; NULL: no change.
+ */
+typedef QMPI_Context next_row[QMPI_FUNCTION_COUNT];
 
-bool qmpi_chain_is_enabled(int tool_id)
+bool qmpi_switch_is_enabled(int tool_id)
 {
     return qmpi_layer_get(tool_id) && !__atomic_load_n(&off[tool_id], __ATOMIC_ACQUIRE);
 }
 
-bool qmpi_chain_passes_always(int tool_id, int number)
+bool qmpi_switch_passes_always(int tool_id, int number)
 {
-    return saved[tool_id] && saved[tool_id][number];
+    return kept_while_off[tool_id] && kept_while_off[tool_id][number];
 }
 
-void qmpi_chain_pass_always(int tool_id, int number)
+void qmpi_switch_pass_always(int tool_id, int number)
 {
-    if (!saved[tool_id])
-        saved[tool_id] = qmpi_allocate(QMPI_FUNCTION_COUNT, sizeof *saved[tool_id]);
-    saved[tool_id][number] = true;
+    if (!kept_while_off[tool_id])
+        kept_while_off[tool_id] =
+            qmpi_allocate(QMPI_FUNCTION_COUNT, sizeof *kept_while_off[tool_id]);
+    kept_while_off[tool_id][number] = true;
 }
 
-void qmpi_chain_limit(int tool_id, const unsigned char *listed)
+void qmpi_switch_limit(int tool_id, const unsigned char *listed)
 {
     limits[tool_id] = listed;
 }
 
-void qmpi_chain_start_off(int tool_id)
+void qmpi_switch_start_off(int tool_id)
 {
     off[tool_id] = true;
 }
@@ -58,84 +60,107 @@ void qmpi_chain_start_off(int tool_id)
 /* Whether the layer is on for a function, by its C or Fortran name. */
 static bool is_on_for(int tool_id, int number)
 {
-    return qmpi_chain_is_enabled(tool_id) && (!limits[tool_id] || limits[tool_id][number]);
+    return qmpi_switch_is_enabled(tool_id) && (!limits[tool_id] || limits[tool_id][number]);
 }
 
-bool qmpi_chain_passes(int tool_id, int number)
+bool qmpi_switch_passes(int tool_id, int number)
 {
-    return qmpi_chain_passes_always(tool_id, number) || is_on_for(tool_id, number);
+    return qmpi_switch_passes_always(tool_id, number) || is_on_for(tool_id, number);
 }
 
-static bool calls(int tool_id, int number)
+static bool is_called(int tool_id, int number)
 {
-    return qmpi_chain_passes(tool_id, number) && qmpi_chain_intercepts(tool_id, number);
+    return qmpi_switch_passes(tool_id, number) && qmpi_chain_intercepts(tool_id, number);
 }
 
-/* What `lowest` and the layers above it will lead to: for all functions, or only for those that are
- * switched with layer `tool_id`. */
-static row *build(int lowest, int tool_id, bool all)
+/* The new nodes above and including layer `lowest`, for all functions, for one, or for those that
+ * are switched with layer `tool_id`. */
+struct building {
+    next_row *rows; /* [lowest]: by tool_id */
+    int lowest, tool_id;
+    int number; /* the only function; -1: not only one */
+    bool all, is_ready;
+};
+
+static bool is_wanted(const struct building *building, int number)
 {
-    row *node_table = qmpi_allocate((size_t)lowest, sizeof *node_table);
+    if (building->all || building->number >= 0)
+        return building->all || building->number == number;
+    return qmpi_chain_intercepts(building->tool_id, number) &&
+           !qmpi_switch_passes_always(building->tool_id, number);
+}
+
+static void build_nodes(struct building *building)
+{
+    next_row *const rows = building->rows;
+    const int lowest = building->lowest;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         QMPI_Context node = qmpi_chain_next(lowest, number);
-        const bool wanted = all || (qmpi_chain_intercepts(tool_id, number) &&
-                                    !qmpi_chain_passes_always(tool_id, number));
-        if (!node || !wanted)
+        if (!node || !is_wanted(building, number))
             continue;
         for (int layer = lowest; layer >= 1; layer--) {
-            if (calls(layer, number))
+            if (is_called(layer, number))
                 node = qmpi_chain_insert(layer, number, node);
-            node_table[layer - 1][number] = node;
+            rows[layer - 1][number] = node;
         }
     }
-    return node_table;
 }
 
-static bool unprotect_relocations(row *node_table, int lowest)
+static bool unprotect_relocations(next_row *rows, int lowest)
 {
     bool good = true;
     for (int above = lowest - 1; good && above >= 1; above--)
-        good = qmpi_relocations_unprotect(above, node_table[above]);
+        good = qmpi_relocate_unprotect(above, rows[above]);
     return good;
 }
 
-static void publish(row *node_table, int lowest)
+/* Does everything that needs memory. If memory is exhausted, the next attempt uses the nodes that
+ * exist already. */
+static void prepare_change(void *data)
+{
+    struct building *building = data;
+    build_nodes(building);
+    building->is_ready = unprotect_relocations(building->rows, building->lowest);
+}
+
+static void activate_rows(next_row *rows, int lowest)
 {
     for (int above = lowest - 1; above >= 0; above--) {
         for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-            if (node_table[above][number])
-                qmpi_chain_set_next(above, number, node_table[above][number]);
+            if (rows[above][number])
+                qmpi_chain_set_next(above, number, rows[above][number]);
         }
     }
     for (int above = lowest - 1; above >= 1; above--) {
         const struct qmpi_layer *layer = qmpi_layer_get(above);
-        qmpi_relocations_apply(above, node_table[above]);
+        qmpi_relocate_apply(above, rows[above]);
         if (layer->preloaded)
-            qmpi_deferred_resolve(layer->preloaded);
+            qmpi_thunk_resolve_deferred(layer->preloaded);
     }
 }
 
-/* A layer that keeps functions stays on top: a Fortran call of one of them must not pass it by. */
-int qmpi_chain_topmost(void)
+/* A layer that keeps functions stays the topmost one, so that Fortran calls of them do not bypass
+ * it. */
+int qmpi_switch_topmost(void)
 {
     int tool_id = 1;
-    while (qmpi_layer_get(tool_id) && off[tool_id] && !saved[tool_id])
+    while (qmpi_layer_get(tool_id) && off[tool_id] && !kept_while_off[tool_id])
         tool_id++;
     return tool_id;
 }
 
-/* Fortran calls that led into the tool on top lead into the one that is now there, or past both, or
- * into the same tool for other functions. */
-static void set_fortran_callers(const struct qmpi_fortran_callers *callers, int before, int now,
-                                int switched)
+/* Redirects Fortran calls if another tool is now on top, or if the set of functions that the one on
+ * top receives has changed. */
+static void update_fortran_callers(const struct qmpi_fortran_callers *callers, int before, int now,
+                                   int switched)
 {
     const struct qmpi_layer *top = qmpi_layer_get(now);
     if (before != now || switched == now)
         qmpi_fortran_set_callers(top ? top->group : NULL, callers);
 }
 
-/* The stack is built, and what its tools define does not change. */
-static bool any_fortran_wrappers(void)
+/* Whether a tool has Fortran wrappers. This does not change once the stack is built. */
+static bool has_fortran_wrappers(void)
 {
     static int known; /* 1: no, 2: yes */
     int any = __atomic_load_n(&known, __ATOMIC_RELAXED);
@@ -147,16 +172,16 @@ static bool any_fortran_wrappers(void)
     return any == 2;
 }
 
-/* A tool that keeps what dlsym told it cannot be led elsewhere: who trusts its figures must know.
- */
+/* Warns of tools that have saved pointers from dlsym, which cannot be changed: users must know that
+ * their figures ignore the switch. */
 static void warn_of_saved_pointers(int tool_id)
 {
     static bool said[QMPI_LAYERS_MAX + 1];
     for (int above = tool_id - 1; above >= 1; above--) {
-        if (said[above] || off[above] || !qmpi_tool_dlsym_told(above))
+        if (said[above] || off[above] || !qmpi_interpose_gave_functions(above))
             continue;
         said[above] = true;
-        if (qmpi_is_reporting_process())
+        if (qmpi_launcher_reports())
             qmpi_printf("layer %d (%s) looked up functions of the layers below with dlsym: calls "
                         "through saved pointers ignore that layer %d (%s) was switched\n  hint: "
                         "list the layers to be switched above it",
@@ -164,38 +189,66 @@ static void warn_of_saved_pointers(int tool_id)
     }
 }
 
-/* A child that was forked in the middle of a change by another thread has some of the old nodes and
- * some of the new ones in force. Calls come through; the next change puts all of them right. */
+/* A child that was forked while another thread was switching a layer uses some old and some new
+ * nodes. Its calls reach the MPI library; its next change replaces all old nodes. */
 static bool changing, interrupted;
 
-static void note_fork(void)
+static void record_interruption(void)
 {
     if (changing)
-        qmpi_relocations_forget();
+        qmpi_relocate_forget();
     interrupted |= changing;
     changing = false;
 }
 
-static bool change(int tool_id, bool enabled, const struct qmpi_fortran_callers *callers)
+/* Begins to change what a layer intercepts: function `number`, or -1, all of them. Returns false if
+ * memory is exhausted. */
+static bool begin_change(struct building *building, int tool_id, int number)
 {
     static bool watched;
     if (!watched)
-        watched = pthread_atfork(NULL, NULL, note_fork) == 0;
-    const int top = qmpi_chain_topmost();
+        watched = pthread_atfork(NULL, NULL, record_interruption) == 0;
     const int lowest = interrupted ? QMPIX_stack.layers : tool_id;
-    changing = true;
-    __atomic_store_n(&off[tool_id], !enabled, __ATOMIC_RELEASE);
-    row *node_table = build(lowest, tool_id, interrupted);
-    const bool good = unprotect_relocations(node_table, lowest);
+    *building = (struct building){.rows = calloc((size_t)lowest, sizeof *building->rows),
+                                  .lowest = lowest,
+                                  .tool_id = tool_id,
+                                  .number = number,
+                                  .all = interrupted};
+    changing = building->rows != NULL;
+    return changing;
+}
+
+/* Builds and activates the new nodes. Returns false if memory is exhausted; nothing has changed
+ * then. */
+static bool finish_change(struct building *building)
+{
+    const bool good = qmpi_memory_catch_exhausted(prepare_change, building) && building->is_ready;
     if (good)
-        publish(node_table, lowest);
-    else
-        __atomic_store_n(&off[tool_id], enabled, __ATOMIC_RELEASE);
+        activate_rows(building->rows, building->lowest);
+    return good;
+}
+
+static void end_change(struct building *building, bool good)
+{
     changing = false;
     interrupted &= !good;
-    qmpi_relocations_protect();
-    free(node_table);
-    set_fortran_callers(callers, top, qmpi_chain_topmost(), tool_id);
+    qmpi_relocate_protect();
+    free(building->rows);
+}
+
+/* Switches a layer. Returns false if memory is exhausted; nothing has changed then. */
+static bool change_layer(int tool_id, bool enabled, const struct qmpi_fortran_callers *callers)
+{
+    const int top = qmpi_switch_topmost();
+    struct building building;
+    if (!begin_change(&building, tool_id, -1))
+        return false;
+    __atomic_store_n(&off[tool_id], !enabled, __ATOMIC_RELEASE);
+    const bool good = finish_change(&building);
+    if (!good)
+        __atomic_store_n(&off[tool_id], enabled, __ATOMIC_RELEASE);
+    end_change(&building, good);
+    update_fortran_callers(callers, top, qmpi_switch_topmost(), tool_id);
     if (good) {
         warn_of_saved_pointers(tool_id);
         qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d (%s) was switched %s", tool_id,
@@ -204,8 +257,8 @@ static bool change(int tool_id, bool enabled, const struct qmpi_fortran_callers 
     return good;
 }
 
-/* Without the lock: what is called may switch layers too. */
-static void call_back(void)
+/* Called without the lock, because callbacks may switch layers. */
+static void call_callbacks(void)
 {
     qmpi_service_notify();
     for (int tool_id = 1; qmpi_layer_get(tool_id); tool_id++) {
@@ -215,9 +268,50 @@ static void call_back(void)
     }
 }
 
-void qmpi_chain_leave_out(int tool_id)
+/* Gives a layer another interceptor for a function. Returns false if memory is exhausted; nothing
+ * has changed then. */
+static bool change_interceptor(qmpi_function **interceptor, int tool_id, int number,
+                               qmpi_function *fp)
+{
+    qmpi_function *const before = *interceptor;
+    struct building building;
+    if (!begin_change(&building, tool_id, number))
+        return false;
+    *interceptor = fp;
+    const bool good = finish_change(&building);
+    if (!good)
+        *interceptor = before;
+    end_change(&building, good);
+    return good;
+}
+
+/* A layer of MPICH's variant has a function of the other convention in this place. */
+int qmpi_switch_intercept(int tool_id, int number, qmpi_function *fp)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!qmpi_chain_is_active() || !layer->tool || layer->mpich_functions ||
+        !__atomic_load_n(&layer->ready, __ATOMIC_ACQUIRE))
+        return MPI_ERR_OTHER;
+    qmpi_chain_hold();
+    const bool good = change_interceptor(&layer->functions[number], tool_id, number, fp);
+    qmpi_chain_release();
+    if (!good)
+        return MPI_ERR_OTHER;
+    qmpi_debug(QMPI_TOPIC_CHAIN, "layer %d (%s) now intercepts %s", tool_id, layer->name,
+               QMPIX_Function_name((enum QMPI_Functions_enum)number));
+    call_callbacks();
+    return MPI_SUCCESS;
+}
+
+void qmpi_switch_leave_out(int tool_id)
 {
     __atomic_store_n(&callbacks[tool_id], NULL, __ATOMIC_RELEASE);
+}
+
+static void hold_fortran_callers(void *data)
+{
+    struct qmpi_fortran_callers *callers = data;
+    *callers = qmpi_fortran_hold();
 }
 
 static int set_enabled(int tool_id, bool enabled, bool by_condition)
@@ -225,46 +319,48 @@ static int set_enabled(int tool_id, bool enabled, bool by_condition)
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     if (!layer)
         return MPI_ERR_ARG;
-    if (!qmpi_chain_is_open())
+    if (!qmpi_chain_is_active())
         return MPI_ERR_OTHER;
     if (layer->preloaded && layer->preloaded->program)
         return MPI_ERR_UNSUPPORTED_OPERATION;
-    /* Before the lock: who loads a library, which this waits for, may be about to take that. */
+    /* Taken before the chains' lock: this waits for threads that load libraries, and they may need
+     * that lock. */
     struct qmpi_fortran_callers callers = {NULL, 0};
-    if (qmpi_binding_any && any_fortran_wrappers())
-        callers = qmpi_fortran_hold();
+    if (qmpi_binding_any && has_fortran_wrappers() &&
+        !qmpi_memory_catch_exhausted(hold_fortran_callers, &callers))
+        return MPI_ERR_OTHER;
     qmpi_chain_hold();
     const bool ignored = by_condition && chosen[tool_id];
     const bool same = ignored || (off[tool_id] == !enabled && !interrupted);
-    const bool good = same || change(tool_id, enabled, &callers);
+    const bool good = same || change_layer(tool_id, enabled, &callers);
     chosen[tool_id] |= good && !by_condition;
     qmpi_chain_release();
-    qmpi_fortran_let_go(&callers);
+    qmpi_fortran_release(&callers);
     if (good && !same)
-        call_back();
+        call_callbacks();
     return good ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-int qmpi_chain_set_enabled(int tool_id, bool enabled)
+int qmpi_switch_set_enabled(int tool_id, bool enabled)
 {
     return set_enabled(tool_id, enabled, false);
 }
 
-int qmpi_chain_apply_condition(int tool_id, bool enabled)
+int qmpi_switch_apply_condition(int tool_id, bool enabled)
 {
     return set_enabled(tool_id, enabled, true);
 }
 
 int QMPIX_Tool_set_enabled(int tool_id, int enabled)
 {
-    return qmpi_chain_set_enabled(tool_id, enabled != 0);
+    return qmpi_switch_set_enabled(tool_id, enabled != 0);
 }
 
 int QMPIX_Tool_get_enabled(int tool_id, int *enabled)
 {
     if (!qmpi_layer_get(tool_id) || !enabled)
         return MPI_ERR_ARG;
-    *enabled = qmpi_chain_is_enabled(tool_id);
+    *enabled = qmpi_switch_is_enabled(tool_id);
     return MPI_SUCCESS;
 }
 
@@ -283,7 +379,7 @@ int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn)
         return MPI_ERR_ARG;
     if (!qmpi_layer_is_initialising(layer))
         return MPI_ERR_OTHER;
-    qmpi_chain_pass_always(tool_id, (int)fn);
+    qmpi_switch_pass_always(tool_id, (int)fn);
     return MPI_SUCCESS;
 }
 

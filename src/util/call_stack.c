@@ -1,24 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * See call_stack.h. The first thread's stack is where the loader began, and grows down to the
- * mapping below it; another one's is the mapping that also holds its static thread-local variables.
- */
+/* See call_stack.h. The stack of the first thread begins where the loader began, and grows down to
+ * the mapping below it. That of another thread is in the mapping that also holds the static
+ * thread-local variables of the thread. */
 #define _GNU_SOURCE
 #include "util/call_stack.h"
 
+#include "util/message.h"
+
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-extern void *__libc_stack_end; /* the loader's */
+/* ---- Memory -------------------------------------------------------------------------------------
+ */
+
+extern void *__libc_stack_end; /* of the dynamic loader */
 
 static _Thread_local char local __attribute__((tls_model("initial-exec")));
 
-/* The file, by a small piece at a time. */
+/* Reads /proc/self/maps in small pieces. */
 struct reader {
     int descriptor;
     ssize_t length, at;
@@ -36,7 +45,7 @@ static int next_char(struct reader *reader)
     return reader->length > 0 ? (unsigned char)reader->bytes[reader->at++] : -1;
 }
 
-/* A number in hexadecimal; `end` is what stands behind it. */
+/* Reads a number in hexadecimal. *end is the character after it. */
 static uintptr_t read_number(struct reader *reader, int *end)
 {
     uintptr_t number = 0;
@@ -51,22 +60,22 @@ static uintptr_t read_number(struct reader *reader, int *end)
     }
 }
 
-static struct qmpi_stack find(struct reader *reader, uintptr_t address)
+static struct qmpi_call_stack find_mapping(struct reader *reader, uintptr_t address)
 {
     uintptr_t lowest = 0;
     for (int c = 0; c >= 0;) {
         const uintptr_t begin = read_number(reader, &c), end = c < 0 ? 0 : read_number(reader, &c);
         const uintptr_t first = (uintptr_t)__libc_stack_end;
         if (address >= begin && address < end)
-            return (struct qmpi_stack){first >= begin && first < end ? lowest : begin, end};
+            return (struct qmpi_call_stack){first >= begin && first < end ? lowest : begin, end};
         lowest = end;
         while (c >= 0 && c != '\n')
             c = next_char(reader);
     }
-    return (struct qmpi_stack){0, 0};
+    return (struct qmpi_call_stack){0, 0};
 }
 
-/* Of the line that was found: none of the other columns has a slash. */
+/* Reads the path in the rest of the line, in which no other column contains a slash. */
 static size_t read_path(struct reader *reader, char *path, size_t size)
 {
     static const char deleted[] = " (deleted)";
@@ -82,31 +91,181 @@ static size_t read_path(struct reader *reader, char *path, size_t size)
     return length;
 }
 
-/* And the file, if there is room for its path. */
-static struct qmpi_stack look_up(uintptr_t address, char *path, size_t size)
+/* Also stores the path of the file if `size` is not 0. */
+static struct qmpi_call_stack look_up_address(uintptr_t address, char *path, size_t size)
 {
     struct reader reader = {.descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
     if (reader.descriptor < 0)
-        return (struct qmpi_stack){0, 0};
-    struct qmpi_stack stack = find(&reader, address);
+        return (struct qmpi_call_stack){0, 0};
+    struct qmpi_call_stack stack = find_mapping(&reader, address);
     if (size && !(stack.end && read_path(&reader, path, size)))
         stack.end = 0;
     close(reader.descriptor);
     return stack;
 }
 
-struct qmpi_stack qmpi_stack_find(uintptr_t address)
+struct qmpi_call_stack qmpi_call_stack_find(uintptr_t address)
 {
-    return look_up(address, NULL, 0);
+    return look_up_address(address, NULL, 0);
 }
 
-bool qmpi_mapped_file(uintptr_t address, char *path, size_t size)
+bool qmpi_call_stack_mapped_file(uintptr_t address, char *path, size_t size)
 {
-    return look_up(address, path, size).end != 0;
+    return look_up_address(address, path, size).end != 0;
 }
 
-struct qmpi_stack qmpi_stack_of_thread(void)
+bool qmpi_call_stack_may_contain(uintptr_t address)
 {
-    const bool is_first = syscall(SYS_gettid) == getpid();
-    return qmpi_stack_find(is_first ? (uintptr_t)__libc_stack_end : (uintptr_t)&local);
+    struct reader reader = {.descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
+    bool is_stack = false;
+    for (int c = 0; reader.descriptor >= 0 && c >= 0;) {
+        const uintptr_t begin = read_number(&reader, &c),
+                        end = c < 0 ? 0 : read_number(&reader, &c);
+        const bool can_be_read = c >= 0 && next_char(&reader) == 'r';
+        const bool can_be_written = can_be_read && next_char(&reader) == 'w';
+        if (address >= begin && address < end) {
+            is_stack = can_be_written;
+            break;
+        }
+        while (c >= 0 && c != '\n')
+            c = next_char(&reader);
+    }
+    if (reader.descriptor >= 0)
+        close(reader.descriptor);
+    return is_stack;
+}
+
+static bool is_first_thread(void)
+{
+    return syscall(SYS_gettid) == getpid();
+}
+
+struct qmpi_call_stack qmpi_call_stack_of_thread(void)
+{
+    const bool is_first = is_first_thread();
+    return qmpi_call_stack_find(is_first ? (uintptr_t)__libc_stack_end : (uintptr_t)&local);
+}
+
+/* ---- Room ---------------------------------------------------------------------------------------
+ */
+
+enum { NEEDED = 512 * 1024 };
+
+/* Sizes to try for the stack of a thread. Unused pages cost nothing unless the address space is
+ * limited. */
+static const size_t stack_sizes[] = {4096 * 1024, 1024 * 1024};
+
+/* The lowest address of this thread's stack; 0: not known yet. */
+static _Thread_local uintptr_t lowest, highest;
+
+static bool find_stack(void)
+{
+    pthread_attr_t attributes;
+    void *address = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes))
+        return false;
+    const bool good = !pthread_attr_getstack(&attributes, &address, &size);
+    pthread_attr_destroy(&attributes);
+    lowest = (uintptr_t)address;
+    highest = lowest + size;
+    return good;
+}
+
+/* Nothing is known of another stack to which the program may have switched. */
+static bool has_half_mebibyte(void)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (!lowest && !find_stack())
+        return is_first_thread();
+    return here > lowest && here <= highest && here - lowest >= NEEDED;
+}
+
+/* ---- In a thread ----------------------------------------------------------------------------- */
+
+struct work {
+    void (*function)(void *data);
+    void *data;
+    bool good;
+};
+
+static void *run_work(void *data)
+{
+    struct work *work = data;
+    work->good = qmpi_memory_catch_exhausted(work->function, work->data);
+    return NULL;
+}
+
+static int start_worker(pthread_t *thread, struct work *work, size_t size)
+{
+    pthread_attr_t attributes;
+    int problem = pthread_attr_init(&attributes);
+    if (problem)
+        return problem;
+    problem = pthread_attr_setstacksize(&attributes, size);
+    if (!problem)
+        problem = pthread_create(thread, &attributes, run_work, work);
+    pthread_attr_destroy(&attributes);
+    return problem;
+}
+
+/* The signals of faults stay as they are: they reach a handler, if there is one. */
+static void block_signals(sigset_t *before)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    sigset_t others;
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&others, faults[i]);
+    pthread_sigmask(SIG_BLOCK, &others, before);
+}
+
+static bool call_in_thread(struct work *work)
+{
+    pthread_t thread;
+    sigset_t before;
+    int problem = -1, cancels;
+    block_signals(&before);
+    for (size_t i = 0; problem && i < sizeof stack_sizes / sizeof *stack_sizes; i++)
+        problem = start_worker(&thread, work, stack_sizes[i]);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (problem)
+        return false;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels); /* joining may be a place to end */
+    pthread_join(thread, NULL);
+    pthread_setcancelstate(cancels, &cancels);
+    return true;
+}
+
+bool qmpi_call_stack_run(void (*function)(void *data), void *data)
+{
+    struct work work = {function, data, false};
+    if (has_half_mebibyte())
+        return qmpi_memory_catch_exhausted(function, data);
+    return call_in_thread(&work) && work.good;
+}
+
+/* ---- Return addresses ---------------------------------------------------------------------------
+ */
+
+/* qmpi_call_stack_unwind loads nothing: a signal handler that leaves it by longjmp would leave the
+ * loader in the middle of its work. */
+static _Atomic(qmpi_call_stack_unwinder *) chosen;
+
+void qmpi_call_stack_use(qmpi_call_stack_unwinder *walk)
+{
+    atomic_store(&chosen, walk);
+}
+
+void qmpi_call_stack_prepare(void)
+{
+    void *frame;
+    backtrace(&frame, 1); /* it loads a library the first time, under a lock */
+}
+
+int qmpi_call_stack_unwind(void **frames, int capacity)
+{
+    qmpi_call_stack_unwinder *const walk = atomic_load(&chosen);
+    const int count = walk ? walk(frames, capacity) : -1;
+    return count >= 0 ? count : backtrace(frames, capacity);
 }

@@ -9,6 +9,8 @@
 #define _GNU_SOURCE
 #include "util/directory.h"
 
+#include "util/output.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +26,7 @@
 #define PREFIX "qmpi-"
 #define LOCK "lock"
 
-enum {
-    LOWEST = 3, /* descriptor: not the place of a standard stream that the program has closed */
-    MARK_SIZE = sizeof(((struct utsname *)NULL)->nodename) + 32
-};
+enum { MARK_SIZE = sizeof(((struct utsname *)NULL)->nodename) + 32 };
 
 static int open_folder(int root, const char *name)
 {
@@ -49,7 +48,7 @@ static int lock_folder(int folder, ino_t inode)
     char mark[MARK_SIZE];
     const int length = write_mark(mark, inode);
     const int made = openat(folder, LOCK, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    const int lock = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, LOWEST);
+    const int lock = made < 0 ? -1 : qmpi_output_copy_descriptor(made);
     if (made >= 0)
         close(made);
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0 && write(lock, mark, (size_t)length) > 0)
@@ -60,7 +59,7 @@ static int lock_folder(int folder, ino_t inode)
     return -1;
 }
 
-int qmpi_folder_make(struct qmpi_folder *folder, const char *root)
+int qmpi_directory_make(struct qmpi_directory *folder, const char *root)
 {
     struct stat status;
     char *path;
@@ -80,7 +79,7 @@ int qmpi_folder_make(struct qmpi_folder *folder, const char *root)
             close(made);
         return error;
     }
-    *folder = (struct qmpi_folder){path, status.st_dev, status.st_ino, -1};
+    *folder = (struct qmpi_directory){path, status.st_dev, status.st_ino, -1};
     folder->lock = lock_folder(made, status.st_ino);
     close(made);
     return 0;
@@ -90,7 +89,7 @@ int qmpi_folder_make(struct qmpi_folder *folder, const char *root)
 
 /* Removes what is in a directory; at the top the lock file goes last, for what is half removed can
  * still be swept. Closes `folder`. */
-static void empty(int folder, bool top)
+static void empty_directory(int folder, bool top)
 {
     DIR *entries = fdopendir(folder);
     const struct dirent *entry;
@@ -105,7 +104,7 @@ static void empty(int folder, bool top)
             continue;
         const int inner = open_folder(folder, name);
         if (inner >= 0) {
-            empty(inner, false);
+            empty_directory(inner, false);
             unlinkat(folder, name, AT_REMOVEDIR);
         }
     }
@@ -116,11 +115,11 @@ static void empty(int folder, bool top)
 
 static void remove_folder(int root, const char *name, int folder)
 {
-    empty(folder, true);
+    empty_directory(folder, true);
     unlinkat(root, name, AT_REMOVEDIR);
 }
 
-void qmpi_folder_remove(const struct qmpi_folder *folder)
+void qmpi_directory_remove(const struct qmpi_directory *folder)
 {
     struct stat status;
     const int found = open_folder(AT_FDCWD, folder->path);
@@ -146,7 +145,7 @@ static bool is_marked(int lock, const struct stat *folder)
            !memcmp(found, wanted, (size_t)length);
 }
 
-static void sweep(int root, const char *name)
+static void sweep_directory(int root, const char *name)
 {
     struct stat status;
     const int folder = open_folder(root, name);
@@ -164,13 +163,13 @@ static void sweep(int root, const char *name)
         close(lock);
 }
 
-void qmpi_folder_sweep(const char *root)
+void qmpi_directory_sweep(const char *root)
 {
     DIR *entries = opendir(root);
     const struct dirent *entry;
     while (entries && (entry = readdir(entries))) {
         if (!strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1))
-            sweep(dirfd(entries), entry->d_name);
+            sweep_directory(dirfd(entries), entry->d_name);
     }
     if (entries)
         closedir(entries);

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-struct qmpi_folder {
+struct qmpi_directory {
     char *path;
     dev_t device;
     ino_t inode;
@@ -21,13 +21,13 @@ struct qmpi_folder {
  * Creates a new directory qmpi-XXXXXX in `root` that only this user can access. Returns 0, or errno
  * if it creates nothing.
  */
-int qmpi_folder_make(struct qmpi_folder *folder, const char *root);
+int qmpi_directory_make(struct qmpi_directory *folder, const char *root);
 
 /* Removes the directory and its contents, if its path still leads to the same directory. */
-void qmpi_folder_remove(const struct qmpi_folder *folder);
+void qmpi_directory_remove(const struct qmpi_directory *folder);
 
 /* Removes the directories in `root` that processes of this user created on this machine and that no
  * process holds any longer. */
-void qmpi_folder_sweep(const char *root);
+void qmpi_directory_sweep(const char *root);
 
 #endif

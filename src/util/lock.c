@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "util/lock.h"
 
-/* What the linker makes of the sections; nothing where a program has no such locks. */
+/* The linker defines these symbols for the sections, unless a program has no such locks. */
 extern pthread_mutex_t *const locks_begin[] __asm__("__start_qmpi_locks")
     __attribute__((visibility("hidden"), weak));
 extern pthread_mutex_t *const locks_end[] __asm__("__stop_qmpi_locks")
@@ -14,7 +14,7 @@ extern pthread_mutex_t *const recursive_begin[] __asm__("__start_qmpi_recursive_
 extern pthread_mutex_t *const recursive_end[] __asm__("__stop_qmpi_recursive_locks")
     __attribute__((visibility("hidden"), weak));
 
-static void make_new(void)
+static void renew_locks(void)
 {
     for (pthread_mutex_t *const *lock = locks_begin; lock != locks_end; lock++)
         **lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -24,5 +24,5 @@ static void make_new(void)
 
 void qmpi_lock_start(void)
 {
-    pthread_atfork(NULL, NULL, make_new);
+    pthread_atfork(NULL, NULL, renew_locks);
 }

@@ -3,14 +3,15 @@
 #define _GNU_SOURCE
 #include "util/message.h"
 
-#include <errno.h>
-#include <limits.h>
+#include "util/launcher.h"
+#include "util/memory.h"
+#include "util/output.h"
+#include "util/text.h"
+
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char *const topics[QMPI_TOPIC_COUNT] = {"parse", "find", "load", "base", "chain"};
-static bool traced[QMPI_TOPIC_COUNT];
 
 const char *qmpi_getenv(const char *name)
 {
@@ -18,111 +19,214 @@ const char *qmpi_getenv(const char *name)
     return value && *value ? value : NULL;
 }
 
-int qmpi_launcher_rank(void)
+/* ---- Texts --------------------------------------------------------------------------------------
+ */
+
+/* A text that is being made. A stream would cost more than most texts: these are also made for
+ * messages that are rarely shown. */
+struct text {
+    char *bytes; /* ends with a null character; NULL: empty */
+    size_t length, room;
+};
+
+static void append_bytes(struct text *text, const char *bytes, size_t length)
 {
-    /* Hydra and Slurm's PMI-1/2, PMIx, Open MPI, MVAPICH2, Slurm, Cray PALS and ALPS. */
-    static const char *const variables[] = {
-        "PMI_RANK",    "PMIX_RANK",   "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK",
-        "PALS_RANKID", "ALPS_APP_PE", "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *value = getenv(variables[i]);
-        if (!value || !*value)
-            continue;
-        char *end;
-        const long rank = strtol(value, &end, 10);
-        if (!*end && rank >= 0 && rank <= INT_MAX)
-            return (int)rank;
-    }
-    return -1;
+    enum { SPARE = 64 }; /* start-up writes a few texts for each layer, which should grow once */
+    if (text->room - text->length <= length &&
+        !QMPI_MEMORY_RESERVE(text->bytes, text->room, text->length + length + SPARE))
+        qmpi_memory_exhausted();
+    memcpy(text->bytes + text->length, bytes, length);
+    text->bytes[text->length += length] = '\0';
 }
 
-bool qmpi_is_reporting_process(void)
-{
-    return qmpi_launcher_rank() <= 0;
-}
+/* For numbers: what does not fit is cut. */
+static void append_format(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-void qmpi_out_of_memory(void)
+static void append_format(struct text *text, const char *format, ...)
 {
-    static const char text[] = "qmpi: out of memory\n";
-    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
-    (void)written;
-    _exit(2);
-}
-
-void *qmpi_allocate(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size ? size : 1);
-    if (!memory)
-        qmpi_out_of_memory();
-    return memory;
-}
-
-void *qmpi_grow(void *array, int count, size_t size)
-{
-    const size_t used = (size_t)count;
-    if (used & (used - 1))
-        return array;
-    void *more = reallocarray(array, used ? 2 * used : 1, size);
-    if (!more)
-        qmpi_out_of_memory();
-    return more;
-}
-
-char *qmpi_copy_part(const char *text, size_t length)
-{
-    char *copy = qmpi_allocate(length + 1, 1);
-    memcpy(copy, text, length);
-    return copy;
-}
-
-char *qmpi_copy(const char *text)
-{
-    return qmpi_copy_part(text, strlen(text));
-}
-
-char *qmpi_format(const char *format, ...)
-{
-    char part[256]; /* mostly all of it */
-    va_list list, again;
+    char number[512]; /* the longest double has 309 digits before the point */
+    va_list list;
     va_start(list, format);
-    va_copy(again, list);
-    const int length = vsnprintf(part, sizeof part, format, list);
+    const int length = vsnprintf(number, sizeof number, format, list);
     va_end(list);
-    if (length < 0)
-        qmpi_out_of_memory();
-    char *text = qmpi_allocate((size_t)length + 1, 1);
-    if ((size_t)length < sizeof part)
-        memcpy(text, part, (size_t)length);
-    else
-        vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
+    append_bytes(text, number, length < (int)sizeof number ? (size_t)length : sizeof number - 1);
+}
+
+/* The number of bytes at the beginning that need no attention. */
+static size_t plain_length(const unsigned char *bytes, size_t length)
+{
+    size_t plain = 0;
+    while (plain < length && bytes[plain] >= 0x20 && bytes[plain] < 0x7f)
+        plain++;
+    return plain;
+}
+
+static void append_escaped(struct text *text, const char *shown, size_t length,
+                           bool preserve_newlines)
+{
+    static const char special[] = "\a\b\t\n\v\f\r", letters[] = "abtnvfr";
+    const unsigned char *bytes = (const unsigned char *)shown;
+    for (size_t i = 0; i < length;) {
+        const size_t plain = plain_length(bytes + i, length - i);
+        append_bytes(text, shown + i, plain);
+        i += plain;
+        if (i == length)
+            break;
+        const char *letter = bytes[i] ? strchr(special, bytes[i]) : NULL;
+        size_t taken = qmpi_text_character_length_within(shown + i, length - i);
+        const bool is_shown = bytes[i] >= ' ' ? taken && !qmpi_text_is_control(shown + i)
+                                              : bytes[i] == '\n' && preserve_newlines;
+        if (is_shown) {
+            append_bytes(text, shown + i, taken);
+        } else if (letter) {
+            append_format(text, "\\%c", letters[letter - special]);
+        } else {
+            taken = taken ? taken : 1;
+            for (size_t k = 0; k < taken; k++)
+                append_format(text, "\\x%02x", bytes[i + k]);
+        }
+        i += taken;
+    }
+}
+
+/* A conversion: `%`, then flags, width and precision, then the argument's length and type. */
+struct conversion {
+    char text[16];
+    bool shown_as_is; /* %-s */
+    int precision;    /* -1: none */
+    char size;        /* h, l, L (ll), z; 0: none */
+    char type;
+};
+
+static const char *read_conversion(const char *format, struct conversion *conversion, va_list *list)
+{
+    const char *at = format + 1;
+    *conversion = (struct conversion){.precision = -1};
+    conversion->shown_as_is = *at == '-';
+    at += strspn(at, "-+ #0123456789");
+    if (at[0] == '.' && at[1] == '*') {
+        conversion->precision = va_arg(*list, int);
+        at += 2;
+    } else if (at[0] == '.') {
+        char *end;
+        conversion->precision = (int)strtol(at + 1, &end, 10);
+        at = end;
+    }
+    while (*at && strchr("hlz", *at)) {
+        conversion->size = conversion->size == 'l' ? 'L' : *at;
+        at++;
+    }
+    conversion->type = *at;
+    const size_t length = (size_t)(at - format) + 1;
+    if (!*at || length >= sizeof conversion->text)
+        abort(); /* a mistake in our own code */
+    memcpy(conversion->text, format, length);
+    return at + 1;
+}
+
+static void append_string(struct text *text, const struct conversion *conversion,
+                          const char *string)
+{
+    const size_t limit = conversion->precision < 0 ? SIZE_MAX : (size_t)conversion->precision;
+    const char *shown = string ? string : "(null)";
+    append_escaped(text, shown, strnlen(shown, limit), conversion->shown_as_is);
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* checked where the message is written */
+
+static void append_argument(struct text *text, const struct conversion *conversion, va_list *list)
+{
+    const char *format = conversion->text;
+    char character;
+    switch (conversion->type) {
+    case 's':
+        append_string(text, conversion, va_arg(*list, const char *));
+        break;
+    case 'c':
+        character = (char)va_arg(*list, int);
+        append_escaped(text, &character, 1, false);
+        break;
+    case '%':
+        append_bytes(text, "%", 1);
+        break;
+    case 'p':
+        append_format(text, format, va_arg(*list, void *));
+        break;
+    case 'e':
+    case 'f':
+    case 'g':
+        append_format(text, format, va_arg(*list, double));
+        break;
+    default:
+        if (conversion->size == 'L')
+            append_format(text, format, va_arg(*list, long long));
+        else if (conversion->size == 'l' || conversion->size == 'z')
+            append_format(text, format, va_arg(*list, long)); /* on Linux as wide as size_t */
+        else
+            append_format(text, format, va_arg(*list, int));
+    }
+}
+
+#pragma GCC diagnostic pop
+
+char *qmpi_message_list(const char *format, va_list list)
+{
+    struct text text = {NULL, 0, 0};
+    va_list arguments; /* its address can be passed on, a parameter's cannot */
+    va_copy(arguments, list);
+    append_bytes(&text, "", 0);
+    while (*format) {
+        const size_t plain = strcspn(format, "%");
+        struct conversion conversion;
+        append_bytes(&text, format, plain);
+        format += plain;
+        if (!*format)
+            break;
+        format = read_conversion(format, &conversion, &arguments);
+        append_argument(&text, &conversion, &arguments);
+    }
+    va_end(arguments);
+    return text.bytes;
+}
+
+char *qmpi_message(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *text = qmpi_message_list(format, list);
+    va_end(list);
     return text;
+}
+
+char *qmpi_message_shorten(const char *text)
+{
+    enum { SHOWN = 120 };
+    const size_t whole = strlen(text);
+    size_t shown = whole < SHOWN ? whole : SHOWN;
+    while (shown < whole && shown && ((unsigned char)text[shown] & 0xc0) == 0x80)
+        shown--; /* not inside a UTF-8 character */
+    return shown < whole ? qmpi_message("%.*s… (%zu characters)", (int)shown, text, whole)
+                         : qmpi_message("%s", text);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* Writes all of it: a message must not be cut by a signal or a slow pipe. */
-static void write_all(const char *text, size_t length)
-{
-    while (length) {
-        const ssize_t written = write(STDERR_FILENO, text, length);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return;
-        text += written;
-        length -= (size_t)written;
-    }
-}
+struct saying {
+    const char *prefix, *text; /* or: */
+    const char *format;
+    va_list *list;
+};
 
 /* Whatever the text is made of, no control character of it gets out. */
-static void say_with(const char *prefix, const char *text)
+static void print_lines(const char *prefix, const char *text)
 {
     char *all;
     size_t length;
     FILE *stream = open_memstream(&all, &length);
     if (!stream)
-        qmpi_out_of_memory();
+        qmpi_memory_exhausted();
     while (*text) {
         const size_t line = strcspn(text, "\n");
         char *shown = qmpi_message("%.*s", (int)line, text);
@@ -131,9 +235,45 @@ static void say_with(const char *prefix, const char *text)
         text += line + (text[line] == '\n');
     }
     if (fclose(stream))
-        qmpi_out_of_memory();
-    write_all(all, length);
+        qmpi_memory_exhausted();
+    qmpi_output_standard_write(STDERR_FILENO, all, length);
     free(all);
+}
+
+static void say_text(void *data)
+{
+    const struct saying *saying = data;
+    print_lines(saying->prefix, saying->text);
+}
+
+static void say_format(void *data)
+{
+    const struct saying *saying = data;
+    char *text = qmpi_message_list(saying->format, *saying->list);
+    print_lines(saying->prefix, text);
+    free(text);
+}
+
+/* This is for a lack of memory: the part that fits, in one line. */
+static void say_shortly(const char *prefix, const char *text)
+{
+    char line[512];
+    const size_t length = strnlen(text, 400);
+    int used = snprintf(line, sizeof line, "%s%.*s", prefix, (int)length, text);
+    for (int i = 0; i < used; i++) {
+        if ((unsigned char)line[i] < ' ' || line[i] == 127)
+            line[i] = line[i] == '\n' ? ';' : '?';
+    }
+    line[used++] = '\n';
+    qmpi_output_standard_write(STDERR_FILENO, line, (size_t)used);
+}
+
+/* A message must not end the process: it may say that there is no memory. */
+static void say_with(const char *prefix, const char *text)
+{
+    struct saying saying = {.prefix = prefix, .text = text};
+    if (!qmpi_memory_catch_exhausted(say_text, &saying))
+        say_shortly(prefix, text);
 }
 
 void qmpi_print(const char *text)
@@ -143,13 +283,24 @@ void qmpi_print(const char *text)
 
 void qmpi_printf(const char *format, ...)
 {
-    va_list list;
+    va_list list, again;
+    char text[448];
     va_start(list, format);
-    char *text = qmpi_message_list(format, list);
+    va_copy(again, list);
+    struct saying saying = {.prefix = "qmpi: ", .format = format, .list = &list};
+    if (!qmpi_memory_catch_exhausted(say_format, &saying)) {
+        vsnprintf(text, sizeof text, format, again);
+        say_shortly("qmpi: ", text);
+    }
+    va_end(again);
     va_end(list);
-    qmpi_print(text);
-    free(text);
 }
+
+/* ---- Debugging ----------------------------------------------------------------------------------
+ */
+
+static const char *const topics[QMPI_TOPIC_COUNT] = {"parse", "find", "load", "base", "chain"};
+static bool traced[QMPI_TOPIC_COUNT];
 
 static bool trace_topic(const char *name, size_t length)
 {
@@ -162,7 +313,7 @@ static bool trace_topic(const char *name, size_t length)
     return known;
 }
 
-bool qmpi_debug_knows(const char *name, size_t length)
+bool qmpi_message_knows_topic(const char *name, size_t length)
 {
     bool known = length == 3 && !memcmp(name, "all", 3);
     for (int topic = 0; topic < QMPI_TOPIC_COUNT; topic++)
@@ -170,13 +321,13 @@ bool qmpi_debug_knows(const char *name, size_t length)
     return known;
 }
 
-void qmpi_debug_start(const char *list)
+void qmpi_message_debug_start(const char *list)
 {
     while (list && *list) {
         const size_t length = strcspn(list, ", ");
-        if (length && !trace_topic(list, length) && qmpi_is_reporting_process()) {
+        if (length && !trace_topic(list, length) && qmpi_launcher_reports()) {
             char *name = qmpi_copy_part(list, length);
-            char *shown = qmpi_shorten(name);
+            char *shown = qmpi_message_shorten(name);
             qmpi_printf("QMPI_DEBUG: unknown topic '%s'\n  " QMPI_TOPICS_HINT, shown);
             free(shown);
             free(name);
@@ -185,12 +336,12 @@ void qmpi_debug_start(const char *list)
     }
 }
 
-bool qmpi_debugs(enum qmpi_topic topic)
+bool qmpi_message_debugs(enum qmpi_message_topic topic)
 {
     return traced[topic];
 }
 
-void qmpi_debug(enum qmpi_topic topic, const char *format, ...)
+void qmpi_debug(enum qmpi_message_topic topic, const char *format, ...)
 {
     if (!traced[topic])
         return;

@@ -10,8 +10,8 @@
 static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.27",
                                        "GLIBC_2.11"};
 
-__attribute__((no_sanitize("address", "undefined", "thread"))) static void *find(void *where,
-                                                                                 const char *name)
+__attribute__((no_sanitize("address", "undefined", "thread"))) static void *
+find_version(void *where, const char *name)
 {
     enum { COUNT = sizeof versions / sizeof *versions };
     /* A version that does not exist costs more than one that does. Those of libdl have moved. */
@@ -25,6 +25,6 @@ __attribute__((no_sanitize("address", "undefined", "thread"))) static void *find
 __attribute__((no_sanitize("address", "undefined", "thread"))) void *
 qmpi_next_symbol(const char *name)
 {
-    void *found = find(RTLD_NEXT, name);
-    return found ? found : find(RTLD_DEFAULT, name);
+    void *found = find_version(RTLD_NEXT, name);
+    return found ? found : find_version(RTLD_DEFAULT, name);
 }

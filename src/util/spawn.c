@@ -17,10 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef __SANITIZE_THREAD__ /* its clone treats every child as one of fork: locks stay held */
+/* This is the C library's own function. The program may have ThreadSanitizer's `clone`, which
+ * treats every child as one of fork, so that locks stay held. */
 int __clone(int (*function)(void *), void *stack, int flags, void *data, ...);
-#define clone __clone
-#endif
 
 enum { STACK_SIZE = 64 * 1024 };
 
@@ -31,7 +30,8 @@ struct start {
     volatile bool failed; /* written by the children, who share this memory */
 };
 
-/* Not instrumented: a sanitizer would take this for a thread on a stack that is none. */
+/* These functions are not instrumented, because a sanitizer would take the child for a thread on an
+ * unknown stack. */
 #define BESIDE __attribute__((no_sanitize("address", "undefined", "thread")))
 
 BESIDE static bool set_descriptor(int from, int to)
@@ -47,7 +47,7 @@ BESIDE static int become_program(void *data)
     static char *const no_environment[] = {NULL};
     struct start *start = data;
     bool good = true;
-    for (int i = 0; i < QMPI_DETACHED_DESCRIPTORS; i++)
+    for (int i = 0; i < QMPI_SPAWN_DESCRIPTORS; i++)
         good = good && set_descriptor(start->descriptors[i], i);
     if (good)
         execve(start->arguments[0], start->arguments, no_environment);
@@ -55,17 +55,17 @@ BESIDE static int become_program(void *data)
     return 0;
 }
 
-/* Not vfork, for which a sanitizer clears what it knows between the thread's own stack and this
- * one. */
+/* This is not vfork, because a sanitizer then clears its records of the memory between the thread's
+ * own stack and this one. */
 BESIDE static int start_and_end(void *data)
 {
     struct start *start = data;
-    if (clone(become_program, start->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, start) < 0)
+    if (__clone(become_program, start->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, start) < 0)
         start->failed = true;
     return 0;
 }
 
-bool qmpi_detached_start(char *const *arguments, const int *descriptors)
+bool qmpi_spawn_detached(char *const *arguments, const int *descriptors)
 {
     struct start start = {arguments, descriptors, NULL, false};
     sigset_t all, before;
@@ -74,12 +74,12 @@ bool qmpi_detached_start(char *const *arguments, const int *descriptors)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED)
         return false;
-    /* A handler of the program's must not run in the child. */
+    /* Handlers of the program must not run in the child. */
     sigfillset(&all);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     start.stack = stack + STACK_SIZE / 2;
-    const pid_t child = clone(start_and_end, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK, &start);
+    const pid_t child = __clone(start_and_end, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK, &start);
     while (child > 0 && waitpid(child, NULL, __WCLONE) < 0 && errno == EINTR)
         continue;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -88,7 +88,7 @@ bool qmpi_detached_start(char *const *arguments, const int *descriptors)
     return child > 0 && !start.failed;
 }
 
-int qmpi_end_of_process(void)
+int qmpi_spawn_end_of_process(void)
 {
     int ends[2] = {-1, -1};
 #ifdef SYS_pidfd_open
@@ -96,7 +96,7 @@ int qmpi_end_of_process(void)
 #endif
     if (ends[0] < 0 && pipe2(ends, O_CLOEXEC) != 0)
         return -1;
-    const int moved = fcntl(ends[0], F_DUPFD_CLOEXEC, QMPI_DETACHED_DESCRIPTORS);
+    const int moved = fcntl(ends[0], F_DUPFD_CLOEXEC, QMPI_SPAWN_DESCRIPTORS);
     close(ends[0]);
     return moved;
 }

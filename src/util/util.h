@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages, locks, memory, processes, unwinding and the values of options, for all folders. */
+/* Messages, memory, texts, values of options, files, locks, call stacks and processes. */
 #ifndef QMPI_UTIL_UTIL_H
 #define QMPI_UTIL_UTIL_H
 
-#include "util/arena.h"
+#include "util/arch/arithmetic.h"
 #include "util/call_stack.h"
 #include "util/directory.h"
-#include "util/function_list.h"
+#include "util/launcher.h"
 #include "util/lock.h"
+#include "util/memory.h"
 #include "util/message.h"
 #include "util/next_symbol.h"
-#include "util/number_set.h"
-#include "util/patterns.h"
-#include "util/permanent.h"
+#include "util/output.h"
 #include "util/spawn.h"
-#include "util/suggest.h"
-#include "util/unwind.h"
+#include "util/start.h"
+#include "util/table.h"
+#include "util/text.h"
+#include "util/value.h"
 
 #endif

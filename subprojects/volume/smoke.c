@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the smoke test runs under volume: three messages of a process to itself, of 8, 16 and 24
- * bytes. */
+/* The smoke test runs this program under volume. A process sends three messages, of 8, 16 and 24
+ * bytes, to itself. */
 #include <mpi.h>
 
 int main(int argc, char **argv)

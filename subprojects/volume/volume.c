@@ -39,8 +39,9 @@ static void count_message(QMPI_Context context, int count, MPI_Datatype datatype
     layer->bytes += bytes;
 }
 
-/* ---- Interceptors: MPI's own signature, with a context in front ------------------------------ */
+/* ---- Interceptors ---------------------------------------------------------------------------- */
 
+/* An interceptor has the parameters of the MPI function, with a context in front of them. */
 static int my_Send(QMPI_Context context, const void *buf, int count, MPI_Datatype datatype,
                    int dest, int tag, MPI_Comm comm)
 {
@@ -63,11 +64,15 @@ static int my_Isend(QMPI_Context context, const void *buf, int count, MPI_Dataty
 
 static int my_Finalize(QMPI_Context context)
 {
-    int tool_id, rank;
+    int tool_id, rank = -1;
+    MPI_Comm comm; /* of the processes that have this layer */
     struct layer *layer = get_layer(context, &tool_id);
     long long mine[2] = {layer->messages, layer->bytes}, all[2];
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    PMPI_Reduce(mine, all, 2, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (QMPIX_Tool_create_comm(tool_id, &comm) == MPI_SUCCESS) {
+        PMPI_Comm_rank(comm, &rank);
+        PMPI_Reduce(mine, all, 2, MPI_LONG_LONG, MPI_SUM, 0, comm);
+        PMPI_Comm_free(&comm);
+    }
     if (rank == 0)
         fprintf(stderr, "volume (layer %d): %lld messages, %lld bytes by MPI_Send and MPI_Isend\n",
                 tool_id, all[0], all[1]);
@@ -98,7 +103,8 @@ static void init(int tool_id)
     QMPIX_REGISTER(tool_id, Send, my_Send);
     QMPIX_REGISTER(tool_id, Isend, my_Isend);
     QMPIX_REGISTER(tool_id, Finalize, my_Finalize);
-    QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T); /* a rank may switch its layer off */
+    /* The reduction needs ranks whose layer is off, too. */
+    QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T);
 }
 
 __attribute__((constructor)) static void register_tool(void)

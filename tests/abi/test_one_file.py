@@ -136,7 +136,6 @@ def told(folder, observer):
             side = Side(name, folder)
             known[name] = {
                 "profile": figures_of_profile(side, folder, ""),
-                "profile,path=yes": figures_of_profile(side, folder, ",path=yes"),
                 "count": figures_of_count(side),
                 "log": figures_of_log(side, folder),
                 "a tool from qmpi new": re.findall(r"sender \(layer 1\): .*", side.run(str(observer))),
@@ -151,13 +150,12 @@ def test_the_figures_are_those_of_the_program(told):
     functions = mine["profile"]["functions"]
     assert functions["MPI_Send"] == (7, 800 + 2 * 120, 0)
     assert functions["MPI_Irecv"] == (6, 0, 2 * (80 + 120))
-    assert mine["profile,path=yes"]["functions"] == functions
     assert mine["count"]["MPI_Startall"] == "6"
     assert mine["log"]["0 MPI_Send count=40 datatype=MPI_DOUBLE dest=1 tag=4"] == 1
     assert len(mine["a tool from qmpi new"]) == 1
 
 
-@pytest.mark.parametrize("tool", ["profile", "profile,path=yes", "count", "log", "a tool from qmpi new"])
+@pytest.mark.parametrize("tool", ["profile", "count", "log", "a tool from qmpi new"])
 @pytest.mark.parametrize("side", [side for side in SIDES if side != MPI_NAME])
 def test_the_same_file_tells_the_same_in_programs_of(told, side, tool):
     assert told(side)[tool] == told(MPI_NAME)[tool]

@@ -70,7 +70,7 @@ static void test_every_constant_has_its_counterpart(void **state)
 {
     (void)state;
     for (const struct constant_entry *entry = constants; entry->name; entry++) {
-        const enum qmpi_abi_meaning meaning = (enum qmpi_abi_meaning)entry->meaning;
+        const QMPIX_Constants meaning = (QMPIX_Constants)entry->meaning;
         if (qmpi_abi_from_native_number(meaning, entry->native) != entry->abi ||
             qmpi_abi_to_native_number(meaning, entry->abi) != entry->native)
             fail_msg("%s: %d is %d instead of %d, and back %d", entry->name, entry->native,
@@ -83,12 +83,12 @@ static void test_every_constant_has_its_counterpart(void **state)
 static void test_all_integers_convert_back(void **state)
 {
     (void)state;
-    for (int meaning = 0; meaning < QMPI_ABI_WEIGHTS; meaning++) {
+    for (int meaning = 0; meaning < QMPIX_CONSTANTS_WEIGHTS; meaning++) {
         if (qmpi_abi_numbers[meaning].bits)
             continue;
-        for (int value = meaning <= QMPI_ABI_TAG ? -40000 : 0; value < 40000; value++) {
-            const int abi = qmpi_abi_from_native_number((enum qmpi_abi_meaning)meaning, value);
-            assert_int_equal(qmpi_abi_to_native_number((enum qmpi_abi_meaning)meaning, abi), value);
+        for (int value = meaning <= QMPIX_CONSTANTS_TAG ? -40000 : 0; value < 40000; value++) {
+            const int abi = qmpi_abi_from_native_number((QMPIX_Constants)meaning, value);
+            assert_int_equal(qmpi_abi_to_native_number((QMPIX_Constants)meaning, abi), value);
         }
     }
 }
@@ -97,9 +97,9 @@ static void test_combined_modes_are_converted_bit_by_bit(void **state)
 {
     (void)state;
     assert_int_equal(
-        qmpi_abi_from_native_number(QMPI_ABI_FILE_MODE, MPI_MODE_CREATE | MPI_MODE_WRONLY),
+        qmpi_abi_from_native_number(QMPIX_CONSTANTS_FILE_MODE, MPI_MODE_CREATE | MPI_MODE_WRONLY),
         2 | 256);
-    assert_int_equal(qmpi_abi_to_native_number(QMPI_ABI_FILE_MODE, 2 | 256),
+    assert_int_equal(qmpi_abi_to_native_number(QMPIX_CONSTANTS_FILE_MODE, 2 | 256),
                      MPI_MODE_CREATE | MPI_MODE_WRONLY);
 }
 

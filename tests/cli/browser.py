@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Opens pages in Chromium without a window, as a user would open a file, and reads what became of them."""
+"""Opens pages in headless Chromium, as a user would open a file, and reads the resulting documents."""
 import contextlib
 import json
 import shutil
@@ -20,7 +20,7 @@ OPTIONS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm
 
 @contextlib.contextmanager
 def start(folder):
-    """A browser with a profile of its own in a folder."""
+    """A browser with its own profile in a folder."""
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     for option in [*OPTIONS, f"--user-data-dir={folder}"]:
@@ -42,7 +42,7 @@ class Browser:
         self.run = driver.execute_script
 
     def emulate(self, width=1280, height=900, dark=False, script=True):
-        """Sets the size of the page and what the user prefers."""
+        """Sets the size of the page and the preferences of the user."""
         self.send("Emulation.setDeviceMetricsOverride",
                   {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
         self.send("Emulation.setEmulatedMedia", {"features": [
@@ -89,7 +89,7 @@ class Browser:
         return webdriver.ActionChains(self.driver)
 
     def text_only(self):
-        """What is to be read where no script has run: from the tree that screen readers are given."""
+        """The text of the page without scripts, from the accessibility tree."""
         nodes = self.send("Accessibility.getFullAXTree", {})["nodes"]
         return "\n".join(node["name"]["value"] for node in nodes
                          if node.get("role", {}).get("value") == "StaticText" and node.get("name", {}).get("value"))
@@ -98,7 +98,7 @@ class Browser:
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self):
-        """The addresses that the page has asked for since it was opened."""
+        """The addresses that the page has requested since it was opened."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
 

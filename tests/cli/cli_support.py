@@ -20,12 +20,12 @@ def qmpi(*arguments, env=None, launcher=(), **more):
 
 
 def qmpi_messages(result):
-    """Our messages without what tools of the tests note."""
+    """The messages of qmpi, without the output of tools of the tests."""
     return [line for line in result.messages if not line.startswith("trace: ")]
 
 
 def compiler(name="cc"):
-    """A compiler; the test is skipped where there is none."""
+    """A compiler; the test is skipped if there is none."""
     found = shutil.which(name)
     if not found:
         pytest.skip(f"there is no {name}")

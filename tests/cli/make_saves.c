@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * make_saves TEMPLATE FOLDER RANKS PEERS CALLSITES: saves of single processes of one large run, as
- * profile leaves them for processes that end without MPI_Finalize. Each is the template, which such
- * a process left, read and written by lib/profile; what differs from rank to rank in a real run
- * differs here: rank, host, times, peers, waits, windows. The call sites of the template are
- * multiplied.
- */
+/* make_saves TEMPLATE FOLDER RANKS PEERS CALLSITES: writes files of the single processes of one
+ * large run, like those that profile writes for processes that end without MPI_Finalize. Each is
+ * the template, which such a process wrote, with another rank, host, times, peers, waits and
+ * windows, as in a real run. The call sites of the template are multiplied. */
 #define _GNU_SOURCE
-#include "profile/profile.h"
+#include "tools/profile/result/profile.h"
 #include "util/util.h"
 
 #include <math.h>
@@ -17,7 +14,7 @@
 
 enum { RANKS_PER_NODE = 32, WAITS = 6 };
 
-/* By how much a rank is slower than another one: from 0.5 to 1.5, the same each time. */
+/* Returns the factor by which a rank is slower: from 0.5 to 1.5, the same in each run. */
 static double vary(int rank, int what)
 {
     return 1 + 0.5 * sin(0.37 * rank + what);
@@ -44,7 +41,7 @@ static void replace(char **text, char *other)
     *text = other;
 }
 
-/* The nearest ranks on both sides, or all. */
+/* Sends to the nearest ranks on both sides, or to all. */
 static bool is_peer(int rank, int other, int ranks, int peers)
 {
     const int above = (other - rank + ranks) % ranks, lower = ranks - above;
@@ -68,7 +65,7 @@ static char *copy(const char *text)
     return text ? qmpi_copy(text) : NULL;
 }
 
-/* Another call site with the figures of `site`. */
+/* Makes another call site with the figures of `site`. */
 static struct profile_callsite multiply(const struct profile_callsite *site, int number)
 {
     struct profile_callsite other = *site;
@@ -165,13 +162,13 @@ int main(int argc, char **argv)
     const int ranks = atoi(argv[3]), peers = atoi(argv[4]), callsites = atoi(argv[5]);
     for (int rank = 0; rank < ranks; rank++) {
         char *problem = NULL, *path = qmpi_format("%s/save.%04d.json", argv[2], rank);
-        struct profile_result *result = profile_read_json(argv[1], &problem);
+        struct profile_result *result = profile_json_read(argv[1], &problem);
         if (result && result->process_count == 1) {
             set_rank(result, rank, ranks);
             set_peers(result, rank, ranks, peers);
             set_callsites(result, rank, ranks, (size_t)callsites);
             set_windows(result, rank);
-            profile_write_json(result, path, &problem);
+            profile_json_write(result, path, &problem);
         }
         if (problem || !result || result->process_count != 1) {
             qmpi_printf("%s", problem ? problem : "not the file of a single process");

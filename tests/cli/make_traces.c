@@ -17,7 +17,7 @@
  *   truth                a file to which all events are written
  */
 #define _GNU_SOURCE
-#include "trace/trace.h"
+#include "tools/trace/export/trace.h"
 #include "util/util.h"
 
 #include <inttypes.h>
@@ -85,7 +85,7 @@ static const char *const plants[PLANTS] = {
 
 struct rank {
     FILE *file;
-    struct trace_encoder *encoders[MOST_THREADS];
+    struct trace_event_encoder *encoders[MOST_THREADS];
     int64_t now; /* true nanoseconds */
     uint64_t requests, last;
     struct trace_process process;
@@ -130,10 +130,10 @@ static void put(int index, uint32_t thread, struct trace_event *event)
     event->location = thread;
     event->ticks = ticks_at(index, rank->now);
     rank->last = event->ticks;
-    if (!trace_encode(rank->encoders[thread], event))
+    if (!trace_event_encoder_add(rank->encoders[thread], event))
         abort();
-    if (trace_encoder_size(rank->encoders[thread]) > BLOCK) {
-        if (!trace_encoder_finish(rank->encoders[thread], &bytes))
+    if (trace_event_encoder_size(rank->encoders[thread]) > BLOCK) {
+        if (!trace_event_encoder_finish(rank->encoders[thread], &bytes))
             abort();
         write_bytes(rank, &bytes);
         trace_bytes_free(&bytes);
@@ -145,7 +145,7 @@ static void put(int index, uint32_t thread, struct trace_event *event)
                 event->received, event->request == TRACE_NO_REQUEST ? -1 : (int64_t)event->request);
 }
 
-static void put_call(int rank, uint32_t thread, enum trace_kind kind, enum function function)
+static void put_call(int rank, uint32_t thread, enum trace_event_kind kind, enum function function)
 {
     struct trace_event event;
     trace_event_clear(&event, kind, 0);
@@ -156,7 +156,7 @@ static void put_call(int rank, uint32_t thread, enum trace_kind kind, enum funct
     put(rank, thread, &event);
 }
 
-static void put_message(int rank, enum trace_kind kind, int peer, int tag, uint64_t bytes,
+static void put_message(int rank, enum trace_event_kind kind, int peer, int tag, uint64_t bytes,
                         uint64_t request)
 {
     struct trace_event event;
@@ -169,7 +169,7 @@ static void put_message(int rank, enum trace_kind kind, int peer, int tag, uint6
     put(rank, 0, &event);
 }
 
-static void put_request(int rank, enum trace_kind kind, uint64_t request)
+static void put_request(int rank, enum trace_event_kind kind, uint64_t request)
 {
     struct trace_event event;
     trace_event_clear(&event, kind, 0);
@@ -177,7 +177,7 @@ static void put_request(int rank, enum trace_kind kind, uint64_t request)
     put(rank, 0, &event);
 }
 
-static void put_collective(int rank, enum trace_kind kind, int root, uint64_t sent,
+static void put_collective(int rank, enum trace_event_kind kind, int root, uint64_t sent,
                            uint64_t received)
 {
     struct trace_event event;
@@ -189,7 +189,7 @@ static void put_collective(int rank, enum trace_kind kind, int root, uint64_t se
     put(rank, 0, &event);
 }
 
-static void put_object(int rank, enum trace_kind kind, double value)
+static void put_object(int rank, enum trace_event_kind kind, double value)
 {
     struct trace_event event;
     trace_event_clear(&event, kind, 0);
@@ -230,26 +230,26 @@ static void start(int index, const char *directory)
     rank->file = fopen(path, "w");
     if (!rank->file)
         abort();
-    trace_put_header(&bytes, &rank->process);
-    trace_put_world(&records, run, index, ranks, "MPICH 4.0.2");
+    trace_definitions_put_header(&bytes, &rank->process);
+    trace_definitions_put_world(&records, run, index, ranks, "MPICH 4.0.2");
     for (uint32_t i = 0; i < FUNCTIONS; i++) {
         struct trace_function function = {(char *)(uintptr_t)functions[i].name,
                                           (char *)(uintptr_t)functions[i].group, i};
-        trace_put_function(&records, i, &function);
+        trace_definitions_put_function(&records, i, &function);
     }
-    trace_put_comm(&records, 0, &comm);
-    trace_put_library(&records, 0, "/none/heat");
-    trace_put_site(&records, 0, &site);
-    trace_put_region(&records, 0, &region);
-    trace_put_counter(&records, 0, &counter);
+    trace_definitions_put_comm(&records, 0, &comm);
+    trace_definitions_put_library(&records, 0, "/none/heat");
+    trace_definitions_put_site(&records, 0, &site);
+    trace_definitions_put_region(&records, 0, &region);
+    trace_definitions_put_counter(&records, 0, &counter);
     for (uint32_t i = 0; i < (uint32_t)threads; i++) {
         char *name = i ? qmpi_format("thread %u", i + 1) : qmpi_copy("main thread");
         struct trace_location location = {name, 5000 + 16 * index + (int)i, 0};
-        trace_put_location(&records, i, &location);
-        rank->encoders[i] = trace_encoder_make(i, 0, true);
+        trace_definitions_put_location(&records, i, &location);
+        rank->encoders[i] = trace_event_encoder_make(i, 0, true);
         free(name);
     }
-    trace_put_definitions(&bytes, &records);
+    trace_definitions_put_block(&bytes, &records);
     write_bytes(rank, &bytes);
     trace_bytes_free(&bytes);
     trace_bytes_free(&records);
@@ -266,19 +266,19 @@ static void finish(int index)
         {ticks_at(index, 0), FIRST_SECOND * 1000000000ll + offset, 200},
         {ticks_at(index, rank->now), FIRST_SECOND * 1000000000ll + rank->now + offset, 200}};
     for (int i = 0; i < threads; i++) {
-        if (!trace_encoder_finish(rank->encoders[i], &bytes))
+        if (!trace_event_encoder_finish(rank->encoders[i], &bytes))
             abort();
-        trace_encoder_free(rank->encoders[i]);
+        trace_event_encoder_free(rank->encoders[i]);
     }
     if (strcmp(sync_mode, "no") != 0)
-        trace_put_clock(&records, 1, points, strcmp(sync_mode, "wrong") ? 2 : 1);
+        trace_definitions_put_clock(&records, 1, points, strcmp(sync_mode, "wrong") ? 2 : 1);
     if (index != killed) {
         rank->process.end = TRACE_END_FINALIZE;
         rank->process.end_ticks = rank->last;
         rank->process.omits = (unsigned)omits;
-        trace_put_end(&records, &rank->process);
+        trace_definitions_put_end(&records, &rank->process);
     }
-    trace_put_definitions(&bytes, &records);
+    trace_definitions_put_block(&bytes, &records);
     write_bytes(rank, &bytes);
     trace_bytes_free(&bytes);
     trace_bytes_free(&records);
@@ -365,7 +365,7 @@ static void sendrecv(int iteration)
     free(sent);
 }
 
-/* All others send to rank 0, which receives late. */
+/* All other ranks send to rank 0, which receives late. */
 static void gather_by_hand(int iteration)
 {
     for (int r = ranks - 1; r > 0; r--) {
@@ -384,7 +384,7 @@ static void gather_by_hand(int iteration)
             put_message(0, TRACE_RECV, r, iteration,
                         plant == MORE_BYTES && iteration == 2 && r == 1 ? 16 : 8, TRACE_NO_REQUEST);
         leave(0);
-        /* A rendezvous: the send lasts longer than the receive. */
+        /* In a rendezvous, the send lasts longer than the receive. */
         all[r].now = all[0].now + 50 + noise(100);
         leave(r);
     }
@@ -401,7 +401,7 @@ static void collective(enum function function, int iteration)
             is_planted && plant == LEAVES_EARLY && r == 1 && function == BARRIER;
         call(r, is_other && function == ALLREDUCE ? REDUCE : function);
         all[r].now += is_delayed ? 50000 : 0;
-        if (is_delayed) { /* begins after all have left: the call is a new one */
+        if (is_delayed) { /* this call begins after all ranks have left the one before */
             leave(r);
             call(r, function);
         }
@@ -508,16 +508,16 @@ static void convert(const char *directory, int rank)
     char *problem = NULL;
     char *source = trace_file_path(directory, rank, 4000 + rank / 2, "node");
     char *target = qmpi_format("%s/rank-%d.perfetto-trace", directory, rank);
-    struct trace *trace = trace_open(source, &problem);
+    struct trace *trace = trace_reader_open(source, &problem);
     struct trace_view view;
     const struct trace_export export = {&view, NULL, NULL, NULL};
     if (!trace || !trace_view_open(&view, trace, NULL) ||
-        !trace_convert(&export, target, TRACE_TO_PERFETTO, &problem)) {
+        !trace_export_perfetto_file(&export, target, &problem)) {
         fprintf(stderr, "%s\n", problem ? problem : "out of memory");
         exit(1);
     }
     trace_view_close(&view);
-    trace_close(trace);
+    trace_reader_close(trace);
     free(source);
     free(target);
 }

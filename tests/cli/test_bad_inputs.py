@@ -47,7 +47,7 @@ BAD_STACKS = [
     ("count,output=", "output="), ("\x1b[31mred", "red"), (":".join(["empty"] * 256), "255"),
 ]
 
-# What a terminal would act upon, a line that looks like ours, and what is no text.
+# Characters that control a terminal, a line that looks like a message of qmpi, and invalid text.
 RAW = "a\nhint: b\x1b[31m\r\u009b2J"
 SHOWN = "a\\nhint: b\\x1b[31m\\r\\xc2\\x9b2J"
 IN_STACK = RAW.replace(":", "\\:")
@@ -153,12 +153,12 @@ def test_an_unusual_stack_is_right(number):
 
 HEADER, PROGRAM_HEADER, DYNAMIC_ENTRY = 64, 56, 16
 PT_DYNAMIC = 2
-# What is called, and what is only there for versions of symbols: any value may be a right one there.
+# Functions and versions of symbols are left out, because any value may be valid there.
 LEFT_OUT = {12, 13, 25, 26, 27, 28, 0x6FFFFFF0, 0x6FFFFFFE, 0x6FFFFFFF}
 
 
 def structure(data):
-    """Offsets of bytes that tell the loader what the file is: headers and dynamic section."""
+    """Offsets of the bytes that describe the file to the loader: headers and dynamic section."""
     at, = struct.unpack_from("<Q", data, 32)
     count, = struct.unpack_from("<H", data, 56)
     places = [*range(HEADER), *range(at, at + count * PROGRAM_HEADER)]
@@ -176,7 +176,7 @@ def structure(data):
 
 
 def check_file(path):
-    """Either it is refused by its name, or it is the tool that it was."""
+    """Either it is refused by its name, or it is still the same tool."""
     result = qmpi("check", "-t", path)
     if result.returncode == 0:
         assert "layer 1: barriers" in result.stdout and not result.stderr
@@ -219,7 +219,7 @@ PT_LOAD, P_VADDR, P_FILESZ, P_MEMSZ = 1, 16, 32, 40
 
 
 def load_segments(data):
-    """The offsets of their program headers."""
+    """The offsets of the program headers."""
     at, = struct.unpack_from("<Q", data, 32)
     count, = struct.unpack_from("<H", data, 56)
     return (place for place in range(at, at + count * PROGRAM_HEADER, PROGRAM_HEADER)
@@ -259,7 +259,7 @@ def test_segments_that_would_be_mapped_over_others_are_refused(segment, field, a
 
 @pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
 def test_a_library_whose_constructor_faults_is_named(tmp_path):
-    """Also in the middle of a stack; what stands below it is loaded already."""
+    """Also in the middle of a stack, when the layers below are loaded already."""
     path = shutil.copy(BUILD / "tests/pmpi/tools/libcrash_constructor.so", tmp_path / "libfaulty.so")
     for on_error in ("stop", "skip"):
         result = qmpi("check", "-t", f"empty:{path}:count", QMPI_ON_ERROR=on_error)
@@ -269,7 +269,7 @@ def test_a_library_whose_constructor_faults_is_named(tmp_path):
 
 
 def test_list_says_of_every_file_what_it_is(tmp_path):
-    """A folder with something of everything, a folder that is none, and an empty name between them."""
+    """A folder with files of all kinds, one that is not a folder, and an empty name between them."""
     files = {"a_pmpi.so": BUILD / "tests/pmpi/tools/libtally.so",
              "b_silent.so": BUILD / "tests/stack/tools/silent.so",
              "c_undefined.so": BUILD / "tests/stack/tools/undefined.so", "d_plain.so": "/etc/passwd"}
@@ -349,7 +349,7 @@ BAD_CONFIGURATIONS = [
     (b"debug = load\n output = a", "line 2 'output = a'"), (b"colour = red", "unknown setting 'colour'"),
     (b"QMPI_TOOLS = empty", "unknown setting 'QMPI_TOOLS'"), (b"tools = empty", "unknown setting 'tools'"),
     (b"= x", "key = value"), (b"on-error = maybe", "stop or skip"), (b"on-error =", "stop or skip"),
-    (b"on-error = Skip", "'Skip'"), (b"internal = 2", "0 or 1"), (b"internal = \"1", "closing quote is missing"),
+    (b"on-error = Skip", "'Skip'"), (b"internal = 2", "yes or no"), (b"internal = \"1", "closing quote is missing"),
     (b"tool-path = /a\ntool-path = /b", "set twice, first in line 1"), (b"[tools]", "unknown section 'tools'"), (b"[abvoe]", "did you mean [above]?"),
     (b"[stack]", "cannot be the name of a stack"), (b"[stack a/b]", "cannot be the name of a stack"),
     (b"[above", "closing bracket is missing"), (b"[stack a]\n[stack a]", "already in line 1"),
@@ -427,13 +427,13 @@ def test_a_list_of_a_million_tools_is_one_message(tmp_path):
     assert result.returncode == 2
     assert result.messages == [f"{paths[1]}: 1000000 entries, but a stack has at most 255 layers",
                                "  hint: list fewer tools"]
-    # Those that are left out are none too many.
+    # Layers that are left out do not count.
     assert qmpi("run", "--", BUILD / "tests/stack/programs/calls", "init", "finalize",
                 QMPI_DISABLE="x", **variables).messages == []
 
 
 def test_a_list_that_no_program_could_get_is_one_message():
-    text = ":".join(["x"] * 60_000)  # of each argument, and of each variable, the system passes 128 KiB
+    text = ":".join(["x"] * 60_000)  # the system passes at most 128 KiB of each argument and variable
     for command in (["check"], ["run", "-t", "empty"]):
         result = qmpi(*command, "-t", text, "-t", text)
         check_message(result, "-t: ", "characters, but the system passes at most ", "hint: list the tools in a file")

@@ -9,7 +9,7 @@ from support import TOOLS
 
 
 def steps(output):
-    """Who stands in a drawn chain, with what is said of them."""
+    """The members of a drawn chain, with their descriptions."""
     return [re.split(r"  +", line.strip(), maxsplit=2) for line in output.splitlines()[1:]
             if line.startswith("  ") and line.strip() not in ("│", "▼")]
 
@@ -61,7 +61,7 @@ def test_conditions_are_shown_with_what_they_do_here(tmp_path):
     assert f"left out because it cannot be used (@optional=yes): nonesuch ({file}, line 6, stack io)\n" in result.stdout
     assert [line for line in result.messages if line[0] != " "] == [f"{file}, line 6 'nonesuch': no such tool"]
     assert "  the layer is left out (@optional=yes)" in result.messages
-    assert "intercepts  all" in result.stdout  # a layer that is off shows what it would intercept
+    assert "intercepts  all" in result.stdout  # a layer that is off shows the functions that it would intercept
     noted = qmpi("doctor", "-t", "nonesuch,@optional=yes")
     assert noted.returncode == 0 and "(@optional=yes): nonesuch,@optional=yes (-t, entry 1)" in noted.stdout
     known = qmpi("check", "-t", "empty,@ranks=1-2", env={"SLURM_PROCID": "2"}).stdout

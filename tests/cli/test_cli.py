@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What each subcommand prints and how it ends."""
+"""The output and the exit status of each subcommand."""
 import os
 import shutil
 import signal
@@ -13,7 +13,15 @@ from support import (ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, PROGRAMS, QMPI, SOURCE
 
 
 def test_version_names_the_mpi():
-    assert qmpi("--version").stdout.startswith("qmpi 0.1.0 for ")
+    assert qmpi("--version").stdout.startswith("qmpi 0.2.0 for ")
+
+
+def test_the_command_alone_lists_its_commands():
+    result = qmpi()
+    assert result.returncode == 2 and result.stdout == ""
+    for page in (SOURCE / "docs/man").glob("qmpi-*.1.md"):
+        name = page.name.removeprefix("qmpi-").removesuffix(".1.md")
+        assert f"\n  {name} " in result.stderr
 
 
 def test_help_is_there_for_the_command_and_every_subcommand():
@@ -44,7 +52,8 @@ def test_run_sets_the_variables_and_becomes_the_program():
 def test_run_preloads_libqmpi_in_front_of_what_is_preloaded():
     other = ASAN or "libm.so.6"
     result = qmpi("run", "--", "sh", "-c", "echo $LD_PRELOAD", env={"LD_PRELOAD": other})
-    assert result.stdout.strip() == f"{LIBQMPI.resolve()}:{other}"
+    # AddressSanitizer's library must be the first one.
+    assert result.stdout.strip() == (f"{other}:{LIBQMPI.resolve()}" if ASAN else f"{LIBQMPI.resolve()}:{other}")
 
 
 def test_run_leaves_the_programs_options_alone():
@@ -136,7 +145,7 @@ def test_list_says_of_what_is_no_tool_why(tmp_path):
 def test_check_shows_every_layer():
     output = qmpi("check", "-t", "count,output=x.json:empty:count").stdout
     assert [line for line in output.splitlines() if line.startswith("layer")] == [
-        "layer 1: count 0.1.0", "layer 2: empty 0.1.0", "layer 3: count 0.1.0"]
+        "layer 1: count 0.2.0", "layer 2: empty 0.2.0", "layer 3: count 0.2.0"]
     assert "output=x.json" in output
     assert "intercepts  all " in output
 
@@ -176,7 +185,7 @@ def test_run_works_behind_the_launcher():
     assert "count (layer 1): MPI calls of 2 ranks" in result.stderr
 
 
-# What is misspelt, and what is suggested.
+# Misspelt words and the suggestions for them.
 SUGGESTED = {
     "command": (["rnu"], "did you mean 'run'?"),
     "tool": (["check", "-t", "cuont"], "did you mean 'count'?"),

@@ -117,7 +117,7 @@ def test_the_file_in_the_documents_is_read_as_they_say(tmp_path):
 
 # ---- What is wrong -------------------------------------------------------------------------------
 
-# The text, the line that is named, what is said of it, and what the run continues without.
+# The text, the line in the message, the message, and the layers that the run continues without.
 WRONG = {
     "setting": ("alpha\ncolour = red\n", "line 2 'colour = red'", "unknown setting 'colour'", "line"),
     "value": ("on-error = perhaps\nalpha\n", "line 1 'on-error = perhaps'", "stop or skip", "line"),
@@ -187,7 +187,7 @@ def test_a_file_that_cannot_be_read(kind, tmp_path):
 
 
 def test_a_privileged_program_ignores_it(config):
-    """As tests/stack/test_secure.py shows of the other variables; this reads it where they are read."""
+    """Like the other variables, see tests/stack/test_secure.py."""
     if os.geteuid() != 0:
         pytest.skip("only root can give a program another owner")
     if ASAN:
@@ -237,7 +237,7 @@ def test_run_says_where_the_environment_wins_over_the_file(config):
 
 
 def test_run_preloads_a_tool_of_the_file_that_must_be(config):
-    """As it does for a tool that -t lists: here one that also replaces functions outside MPI."""
+    """As for a tool that -t lists: here, one that also replaces functions outside MPI."""
     tool_file = BUILD / "tests/pmpi/tools/libfiles.so"
     listed = qmpi("run", "-t", tool_file, "--", "sh", "-c", "echo $LD_PRELOAD").stdout
     assert str(tool_file) in listed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qmpi doctor: every finding, by making what it finds."""
+"""qmpi doctor: each finding, with the problem that causes it."""
 import os
 import re
 import shutil
@@ -18,7 +18,7 @@ MARKS = ("ok", "note", "wrong")
 
 
 class Findings:
-    """What the command printed, by heading."""
+    """The output of the command, by heading."""
     def __init__(self, result):
         self.result = result
         self.all = []
@@ -38,7 +38,7 @@ class Findings:
                 if its == mark and heading in (None, place)]
 
     def one(self, mark, part):
-        """The only finding with this mark that says so."""
+        """The only finding with this mark that contains the text."""
         found = [text for text in self.of(mark) if part in text]
         assert len(found) == 1, (mark, part, self.result.stdout)
         return found[0]
@@ -77,7 +77,7 @@ def build(folder, name, source, *arguments):
 def test_a_good_run_has_nothing_wrong():
     findings = doctor("-t", "count:empty", "--", PROGRAMS / "calls", "init")
     assert findings.of("wrong") == []
-    assert str(LIBQMPI.resolve()) in findings.one("ok", "libqmpi 0.1.0 for ")
+    assert str(LIBQMPI.resolve()) in findings.one("ok", "libqmpi 0.2.0 for ")
     findings.one("ok", "installed tools: ")
     assert [re.match(r"layer \d: \w+", line)[0] for line in findings.of("ok", "stack")] == [
         "layer 1: count", "layer 2: empty"]
@@ -94,7 +94,7 @@ LAUNCHERS = {"mpich": ("mpiexec.hydra", "MPICH"), "openmpi": ("orterun", "Open M
 
 
 def launcher(folder, mpi):
-    """A folder whose mpiexec is this MPI's; and whose that is said to be."""
+    """A folder whose mpiexec belongs to this MPI, and the name of its MPI in messages."""
     name, whose = LAUNCHERS[mpi]
     (folder / name).write_text("#!/bin/sh\n")
     (folder / name).chmod(0o755)
@@ -128,8 +128,9 @@ def test_the_variables_in_force_are_shown():
 
 
 def test_a_variable_that_another_makes_idle_is_shown_as_that():
-    findings = doctor(env={"QMPI_TOOLS": "", "MPICH_QMPI_TOOL_LIST": "count"})
-    assert "ignored: QMPI_TOOLS" in findings.one("note", "MPICH_QMPI_TOOL_LIST=count")
+    for name in ["MPIR_PARAM_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"]:
+        findings = doctor(env={"QMPI_TOOLS": "", name: "count"})
+        assert "ignored: QMPI_TOOLS" in findings.one("note", f"{name}=count")
     findings.one("note", "no layers")
 
 
@@ -145,7 +146,7 @@ def test_a_variable_of_somebody_else_is_not():
 
 
 @pytest.mark.parametrize("name, value", [
-    ("QMPI_ON_ERROR", "maybe"), ("QMPI_INTERNAL", "yes"), ("QMPI_CLOCK", "sundial"), ("QMPI_DEBUG", "load,nonsense")])
+    ("QMPI_ON_ERROR", "maybe"), ("QMPI_INTERNAL", "maybe"), ("QMPI_CLOCK", "sundial"), ("QMPI_DEBUG", "load,nonsense")])
 def test_a_value_that_means_nothing_is_wrong(name, value):
     doctor(env={name: value}).one("wrong", f"{name}: unknown")
 
@@ -329,7 +330,7 @@ def test_a_tool_that_ends_the_process_is_found(tmp_path):
     ("raise(SIGKILL)", "crashes when it is loaded: Killed"),
     ("alarm(1), pause()", "crashes when it is loaded: Alarm clock")])
 def test_a_tool_that_ends_otherwise_is_found(end, said, tmp_path):
-    """Also where its entry must be written with backslashes and has options."""
+    """Also if its entry contains backslashes and options."""
     source = "#include <signal.h>\n#include <unistd.h>\n" + CRASHES % end
     bad = build(tmp_path, "bad,one.so", source, "-shared", "-fPIC")
     entry = f"{bad},env.X=a\\:b".replace("bad,one", "bad\\,one")
@@ -481,12 +482,14 @@ MPI_LIBRARY = """
 int MPI_Init(int *a, char ***b); int MPI_Init(int *a, char ***b) { return a == 0 || b == 0; }
 int MPI_Get_library_version(void); int MPI_Get_library_version(void) { return 0; }
 int PMPI_Get_library_version(void); int PMPI_Get_library_version(void) { return 0; }
+int MPI_Init_thread(int a) { return a; }
+void mpi_init_thread_(void) {}
 """
 CALLER = "int MPI_Init(int *a, char ***b);\nint main(void) { return MPI_Init(0, 0); }\n"
 
 
 def library(folder, mpi=MPI_NAME, name=None):
-    """A stand-in for an MPI library: the doctor looks at it and never loads it."""
+    """A stand-in for an MPI library, whose file the doctor reads and never loads."""
     name = name or SONAMES[mpi]
     mark = "int ompi_mpi_comm_world;\n" if mpi == "openmpi" else "int MPIR_inner;\n"
     build(folder, name, MPI_LIBRARY + mark, "-shared", "-fPIC", f"-Wl,-soname,{name}")
@@ -584,6 +587,22 @@ def test_a_pmpi_tool_that_the_program_is_linked_with_is_noted(tmp_path):
           "-shared", "-fPIC", "-Wl,-soname,libpeek.so")
     path = linked(tmp_path, library(tmp_path), "libpeek.so")
     about_program(path).one("note", "libpeek.so, a PMPI tool that is not in the stack")
+
+
+@pytest.mark.parametrize("wraps, calls, wrong", [
+    ("MPI_Init", "MPI_Init_thread", True), ("MPI_Init", "MPI_Init", False), ("MPI_Init_thread", "MPI_Init", True),
+    ("MPI_Init", "mpi_init_thread_", True)])
+def test_a_tool_that_does_not_start_in_the_program_is_wrong(wraps, calls, wrong, tmp_path):
+    build(tmp_path, "libstarts.so", f"int {wraps}(int c); int {wraps}(int c) {{ return c; }}\n", "-shared", "-fPIC")
+    mpi = library(tmp_path)
+    path = build(tmp_path, "app", f"int {calls}(int); int main(void) {{ return {calls}(0); }}\n", f"-L{tmp_path}",
+                 f"-l:{mpi}", f"-Wl,-rpath,{tmp_path}")
+    stack = f"{tmp_path}/libstarts.so"
+    other = {"MPI_Init": "MPI_Init_thread", "MPI_Init_thread": "MPI_Init"}[wraps]
+    words = f"layer 1: starts does not start in this program, which calls {other}"
+    found = doctor("-t", stack, "--", path)
+    found.one("note", f"layer 1: starts: starts in {wraps}, but not in {other}")
+    assert sum(words in text for text in found.of("wrong", "program")) == wrong
 
 
 # ---- The command ---------------------------------------------------------------------------------

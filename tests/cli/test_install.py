@@ -37,7 +37,7 @@ __attribute__((constructor)) static void announce(void)
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """A staged installation, moved: nothing may remember where it was configured to be."""
+    """A staged installation that was moved: nothing may depend on the configured prefix."""
     stage = tmp_path_factory.mktemp("stage")
     subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", stage], check=True,
                    capture_output=True)
@@ -117,7 +117,7 @@ def test_documents_examples_and_schema_are_installed_and_their_links_hold(prefix
     for page in documents.rglob("*.md"):
         text = re.sub(r"(?ms)^```.*?^```", "", page.read_text())
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
-            # What leads into the sources is of use to those who have them.
+            # Links to the sources help only readers who have them.
             missing = os.path.normpath(page.parent / target)
             if not re.match(r"[a-z]+:", target) and not os.path.exists(missing):
                 assert os.path.relpath(missing, documents).split("/")[0] in ("src", "lib", "tests", "include"), target
@@ -132,6 +132,56 @@ def test_a_build_without_tests_has_what_is_installed_and_no_more(tmp_path):
     assert any(target["name"] == "profile" and target["installed"] for target in targets)
     folders = {os.path.relpath(target["defined_in"], SOURCE).split("/")[0] for target in targets}
     assert not folders & {"tests", "examples", "bench"}
+
+
+def installed_files(build):
+    return set(json.loads(run_command(["meson", "introspect", "--installed", build], clean_environment()).stdout).values())
+
+
+@pytest.mark.skipif(MPI_NAME == "abi", reason="the other build is for the standard ABI")
+def test_uninstalling_a_build_that_owns_no_shared_file_leaves_those_of_another_one(tmp_path):
+    setup = run_command(["meson", "setup", tmp_path / "build", SOURCE, "-Dmpi=abi", "-Dtests=false", "-Dshared=false"],
+                        {**clean_environment(), "PATH": os.environ["PATH"]}, timeout=300)
+    assert setup.returncode == 0
+    other, this = installed_files(tmp_path / "build"), installed_files(BUILD)
+    assert any(path.endswith("bin/qmpi-abi") for path in other) and any(path.endswith("profile.so") for path in this)
+    # This file has the same name in all builds: abi_pkgconfig.py.
+    assert {path for path in other & this if not path.endswith("/qmpi-abi.pc")} == set()
+
+
+def test_installed_libraries_and_commands_have_no_debug_information(prefix):
+    """Unless the build has -Dstrip=false."""
+    options = json.loads(run_command(["meson", "introspect", "--buildoptions", BUILD], clean_environment()).stdout)
+    if not next(option["value"] for option in options if option["name"] == "strip"):
+        pytest.skip("the build keeps debug information")
+    files = [path for path in prefix.rglob("*")
+             if path.is_file() and path.read_bytes()[:4] in (b"!<ar", b"\x7fELF")]
+    assert len(files) > 8
+    for path in files:
+        assert ".debug_info" not in subprocess.run(["readelf", "-SW", path], check=True, capture_output=True, text=True).stdout
+
+
+def test_bash_completes_commands_options_and_stacks(prefix):
+    script = next(prefix.rglob("bash-completion/completions/qmpi"))
+    assert (script.parent / "qmpi-openmpi").resolve() == script
+    cases = {
+        "qmpi ": "run list check doctor new functions report trace vars",
+        "qmpi re": "report",
+        "qmpi run --on": "--on-error=",
+        "qmpi run --on-error=": "stop skip",
+        "qmpi run -t cou": "count",
+        "qmpi run -t count:emp": "empty",
+        "qmpi run --tools=count:emp": "empty",
+        "qmpi run -t empty:count,": "count,output=",
+        f"qmpi run -t count -- {SOURCE}/LICEN": f"{SOURCE}/LICENSE",
+    }
+    for line, expected in cases.items():
+        words = ["" if part.isspace() else part for part in re.findall(r"[:=]+|[^:=\s]+|\s+$", line)]
+        code = f"""source {script}; compopt() {{ :; }}
+            COMP_LINE=$1 COMP_POINT=${{#1}}; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+            _qmpi {prefix / "bin" / QMPI.name}; echo "${{COMPREPLY[@]}}" """
+        result = run_command(["bash", "-c", code, "bash", line, *words], environment())
+        assert result.stdout == expected + "\n", line
 
 
 @pytest.mark.parametrize("page, name, report", [

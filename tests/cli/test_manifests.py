@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Manifests: those that are installed, what the commands warn about, and what is wrong in an invalid one. The tools
+"""Manifests: installed ones, the warnings of the commands, and the errors in invalid ones. The tools
 here are copies of one library that wraps one MPI function; no program that uses MPI is needed."""
 import itertools
 import json
@@ -46,7 +46,7 @@ def tool(library, tmp_path):
 
 
 def warnings(*stack, command="run", env=None):
-    """[(where it is, what is wrong, hint)]: what `qmpi run` says about a stack, for a program without MPI."""
+    """[(place, problem, hint)]: the warnings of `qmpi run` about a stack, for a program without MPI."""
     program = ["--", "true"] if command == "run" else []
     result = qmpi(command, "-t", ":".join(map(str, stack)), *program, env=env)
     assert result.returncode == 0, result.stderr
@@ -177,6 +177,17 @@ def test_a_combination_that_a_manifest_excludes_is_one_warning(tool):
         assert warnings(*right) == []
 
 
+@pytest.mark.parametrize("position, stacks", [("above", ["other:one"]), ("below", ["one:other"]),
+                                              ("any", ["one:other", "other:one"])])
+def test_a_conflict_may_depend_on_the_order(position, stacks, tool):
+    paths = {"one": tool("one", conflicts=[{"tool": "other", "position": position}]), "other": tool("other")}
+    for order in ("one:other", "other:one"):
+        found = warnings(*(paths[name] for name in order.split(":")))
+        assert len(found) == (order in stacks)
+        assert all("conflicts with other" in text for _, text, _ in found)
+        assert all(("opposite order" in hint) == (position != "any") for _, _, hint in found)
+
+
 def test_a_conflict_that_is_forced_is_no_warning(tool):
     """By the option @force, where this qmpi has it."""
     if "unknown option" in qmpi("check", "-t", "count,@force=yes").stderr:
@@ -286,6 +297,39 @@ def test_the_manifest_beside_the_library_comes_first_then_the_sites_then_the_ins
     assert described() == json.loads((SOURCE / "manifests/mpiP.json").read_text())["description"]
 
 
+def test_tools_whose_libraries_have_one_name_are_told_apart_by_what_they_define(tmp_path):
+    """Extrae's library and IBM's: the manifests are those that are installed."""
+    for symbol, name in (("Extrae_init", "extrae"), ("mpitrace_summary_start", "mpitrace"), ("another", None)):
+        folder = tmp_path / symbol
+        folder.mkdir()
+        (folder / "tool.c").write_text(f"int {symbol};\nint MPI_Barrier(long c) {{ return c != 0; }}\n")
+        for library in ("libmpitrace.so", "libmpitracef.so"):
+            subprocess.run([compiler(), "-w", "-shared", "-fPIC", "-o", folder / library, folder / "tool.c"], check=True)
+            listed = qmpi("list", "--tool-path", folder).stdout
+            expected = None if name == "mpitrace" and library == "libmpitracef.so" else name
+            if expected:
+                description = json.loads((SOURCE / f"manifests/{name}.json").read_text())["description"]
+                assert re.search(rf"(?m)^{name} +{re.escape(description)}\n +{folder}/{library}$", listed)
+            else:
+                assert f"{folder}/{library}\n  a PMPI tool\n" in listed
+
+
+def test_a_manifest_of_the_site_may_name_its_libraries(tmp_path, library):
+    here = Installation(tmp_path)
+    (tmp_path / "tools").mkdir()
+    for name in ("first", "second", "third"):
+        shutil.copy(library, tmp_path / f"tools/lib{name}.so")
+    (here.site / "manifests").mkdir()
+    for name, members in (("a", {"libraries": ["[fs]*"], "defines": ["H5Dread", "MPI_Comm_rank"]}),
+                          ("b", {"libraries": ["*"], "defines": ["H5Dread", "MPI_Send"]}),
+                          ("c", {"libraries": ["third"]}), ("first", {"defines": ["MPI_Send"]}), ("second", {}),
+                          ("wrong", {"libraries": ["*"], "place": "top"})):
+        (here.site / f"manifests/{name}.json").write_text(json.dumps({**HEAD, "description": f"is {name}", **members}))
+    listed = here.qmpi("list", "--tool-path", tmp_path / "tools").stdout
+    assert re.findall(r"(?m)^(\w+) +is (\w+)\n +/.*/lib(\w+)\.so$", listed) == [
+        ("a", "a", "first"), ("second", "second", "second"), ("c", "c", "third")]
+
+
 # ---- Invalid manifests ---------------------------------------------------------------------------
 
 INVALID = {
@@ -309,6 +353,10 @@ for member, value, words in (
         ("needs", [], "expected an object, found an array of 0 elements"),
         ("needs", {"tools": [[]]}, "needs.tools[0]: expected a string of one line"),
         ("conflicts", [{"tool": "a", "when": "never"}], "conflicts[0].when: expected one of always, preloaded, found 'never'"),
+        ("conflicts", [{"tool": "a", "position": "left"}],
+         "conflicts[0].position: expected one of any, above, below, found 'left'"),
+        ("libraries", "x", "expected an array of at most 10000 elements, found 'x'"),
+        ("defines", [1], "defines[0]: expected a string of one line, found a number"),
         ("replaces", ["x"] * 10001, "expected an array of at most 10000 elements, found an array of 10001"),
         ("communicates", "yes", "expected true, false or an array of options, found 'yes'"),
         ("communicates", ["sync"], "expected options of the form KEY=VALUE"),
@@ -345,7 +393,7 @@ def test_what_cannot_be_read_is_one_message_and_other_files_are_none(tool, tmp_p
 
 
 def test_every_prefix_of_a_manifest_is_read_without_a_fault(tool, tmp_path):
-    """And control characters in it do not reach the terminal."""
+    """Control characters in it do not reach the terminal."""
     text = json.dumps({**HEAD, "description": "\x1b[31m\x07", "conflicts": [{"tool": "*", "reason": "\x1b"}]})
     paths = [tool(f"p{length}") for length in range(0, len(text) + 1, 7)] + [tool("whole")]
     for path, length in zip(paths, itertools.chain(range(0, len(text) + 1, 7), [len(text)])):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qmpi new: what it writes is a whole project, which builds and runs outside our tree against an
+"""qmpi new: it writes a complete project, which builds and runs outside our tree against an
 installation; and what it refuses."""
 import json
 import os
@@ -154,7 +154,7 @@ mpich_only = pytest.mark.skipif(MPI_NAME != "mpich", reason="the one that is kep
 
 @mpich_only
 def test_the_tool_in_subprojects_is_what_the_command_writes(tmp_path):
-    """So the templates can be read, and what changes in them, as they come out."""
+    """This shows the templates, and changes in them, as users see them."""
     qmpi("new", "volume", cwd=tmp_path)
     ours, written = SOURCE / "subprojects/volume", tmp_path / "volume"
     names = {path.name for path in ours.iterdir() if not path.name.startswith("build")}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Which tools `qmpi run` preloads, what the options that begin with @ say about it, and what `qmpi check` and
-`qmpi doctor` say: tools that replace functions outside MPI, that cannot be loaded later, that bear no other."""
+"""The tools that `qmpi run` preloads, the effect of the options that begin with @, and the findings of `qmpi check`
+and `qmpi doctor`: tools that replace functions outside MPI, that cannot be loaded later, or that do not work together."""
 import re
 import shutil
 import subprocess
@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 from cli_support import compiler, qmpi
-from support import ASAN, BUILD, LIBQMPI, MPI_NAME, MPI_SONAME, PROGRAMS, QMPI, clean_environment, run_command, run_mpi
+from support import (ABI, ASAN, BUILD, LIBQMPI, MPI_NAME, MPI_SONAME, MPICC, OPEN_MPI, PROGRAMS, QMPI, clean_environment,
+                     run_command, run_mpi)
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="libraries that know nothing of the sanitizer")
 
@@ -94,7 +95,7 @@ def opens(folder, name="opens", where="RTLD_NEXT"):
 
 
 def preloaded(*stack, env=None):
-    """The names of the libraries that a program of this stack is preloaded with."""
+    """The names of the libraries that are preloaded into a program of this stack."""
     result = qmpi("run", "-t", ":".join(map(str, stack)), "--", "sh", "-c", "echo $LD_PRELOAD", env=env)
     assert result.returncode == 0, result.stderr
     return [re.sub(r"^.*/lib(.*?)\.so.*$", r"\1", path) for path in result.stdout.strip().split(":")]
@@ -136,7 +137,7 @@ def test_a_tool_that_is_not_preloaded_sees_mpi_and_nothing_is_said(tmp_path):
 
 @pytest.mark.parametrize("condition", ["@if-env=NONE", "@program=none", "@enabled=no,@preload=yes"])
 def test_a_tool_that_certainly_starts_off_is_not_preloaded(tmp_path, condition):
-    """So that what it replaces outside MPI is not called either."""
+    """The functions that it replaces outside MPI are not called either."""
     tool, data = opens(tmp_path), tmp_path / "test-data"
     data.write_text("")
     result = qmpi("run", "-t", f"{tool},{condition}", "--", BUILD / "tests/pmpi/programs/surroundings",
@@ -173,8 +174,8 @@ def test_the_option_stands_in_a_configuration_file(tmp_path):
 @pytest.mark.parametrize("entry, words, hint", [
     ("count,@prelaod=no", "unknown option '@prelaod'", "@preload"),
     ("count,@=no", "unknown option '@'", "@preload"),
-    ("count,@preload=", "invalid value for option '@preload': ''", "use one of yes, no"),
-    ("count,@preload=No", "invalid value for option '@preload': 'No'", "use one of yes, no"),
+    ("count,@preload=", "invalid value for option '@preload': ''", "give yes or no"),
+    ("count,@preload=No", "invalid value for option '@preload': 'No'", "give yes or no"),
     ("count,@preload", "not of the form key=value", "write @preload=yes "),
     ("count,@preload=no,@preload=no", "option '@preload' is given twice", "keep one"),
     ("PMPI,@nonesuch=1", "unknown option '@nonesuch'", "@preload")])
@@ -235,6 +236,19 @@ def test_without_qmpi_run_the_message_gives_a_hint(kind, tmp_path):
     assert result.returncode == 2 and "@preload=no" in result.messages[-1]
 
 
+def test_a_missing_library_is_the_reason_even_if_a_tool_has_static_storage(tmp_path):
+    """The tools profile and count need libjansson, which a node may lack."""
+    (tmp_path / "absent.c").write_text("int absent(void) { return 1; }\n")
+    subprocess.run([compiler(), "-shared", "-fPIC", "-Wl,-soname,libabsent.so.4", "-o", tmp_path / "libabsent.so",
+                    tmp_path / "absent.c"], check=True)
+    tool = build(tmp_path, "storage", "-DSTORAGE=8192", "-Wl,--no-as-needed", tmp_path / "libabsent.so")
+    result = run_mpi("calls", "init", "finalize", tools=str(tool), ranks=1)
+    assert result.returncode == 2
+    text = "\n".join(result.messages)
+    assert "it needs libabsent.so.4, which the dynamic loader does not find" in text
+    assert "hint: install the package of libabsent.so.4" in text and "static" not in text
+
+
 def test_a_little_static_storage_is_no_reason_to_preload(tmp_path):
     tool = build(tmp_path, "little", "-DSTORAGE=16")
     assert preloaded(tool) == [OURS]
@@ -264,6 +278,23 @@ def test_check_and_doctor_look_at_the_stack_as_a_run_would_have_it(tmp_path):
     assert "`qmpi run` preloads it: it also replaces functions outside MPI: open" in looked.stdout
 
 
+# Like libmonitor of HPCToolkit.
+DEFINES_PMPI = """
+int PMPI_Barrier(long comm);
+int MPI_Barrier(long comm) { return PMPI_Barrier(comm); }
+int PMPI_Init(int *argc, char ***argv) { return !argc && !argv; }
+"""
+
+
+def test_a_preloaded_tool_that_defines_pmpi_functions_is_no_mpi_library(tmp_path):
+    tool = build(tmp_path, "monitor", source=DEFINES_PMPI)
+    checked = qmpi("check", "-t", f"{tool},@preload=yes")
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert "layer 1: monitor" in checked.stdout
+    looked = qmpi("doctor", "-t", f"{tool},@preload=yes")
+    assert looked.returncode == 0 and "layer 1: monitor" in looked.stdout
+
+
 def test_what_a_second_layer_misses_is_no_fault(tmp_path):
     tool = opens(tmp_path)
     looked = qmpi("doctor", "-t", f"{tool}:{tool}")
@@ -281,6 +312,35 @@ def test_check_names_the_functions_that_two_layers_both_replace(tmp_path):
         assert len(lines) == (1 if "@" in stack else 2)  # the last one's partner is the third, too
         assert f"note   {words}" in qmpi("doctor", "-t", stack).stdout
     assert "both replace" not in qmpi("check", "-t", f"{one}:{third}:{one}").stdout
+
+
+# ---- Global names that two tools both define ------------------------------------------------------
+
+
+def shares(folder, name, count, referenced=True):
+    """A tool that defines `count` functions and variables that other tools define, too, and uses them or does not."""
+    functions = "".join(f"int shared_f{i}(void); int shared_f{i}(void) {{ return {i}; }}\nint shared_v{i} = {i};\n"
+                        for i in range(count))
+    uses = "+".join(f"shared_f{i}() + shared_v{i}" for i in range(count))
+    flags = [] if referenced else ["-Wl,-Bsymbolic", "-fvisibility=protected"]
+    return build(folder, name, *flags,
+                 source=f"{functions}int PMPI_Barrier(long c);\nint MPI_Barrier(long c) {{ return PMPI_Barrier(c) + "
+                        f"(c ? 0 : {uses}); }}\n")
+
+
+@pytest.mark.parametrize("count, referenced, wrong", [(20, True, True), (5, True, False), (20, False, False)])
+def test_tools_that_define_and_use_many_global_names_of_each_other_are_wrong_if_preloaded(count, referenced, wrong, tmp_path):
+    """Without the warning, they crash or hang in a run without any message, like Recorder and Pilgrim."""
+    one, other = shares(tmp_path, "one", count), shares(tmp_path, "other", count, referenced)
+    words = f"layers 1 and 3 both define and use {2 * count} global names (shared_"
+    for stack in (f"{one},@preload=yes:empty:{other}", f"{other}:empty:{one},@preload=yes"):
+        checked = qmpi("check", "-t", stack)
+        assert (words in checked.stdout) == wrong and checked.returncode == 0
+        looked = qmpi("doctor", "-t", stack)
+        assert (f"wrong  {words}" in looked.stdout) == wrong and looked.returncode == wrong
+        assert ("hint: give both the option @preload=no, or remove one" in looked.stdout) == wrong
+    assert "both define" not in qmpi("check", "-t", f"{one}:{other}").stdout
+    assert "both define" not in qmpi("check", "-t", f"{one},@preload=yes:empty:{one}").stdout
 
 
 # ---- Tools that do not bear each other ------------------------------------------------------------
@@ -342,10 +402,10 @@ def test_list_runs_no_code_of_a_tool(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["check", "doctor"])
-@pytest.mark.parametrize("value", ["", "x", "-1", "1.5", "99999999999999999999"])
-def test_a_timeout_that_is_no_number_is_an_error_of_use(command, value):
+@pytest.mark.parametrize("value", ["", "x", "-1", "1.5m", "99999999999999999999"])
+def test_a_timeout_that_is_no_time_is_an_error_of_use(command, value):
     result = qmpi(command, f"--timeout={value}")
-    assert result.returncode == 2 and "--timeout must be a number of seconds" in result.stderr
+    assert result.returncode == 2 and "--timeout must be a time" in result.stderr
 
 
 # ---- Paths that the dynamic loader does not take --------------------------------------------------
@@ -360,7 +420,7 @@ def odd_prefix(request, tmp_path):
 
 
 def test_a_prefix_that_the_loader_does_not_take_is_one_message(odd_prefix):
-    """Without it the program would run without tools, and succeed."""
+    """Without the message, the program would run without tools, and succeed."""
     command = [odd_prefix / "bin" / QMPI.name, "run", "-t", "count"]
     result = run_command([*command, "--", *RUN], clean_environment())
     assert (result.returncode, result.stdout) == (2, "")
@@ -389,3 +449,162 @@ def test_a_dollar_that_the_loader_does_not_replace_is_no_obstacle(tmp_path):
     folder.mkdir()
     result = qmpi("run", "-t", opens(folder), "--", *RUN)
     assert result.returncode == 0 and "opens MPI_Comm_rank" in result.trace
+
+
+# ---- Programs that are built with a sanitizer -----------------------------------------------------
+
+SANITIZED = r"""
+#include <mpi.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef OPTIONS
+const char *__asan_default_options(void) { return OPTIONS; }
+#endif
+static jmp_buf start;
+static void leave(int depth)
+{
+    volatile char frame[300];
+    memset((void *)frame, depth, sizeof frame);
+    if (!depth)
+        longjmp(start, 1);
+    leave(depth - 1);
+}
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    for (int i = 0; i < 10; i++) {
+        if (!setjmp(start))
+            leave(20);
+        volatile char frame[500];
+        memset((void *)frame, i, sizeof frame); /* where the frames were that longjmp left */
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (argc > 1) {
+        volatile char *words = malloc(10);
+        words[atoi(argv[1])] = 1;
+        free((void *)words);
+    }
+    MPI_Finalize();
+    puts("end");
+    return 0;
+}
+"""
+ADDRESS = {"gcc": ["gcc", "-fsanitize=address"],
+           "clang": ["clang", "-fsanitize=address"],
+           "clang, shared": ["clang", "-fsanitize=address", "-shared-libasan"]}
+# The options that run_command sets for other tests switch off what is tested here.
+STRICT = {"ASAN_OPTIONS": "detect_leaks=0"}
+
+
+def runtime(command):
+    """The sanitizer's shared library of a compiler."""
+    name = "libasan.so" if command == "gcc" else "libclang_rt.asan-x86_64.so"
+    found = subprocess.run([compiler(command), f"-print-file-name={name}"], check=True, capture_output=True, text=True)
+    if "/" not in found.stdout:
+        pytest.skip(f"{command} has no {name}")
+    return found.stdout.strip()
+
+
+def sanitized(folder, command, *flags, name="sanitized", source=SANITIZED):
+    compiler(command)
+    if "-shared-libasan" in flags:
+        flags = [*flags, "-Wl,-rpath," + runtime(command).rpartition("/")[0]]
+    (folder / f"{name}.c").write_text(source)
+    environment = clean_environment() | {"MPICH_CC": command, "OMPI_CC": command}
+    built = subprocess.run([MPICC, "-g", "-w", "-o", folder / name, folder / f"{name}.c", *flags], env=environment,
+                           capture_output=True, text=True)
+    if built.returncode or ABI and command != "gcc":
+        pytest.skip(f"{command} cannot build such a program: {built.stderr}")
+    return folder / name
+
+
+def counted(result, number=10):
+    return result.returncode == 0 and re.search(rf"MPI_Barrier +{number} ", result.stderr)
+
+
+@pytest.mark.parametrize("kind", ADDRESS)
+def test_a_program_with_address_sanitizer_runs_with_tools(kind, tmp_path):
+    app = sanitized(tmp_path, *ADDRESS[kind])
+    assert counted(qmpi("run", "-t", "count:profile,output=/dev/null", "--", app, env=STRICT))
+    site = STRICT | {"LD_PRELOAD": LIBQMPI, "QMPI_TOOLS": "count", "QMPI_TOOL_PATH": BUILD / "tools/count"}
+    assert counted(qmpi("run", "-t", "count", "--", app, env=site))
+    assert counted(run_mpi(app, ranks=1, tools="count", env=STRICT))
+
+
+@pytest.mark.parametrize("kind", ADDRESS)
+def test_a_program_with_address_sanitizer_and_options_of_its_own_runs_with_tools(kind, tmp_path):
+    app = sanitized(tmp_path, *ADDRESS[kind], '-DOPTIONS="detect_leaks=0:exitcode=7"')
+    plain = clean_environment()
+    del plain["ASAN_OPTIONS"]
+    command = [QMPI, "run", "-t", "count", "--", app]
+    for variables, status in ({}, 7), ({"ASAN_OPTIONS": "exitcode=9"}, 9):
+        assert counted(run_command(["env", "-u", "ASAN_OPTIONS", *(f"{k}={v}" for k, v in variables.items()), *command],
+                                   clean_environment()))
+        wrong = subprocess.run([*command, "10"], env=plain | variables, capture_output=True, text=True)
+        assert wrong.returncode == status and "heap-buffer-overflow" in wrong.stderr
+
+
+@pytest.mark.parametrize("kind", ADDRESS)
+def test_a_site_that_preloads_libqmpi_harms_no_program_with_address_sanitizer(kind, tmp_path):
+    app = sanitized(tmp_path, *ADDRESS[kind], source="int main(void) { return 0; }")
+    result = run_command([app], clean_environment() | STRICT | {"LD_PRELOAD": str(LIBQMPI)})
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_the_options_of_a_library_are_in_force_behind_libqmpi(tmp_path):
+    app = sanitized(tmp_path, *ADDRESS["gcc"])
+    options = build(tmp_path, "options", source='const char *__asan_default_options(void) { return "exitcode=7"; }')
+    for preload in ((options, runtime("gcc")), (LIBQMPI, options, runtime("gcc"))):
+        variables = STRICT | {"LD_PRELOAD": ":".join(map(str, preload))}
+        if preload[0] == options:
+            variables["ASAN_OPTIONS"] += ":verify_asan_link_order=0"
+        result = subprocess.run([app, "10"], env=clean_environment() | variables, capture_output=True, text=True)
+        assert result.returncode == 7 and "heap-buffer-overflow" in result.stderr
+
+
+def test_the_library_of_a_sanitizer_that_the_user_preloads_stays_in_front(tmp_path):
+    library, plain_library = runtime("gcc"), plain(tmp_path)
+    result = qmpi("run", "-t", "count", "--", "sh", "-c", "echo $LD_PRELOAD",
+                  env=STRICT | {"LD_PRELOAD": f"{library}:{plain_library}"})
+    assert result.stdout.strip().split(":") == [library, str(LIBQMPI.resolve()), str(plain_library)]
+    app = sanitized(tmp_path, *ADDRESS["gcc"], '-DOPTIONS="detect_leaks=0"')
+    assert counted(qmpi("run", "-t", "count", "--", app, env=STRICT | {"LD_PRELOAD": library}))
+
+
+TOOLS_WITH_OUTPUT = {"count": "", "profile": ",output=out", "trace": ",output=out", "log": ",output=out",
+                     "mpit": ",output=out", "delay": ",functions=MPI_Barrier,before=1us"}
+
+
+@pytest.mark.parametrize("tool", TOOLS_WITH_OUTPUT)
+def test_tools_leave_nothing_that_a_sanitizer_reports(tool, tmp_path):
+    """The MPI library itself leaks memory without tools, too."""
+    if OPEN_MPI:
+        pytest.skip("Open MPI's reports differ from run to run")
+    variables = {"ASAN_OPTIONS": "detect_leaks=1", "TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}
+    for kind in "address", "thread":
+        app, reports = sanitized(tmp_path, "clang", f"-fsanitize={kind}", name=kind), []
+        for front in ([], [QMPI, "run", "-t", tool + TOOLS_WITH_OUTPUT[tool].replace("=out", f"={kind}.out"), "--"]):
+            result = subprocess.run([*front, app], env=clean_environment() | variables, cwd=tmp_path,
+                                    capture_output=True, text=True)
+            assert "end" in result.stdout, result.stderr
+            reports.append((result.returncode, re.findall("^SUMMARY.*", result.stderr, re.M)))
+        assert reports[0] == reports[1]
+
+
+def doctor_of(*arguments):
+    """run_command is not used: it would take the output for the report of a sanitizer."""
+    return subprocess.run([QMPI, "doctor", "--", *arguments], env=clean_environment(), capture_output=True, text=True)
+
+
+def test_doctor_says_how_a_program_with_address_sanitizer_starts(tmp_path):
+    told = doctor_of(sanitized(tmp_path, *ADDRESS["gcc"]))
+    assert told.returncode == 0
+    assert re.search(r"ok     the program uses \S+/libasan\.so\.\d+, a sanitizer's library: libqmpi precedes it, and "
+                     "tells AddressSanitizer to accept that", told.stdout)
+    told = doctor_of(sanitized(tmp_path, *ADDRESS["gcc"], '-DOPTIONS="detect_leaks=0"'))
+    assert told.returncode == 0
+    assert re.search(r"note   the program uses \S+, a sanitizer's library, and defines __asan_default_options: `qmpi run` "
+                     "sets ASAN_OPTIONS=verify_asan_link_order=0", told.stdout)
+    assert "libasan" not in doctor_of(PROGRAMS / "calls").stdout

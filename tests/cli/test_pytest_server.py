@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tests/pytest_server.py, of which ./check has copies run the test files: a test file ends as it would without it."""
+"""tests/pytest_server.py, whose copies run the test files of ./check: a test file ends as it would without it."""
 import contextlib
 import os
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qmpi report: saved files printed again, joined; what is wrong with one is said."""
+"""qmpi report: saved files are printed and merged, and errors in them are reported."""
 import contextlib
 import csv
 import fcntl
@@ -45,13 +45,19 @@ def as_rows(*arguments):
 
 
 def titles(text):
-    """Those of the tables that can be chosen."""
-    return [title for title in re.findall(r"(?m)^\n([A-Z]\w+(?: sites)?)", text) if title not in ("Findings", "Efficiency")]
+    """The options that choose tables."""
+    return [title for title in re.findall(r"(?m)^\n([A-Z]\w+(?: sites)?)", text) if title not in ("Where", "Findings", "Efficiency")]
 
 
 def test_that_ranks_are_missing_is_no_sign_that_nothing_is_wrong():
-    assert "because the data of 2 of 3 processes\nis missing\n" in printed("crash.1.json")
-    assert "Findings: no problems found\n" in printed(*CRASHED)
+    assert "because the data of 2 of 3 processes is\nmissing\n" in printed("crash.1.json")
+    assert "is missing" not in printed(*CRASHED)
+
+
+def test_no_problems_are_found_only_where_the_run_is_efficient():
+    text = printed(*CRASHED)
+    assert re.search(r"parallel efficiency +0\.600", text) and "no problems found" not in text
+    assert "The data of rank 0 ends 2.00 s (67 %) before that of rank 2\n" in text
 
 
 # ---- files and what they hold
@@ -63,7 +69,7 @@ def test_saved_files_fit_the_schema(file):
 
 @pytest.mark.parametrize("name", ["heat.json", "crash.1.json"])
 def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
-    """The schema and the reader require the same: every member, taken away, is missed by both."""
+    """The schema and the reader require the same members: both notice each one that is removed."""
     whole = json.loads((REPORTS / name).read_text())
     validator = jsonschema.Draft202012Validator(SCHEMA)
 
@@ -75,7 +81,7 @@ def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
             yield from objects(part, (*path, key))
 
     optional = {"wait", "function", "file", "line", "useful", "nodes", "efficiency", "min_rank", "max_rank",
-                "by_rank", "inlined", "findings", "windows"}
+                "by_rank", "inlined", "budget", "findings", "windows"}
     seen = 0
     for path in objects(whole):
         for member in list(_at(whole, path)):
@@ -84,7 +90,7 @@ def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
             (tmp_path / "file.json").write_text(json.dumps(document))
             status = subprocess.run([QMPI, "report", tmp_path / "file.json"], capture_output=True,
                                     env=clean_environment(), timeout=60).returncode
-            may_lack = "findings" in path or member in optional and path[-2:-1] != ("nodes",) or "efficiency" in path or (
+            may_lack = "findings" in path or "budget" in path or member in optional and path[-2:-1] != ("nodes",) or "efficiency" in path or (
                 path == () and member in ("rank", "ending")) or (
                 member == "ranks" and path[-2:-1] == ("functions",)) or (
                 path[-1:] == ("by_rank",) and member in ("sent", "received")) or (
@@ -167,7 +173,7 @@ def test_csv_has_the_same_columns_in_every_row_and_every_figure():
     sites = [row for row in rows if row["table"] == "callsite"]
     assert sites[0]["text"] == "exchange (/opt/heat/src/halo.c:43) < main (/opt/heat/src/heat.c:58)"
     assert {row["table"] for row in rows} == {
-        "run", "total", "finding", "efficiency", "window", "window_rank", "process", "function", "function_rank", "callsite_rank", "size", "time", "callsite", "matrix", "communicator",
+        "run", "total", "budget", "finding", "efficiency", "window", "window_rank", "process", "function", "function_rank", "callsite_rank", "size", "time", "callsite", "matrix", "communicator",
         "file", "region", "region_mpi", "region_useful"}
 
 
@@ -191,7 +197,7 @@ def test_no_line_is_wider_than_80_characters(file):
 
 
 def on_a_terminal(columns, *arguments):
-    """What the command prints on a terminal of that width."""
+    """The output of the command on a terminal of this width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     process = subprocess.Popen([QMPI, "report", *arguments], stdout=slave, cwd=REPORTS, env=clean_environment())
@@ -445,7 +451,7 @@ def test_errors_of_use_are_explained(arguments, words):
 
 
 def test_no_mpi_library_is_needed(tmp_path):
-    """Not even on the machine: the command runs where the loader finds none."""
+    """The command runs where the loader finds no MPI library."""
     shutil.copy(REPORTS / "heat.json", tmp_path)
     needed = subprocess.run(["ldd", QMPI], capture_output=True, text=True, check=True).stdout
     assert "libmpi" not in needed
@@ -455,7 +461,7 @@ def test_no_mpi_library_is_needed(tmp_path):
 # ---- the documentation
 
 def test_every_example_of_the_documentation_is_what_the_command_prints(tmp_path):
-    """Lines `$ qmpi report …` in docs/run/profile.md, and what follows them; `...` stands for some lines."""
+    """The lines `$ qmpi report …` in docs/run/profile.md, with the output below them; `...` stands for some lines."""
     for file in FILES:
         shutil.copy(file, tmp_path)
     text = (SOURCE / "docs" / "run" / "profile.md").read_text()
@@ -471,7 +477,7 @@ def test_every_example_of_the_documentation_is_what_the_command_prints(tmp_path)
 
 
 def shell(command, cwd=REPORTS):
-    """A command of a shell that knows `<(…)`; $QMPI is ours."""
+    """Runs a command in a shell that supports `<(…)`; $QMPI is the command qmpi."""
     return run_command([shutil.which("bash") or pytest.skip("there is no bash"), "-c", command],
                        {**clean_environment(), "QMPI": str(QMPI)}, cwd=cwd, timeout=30)
 

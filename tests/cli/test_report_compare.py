@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qmpi report --compare: what has changed between runs, where it comes from, and whether it is too much."""
+"""qmpi report --compare: changes between runs, their places, and limits."""
 import csv
 import io
 import json
@@ -13,7 +13,7 @@ from support import (BUNDLED_TOOLS, LIBQMPI, MPI_NAME, MPICC, QMPI, SOURCE, clea
 
 REPORTS = SOURCE / "tests" / "cli" / "reports"
 SCHEMA = json.loads((SOURCE / "docs" / "run" / "qmpi-comparison-1.schema.json").read_text())
-RUNS = 6  # the machine may be busy: what is tested of times must be true in one of so many runs
+RUNS = 6  # the machine may be busy: tests of times must pass in one of this number of runs
 
 
 def compare(*arguments, cwd=REPORTS):
@@ -41,7 +41,7 @@ def read(name):
 
 
 def changed(tmp_path, change, name="changed.json", base="heat.json"):
-    """A file that differs from the base by what `change` does to its document."""
+    """A file that differs from the base as `change` changes its document."""
     document = read(base)
     change(document)
     (tmp_path / name).write_text(json.dumps(document))
@@ -249,7 +249,7 @@ def main_frame(line, offset=100, function="main", file="/src/a.c", module="/bin/
 
 
 def matched(tmp_path, before, after):
-    """Which call sites match: pairs of indices in both lists, None: none."""
+    """The call sites that match: pairs of indices in both lists, None: none."""
     for number, sites in enumerate((before, after)):
         for index, entry in enumerate(sites):
             entry["calls"] = index + 1
@@ -371,7 +371,7 @@ def test_a_limit_of_what_is_unknown_is_an_error(tmp_path):
     assert result.messages[0].endswith("--fail-over=efficiency: the figure is unknown in this run or in the first one")
 
 
-@pytest.mark.parametrize("limits", ["", "x", "-1%", "10%%", "time", "time:", "time:x", "tim:1%", "1%,", "1e9", "inf", "0x10", "1..2"])
+@pytest.mark.parametrize("limits", ["", "x", "-1%", "10%%", "time", "time:", "time:x", "tim:1%", "1%,", "1e16", "inf", "0x", "1..2"])
 def test_a_wrong_limit_is_explained(limits):
     result = compare(f"--fail-over={limits}", "heat.json", "heat.json")
     assert result.returncode == 2 and result.stdout == "" and "--fail-over" in result.stderr
@@ -439,7 +439,7 @@ int main(void)
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
-    """The program, and what became of it: every line has moved."""
+    """The program, and its next version, in which every line has moved."""
     folder = tmp_path_factory.mktemp("programs")
     for name, added in (("before", ""), ("after", "/* a comment\n of\n three lines */")):
         (folder / name).mkdir()
@@ -471,8 +471,10 @@ def check_delayed(programs, tmp_path):
     assert slow - base == pytest.approx(1, rel=0.2)
     base, same, slow = document["totals"]["time"]
     assert slow - base == pytest.approx(1, rel=0.2) and abs(same - base) < 0.5 * base
-    finding, = (pair for pair in document["findings"] if pair["kind"] == "imbalance" and pair["runs"][2])
-    assert finding["runs"][2]["rank"] == 1
+    if any(pair["kind"] == "no-processor" and pair["runs"][2] for pair in document["findings"]):
+        pytest.skip("other programs take the processors")
+    found = [pair["runs"][2]["rank"] for pair in document["findings"] if pair["kind"] == "imbalance" and pair["runs"][2]]
+    assert found == [1], document["findings"]
     text = printed("base.json", "slow.json", cwd=tmp_path)
     assert first_line(text, "Functions: time")[0] == first_line(text, "Call sites")[0] == "MPI_Allreduce"
     assert f"\n    from reduce (work.c:{lines[2]})\n" in text and "\nB  Rank 1 is last " in text
@@ -492,7 +494,7 @@ def test_the_function_and_the_call_site_that_became_slower_come_first(programs, 
 
 @pytest.mark.skipif(MPI_NAME != "mpich", reason="the commands are those for MPICH")
 def test_commands_for_continuous_integration_do_what_is_said_of_them(programs, tmp_path):
-    """Those of docs/run/profile.md, with a program of that name."""
+    """The runs of docs/run/profile.md, with a program of that name."""
     text = (SOURCE / "docs" / "run" / "profile.md").read_text()
     script = re.search(r"(?s)```sh\n(set -e.*?)```", text)[1]
     assert "--fail-over=" in script

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The report as a page: what a browser makes of it, without a network; and what is there without the script."""
+"""The report as a page: in a browser without a network, and without the script."""
 import copy
 import html.parser
 import json
@@ -13,7 +13,7 @@ from support import BUILD, QMPI, SOURCE, clean_environment, run_command, run_mpi
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 REPORTS = SOURCE / "tests" / "cli" / "reports"
 TOOL_PATH = str(BUILD / "tools")
-RUNS = 6  # of which one shows what was planted, however busy the machine is
+RUNS = 6  # at least one of them shows the planted problem, even on a busy machine
 
 needs_browser = pytest.mark.skipif(browser.MISSING is not None, reason=str(browser.MISSING))
 
@@ -32,11 +32,12 @@ def make_page(path, *files, options=()):
 
 
 def run_planted(folder, case, kind, program=PROGRAMS / "tools_planted"):
-    """Runs a program until its planted problem is what a profile finds first. Returns the profile's file."""
+    """Runs a program until its planted problem is the first finding of the profile. Returns the file."""
     for _ in range(RUNS):
-        result = run_mpi(program, case, cwd=folder, tools="profile,path=yes,output=out.json",
+        result = run_mpi(program, case, cwd=folder, tools="trace,format=own,sites=yes",
                          env={"QMPI_TOOL_PATH": TOOL_PATH})
         assert result.returncode == 0 and result.messages == []
+        assert report("--path", "-o", folder / "out.json", folder / "qmpi-trace").returncode == 0
         findings = json.loads((folder / "out.json").read_text())["findings"]
         if findings and findings[0]["kind"] == kind:
             break
@@ -63,7 +64,7 @@ def chromium(tmp_path_factory):
 
 @pytest.fixture
 def page(chromium):
-    """A browser of which the pages must say nothing to the console and ask no network."""
+    """A browser whose pages must not write to the console or use the network."""
     yield chromium
     assert chromium.messages() == []
     assert [url for url in chromium.requests() if not re.match("(file|data|blob|about):", url)] == []
@@ -84,7 +85,7 @@ def click(page, element):
 
 
 class Reader(html.parser.HTMLParser):
-    """The text of a page as a reader gets it who knows neither styles nor scripts."""
+    """The text of a page without styles and scripts."""
 
     def __init__(self, text):
         super().__init__()
@@ -203,7 +204,7 @@ def test_call_sites_are_sorted_by_a_click_or_a_key(page, tmp_path):
     sites = json.loads((REPORTS / "heat.json").read_text())["callsites"]
     heading = page.find("#callsite thead th:nth-child(5) button")
     assert heading.text.strip().startswith("calls")
-    table = (SOURCE / "lib/profile/figures.h").read_text()
+    table = (SOURCE / "tools/profile/result/figures.h").read_text()
     figures = re.findall(r'(?m)^ +F\(.*"(.+)", \d+\)', table)
     assert figures and not set(figures) - {text.strip() for text in page.texts("#callsite thead th")}
 
@@ -236,7 +237,7 @@ def test_mpi_init_has_no_percentage_and_is_last(page, waiting_rank, tmp_path):
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """1,024 ranks and 500 call sites, made of a real result."""
+    """1,024 ranks and 500 call sites, made from a real result."""
     document = json.loads((REPORTS / "heat.json").read_text())
     return multiply(document, tmp_path_factory.mktemp("large") / "large.json")
 
@@ -471,7 +472,7 @@ def test_the_findings_are_there_without_a_script(page, waiting_rank, tmp_path):
 
 @needs_browser
 def test_every_saved_file_becomes_a_page(page, tmp_path):
-    """Of processes that ended early, too, and those without what optional members contain."""
+    """Also results of processes that ended early, and results without optional members."""
     old = json.loads((REPORTS / "heat.json").read_text())
     for name in ("findings", "efficiency", "windows"):
         old.pop(name, None)
@@ -488,8 +489,8 @@ def test_every_saved_file_becomes_a_page(page, tmp_path):
 
 
 def test_every_kind_of_finding_leads_to_a_section():
-    kinds = re.findall(r"(?m)^\| `([a-z-]+)` \|", (SOURCE / "docs/run/profile.md").read_text().split("## Efficiency")[0])
-    script = (SOURCE / "lib/profile/html/findings.js").read_text().split("const SECTION_TITLES")[0]
+    kinds = re.findall(r"(?m)^\| `([a-z-]+)` \|", (SOURCE / "docs/run/profile.md").read_text().split("## Findings")[1].split("## Efficiency")[0])
+    script = (SOURCE / "tools/profile/result/html/findings.js").read_text().split("const SECTION_TITLES")[0]
     assert len(kinds) > 10
     assert [kind for kind in kinds if not re.search(rf'(?m)"{kind}":|\b{kind}:', script)] == []
 

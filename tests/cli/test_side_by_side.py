@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds for several MPIs in one prefix: `qmpi run` takes the one of the program's MPI."""
+"""Builds for several MPIs in one prefix: `qmpi run` uses the one for the program's MPI."""
 import json
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ from support import (ABI, ASAN, BUILD, LIBQMPI, OPEN_MPI, OPEN_MPI_SETTINGS, PRO
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="the other build would have to be sanitized too")
 
 SUFFIXES = {"mpich": "", "openmpi": "-openmpi", "abi": "-abi"}
-# What only libraries of this kind define.
+# Symbols that only libraries of this kind define.
 MARKS = {"mpich": "int MPIR_inner;\n", "openmpi": "int ompi_mpi_comm_world;\n",
          "abi": "int PMPI_Abi_get_version(void) { return 0; }\n"}
 
@@ -39,14 +39,15 @@ def install(build, folder):
     subprocess.run(["meson", "install", "-C", build, "--no-rebuild", "--destdir", folder / "stage"],
                    check=True, capture_output=True)
     prefix = next(path.parent for path in (folder / "stage").rglob("bin") if path.is_dir())
-    shutil.copytree(prefix, folder / "prefix", symlinks=True, dirs_exist_ok=True)
+    # The builds have symbolic links of the same names, which copytree does not replace.
+    subprocess.run(["cp", "-a", f"{prefix}/.", folder / "prefix"], check=True)
     shutil.rmtree(folder / "stage")
     return folder / "prefix"
 
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """This build, and of the other one a library that does nothing."""
+    """This build, and an empty library in place of the other one."""
     folder = tmp_path_factory.mktemp("side")
     prefix = install(BUILD, folder)
     libdir = next(prefix.rglob(LIBQMPI.name)).parent
@@ -83,7 +84,7 @@ THIS, OTHER = f"libqmpi{SUFFIXES[MPI_NAME]}", f"libqmpi{SUFFIXES[OTHER_MPI]}"
 
 
 def build_for(mpi):
-    """Beside a build for the standard ABI, none for Open MPI is installed here: what is Open MPI's gets this one."""
+    """Besides a build for the standard ABI, none for Open MPI is installed: programs of Open MPI get this one."""
     return OTHER if mpi == OTHER_MPI else THIS
 
 
@@ -138,7 +139,7 @@ def test_a_script_gets_this_build_or_the_one_that_is_named(prefix, tmp_path):
     assert preloaded(prefix, f"--mpi={MPI_NAME}", script)[0] == THIS
 
 
-# What each launcher leaves in the environment, by which this process's MPI shows.
+# The variables of each launcher, which show the MPI of this process.
 LAUNCHED = {"mpich": {"PMI_RANK": "0", "PMI_SIZE": "1", "MPI_LOCALNRANKS": "1"},
             "openmpi": {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"}}
 # A program for the standard ABI has no launcher of its own.
@@ -219,7 +220,7 @@ def test_check_takes_the_mpi_too(prefix):
 
 
 def test_a_program_of_another_mpi_without_its_build_stops_with_one_message(tmp_path):
-    """Here only one build is there: libqmpi itself says what is wrong, at the first MPI call."""
+    """Only one build is installed: libqmpi itself reports the problem, at the first MPI call."""
     (tmp_path / "call.c").write_text(
         "extern int MPI_Init(int *, char ***);\nint main(void) { return MPI_Init(0, 0); }\n")
     for name, mark, words in (
@@ -241,7 +242,7 @@ def test_a_program_of_another_mpi_without_its_build_stops_with_one_message(tmp_p
         result = run_command([QMPI, "run", "-t", "empty", "--on-error=skip", tmp_path / "call"],
                              clean_environment())
         assert result.returncode == 0 and words in result.stderr
-        # Tools of which the file says that they must not stop a run do not, and the message names the file.
+        # Tools that must not stop a run according to the file do not, and the message names the file.
         config = tmp_path / "qmpi.conf"
         for on_error, status in (("skip", 0), ("stop", 2)):
             config.write_text(f"[below]\non-error = {on_error}\nempty\n")
@@ -289,7 +290,7 @@ def test_a_tool_of_the_other_mpi_is_refused_with_one_message(tmp_path):
 
 @pytest.mark.skipif(not OTHER_BUILD, reason="QMPI_OTHER_BUILD names no build for the other MPI")
 def test_a_preloaded_libqmpi_of_the_other_mpi_does_no_harm(tmp_path):
-    """As a site has it that sets LD_PRELOAD for everyone."""
+    """As at a site that sets LD_PRELOAD for all users."""
     install(OTHER_BUILD, tmp_path)
     prefix = install(BUILD, tmp_path)
     env = {**clean_environment(), **OPEN_MPI_SETTINGS, "OMPI_MCA_ess_singleton_isolated": "1",

@@ -18,7 +18,7 @@ class Installation:
     """A copy of libqmpi in a prefix of its own, whose site files are in `site`; `user` is the user's file."""
 
     def __init__(self, folder):
-        relative = re.search(r'QMPI_SITE_FOLDER "(.+)"', (BUILD / "src/cli/site_folder.h").read_text())[1]
+        relative = re.search(r'QMPI_SITE_FOLDER "(.+)"', (BUILD / "cli/site_folder.h").read_text())[1]
         self.libdir = folder / "prefix/lib/x"
         self.libdir.mkdir(parents=True)
         self.library = self.libdir / LIBQMPI.resolve().name
@@ -69,11 +69,11 @@ def listed(result):
     return re.findall(r"(?m)^  listed in   (.*)$", result.stdout)
 
 
-# ---- Where each file's layers stand --------------------------------------------------------------
+# ---- The order of the layers of files ------------------------------------------------------------
 
 
 def test_the_files_stand_around_each_other(here):
-    """From the application down: the site's, those of QMPI_CONFIG, the user's; then the other way round."""
+    """From the application down: the layers of the site, of QMPI_CONFIG and of the user; then in the opposite order."""
     folder = f"tool-path = {TOOLS}\n"
     for name in ("20-b", "10-a"):
         (here.site / f"{name}.conf").write_text(f"{folder}[above]\nalpha\n  name = {name} above\n"
@@ -89,7 +89,7 @@ def test_the_files_stand_around_each_other(here):
              f"{here.user}, line 2, [below]", f"{named[1]}, line 4, [below]", f"{named[0]}, line 4, [below]",
              f"{here.site}/20-b.conf, line 6, [below]", f"{here.site}/10-a.conf, line 6, [below]"]
     assert listed(result) == where
-    assert layers(result)[4:8] == ["empty 0.1.0", "empty 0.1.0", "count 0.1.0", "empty 0.1.0"]
+    assert layers(result)[4:8] == ["empty 0.2.0", "empty 0.2.0", "count 0.2.0", "empty 0.2.0"]
 
 
 def test_a_sites_tools_and_the_users_profiler_all_work(here, tmp_path):
@@ -123,15 +123,15 @@ def test_a_variable_replaces_the_middle_and_one_line_says_so(here, tools, name):
 
 def test_several_stacks_of_the_command_are_one_list():
     result = qmpi("check", "-t", "count", "-t", "empty:count")
-    assert layers(result) == ["count 0.1.0", "empty 0.1.0", "count 0.1.0"]
+    assert layers(result) == ["count 0.2.0", "empty 0.2.0", "count 0.2.0"]
     assert listed(result) == ["-t, entry 1", "-t, entry 2", "-t, entry 3"]
 
 
 def test_a_path_may_hold_colons_and_backslashes(here):
     first, second = here.write("a:b\\c.conf", "[above]\ncount\n"), here.write("d.conf", "[below]\nempty\n")
-    assert layers(here.qmpi("check", "-c", first, "-c", second)) == ["count 0.1.0", "empty 0.1.0"]
+    assert layers(here.qmpi("check", "-c", first, "-c", second)) == ["count 0.2.0", "empty 0.2.0"]
     escaped = str(first).replace("\\", "\\\\").replace(":", "\\:")
-    assert layers(here.qmpi("check", QMPI_CONFIG=f"{second}:{escaped}")) == ["count 0.1.0", "empty 0.1.0"]
+    assert layers(here.qmpi("check", QMPI_CONFIG=f"{second}:{escaped}")) == ["count 0.2.0", "empty 0.2.0"]
 
 
 def test_an_innermost_setting_wins_but_the_sites_directories_stay(here):
@@ -199,9 +199,9 @@ def test_an_on_error_of_a_users_section_holds_for_its_lines_too(here):
 
 
 @pytest.mark.parametrize("pattern, left", [
-    ("alpha", ["empty 0.1.0", "count 0.1.0"]), ("a*:c?unt", ["empty 0.1.0"]), ("*", []), ("nonesuch", None),
-    ("~site~", ["count 0.1.0"]), ("~user~", ["alpha", "empty 0.1.0"]), ("*/alpha.so", ["empty 0.1.0", "count 0.1.0"]),
-    ("alpha.so", ["empty 0.1.0", "count 0.1.0"])])
+    ("alpha", ["empty 0.2.0", "count 0.2.0"]), ("a*:c?unt", ["empty 0.2.0"]), ("*", []), ("nonesuch", None),
+    ("~site~", ["count 0.2.0"]), ("~user~", ["alpha", "empty 0.2.0"]), ("*/alpha.so", ["empty 0.2.0", "count 0.2.0"]),
+    ("alpha.so", ["empty 0.2.0", "count 0.2.0"])])
 def test_a_user_steps_around_layers(here, pattern, left):
     if pattern in ("alpha", "a*:c?unt"):
         text = f"tool-path = {TOOLS}\n[above]\nalpha\nempty\n"
@@ -210,7 +210,7 @@ def test_a_user_steps_around_layers(here, pattern, left):
     (here.site / "site.conf").write_text(text)
     result = here.qmpi("check", "-t", "count", QMPI_DISABLE=pattern)
     assert (result.returncode, qmpi_messages(result)) == (0, [])
-    everything = ["alpha", "empty 0.1.0", "count 0.1.0"]
+    everything = ["alpha", "empty 0.2.0", "count 0.2.0"]
     assert layers(result) == (everything if left is None else left)
     assert result.stdout.count("left out by QMPI_DISABLE: ") == 3 - len(layers(result))
 
@@ -274,7 +274,7 @@ def test_a_wrong_stack_ends_in_one_message(here, case):
 def test_without_a_stack_with_a_tools_name_none_of_its_tools_runs(here):
     (here.site / "site.conf").write_text("[below]\ncount\n[stack count]\nempty\nlog\n")
     result = here.qmpi("check", "-t", "profile")
-    assert (result.returncode, layers(result)) == (0, ["profile 0.1.0"])
+    assert (result.returncode, layers(result)) == (0, ["profile 0.2.0"])
     assert result.messages[0].startswith(f"{here.site}/site.conf, line 3 '[stack count]': 'count' is also the name of /")
     assert result.messages[2:] == ["  the run continues without this stack (on-error = skip)"]
 
@@ -301,6 +301,42 @@ def test_a_privileged_program_reads_none(here):
         secure = run_mpi(path, *RUN, ranks=1, preload=(), env=env, cwd=folder)
     assert plain.returncode == 2 and "no such tool" in plain.stderr
     assert (secure.returncode, secure.messages) == (0, [])
+
+
+def test_a_directory_of_the_site_that_cannot_be_read_is_named(here):
+    here.site.rmdir()
+    here.site.write_text("")
+    result = here.run(tools="empty")
+    assert result.returncode == 0
+    assert f"configuration: cannot read the directory '{here.site}' of the site's configuration files: Not a directory" \
+        == result.messages[0]
+    assert result.messages[1].startswith("  hint: ") and len(result.messages) == 3
+    here.site.unlink()
+    assert here.run(tools="empty").messages == []
+
+
+@pytest.mark.parametrize("last", ["", "count\n"])
+def test_stacks_without_tools_do_not_multiply(here, last):
+    """2^59 uses of the last one; the middle ones end in an error if there are too many layers."""
+    text = "".join(f"[stack s{i}]\ns{i + 1}\ns{i + 1}\n" for i in range(59)) + "[stack s59]\n" + last
+    file = here.write("nested.conf", text)
+    result = here.qmpi("check", "-t", "s0:empty", "-c", file)
+    assert result.returncode == (2 if last else 0)
+    if last:
+        assert "a stack has at most 255 layers" in result.stderr
+    else:
+        assert layers(result) == ["empty 0.2.0"]
+
+
+def test_stacks_contain_each_other_at_most_100_deep(here):
+    def nested(count):
+        text = "".join(f"[stack s{i}]\ns{i + 1}\n" for i in range(count - 1)) + f"[stack s{count - 1}]\nempty\n"
+        return here.qmpi("check", "-t", "s0", "-c", here.write("nested.conf", text))
+    assert layers(nested(100)) == ["empty 0.2.0"]
+    result = nested(101)
+    assert result.returncode == 2 and result.stderr.count("hint: ") == 1
+    assert "stacks contain each other more than 100 deep" in result.stderr
+    assert nested(999).returncode == 2
 
 
 @pytest.mark.parametrize("home", ["relative", "/dev/null", ""])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""./check: its last line is the sum, whatever happens on the way, and nothing that went wrong is
+"""./check: its last line is the sum, whatever happens before, and no failure is
 missing from it. It is run with a meson that leaves the log that a case gives."""
 import json
 import os
@@ -53,7 +53,7 @@ def plain(name, result):
 
 
 def check(folder, *parts, log=(), listed=None, **env):
-    """What it ends with, and its last lines."""
+    """The exit status and the last lines."""
     (folder / "tests").mkdir()
     shutil.copy(SOURCE / "check", folder)
     for name in ("sum.py", "table.py", "targets.py", "cases.py"):

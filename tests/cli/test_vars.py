@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qmpi vars: what the MPI library and a stack of tools offer through MPI_T, for people and as JSON."""
+"""qmpi vars: the variables of the MPI library and of a stack of tools in MPI_T, as tables and as JSON."""
 import json
 
 import pytest

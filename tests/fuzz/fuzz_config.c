@@ -20,7 +20,7 @@ static void require(int good, const char *what)
     abort();
 }
 
-static void check_entry(const struct qmpi_entry *entry, int index)
+static void check_entry(const struct qmpi_tool_entry *entry, int index)
 {
     require(entry->position == index + 1, "positions do not count");
     require(entry->line > 0, "a tool without a line");
@@ -59,9 +59,9 @@ static void write_section(FILE *to, const struct qmpi_config *config, int sectio
     written[section] = true;
 }
 
-static void write_reserved(void *to, enum qmpi_reserved_option option, const char *value)
+static void write_reserved(void *to, enum qmpi_tool_reserved option, const char *value)
 {
-    fprintf(to, " %s = ", qmpi_reserved_option_name(option));
+    fprintf(to, " %s = ", qmpi_tool_reserved_name(option));
     write_quoted(to, value);
     fputs("\n", to);
 }
@@ -81,7 +81,7 @@ static char *write_all(const struct qmpi_config *config, size_t *size)
     bool *written = calloc((size_t)config->section_count, sizeof *written);
     require(written != NULL, "out of memory");
     for (int i = 0, section = QMPI_SECTION_MIDDLE; i < config->tools.count; i++) {
-        const struct qmpi_entry *entry = &config->tools.entries[i];
+        const struct qmpi_tool_entry *entry = &config->tools.entries[i];
         if (entry->problem)
             continue;
         if (entry->section != section)
@@ -97,8 +97,8 @@ static char *write_all(const struct qmpi_config *config, size_t *size)
             fputs("\r\n", to);
         }
         for (int k = 0; k < QMPI_RESERVED_OPTIONS; k++) {
-            const enum qmpi_reserved_option option = (enum qmpi_reserved_option)k;
-            if (entry->reserved[k] && !qmpi_reserved_option_is_condition(option))
+            const enum qmpi_tool_reserved option = (enum qmpi_tool_reserved)k;
+            if (entry->reserved[k] && !qmpi_tool_reserved_is_condition(option))
                 write_reserved(to, option, entry->reserved[k]);
         }
         qmpi_condition_each(entry, write_reserved, to);
@@ -121,7 +121,7 @@ static void require_same_section(const struct qmpi_config_section *one,
             "on-error of a section lost in writing");
 }
 
-static void require_same(const struct qmpi_entry *one, const struct qmpi_entry *other)
+static void require_same(const struct qmpi_tool_entry *one, const struct qmpi_tool_entry *other)
 {
     require(!other->problem && !strcmp(one->name, other->name), "name lost in writing");
     require(one->option_count == other->option_count, "options lost in writing");

@@ -4,7 +4,7 @@
  * that can be read to its end.
  */
 #define _GNU_SOURCE
-#include "elf/file.h"
+#include "elf/image.h"
 
 #include <stdio.h>
 #include <stdlib.h>

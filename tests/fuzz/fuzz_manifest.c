@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: any bytes as a manifest. The result must be what its header says. */
 #define _GNU_SOURCE
-#include "manifest/manifest.h"
+#include "cli/manifest/manifest.h"
 
 #include <stdbool.h>
 #include <stdint.h>

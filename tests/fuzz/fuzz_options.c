@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: any bytes as the value of an option that has a small language of its own: delay's
- * spans and noise, sets of numbers, lists of functions, mpit's lists of patterns. What is read must
- * keep what its header says, and be read the same again.
+ * spans and noise, numbers, sizes, times, sets of numbers, lists of functions, mpit's lists of
+ * patterns. What is read must keep what its header says, and be read the same again.
  */
 #define _GNU_SOURCE
-#include "../../tools/delay/duration.h"
-#include "../../tools/mpit/patterns.h"
+#include "tools/delay/duration.h"
 #include "util/util.h"
 
 #include <stdio.h>
@@ -35,15 +34,37 @@ static void check_duration(const struct duration *duration)
     require(low <= high, "a greater number draws less");
 }
 
-static void check_set(const struct qmpi_number_set *set)
+static void check_set(const struct qmpi_value_set *set)
 {
     require(set->count >= 0 && (set->count == 0) == (set->ranges == NULL), "a set without ranges");
     for (int i = 0; i < set->count; i++) {
-        const struct qmpi_number_range *range = &set->ranges[i];
+        const struct qmpi_value_range *range = &set->ranges[i];
         require(range->first <= range->last && range->step > 0, "a range that holds nothing");
         if (range->first % range->step == 0)
-            require(qmpi_number_set_has(set, range->first), "its first number is not in the set");
+            require(qmpi_value_set_has(set, range->first), "its first number is not in the set");
     }
+}
+
+static void check_numbers(const char *text)
+{
+    uint64_t number = 0, size = 0, time = 0, again = 0;
+    double real = 0, percent = 0;
+    int whole = 0;
+    bool yes;
+    if (qmpi_value_whole(text, 1, 1000, &number))
+        require(number >= 1 && number <= 1000 && qmpi_value_size(text, &size) && size == number,
+                "a whole number is not a size");
+    if (qmpi_value_time(text, &time))
+        require(time <= INT64_MAX && qmpi_value_time_part(text, &again) && again == time,
+                "a time is read differently as a part");
+    if (qmpi_value_real(text, 1, &real))
+        require(real >= 0 && real <= 1, "a number beyond its limit");
+    if (qmpi_value_percent(text, &percent))
+        require(percent >= 0, "a negative percentage");
+    if (qmpi_value_whole_percent(text, &whole))
+        require(whole >= 1 && whole <= 100 && percent == whole, "two percentages of one text");
+    if (qmpi_value_is_yes(text))
+        require(qmpi_value_boolean(text, &yes) && yes, "yes and no");
 }
 
 static bool describe(int number, const char **name, unsigned *group)
@@ -57,12 +78,12 @@ static bool describe(int number, const char **name, unsigned *group)
 static void check_functions(const char *text)
 {
     unsigned char listed[4];
-    char *item = qmpi_function_list_read(text, 4, describe, listed);
+    char *item = qmpi_value_read_functions(text, 4, describe, listed);
     require(!listed[2], "a function is listed that does not exist");
     for (int i = 0; i < 4; i++)
-        require(listed[i] != QMPI_FUNCTION_NAMED, "a function is named, but not listed");
+        require(listed[i] != QMPI_VALUE_NAMED, "a function is named, but not listed");
     if (item) {
-        char *problem = qmpi_function_list_refuse("functions=", item);
+        char *problem = qmpi_value_refuse_functions("functions=", item);
         require(strstr(problem, "\nhint: ") != NULL, "a problem without a hint");
         free(problem);
     }
@@ -72,10 +93,10 @@ static void check_functions(const char *text)
 static void read_as(unsigned what, const char *text)
 {
     struct duration duration, again;
-    struct qmpi_number_set set = {NULL, 0};
+    struct qmpi_value_set set = {NULL, 0};
     uint64_t period;
     bool random_moment;
-    switch (what % 4) {
+    switch (what % 5) {
     case 0:
         if (duration_read(text, &duration)) {
             check_duration(&duration);
@@ -92,15 +113,19 @@ static void read_as(unsigned what, const char *text)
         break;
     case 2:
         check_functions(text);
-        if (qmpi_number_set_read(text, &set)) {
+        if (qmpi_value_set_read(text, &set)) {
             check_set(&set);
             free(set.ranges);
         }
         break;
+    case 3:
+        check_numbers(text);
+        break;
     default:
-        globs_match(text, "MPI_Send");
-        globs_match(text, "");
-        require(globs_match(NULL, text), "without patterns a name does not match");
+        qmpi_value_matches_patterns(text, "MPI_Send", false);
+        qmpi_value_matches_patterns(text, "", false);
+        require(qmpi_value_matches_patterns(NULL, text, false),
+                "without patterns a name does not match");
     }
 }
 

@@ -30,21 +30,21 @@ static char *escape(char *to, const char *plain)
     return to;
 }
 
-static char *write_reserved(char *to, enum qmpi_reserved_option option, const char *value)
+static char *write_reserved(char *to, enum qmpi_tool_reserved option, const char *value)
 {
     *to++ = ',';
-    to = stpcpy(to, qmpi_reserved_option_name(option));
+    to = stpcpy(to, qmpi_tool_reserved_name(option));
     *to++ = '=';
     return escape(to, value);
 }
 
-static void write_condition(void *data, enum qmpi_reserved_option option, const char *value)
+static void write_condition(void *data, enum qmpi_tool_reserved option, const char *value)
 {
     char **to = data;
     *to = write_reserved(*to, option, value);
 }
 
-static char *write_entry(char *to, const struct qmpi_entry *entry)
+static char *write_entry(char *to, const struct qmpi_tool_entry *entry)
 {
     to = escape(to, entry->name);
     for (int i = 0; i < entry->option_count; i++) {
@@ -54,15 +54,15 @@ static char *write_entry(char *to, const struct qmpi_entry *entry)
         to = escape(to, entry->options[i].value);
     }
     for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
-        const enum qmpi_reserved_option option = (enum qmpi_reserved_option)i;
-        if (entry->reserved[i] && !qmpi_reserved_option_is_condition(option))
+        const enum qmpi_tool_reserved option = (enum qmpi_tool_reserved)i;
+        if (entry->reserved[i] && !qmpi_tool_reserved_is_condition(option))
             to = write_reserved(to, option, entry->reserved[i]);
     }
     qmpi_condition_each(entry, write_condition, &to);
     return to;
 }
 
-static void require_same(const struct qmpi_entry *one, const struct qmpi_entry *other)
+static void require_same(const struct qmpi_tool_entry *one, const struct qmpi_tool_entry *other)
 {
     require(!other->problem && !strcmp(one->name, other->name), "name lost in writing");
     require(one->option_count == other->option_count, "options lost in writing");
@@ -78,9 +78,9 @@ static void require_same(const struct qmpi_entry *one, const struct qmpi_entry *
 }
 
 /* Whatever the entry, the questions about its conditions have an answer. */
-static void check_conditions(const struct qmpi_entry *entry)
+static void check_conditions(const struct qmpi_tool_entry *entry)
 {
-    static const struct qmpi_place places[] = {{-1, NULL, NULL}, {3, "/bin/app", "app"}};
+    static const struct qmpi_condition_place places[] = {{-1, NULL, NULL}, {3, "/bin/app", "app"}};
     for (int i = 0; i < 2; i++) {
         char *unmet = qmpi_condition_unmet(entry, &places[i]);
         require(!unmet || qmpi_condition_may_be_unmet(entry), "unmet without a condition");
@@ -89,7 +89,7 @@ static void check_conditions(const struct qmpi_entry *entry)
 }
 
 /* An entry that is written out again, every special character escaped, must be read the same. */
-static void check_round_trip(const struct qmpi_entry *entry)
+static void check_round_trip(const struct qmpi_tool_entry *entry)
 {
     char *text = malloc(2 * strlen(entry->text) + 1);
     require(text != NULL, "out of memory");
@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct qmpi_tool_list list;
     qmpi_tool_list_parse(text, &list);
     for (int i = 0; i < list.count; i++) {
-        const struct qmpi_entry *entry = &list.entries[i];
+        const struct qmpi_tool_entry *entry = &list.entries[i];
         require(entry->position == i + 1, "positions do not count");
         require(entry->text && *entry->text, "an empty entry");
         require(entry->problem || (entry->name && *entry->name), "neither a name nor a problem");

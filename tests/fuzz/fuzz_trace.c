@@ -6,9 +6,8 @@
  * byte tells whether.
  */
 #define _GNU_SOURCE
-#include "trace/block.h"
-#include "trace/checksum.h"
-#include "trace/trace.h"
+#include "tools/trace/export/trace.h"
+#include "tools/trace/file/block.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,16 +29,18 @@ static void repair(unsigned char *file, size_t size)
     for (size_t at = TRACE_MAGIC_SIZE; at < size && size - at >= TRACE_BLOCK_SIZE;) {
         unsigned char *block = file + at;
         const size_t left = size - at - TRACE_BLOCK_SIZE;
-        size_t head = (size_t)trace_read_word(block + 8, 4) % (left + 1);
-        size_t stored = (size_t)trace_read_word(block + 12, 4) % (left - head + 1);
+        size_t head = (size_t)trace_bytes_read_word(block + 8, 4) % (left + 1);
+        size_t stored = (size_t)trace_bytes_read_word(block + 12, 4) % (left - head + 1);
         memcpy(block, TRACE_BLOCK_MAGIC, TRACE_BLOCK_MAGIC_SIZE);
-        trace_write_word(block + 8, head, 4);
-        trace_write_word(block + 12, stored, 4);
+        trace_bytes_write_word(block + 8, head, 4);
+        trace_bytes_write_word(block + 12, stored, 4);
         if (!block[5])
-            trace_write_word(block + 16, stored, 4);
-        trace_write_word(block + 20, trace_checksum(0, block + TRACE_BLOCK_SIZE, head), 4);
-        trace_write_word(block + 24, trace_checksum(0, block + TRACE_BLOCK_SIZE + head, stored), 4);
-        trace_write_word(block + 28, trace_checksum(0, block, 28), 4);
+            trace_bytes_write_word(block + 16, stored, 4);
+        trace_bytes_write_word(block + 20, trace_block_checksum(0, block + TRACE_BLOCK_SIZE, head),
+                               4);
+        trace_bytes_write_word(block + 24,
+                               trace_block_checksum(0, block + TRACE_BLOCK_SIZE + head, stored), 4);
+        trace_bytes_write_word(block + 28, trace_block_checksum(0, block, 28), 4);
         at += TRACE_BLOCK_SIZE + head + stored;
     }
 }
@@ -59,15 +60,15 @@ static void check_event(const struct trace_process *process, const struct trace_
     if (event->kind == TRACE_ENTER || ends_call(event))
         check(strlen(process->functions[event->function].name) < SIZE_MAX);
     if (event->comm != TRACE_NONE)
-        trace_world_rank(process, event->comm, event->peer);
+        trace_event_world_rank(process, event->comm, event->peer);
     if (event->kind == TRACE_COUNTER)
         check(strlen(process->counters[event->object].name) < SIZE_MAX);
     if (event->kind == TRACE_RMA_PUT)
-        trace_world_rank(process, process->windows[event->object].comm, event->peer);
+        trace_event_world_rank(process, process->windows[event->object].comm, event->peer);
 }
 
 /* Reads all events of a selection, and checks each location. */
-static void walk(const struct trace *trace, const struct trace_selection *selection)
+static void walk(const struct trace *trace, const struct trace_cursor_selection *selection)
 {
     const struct trace_process *process = trace->processes;
     struct state {
@@ -110,11 +111,11 @@ static void pack(const struct trace_process *process)
 {
     struct trace_bytes packed = {0}, again = {0};
     struct trace_process other;
-    if (trace_process_pack(process, &packed)) {
-        check(trace_process_unpack(packed.data, packed.size, &other));
-        check(trace_process_pack(&other, &again));
+    if (trace_definitions_pack(process, &packed)) {
+        check(trace_definitions_unpack(packed.data, packed.size, &other));
+        check(trace_definitions_pack(&other, &again));
         check(again.size == packed.size && !memcmp(again.data, packed.data, packed.size));
-        trace_process_clear(&other);
+        trace_definitions_clear(&other);
     }
     trace_bytes_free(&packed);
     trace_bytes_free(&again);
@@ -138,14 +139,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     free(file);
     char *problem = NULL;
-    struct trace *trace = trace_open(path, &problem);
+    struct trace *trace = trace_reader_open(path, &problem);
     if (trace) {
-        const struct trace_selection selection = {
+        const struct trace_cursor_selection selection = {
             .has_begin = true, .has_end = true, .begin = trace->end / 4, .end = trace->end / 2};
         walk(trace, NULL); /* times from 0 on */
         walk(trace, &selection);
         pack(trace->processes);
-        trace_close(trace);
+        trace_reader_close(trace);
     } else {
         check(strstr(problem, "\nhint: ") != NULL);
         free(problem);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls every entry of libqmpi, MPI_X and PMPI_X, with distinctive arguments under the layers of
- * QMPI_TOOLS, which must be `witness` a number of times, on top of the echo library. Every layer
- * and the base must get every argument unchanged, and every place the answer of the one below it.
- * PMPI_X must lead to the base alone.
+ * QMPI_TOOLS, which must be `witness` a number of times, on top of the echo library, which takes
+ * the place of the MPI library. Each layer and this library must get each argument unchanged, and
+ * each place the result of the one below it. PMPI_X must reach this library alone.
  *
  *     every_entry LAYERS          in one process, in the order of the numbers
  *     every_entry LAYERS first    each call as the first MPI call of a process of its own
@@ -53,8 +53,7 @@ __attribute__((constructor)) static void register_tool(void)
     QMPI_Register_tool_name("witness", init);
 }
 
-/* Those of MPI_T that src/mpit passes on as they are: what it does with the others tests/mpit
- * checks. */
+/* Whether src/mpit passes a function on as it is. tests/mpit checks the others. */
 static bool is_passed_on(const char *name)
 {
     static const char *const names[] = {"callback_get_info", "callback_set_info",  "copy",
@@ -69,29 +68,30 @@ static bool is_passed_on(const char *name)
     return i < sizeof names / sizeof *names;
 }
 
-/* In a stack with layers; as PMPI_X only what counts the users of MPI_T is merged. */
-static bool ends_in_base(const char *name, bool base)
+/* In a stack with layers, src/mpit merges functions of MPI_T; as PMPI_X, only those that count its
+ * users. */
+static bool reaches_library(const char *name, bool pmpi)
 {
     if (!layers || is_passed_on(name))
         return true;
-    return base && strcmp(name, "MPI_T_init_thread") != 0 && strcmp(name, "MPI_T_finalize") != 0;
+    return pmpi && strcmp(name, "MPI_T_init_thread") != 0 && strcmp(name, "MPI_T_finalize") != 0;
 }
 
-static bool call_here(const struct every_entry *entry, bool base)
+static bool call_here(const struct every_entry *entry, bool pmpi)
 {
-    witness_begin(entry->name, base ? 0 : layers, ends_in_base(entry->name, base));
-    if (layers && !base && strstr(entry->name, "inalize"))
-        witness_expect_aside("MPI_T_init_thread"); /* that its variables outlive MPI_Finalize */
-    entry->call(base);
+    witness_begin(entry->name, pmpi ? 0 : layers, reaches_library(entry->name, pmpi));
+    if (layers && !pmpi && strstr(entry->name, "inalize"))
+        witness_ignore("MPI_T_init_thread"); /* that its variables outlive MPI_Finalize */
+    entry->call(pmpi);
     return witness_end() == 0;
 }
 
-static bool call_in_child(const struct every_entry *entry, bool base)
+static bool call_in_child(const struct every_entry *entry, bool pmpi)
 {
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
-        const bool good = call_here(entry, base);
+        const bool good = call_here(entry, pmpi);
         fflush(stdout);
         _exit(good ? 0 : 1);
     }
@@ -108,10 +108,10 @@ int main(int count, char **arguments)
     const bool first = count > 2 && !strcmp(arguments[2], "first");
     layers = count > 1 ? atoi(arguments[1]) : 0;
     for (int i = 0; i < every_entry_count; i++) {
-        for (int base = 0; base <= 1; base++) {
+        for (int pmpi = 0; pmpi <= 1; pmpi++) {
             char name[128];
-            snprintf(name, sizeof name, "%s%s", base ? "P" : "", every_entry[i].name);
-            report(first ? call_in_child(&every_entry[i], base) : call_here(&every_entry[i], base),
+            snprintf(name, sizeof name, "%s%s", pmpi ? "P" : "", every_entry[i].name);
+            report(first ? call_in_child(&every_entry[i], pmpi) : call_here(&every_entry[i], pmpi),
                    name);
         }
     }

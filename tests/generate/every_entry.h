@@ -12,7 +12,7 @@
 struct every_entry {
     const char *name;
     enum QMPI_Functions_enum number;
-    void (*call)(bool base); /* calls MPI_X, or PMPI_X if `base` */
+    void (*call)(bool pmpi); /* calls MPI_X, or PMPI_X if `pmpi` */
     void (*layer)(void);     /* the interceptor */
 };
 extern const struct every_entry every_entry[];
@@ -21,8 +21,8 @@ extern const int every_entry_count;
 /* Tells the witness that a layer's interceptor of `number` was called; returns the tool_id. */
 int arrive(QMPI_Context context, enum QMPI_Functions_enum number);
 
-/* MPI_Pcontrol's, written by hand: it is variadic. */
-void call_Pcontrol(bool base);
+/* Those of MPI_Pcontrol are written by hand, because it is variadic. */
+void call_Pcontrol(bool pmpi);
 int layer_Pcontrol(QMPI_Context context, const int level, ...);
 
 /* The number of the layers in this run. */

@@ -37,15 +37,15 @@ static int call_form(int level, int (*pcontrol)(const int, ...))
     }
 }
 
-static void call_and_look(int level, bool base)
+static void call_and_look(int level, bool pmpi)
 {
-    const int result = call_form(level, base ? PMPI_Pcontrol : MPI_Pcontrol);
+    const int result = call_form(level, pmpi ? PMPI_Pcontrol : MPI_Pcontrol);
     witness_result(WITNESS_APPLICATION, &result, sizeof result);
 }
 
-void call_Pcontrol(bool base)
+void call_Pcontrol(bool pmpi)
 {
-    call_and_look(PCONTROL_FULL, base);
+    call_and_look(PCONTROL_FULL, pmpi);
 }
 
 void check_pcontrol_forms(void)

@@ -28,14 +28,16 @@ class Small:
         support.run(*support.CC, "-shared", "-fPIC", SMALL / "mpi.c", "-o", self.library)
         self.warnings = {}
         (folder / "qmpi/mpich").mkdir(parents=True)
+        (folder / "generate").mkdir()
         for what, name in {
             "header": "qmpi/mpich/functions.h",
             "wrappers": "qmpi/mpich/wrappers.h",
-            "ends": "ends.c",
-            "enter_0": "enter_0.c",
-            "enter_1": "enter_1.c",
-            "enter_2": "enter_2.c",
-            "enter_3": "enter_3.c",
+            "mpich_numbers": "generate/mpich_numbers.h",
+            "dispatch_table": "dispatch_table.c",
+            "dispatch_0": "dispatch_0.c",
+            "dispatch_1": "dispatch_1.c",
+            "dispatch_2": "dispatch_2.c",
+            "dispatch_3": "dispatch_3.c",
             "entries": "entries.S",
             "names": "names.c",
             "check": "check.c",
@@ -57,8 +59,8 @@ class Small:
     def text(self, name):
         return (self.folder / name).read_text(encoding="utf-8")
 
-    def enter(self):
-        return "".join(self.text(f"enter_{part}.c") for part in range(4))
+    def dispatch(self):
+        return "".join(self.text(f"dispatch_{part}.c") for part in range(4))
 
     def compile(self, source):
         source_root = support.SOURCE
@@ -190,7 +192,7 @@ def test_parameters_have_the_names_of_the_standard(tmp_path):
 
 def test_void_is_no_parameter(small):
     assert small.functions()["MPI_Finalize"].parameters == []
-    assert "int enter_MPI_Finalize(void)" in small.enter()
+    assert "int enter_MPI_Finalize(void)" in small.dispatch()
 
 
 def test_array_declarators_are_kept(small):
@@ -215,9 +217,9 @@ def test_a_variadic_function_passes_on_words_and_doubles(small):
     function = small.functions()["MPI_Pcontrol"]
     assert function.variadic
     assert [each.text for each in function.parameters] == ["const int level"]
-    text = small.enter()
+    text = small.dispatch()
     for end in ("enter_MPI_Pcontrol(const int level, ...)",
-                "base_MPI_Pcontrol(QMPI_Context qmpi_context, const int level, ...)"):
+                "terminator_MPI_Pcontrol(QMPI_Context qmpi_context, const int level, ...)"):
         body = text[text.index(end) :].split("\n}\n")[0]
         assert "QMPIX_PCONTROL_READ(qmpi_words, level);" in body
         assert "level, QMPIX_PCONTROL_PASS(qmpi_words))" in body
@@ -238,7 +240,7 @@ def test_names_of_an_older_draft_are_moved_out_of_the_way(small):
 # ---- what is written compiles -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["ends.c", "enter_0.c", "enter_3.c", "names.c", "check.c", "echo.c"])
+@pytest.mark.parametrize("name", ["dispatch_table.c", "dispatch_0.c", "dispatch_3.c", "names.c", "check.c", "echo.c"])
 def test_the_generated_source_compiles_without_a_warning(small, name):
     small.compile(small.folder / name)
 
@@ -250,6 +252,6 @@ def test_the_generated_headers_compile_without_a_warning(small, tmp_path):
 
 
 def test_generating_twice_gives_the_same_text(small, tmp_path):
-    for what, name in {"enter_0": "enter_0.c", "header": "qmpi/mpich/functions.h"}.items():
+    for what, name in {"dispatch_0": "dispatch_0.c", "header": "qmpi/mpich/functions.h"}.items():
         small.generate(what, tmp_path / "again")
         assert (tmp_path / "again").read_text(encoding="utf-8") == small.text(name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See witness.h. Part of the echo library, so that the program and the base share one state. */
+/* See witness.h. Part of the echo library, so that the program and that library share one state. */
 #include "witness.h"
 
 #include <stdarg.h>
@@ -12,9 +12,9 @@ enum { ANSWER = 1000, VALUE_MAX = 64 };
 
 static const char *current = "";
 static int layer_count;
-static int base_count; /* 1: the base must be come to; 0: whatever is asked there is an aside */
-static const char *expected_aside = "";
-static int aside; /* the base is being asked something else */
+static int library_count; /* 1: the call must reach the MPI library; 0: calls of it are ignored */
+static const char *ignored_function = "";
+static int is_ignored; /* the current call of the MPI library */
 static int arrivals;
 static int place_now = WITNESS_APPLICATION;
 static int problems;
@@ -41,7 +41,7 @@ static const char *place_name(int place)
     if (place == WITNESS_APPLICATION)
         return "the application";
     if (place == 0)
-        return "the base";
+        return "the MPI library";
     snprintf(name, sizeof name, "layer %d", place);
     return name;
 }
@@ -80,21 +80,21 @@ static void compare(int place, const char *what, const void *value, size_t size,
     complain(place, text);
 }
 
-void witness_begin(const char *function, int layers, int base)
+void witness_begin(const char *function, int layers, int library)
 {
     current = function;
     layer_count = layers;
-    base_count = base;
-    expected_aside = "";
-    aside = 0;
+    library_count = library;
+    ignored_function = "";
+    is_ignored = 0;
     arrivals = 0;
     place_now = WITNESS_APPLICATION;
     problems = 0;
 }
 
-void witness_expect_aside(const char *function)
+void witness_ignore(const char *function)
 {
-    expected_aside = function;
+    ignored_function = function;
 }
 
 void witness_fill(void *value, size_t size, int position)
@@ -104,22 +104,22 @@ void witness_fill(void *value, size_t size, int position)
 
 void witness_arrive(int place, const char *function)
 {
-    aside = place == 0 && (!base_count || !strcmp(function, expected_aside));
-    if (aside)
+    is_ignored = place == 0 && (!library_count || !strcmp(function, ignored_function));
+    if (is_ignored)
         return;
     const int expected = ++arrivals <= layer_count ? arrivals : 0;
     place_now = place;
     if (strcmp(function, current) != 0)
         witness_wrong("called as %s", function);
-    if (place != expected || arrivals > layer_count + base_count)
-        witness_wrong("arrived here as stop %d of %d", arrivals, layer_count + base_count);
+    if (place != expected || arrivals > layer_count + library_count)
+        witness_wrong("arrived here as stop %d of %d", arrivals, layer_count + library_count);
 }
 
 void witness_argument(int position, const char *name, const void *value, size_t size)
 {
     char what[128];
     snprintf(what, sizeof what, "argument %d (%s)", position, name);
-    if (!aside)
+    if (!is_ignored)
         compare(place_now, what, value, size, position);
 }
 
@@ -132,15 +132,15 @@ void witness_result(int place, const void *result, size_t size)
 {
     const int above = place == WITNESS_APPLICATION ? 0 : place;
     const int lower = above < layer_count ? above + 1 : 0;
-    if (lower || base_count)
+    if (lower || library_count)
         compare(place, "the result", result, size, ANSWER + lower);
 }
 
 int witness_end(void)
 {
-    if (arrivals != layer_count + base_count) {
+    if (arrivals != layer_count + library_count) {
         place_now = WITNESS_APPLICATION;
-        witness_wrong("the call made %d stops, not %d", arrivals, layer_count + base_count);
+        witness_wrong("the call made %d stops, not %d", arrivals, layer_count + library_count);
     }
     return problems;
 }

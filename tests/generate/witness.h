@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Watches one call of an MPI function on its way through the layers to the base and back. Every
- * argument of every function is given bytes of its own; so is the answer of every place. A place is
- * a tool_id, 0 for the base, or the application. What is wrong is written as TAP comments that name
- * the function, the place and the argument.
+ * Watches one call of an MPI function on its way through the layers to the MPI library and back.
+ * Each argument has bytes of its own, and so has the result of each place. A place is a tool_id (0:
+ * the MPI library) or the application. Each error is written as a TAP comment that names the
+ * function, the place and the argument.
  */
 #ifndef QMPI_TEST_WITNESS_H
 #define QMPI_TEST_WITNESS_H
@@ -15,13 +15,14 @@
 enum { WITNESS_APPLICATION = -1 };
 
 /*
- * A call of `function` (a constant string) begins; `layers` layers must see it, then the base. With
- * `base` 0 the library answers itself, or asks the base what it likes.
+ * Begins a call of `function` (a constant string), which `layers` layers must see, and then, if
+ * `library` is 1, the MPI library. If it is 0, libqmpi answers the call itself, and may call the
+ * MPI library meanwhile.
  */
-WITNESS_API void witness_begin(const char *function, int layers, int base);
+WITNESS_API void witness_begin(const char *function, int layers, int library);
 
-/* The base may be asked this too before the call comes to it; for the call that has begun. */
-WITNESS_API void witness_expect_aside(const char *function);
+/* Ignores calls of `function` that reach the MPI library before the call that has begun. */
+WITNESS_API void witness_ignore(const char *function);
 
 /* Sets an argument to the bytes that every place must find in it; positions count from 1. */
 WITNESS_API void witness_fill(void *value, size_t size, int position);

@@ -21,7 +21,7 @@ NUMBERED = {"cached", "asking", "needs_mpi", "inside", "alpha", "beta"}
 OF_PMPI = {"pmpi_call", "pmpi_constant", "pmpi_table"}
 ORDERS = ["qmpi_first", pytest.param("mpi_first", marks=pytest.mark.skipif(
     bool(ASAN), reason="tools are loaded with RTLD_DEEPBIND there, which the sanitizer refuses"))]
-LISTS = ["QMPI_TOOLS", "MPIR_CVAR_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"]
+LISTS = ["QMPI_TOOLS", "MPIR_CVAR_QMPI_TOOL_LIST", "MPIR_PARAM_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"]
 
 
 def mpich_tool(name):
@@ -132,9 +132,10 @@ def test_each_variable_lists_the_tools(variable):
 
 
 def test_the_variables_have_their_ranks():
-    lists = dict(zip(LISTS, ["cached", "asking", "alpha"]))
+    lists = dict(zip(LISTS, ["cached", "asking", "alpha", "cached"]))
     check(run("calls", *STEPS, env=lists), ["cached"])
     check(run("calls", *STEPS, env={**lists, LISTS[0]: None}), ["asking"])
+    check(run("calls", *STEPS, env={**lists, LISTS[0]: None, LISTS[1]: None}), ["alpha"])
 
 
 def test_an_empty_stack_is_not_unset():

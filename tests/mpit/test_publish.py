@@ -5,7 +5,7 @@ import re
 import pytest
 
 from mpit_support import run_mpit
-from support import OPEN_MPI
+from support import BUNDLED_TOOLS, OPEN_MPI
 
 
 def names(stack, **how):
@@ -90,3 +90,13 @@ def test_a_layer_whose_category_has_the_name_of_another_ones_gets_the_next():
     _, listed = names("dot.ted:dot")
     assert {"qmpi.dot", "qmpi.dot.ted", "qmpi.dot.ted#2"} <= set(of_kind(listed, "category"))
     assert "qmpi.dot.ted.enabled" in of_kind(listed, "cvar")
+
+
+def test_what_is_written_to_a_control_variable_of_a_bundled_tool_is_read_back(tmp_path):
+    """Also where each write has an effect of its own, as with qmpi.trace.save."""
+    tools = "trace,output=t:count,output=c:profile,output=p:log,output=l:delay,before=1us:mpit,output=m:empty"
+    result = run_mpit("read_back", tools=tools, cwd=tmp_path, env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
+    assert result.returncode == 0
+    written = [line.removeprefix("written: ") for line in result.stdout.splitlines()]
+    assert set(written) == {"qmpi.trace.save", *(f"qmpi.{name}.enabled" for name in (
+        "trace", "count", "profile", "log", "delay", "mpit", "empty"))}

@@ -2,13 +2,15 @@
 """The callers of a call, and what is at their addresses, on stacks of many kinds. The tool `sites`
 compares each walk with the C library's unwinder."""
 import os
+import random
 import re
 import shutil
+import subprocess
 
 import pytest
 
 from observe_support import OBSERVE_PROGRAMS, OBSERVE_TOOLS, observe_program, run_observed
-from support import ASAN, LIBQMPI, SOURCE
+from support import ASAN, LIBQMPI, SOURCE, run_mpi
 
 PLACES = SOURCE / "tests" / "observe" / "programs"
 LEAF = "innermost < inlined < leaf"
@@ -140,6 +142,38 @@ def test_a_program_without_file_descriptors():
     result = run_observed("observe_sites_O2", "descriptors", ranks=1, tools="sites,describe=no")
     assert "some walks, 0 wrong" in result.trace
     assert int(result.stdout.split()[-1]) < 100, "pages"
+
+
+def section(path, name):
+    """The place of a section in a file, and its size."""
+    listed = subprocess.run(["readelf", "-SW", path], check=True, capture_output=True, text=True).stdout
+    found = re.search(rf"\] {re.escape(name)} +PROGBITS +\w+ (\w+) (\w+)", listed)
+    return int(found[1], 16), int(found[2], 16)
+
+
+def damage(original, sections, seed):
+    """The bytes of a program with a few wrong ones in these sections."""
+    chance, data = random.Random(seed), bytearray(original)
+    for _ in range(chance.choice([1, 2, 4, 16, 64])):
+        at, size = chance.choice(sections)
+        place = at + chance.randrange(size)
+        data[place] = chance.choice([0, 255, chance.randrange(256), data[place] ^ 1 << chance.randrange(8)])
+    return data
+
+
+@pytest.mark.skipif(bool(ASAN), reason="the sanitizer reads these tables itself")
+@pytest.mark.parametrize("how", ["O2", "fp"])
+def test_a_program_whose_unwind_tables_are_damaged_runs_as_without_tools(how, tmp_path):
+    """It never throws. With DAMAGED=N, N programs are tried."""
+    original = observe_program(f"observe_sites_{how}")
+    sections = [section(original, ".eh_frame")] * 9 + [section(original, ".eh_frame_hdr")]
+    program = tmp_path / "damaged"
+    for seed in range(int(os.environ.get("DAMAGED", "20"))):
+        program.write_bytes(damage(original.read_bytes(), sections, seed))
+        program.chmod(0o755)
+        result = run_mpi(program, "frames", ranks=1, tools="profile,depth=16,output=/dev/null",
+                         env={"QMPI_TOOL_PATH": None}, cwd=tmp_path)
+        assert (result.returncode, result.messages) == (0, []), f"seed {seed}"
 
 
 @pytest.mark.parametrize("how", COMPILED)

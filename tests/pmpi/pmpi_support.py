@@ -87,6 +87,15 @@ def readelf(option, path):
                           text=True, env={**clean_environment(), "LC_ALL": "C"}).stdout
 
 
+def compile_library(folder, name, code, *arguments):
+    folder.mkdir(exist_ok=True)
+    source = folder / f"{name}.c"
+    source.write_text(code)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / name, source, f"-L{folder}",
+                    "-Wl,--no-as-needed", *arguments], check=True)
+    return folder / name
+
+
 def entries(folder):
     """Without the folder that Open MPI makes for its jobs."""
     return sorted(path.name for path in folder.iterdir() if not path.name.startswith("ompi."))

@@ -278,3 +278,9 @@ def test_a_clean_up_that_is_gone_does_not_end_the_run(tmp_path):
         process.communicate("\n")
         assert process.returncode == 0
         assert entries(tmp_path) == []
+
+
+def test_a_limit_on_the_size_of_files_is_an_error_and_no_signal(tmp_path):
+    result = run_pmpi(SURROUNDINGS, "initialized", tools=TWICE, env={"TMPDIR": tmp_path},
+                      wrapper=["sh", "-c", 'ulimit -f 8; exec "$@"', "sh"])
+    assert result.returncode == 2 and "File too large" in "\n".join(result.messages)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Whose a library is: a PMPI tool's are those that it needs or opens, and no others."""
 import shutil
-import subprocess
 
 import pytest
 
-from pmpi_support import PMPI_TOOLS, RUN, pmpi_program, pmpi_tool, qmpi, run_pmpi, succeed
+from pmpi_support import PMPI_TOOLS, RUN, compile_library, pmpi_program, pmpi_tool, qmpi, run_pmpi, succeed
 from support import ASAN, LIBQMPI
 
 PLUGINS, CONCURRENT = pmpi_program("plugins"), pmpi_program("concurrent")
@@ -118,15 +117,6 @@ def test_a_tool_finds_what_it_opens_by_its_own_run_path(tmp_path):
 # ---- The same tool twice -------------------------------------------------------------------------
 
 
-def compile_library(folder, name, code, *arguments):
-    folder.mkdir(exist_ok=True)
-    source = folder / f"{name}.c"
-    source.write_text(code)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / name, source, f"-L{folder}",
-                    "-Wl,--no-as-needed", *arguments], check=True)
-    return folder / name
-
-
 def numbers(result, name):
     start = f"{name} MPI_Comm_rank "
     return [line[len(start):] for line in result.trace if line.startswith(start)]
@@ -203,6 +193,70 @@ def test_run_time_libraries_are_one_for_the_process(tmp_path):
     names = {line.split()[-1] for line in result.stdout.splitlines() if line.startswith("map: ")}
     assert sum("libstdc++" in name for name in names) == 1
     assert sum("libcpp.so" in name for name in names) == 2
+
+
+# ---- Wrappers in a library that the tool needs, as in Score-P ------------------------------------
+
+WRAPS = ("#include <stdio.h>\nint (*also)(long c, int *r);\nint inner(void);\n"
+         "int PMPI_Comm_rank(long c, int *r);\nint MPI_Comm_rank(long c, int *r);\n"
+         "int inner(void) { return also != 0; }\n"
+         "int MPI_Comm_rank(long c, int *r) { fprintf(stderr, \"trace: inner MPI_Comm_rank\\n\");\n"
+         "if (also) also(c, r);\nreturn PMPI_Comm_rank(c, r); }\n")
+OUTER = "int inner(void);\nint outer(void);\nint outer(void) { return inner(); }\n"
+# Calls PMPI for the tool, from another library than the wrappers are in.
+PART = ("int PMPI_Comm_rank(long c, int *r);\nextern int (*also)(long c, int *r);\n"
+        "static int call(long c, int *r) { return PMPI_Comm_rank(c, r); }\n"
+        "__attribute__((constructor)) static void begin(void) { also = call; }\n")
+
+
+def parts(folder, *needed):
+    """A tool whose wrappers are in a library that it needs, and that library."""
+    inner = compile_library(folder, "libinner.so", WRAPS)
+    outer = compile_library(folder, "libouter.so", OUTER, "-l:libinner.so", *needed, "-Wl,-rpath,$ORIGIN")
+    return outer, inner
+
+
+@pytest.mark.parametrize("preloaded", [False, True])
+@pytest.mark.parametrize("stack, seen", [("OUTER:alpha", [2]), ("alpha:OUTER:alpha", [1, 3]),
+                                         ("alpha:OUTER:OUTER:alpha", [1, 4])])
+def test_wrappers_in_a_library_that_a_tool_needs_are_the_tools(stack, seen, preloaded, tmp_path):
+    outer, _ = parts(tmp_path)
+    result = succeed("calls", *RUN, preload=[LIBQMPI, *([outer] if preloaded else [])],
+                     tools=stack.replace("OUTER", str(outer)))
+    assert count(result, "inner MPI_Comm_rank") == stack.count("OUTER")
+    assert ranks_seen(result, *seen) == [1] * len(seen)
+    assert result.messages == []
+
+
+def test_a_preloaded_tool_that_is_not_listed_has_the_wrappers_of_a_library_that_it_needs(tmp_path):
+    outer, inner = parts(tmp_path)
+    for library, name in ((outer, "outer"), (inner, "inner")):
+        result = succeed("calls", *RUN, preload=[LIBQMPI, library], tools="alpha", env={"QMPI_DEBUG": "load"})
+        assert count(result, "inner MPI_Comm_rank") == 1 and ranks_seen(result, 1) == [1]
+        assert f"layer 2: tool {name} from" in result.stderr
+
+
+def test_a_preloaded_tool_is_listed_by_the_library_with_its_wrappers(tmp_path):
+    outer, inner = parts(tmp_path)
+    result = succeed("calls", *RUN, preload=[LIBQMPI, outer], tools=f"alpha:{inner}:alpha")
+    assert count(result, "inner MPI_Comm_rank") == 1 and ranks_seen(result, 1, 3) == [1, 1]
+
+
+@pytest.mark.parametrize("how", ["needed", "preloaded", "another needs it"])
+def test_no_library_of_a_preloaded_tool_bypasses_the_layers_below(how, tmp_path):
+    outer, _ = parts(tmp_path)
+    part = compile_library(tmp_path, "libpart.so", PART, "-l:libinner.so", "-Wl,-rpath,$ORIGIN")
+    preload = [LIBQMPI, outer]
+    if how == "needed":
+        parts(tmp_path, "-l:libpart.so")
+    elif how == "preloaded":
+        preload.append(part)
+    else: # which has nothing to do with MPI, and might be the program's
+        preload.append(compile_library(tmp_path, "libanother.so", "int another;", "-l:libpart.so", "-Wl,-rpath,$ORIGIN"))
+        parts(tmp_path, "-l:libpart.so")
+    result = succeed("calls", *RUN, preload=preload, tools=f"alpha:{outer}:alpha")
+    assert count(result, "inner MPI_Comm_rank") == 1
+    assert ranks_seen(result, 1, 3) == [1, 2]
 
 
 # ---- What layers share ---------------------------------------------------------------------------

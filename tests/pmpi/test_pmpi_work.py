@@ -3,7 +3,7 @@
 take variable arguments, run in threads."""
 import pytest
 
-from pmpi_support import pmpi_program, pmpi_tool, succeed
+from pmpi_support import compile_library, pmpi_program, pmpi_tool, qmpi, succeed
 from support import LIBQMPI
 
 
@@ -89,6 +89,48 @@ def test_mpi_calls_of_a_constructor_reach_the_layers_below_only(name, preload):
             *lower, f"{name} by MPI", *itself, *lower, *["beta 3 MPI_Finalized"] * beta], stack
         assert result.trace.count(f"{name} constructor begins") == 1
         assert result.calls.count(f"{name} MPI_Comm_rank") == 1
+
+
+# Tools that wrap one of the functions that initialize MPI, and one that calls the other one than the program.
+DECLARE = "int PMPI_Init(int *c, char ***v);\nint PMPI_Init_thread(int *c, char ***v, int r, int *p);\n"
+WRAP_INIT = "int MPI_Init(int *c, char ***v);\nint MPI_Init(int *c, char ***v) { "
+WRAP_THREAD = ("int MPI_Init_thread(int *c, char ***v, int r, int *p);\n"
+               "int MPI_Init_thread(int *c, char ***v, int r, int *p) { ")
+STARTS = {"init": f"{DECLARE}{WRAP_INIT}return !!PMPI_Init(c, v); }}\n",
+          "init_thread": f"{DECLARE}{WRAP_THREAD}return !!PMPI_Init_thread(c, v, r, p); }}\n",
+          "raises": f"{DECLARE}{WRAP_INIT}int p; return PMPI_Init_thread(c, v, 3, &p); }}\n"
+                    f"{WRAP_THREAD}return PMPI_Init_thread(c, v, r, p); }}\n"}
+
+
+@pytest.mark.parametrize("stack, step, missing", [
+    ("init", "init", None), ("init", "init_thread", "layer 1 (init) wraps MPI_Init, but not MPI_Init_thread"),
+    ("init_thread", "init_thread", None),
+    ("init_thread", "init", "layer 1 (init_thread) wraps MPI_Init_thread, but not MPI_Init"),
+    ("alpha:init:alpha", "init_thread", "layer 2 (init) wraps MPI_Init, but not MPI_Init_thread"),
+    ("raises:init", "init", "layer 2 (init) wraps MPI_Init, but not MPI_Init_thread"),
+    ("raises:init", "init_thread", "layer 2 (init) wraps MPI_Init, but not MPI_Init_thread"),
+    ("init:raises", "init", None), ("init,@enabled=no", "init_thread", None)])
+def test_a_message_names_a_tool_that_does_not_start(stack, step, missing, tmp_path):
+    """It cannot say so itself, and its results look as if nothing were wrong."""
+    for name, code in STARTS.items():
+        compile_library(tmp_path, f"lib{name}.so", code)
+    tools = ":".join(f"{tmp_path}/lib{entry.replace(',', '.so,') if ',' in entry else entry + '.so'}"
+                     if entry.split(",")[0] in STARTS else entry for entry in stack.split(":"))
+    result = succeed("calls", step, "barrier", "finalize", tools=tools, ranks=2)
+    if missing:
+        assert result.all_messages[0].startswith(f"{missing}, which was called: ")
+        assert len(result.all_messages) == 2 and result.all_messages[1].startswith("  hint: ")
+    else:
+        assert result.all_messages == []
+
+
+def test_check_names_a_tool_that_does_not_always_start(tmp_path):
+    tools = {name: compile_library(tmp_path, f"lib{name}.so", code) for name, code in STARTS.items()}
+    lines = {name: [line for line in qmpi("check", "-t", tool).stdout.splitlines() if line.startswith("  starts ")]
+             for name, tool in tools.items()}
+    assert lines == {
+        "init": ["  starts      in MPI_Init, but not in MPI_Init_thread, which it does not wrap"],
+        "init_thread": ["  starts      in MPI_Init_thread, but not in MPI_Init, which it does not wrap"], "raises": []}
 
 
 @pytest.mark.parametrize("tools", ["threaded", "alpha:threaded:beta", "threaded:alpha:threaded"])

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from pmpi_support import RUN, check_stack, pmpi_tool, one_message, run_pmpi, succeed
-from support import MPI_SONAME
+from support import LIBQMPI, MPI_SONAME
 
 CLASS_AT, CLASS_32 = 4, 1
 DYNAMIC, SYMBOL_TABLE = 2, 6  # PT_DYNAMIC, DT_SYMTAB
@@ -90,6 +90,19 @@ def test_left_out_where_that_is_wished(case, tmp_path):
     one_message(result, expected)
     result.stderr = "\n".join(f"trace: {line}" for line in result.trace)
     check_stack(["now", "lazy"], result)
+
+
+@pytest.mark.parametrize("front", [False, True])
+def test_a_preloaded_tool_that_is_not_listed_ends_no_run(front):
+    """It would not do so without libqmpi."""
+    textrel = pmpi_tool("textrel")
+    preload = (textrel, LIBQMPI) if front else (LIBQMPI, textrel)
+    for tools in (None, "alpha"):
+        result = succeed("calls", *RUN, tools=tools, preload=preload)
+        one_message(result, f"'{textrel}', which is not in QMPI_TOOLS: {textrel} has relocations in its code")
+        assert result.messages[-1] == "  the run continues without this layer"
+        if not front:  # what it wraps does not reach the layers then
+            assert sum(line.startswith("alpha ") for line in result.calls) == (len(RUN) if tools else 0)
 
 
 def test_one_message_from_a_job_of_two_ranks(tmp_path):

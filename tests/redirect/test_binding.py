@@ -3,7 +3,7 @@
 wrappers of their own."""
 import pytest
 
-from redirect_support import REDIRECT_TOOLS, counted, needs, reach, redirect_program
+from redirect_support import REDIRECT_TOOLS, counted, needs, qmpi, reach, redirect_program
 from support import ABI, FORTRAN_LIBRARIES, LIBQMPI
 
 BINDINGS = ["mpif_h", "mpi", "f08"]
@@ -125,3 +125,72 @@ def test_fortran_wrappers_between_layers_run_once_and_pass_on(binding, preload, 
     for name in ("1.json", "3.json"):
         assert counted(tmp_path / name)["MPI_Barrier"] == (1, 1, 1)
         assert {f"MPI_{name}" for name in SITES} <= set(counted(tmp_path / name))
+
+
+@every_binding
+def test_fortran_wrappers_on_top_when_a_preloaded_tools_constructor_has_built_the_stack(binding, tmp_path):
+    """It runs before libqmpi's constructor, as that of Extrae does."""
+    early = REDIRECT_TOOLS / "libearly.so"
+    notes = barriers(binding, "libwrappers.so:libearly.so", (LIBQMPI, early), tmp_path)
+    assert notes == barriers(binding, "libwrappers.so", (LIBQMPI,), tmp_path)
+
+
+@every_binding
+@pytest.mark.parametrize("preload", [False, True])
+def test_a_call_that_a_fortran_wrapper_would_pass_to_the_binding_is_seen_once(binding, preload, tmp_path):
+    """In C. With @fortran=yes, the wrapper in Fortran sees it, too, as in MPICH without qmpi."""
+    tool = REDIRECT_TOOLS / "libpassing_wrappers.so"
+    libraries = (LIBQMPI, tool) if preload else (LIBQMPI,)
+    in_c = f"wrappers MPI_Barrier from {FORTRAN_LIBRARIES['mpif_h']}"
+    notes = barriers(binding, "libpassing_wrappers.so:count,output=calls.json", libraries, tmp_path)
+    assert notes == [in_c]
+    assert counted(tmp_path / "calls.json")["MPI_Barrier"] == (1, 1, 1)
+    notes = barriers(binding, "libpassing_wrappers.so,@fortran=yes:count,output=calls.json", libraries, tmp_path)
+    assert notes == ([] if binding == "f08" else [f"wrappers mpi_barrier_ from sites_{binding}"]) + [in_c]
+    assert counted(tmp_path / "calls.json")["MPI_Barrier"] == (1, 1, 1)
+
+
+@every_binding
+@every_place
+def test_fortran_wrappers_are_not_used_if_the_user_says_so(binding, preload, tmp_path):
+    notes = barriers(binding, "libwrappers.so,@fortran=no:count,output=calls.json", preload, tmp_path)
+    assert notes == [f"wrappers MPI_Barrier from {FORTRAN_LIBRARIES['mpif_h']}"]
+    assert counted(tmp_path / "calls.json")["MPI_Barrier"] == (1, 1, 1)
+
+
+# ---- Tools that wrap Fortran procedures alone ----------------------------------------------------
+
+ALONE = "libfortran_wrappers_alone.so"
+
+
+@every_binding
+def test_a_tool_that_wraps_fortran_alone_sees_calls_on_top(binding, tmp_path):
+    notes = barriers(binding, f"{ALONE}:count,output=calls.json", (LIBQMPI,), tmp_path)
+    assert notes == ([] if binding == "f08" else [f"wrappers mpi_barrier_ from sites_{binding}"])
+    assert counted(tmp_path / "calls.json")["MPI_Barrier"] == (1, 1, 1)
+
+
+def test_a_tool_that_wraps_fortran_alone_sees_none_elsewhere(tmp_path):
+    result = reach("sites_mpi", tools=f"count,output=calls.json:{ALONE}", ranks=1, cwd=tmp_path)
+    assert result.returncode == 0 and not [line for line in result.trace if "barrier" in line]
+    assert result.messages[0].startswith("layer 2 (fortran_wrappers_alone) wraps procedures of MPI in Fortran alone: "
+                                         "it sees no calls")
+    assert result.messages[1:] == ["  hint: list this tool first"]
+    assert counted(tmp_path / "calls.json")["MPI_Barrier"] == (1, 1, 1)
+
+
+@pytest.mark.parametrize("option, preload, words", [
+    (",@fortran=no", (), "sees no calls with @fortran=no"),
+    ("", (REDIRECT_TOOLS / ALONE,), "the program calls that library directly")])
+def test_a_tool_that_wraps_fortran_alone_is_refused_where_it_would_see_nothing(option, preload, words):
+    result = reach("sites_mpi", tools=f"{ALONE}{option}", ranks=1, preload=(LIBQMPI, *preload))
+    assert result.returncode == 2
+    assert words in result.messages[0] and result.messages[1].startswith("  hint: ")
+
+
+def test_check_says_which_fortran_wrappers_are_used():
+    binding = {option: qmpi("check", "-t", option).stdout for option in (
+        "libwrappers.so", "libwrappers.so,@fortran=no", "libpassing_wrappers.so")}
+    assert "; Fortran wrappers: used if the layer is on top\n" in binding["libwrappers.so"]
+    assert "; Fortran wrappers: not used (@fortran=no)\n" in binding["libwrappers.so,@fortran=no"]
+    assert "; Fortran wrappers: not used for 1 function, because" in binding["libpassing_wrappers.so"]

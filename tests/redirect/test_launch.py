@@ -4,12 +4,13 @@ processes of MPI programs."""
 import os
 import shutil
 import stat
+import struct
 
 import pytest
 
 from redirect_support import (EXCHANGE, QMPI, counted, in_each_rank, outside_asan, qmpi,
                            reach, redirect_program)
-from support import MPIEXEC, folder_open_to_all, program
+from support import MPIEXEC, clean_environment, folder_open_to_all, program, run_command
 
 pytestmark = outside_asan("launchers and shells are not built with the sanitizer's library")
 
@@ -108,6 +109,32 @@ def test_a_privileged_program_is_warned_of_and_runs(mode):
         result = qmpi("run", "-t", "count", "--", path, "9")
     assert (result.returncode, result.stdout) == (9, "a program without MPI\n")
     one_warning(result, "privileged program")
+
+
+def with_capability(path):
+    """CAP_NET_BIND_SERVICE, permitted and effective, as setcap writes it."""
+    try:
+        os.setxattr(path, "security.capability", struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0))
+    except OSError as error:
+        pytest.skip(f"no capabilities of files here: {error}")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program capabilities")
+def test_a_program_that_gains_no_privileges_is_measured_without_a_warning():
+    """Root gains none by the capabilities of a file, nor does anybody where privileges are switched off."""
+    if not shutil.which("setpriv"):
+        pytest.skip("there is no setpriv")
+    with folder_open_to_all(program("calls")) as folder:
+        path = folder / "calls"
+        with_capability(path)
+        results = [qmpi("run", "-t", "count", "--", path, "init", "finalize")]
+        assert "privileged" not in qmpi("doctor", "--", path).stdout
+        os.chown(path, 65534, 65534)
+        path.chmod(0o4755)
+        results.append(run_command(["setpriv", "--no-new-privs", QMPI, "run", "-t", "count", "--", path, "init", "finalize"],
+                                   clean_environment()))
+    for result in results:
+        assert result.returncode == 0 and "MPI_Init " in result.stderr and "privileged" not in result.stderr
 
 
 def test_a_position_independent_program_and_a_script_are_not_warned_of(tmp_path):

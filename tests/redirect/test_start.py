@@ -44,7 +44,7 @@ def test_users_of_mpi_t_without_init_share_one_stack(tmp_path):
     assert result.returncode == 0
     assert "no control variables" not in result.stderr
     assert starts(result) == ["load alpha", "init alpha 1"]
-    calls = counted(tmp_path / "calls.json.0")
+    calls = counted(tmp_path / "calls.0.json")
     assert calls["MPI_T_init_thread"][0] == 4
     assert calls["MPI_T_cvar_get_num"][0] == 3
     assert calls["MPI_T_finalize"][0] in (3, 4), "count's own end may come before the destructor"

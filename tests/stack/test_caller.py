@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """QMPI_Context_get_calling_address lies in the calling function, whatever is in between."""
+import json
 import re
 
 import pytest
@@ -102,3 +103,34 @@ def test_a_call_that_was_left_by_longjmp_has_its_caller_when_it_is_made_again(to
         f"caller {layer} MPI_Comm_size from {caller}"
         for caller in ("caller_that_comes_back", "caller_that_comes_back", "caller_of_size")
         for layer in layers]
+
+
+@pytest.mark.parametrize("program", ["fibers", "fiber"])
+@pytest.mark.parametrize("tools", ["caller", "caller:caller", "alpha:caller", "pmpi_quiet:caller",
+                                   "caller,asks=no:pmpi_quiet:caller", "log:caller"])
+def test_calls_of_user_level_threads_that_do_not_nest_keep_their_callers(program, tools):
+    """The tool notes the caller again when the other thread has begun or ended a call meanwhile."""
+    result = run_mpi("callers", program, ranks=1, tools=tools,
+                     env={"QMPI_TOOL_PATH": f"{TOOLS}:{BUILD}/tools"})
+    assert (result.returncode, result.stdout) == (0, "done\n")
+    for layer in [i for i, tool in enumerate(tools.split(":"), 1) if tool.startswith("caller")]:
+        notes = [line for line in callers(result) if line.startswith(f"caller {layer} MPI_Barrier")]
+        for when in ("", " again", " at the end"):
+            assert sorted(line for line in notes if f"MPI_Barrier{when} from" in line) == [
+                f"caller {layer} MPI_Barrier{when} from caller_in_fiber_{fiber}"
+                for fiber in (1, 1, 2, 2, 2)]
+        size = f"caller {layer} MPI_Comm_size from caller_of_size"
+        assert (size in callers(result)) == ("asks=no" not in tools.split(":")[layer - 1])
+
+
+@pytest.mark.parametrize("program", ["fibers", "fiber"])
+@pytest.mark.parametrize("above", ["", "caller:", "pmpi_quiet:"])
+def test_call_sites_of_user_level_threads_that_do_not_nest_are_told_apart(tmp_path, program, above):
+    """An observer asks when the call returns: also one below a layer that is a function."""
+    result = run_mpi("callers", program, ranks=1, cwd=tmp_path,
+                     tools=f"{above}profile,output=out.json,format=json",
+                     env={"QMPI_TOOL_PATH": f"{TOOLS}:{BUILD}/tests/pmpi/tools:{BUILD}/tools"})
+    assert (result.returncode, result.stdout) == (0, "done\n")
+    sites = json.loads((tmp_path / "out.json").read_text())["callsites"]
+    assert {site["frames"][0]["function"]: site["calls"] for site in sites
+            if site["name"] == "MPI_Barrier"} == {"caller_in_fiber_1": 2, "caller_in_fiber_2": 3}

@@ -214,7 +214,7 @@ def test_a_fortran_wrapper_is_not_called_for_what_the_layer_does_not_see():
 WRONG = {
     "@ranks=-3": "'-3'", "@ranks=": "''", "@ranks=3-1": "'3-1'", "@ranks=every 0": "'every 0'", "@nodes=;": "';'",
     "@program=": "''", "@if-env=A=B": "'A=B'", "@if-env=": "''", "@enabled=maybe": "'maybe'", "@functions= ": "' '",
-    "@optional=1": "'1'",
+    "@optional=2": "'2'",
 }
 
 
@@ -235,6 +235,13 @@ def test_a_function_that_there_is_not_ends_in_one_message():
         for entry, value, item in ((1, "MPI_Barrier;MPI_Sned", "MPI_Sned"), (2, "nothing", "nothing"))]
     skipped = run(tools="alpha,@functions=MPI_Sned:alpha", env={"QMPI_ON_ERROR": "skip"})
     assert notes(skipped.stderr, "alpha 1") == CALLS
+
+
+@pytest.mark.parametrize("functions", ["!*", "!MPI_*;!MPIX_*", "MPI_Send;!MPI_Send", "collective;!*"])
+def test_a_list_that_selects_no_function_is_refused(functions):
+    result = run(tools=f"alpha,@functions={functions}")
+    assert result.returncode == 2 and result.stderr.count("hint: ") == 1
+    assert "@functions: the list selects no function of this MPI" in result.messages[0]
 
 
 def test_what_is_part_of_the_program_cannot_have_conditions():

@@ -7,7 +7,7 @@ import pytest
 from support import SOURCE, run_mpi
 
 RUN = ["init", "comm_rank", "finalize"]
-ON_RANKS = '"@ranks"' in (SOURCE / "src/config/reserved_options.c").read_text()
+ON_RANKS = '"@ranks"' in (SOURCE / "src/config/tool_list.c").read_text()
 
 
 def run(stack, **kwargs):

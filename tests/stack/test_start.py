@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """When the stack is built, and that calls before MPI_Init and after MPI_Finalize go through it."""
+import shutil
 import subprocess
 
 import pytest
 
-from support import ABI, ASAN, LIBQMPI, MPI_SONAME, OPEN_MPI, TOOLS, needs_sessions, run_mpi
+from support import (ABI, ASAN, LIBQMPI, MPI_NAME, MPI_SONAME, MPICC, OPEN_MPI, QMPI, TOOLS, clean_environment, needs_sessions,
+                     run_command, run_mpi, tool)
 
 FIRST_CALLS = {
     "init": "MPI_Init",
@@ -181,6 +183,7 @@ MARK = "PMPI_Abi_get_version" if ABI else "ompi_mpi_comm_world" if OPEN_MPI else
 STUB = f"int {MARK};" """
 int PMPI_Init(int *a, char ***b); int PMPI_Init(int *a, char ***b) { return a || b; }
 int MPI_Init(int *a, char ***b); int MPI_Init(int *a, char ***b) { return PMPI_Init(a, b); }
+int PMPI_Get_library_version(char *a, int *b); int PMPI_Get_library_version(char *a, int *b) { return !a || !b; }
 #ifdef WHOLE
 int MPI_Barrier(long comm); int MPI_Barrier(long comm) { return comm != 0; }
 #endif
@@ -226,3 +229,84 @@ def test_a_program_of_libqmpi_alone_needs_an_mpi_library_that_can_be_loaded(tmp_
     assert (result.returncode, result.stdout) == (2, "")
     assert len(result.messages) == 2 and result.messages[1].startswith("hint: ")
     assert f"no MPI library is loaded, and {MPI_SONAME} cannot be" in result.messages[0]
+
+
+# ---- What the program changes before its first MPI call ------------------------------------------
+
+LEAVES = r"""
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    if (chdir(argv[1]) != 0)
+        return 3;
+    for (int i = 2; i < argc; i++)
+        unsetenv(argv[i]);
+    MPI_Init(&argc, &argv);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def leaves(tmp_path_factory):
+    """A program that goes to the directory of its first argument, and removes the variables of the others."""
+    folder = tmp_path_factory.mktemp("leaves")
+    (folder / "leaves.c").write_text(LEAVES)
+    subprocess.run([MPICC, "-o", folder / "leaves", folder / "leaves.c"], check=True)
+    return folder / "leaves"
+
+
+@pytest.fixture
+def relative(tmp_path):
+    """A directory with a tool, a directory of tools, and a file that lists one."""
+    folder = tmp_path / "here, a:b"
+    (folder / "tools").mkdir(parents=True)
+    for place in (folder, folder / "tools"):
+        shutil.copy(tool("alpha"), place)
+    (folder / "my.conf").write_text("alpha\n")
+    return folder
+
+
+RELATIVE = [{"QMPI_TOOLS": "./alpha.so"}, {"QMPI_TOOLS": "tools/../alpha.so,functions=Init"},
+            {"QMPI_TOOLS": "alpha", "QMPI_TOOL_PATH": "none:tools"},
+            {"QMPI_TOOLS": "alpha.so", "QMPI_TOOL_PATH": "."}]
+
+
+@pytest.mark.parametrize("variables", [*RELATIVE, {"QMPI_CONFIG": "my.conf", "QMPI_TOOL_PATH": str(TOOLS)}])
+def test_relative_paths_are_those_of_the_directory_in_which_the_program_was_started(leaves, relative, variables):
+    for folder in (".", "/"):
+        result = run_mpi(leaves, folder, ranks=1, cwd=relative, env={"QMPI_TOOL_PATH": None, **variables})
+        assert result.returncode == 0 and "alpha 1 MPI_Init" in result.trace
+
+
+@pytest.mark.skipif(bool(ASAN), reason="qmpi run would preload the sanitizer's library for the shell, too")
+@pytest.mark.parametrize("variables", RELATIVE)
+def test_relative_paths_of_qmpi_run_are_those_of_its_directory(leaves, relative, variables):
+    options = ["-t", variables["QMPI_TOOLS"]]
+    if "QMPI_TOOL_PATH" in variables:
+        options += [f"--tool-path={folder}" for folder in variables["QMPI_TOOL_PATH"].split(":")]
+    if "," in str(relative) and "QMPI_TOOL_PATH" in variables:  # a list of directories knows no escapes
+        relative = relative.rename(relative.parent / "plain")
+    for command in ([leaves, "/"], ["sh", "-c", f"cd / && exec {leaves} /"]):
+        result = run_command([QMPI, "run", *options, "--", *command], clean_environment(), cwd=relative)
+        assert result.returncode == 0 and "alpha 1 MPI_Init" in result.trace
+
+
+@pytest.mark.parametrize("name", ["QMPI_TOOLS", "MPICH_QMPI_TOOL_LIST"])
+def test_variables_that_the_program_removes_are_mentioned_once_in_a_job(leaves, name):
+    removed = (name, "PMI_RANK", "PMI_SIZE", "PMI_FD", "PMI_PORT", "PMI_ID") if MPI_NAME == "mpich" else (name,)
+    result = run_mpi(leaves, "/", *removed, ranks=2, env={name: "alpha"})
+    assert result.returncode == 0 and result.trace == []
+    assert result.messages == [
+        f"{name} was set when this process was started, but the program has removed it from its environment: it has "
+        "no effect", "  hint: keep the variables of qmpi in the environment until the first MPI call"]
+
+
+def test_nothing_is_said_where_no_variable_was_removed(leaves):
+    for arguments, env in ((["QMPI_TOOLS"], {}), (["QMPI_TOOL_PATH"], {"QMPI_TOOLS": "empty"})):
+        assert run_mpi(leaves, "/", *arguments, ranks=1, env=env).messages == []

@@ -5,8 +5,9 @@ import re
 
 from ledger import FUNCTIONS, LAYERS, ON
 
-# What the program also calls after MPI_Finalize, when count and profile have reported already.
-OUTSIDE = {"MPI_Finalize", "MPI_Initialized", "MPI_Finalized", "MPI_Get_version"}
+# What the program also calls after MPI_Finalize, when count and profile have reported already. (At the end of a
+# session, they report again only if they can communicate there.)
+OUTSIDE = {"MPI_Finalize", "MPI_Session_finalize", "MPI_Initialized", "MPI_Finalized", "MPI_Get_version"}
 # A line of log's; the second line of a call with others inside, `... MPI_X(`, is not counted.
 LOG_LINE = re.compile(r"^\[[^]]*\] (?:\d[\d.]* )? *(MPIX?_\w+)\(", re.M)
 
@@ -68,16 +69,17 @@ def told_by(kind, texts):
     return told
 
 
-def bundled_layer(ledgers, layer, kind, arrived, names, folder):
-    """A layer of a bundled tool that tells how often functions were called, over all ranks."""
+def bundled_layer(ranks, layer, kind, names, folder):
+    """A layer of a bundled tool that tells how often functions were called, over the ranks that have it: `ranks`
+    are their ledgers, with the calls that arrived, and its number there."""
     files = sorted(folder.glob(f"{kind}.{layer}*"))
     if not files:
         yield f"layer {layer} ({kind}) wrote no file"
         return
-    told = told_by(kind, [path.read_text() for path in files])
+    told = told_by(kind, [path.read_text(errors="replace") for path in files])
     must = {}
-    for ledger, came in zip(ledgers, arrived):
-        for f, least, most in bounds(ledger, layer, came[layer]):
+    for ledger, came, tool_id in ranks:
+        for f, least, most in bounds(ledger, tool_id, came[tool_id]):
             before = must.get(names[f], (0, 0))
             must[names[f]] = (before[0] + least - ledger.untold[f],
                               before[1] + most + ledger.untold[f])
@@ -91,7 +93,7 @@ def bundled_layer(ledgers, layer, kind, arrived, names, folder):
 
 def differences(plan, ledgers, names, folder):
     arrived = [arrivals(ledger) for ledger in ledgers]
-    for ledger, came in zip(ledgers, arrived):
+    for rank, (ledger, came) in enumerate(zip(ledgers, arrived)):
         yield from ledger.messages
         if ledger.message_count > len(ledger.messages):
             yield f"… and {ledger.message_count - len(ledger.messages)} further messages"
@@ -99,10 +101,12 @@ def differences(plan, ledgers, names, folder):
             yield f"the script did not come to its end: {ledger.steps} of {plan.step_count} steps"
         elif ledger.steps != plan.step_count:
             yield f"{ledger.steps} of {plan.step_count} steps were carried out"
-        for layer, entry in enumerate(plan.layers, 1):
+        for tool_id, _, entry in plan.stack_of(rank):
             if entry.counts:
-                yield from counting_layer(ledger, layer, entry, came[layer], names)
+                yield from counting_layer(ledger, tool_id, entry, came[tool_id], names)
     if plan.finalizes and all(ledger.ended for ledger in ledgers):
         for layer, entry in enumerate(plan.layers, 1):
-            if entry.tells:
-                yield from bundled_layer(ledgers, layer, entry.kind, arrived, names, folder)
+            ranks = [(ledgers[rank], arrived[rank], tool_id) for rank in range(plan.ranks)
+                     for tool_id, number, _ in plan.stack_of(rank) if number == layer]
+            if entry.tells and ranks:
+                yield from bundled_layer(ranks, layer, entry.kind, names, folder)

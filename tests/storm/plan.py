@@ -16,6 +16,9 @@ class Plan:
         self.threads = 1
         self.status = 0          # what the process must end with
         self.finalizes = False
+        self.handlers = None     # of errors, in a run that is compared with one without tools
+        self.variants = None     # of the stack, by rank; None: all ranks have it
+        self.fails = ""          # the entry that stops the job
         self.preload = []        # further libraries of LD_PRELOAD, behind libqmpi
         self.program = "storm_c"
         self.choose_program(["c"] * 8 + ["mpi", "mpi", "f08", "f08", "linked", "behind"])
@@ -69,9 +72,10 @@ class Plan:
         for thread in range(self.threads):
             step(thread)
 
-    def begin(self, beside=None):
-        """MPI_Init and the communicators; `beside`: what other threads do meanwhile."""
-        if self.random.random() < 0.3:
+    def begin(self, beside=None, outside=True):
+        """MPI_Init and the communicators; `beside`: what other threads do meanwhile; `outside`: calls may be made
+        before."""
+        if outside and self.random.random() < 0.3:
             self.all_threads(lambda thread: self.add(self.of_the_language("outside"), 0, self.random.randint(1, 3),
                                                      thread=thread))
             self.next_phase()
@@ -85,12 +89,12 @@ class Plan:
         self.add("setup")
         self.next_phase()
 
-    def end(self):
+    def end(self, finalize="finalize"):
         self.next_phase()
         self.finalizes = True
         self.add("cleanup")
-        self.add(self.of_the_language("finalize"))
-        if self.random.random() < 0.3:
+        self.add(self.of_the_language(finalize) if finalize == "finalize" else finalize)
+        if finalize == "finalize" and self.random.random() < 0.3:
             self.next_phase()
             self.all_threads(lambda thread: self.add("outside", 2, 1, thread=thread))
 
@@ -105,12 +109,29 @@ class Plan:
     def step_count(self):
         return len(self.lines)
 
-    def script(self, events):
+    def script(self, events, handlers):
         lines = [f"threads {self.threads}"]
-        lines += [" ".join(map(str, (phase, thread, events.index(action), action, *numbers)))
+        lines += [" ".join(map(str, (phase, thread, events.index(action), action,
+                                     *([handlers] if action == "handles_begin" else numbers))))
                   for phase, thread, action, *numbers in self.lines]
         return "\n".join(lines) + "\n"
 
     def tools(self, **places):
         return ":".join(entry.text.format(n=number, **places)
                         for number, entry in enumerate(self.layers, 1) if not entry.preloaded)
+
+    def stack_of(self, rank):
+        """(tool_id, number in the plan, entry) of the layers that a rank has."""
+        if self.variants is None:
+            return [(number, number, entry) for number, entry in enumerate(self.layers, 1)]
+        return [(tool_id, number, self.layers[number - 1])
+                for tool_id, number in enumerate(self.variants[rank].numbers, 1)]
+
+    def tools_of(self, rank, **places):
+        """As tools, for a rank with a variant. The storm's tools know their layer by its number there, while a
+        bundled tool with the same options is the same layer in all ranks."""
+        texts = [entry.text.format(n=tool_id if entry.counts else number, **places)
+                 for tool_id, number, entry in self.stack_of(rank)]
+        for place, text in sorted(self.variants[rank].broken.items(), reverse=True):
+            texts.insert(place, text.format(**places))
+        return ":".join(texts)

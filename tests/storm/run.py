@@ -2,6 +2,7 @@
 """Carries out one plan and says how it differed from what must be."""
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import judge
 import ledger
 import open_mpi
 from mpi_commands import mpi_command
-from steps import EVENTS
+from steps import COUNTED, EVENTS, FATAL
 
 UNWANTED = re.compile(r"(QMPI_|LD_|PMI|OMPI_|PRTE_|STORM_|ASAN_|UBSAN_)")
 
@@ -51,7 +52,7 @@ class Outcome:
 def environment(plan, place, folder, bare):
     storm = place.home / "tests/storm"
     environment = {key: value for key, value in os.environ.items() if not UNWANTED.match(key)}
-    environment |= {"STORM_LEDGER": str(folder / "ledger"), "STORM_SCRIPT": str(folder / "script"),
+    environment |= {"STORM_LEDGER": str(folder / "ledger"), "STORM_SCRIPT": str(folder / "script"), "STORM_RESULTS": str(folder / "results"),
              "STORM_LIBRARIES": str(storm), "STORM_HELP": str(storm / "storm_help.so"),
              "TMPDIR": str(folder / "tmp"), "UCX_HANDLE_ERRORS": "none",
              "HWLOC_COMPONENTS": "no_os,stop", "UCX_TLS": "self,posix,cma",
@@ -82,8 +83,19 @@ def environment(plan, place, folder, bare):
     return environment
 
 
-def command(plan, place):
-    program = [str(place.home / "tests/storm" / plan.program)]
+def by_rank(plan, storm, folder):
+    """A command in front of the program that gives each rank what its variant has."""
+    cases = []
+    for rank, variant in enumerate(plan.variants):
+        tools = shlex.quote(plan.tools_of(rank, tools=storm, run=folder))
+        cases.append(f"{rank}) unset LD_PRELOAD QMPI_TOOLS ;;" if variant.absent else f"{rank}) export QMPI_TOOLS={tools} ;;")
+    return ["sh", "-c", f"case ${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}} in {' '.join(cases)} esac; exec \"$@\"", "-"]
+
+
+def command(plan, place, program=None, folder=None):
+    program = [str(place.home / "tests/storm" / (program or plan.program))]
+    if plan.variants and folder:
+        program = by_rank(plan, place.home / "tests/storm", folder) + program
     if plan.ranks == 1:
         return program
     return [mpi_command("mpiexec", place.implementation, place.home) or "mpiexec", "-n", str(plan.ranks), *program]
@@ -115,21 +127,45 @@ def becomes_empty(folder, seconds=60):
 
 
 # What is rightly said in some of the runs.
-EXPECTED = re.compile(r"qmpi: (?:count|profile) \(layer \d+\): rank \d+ ended without MPI_Finalize.*\n|"
-                      r"qmpi: layer \d+ \(\w+\) looked up functions of the layers below with dlsym: .*\n"
+ENDED = re.compile(r"qmpi: (?:count|profile) \(layer \d+\): rank \d+ ended without MPI_Finalize.*\n")
+EXPECTED = re.compile(r"qmpi: layer \d+ \(\w+\) looked up functions of the layers below with dlsym: .*\n"
                       r"qmpi:   \w+: .*\n")
 
 
-def unexpected_lines(output):
-    return (line for line in EXPECTED.sub("", output).splitlines() if line.startswith("qmpi:"))
+# And if ranks differ.
+DIFFERENT = re.compile(r"qmpi: the processes of this job have different tools.*\n(?:qmpi:   .*\n)+|"
+                       r"qmpi: (?:ranks? [\d, -]+ (?:on \S+|\(rank \d+ is on \S+\)): )?QMPI_TOOLS, entry \d+ '.*': "
+                       r"(?:.*the file is truncated|no such tool)\n(?:qmpi:   .*\n)+")
 
 
-def differences(plan, place, folder, status, output, bare):
+def unexpected_lines(output, plan):
+    expected = DIFFERENT.sub("", output) if plan.variants else output
+    expected = expected if plan.finalizes else ENDED.sub("", expected)
+    return (line for line in EXPECTED.sub("", expected).splitlines() if line.startswith("qmpi:"))
+
+
+def wrong_end(plan, output):
+    """Of a job that an error of some ranks ends: it is printed once."""
+    said = [line for line in output.splitlines() if "no such tool" in line and plan.fails in line]
+    places = {place for variant in plan.variants for place, text in variant.broken.items() if text == plan.fails}
+    if len(said) != len(places):
+        yield f"{len(said)} messages about {plan.fails}, not {len(places)}"
+
+
+def differences(plan, place, folder, status, output, bare, truth):
+    wanted = truth.status if truth else 0 if bare and plan.fails else plan.status
     if status is None:
         yield f"it did not end in {place.timeout} s"
-    elif status != plan.status:
-        yield f"status {status}, not {plan.status}"
-    yield from unexpected_lines(output)
+    elif status != wanted:
+        yield f"status {status}, not {wanted}"
+    if truth:
+        yield from other_lines(truth.results, results_of(folder))
+        if truth.status:
+            return  # the program dies before the end of its script
+    yield from unexpected_lines(output, plan)
+    if plan.fails and not bare:
+        yield from wrong_end(plan, output)
+        return
     books = [ledger.Ledger(folder / f"ledger.{rank}") for rank in range(plan.ranks)]
     if bare:
         yield from (line for book in books for line in book.messages)
@@ -137,6 +173,66 @@ def differences(plan, place, folder, status, output, bare):
         yield from judge.differences(plan, books, place.names, folder)
     if not bare and not becomes_empty(folder / "tmp"):
         yield "something was left in TMPDIR"
+
+
+# ---- Runs that are compared with one without tools --------------------------------------------------
+
+
+@dataclass
+class Truth:
+    """What the same script did without tools."""
+    skip: set           # numbers of the calls that it left out
+    status: int
+    results: list       # what MPI said to each call
+
+
+def results_of(folder):
+    path = folder / "results"
+    return path.read_text(errors="replace").splitlines() if path.exists() else []
+
+
+def other_lines(expected, seen):
+    for wanted, got in zip(expected, seen):
+        if wanted != got:
+            yield f"without tools: {wanted}; here: {got}"
+    if len(expected) != len(seen):
+        yield f"{len(seen)} calls, not {len(expected)}; the last one: {seen[-1:]}"
+
+
+def run_bare(plan, place, folder, handlers, skip):
+    (folder / "results").unlink(missing_ok=True)
+    (folder / "script").write_text(plan.script(EVENTS, handlers))
+    env = environment(plan, place, folder, True) | {"STORM_SKIP": ",".join(map(str, sorted(skip)))}
+    status, _ = execute(command(plan, place, "storm_c"), env, folder, place.timeout)
+    (folder / "storm.file").unlink(missing_ok=True)
+    return status, results_of(folder)
+
+
+def without_deaths(plan, place, folder, handlers, skip):
+    """Leaves out the calls of which the bare program dies."""
+    for _ in range(200):
+        status, results = run_bare(plan, place, folder, handlers, skip)
+        if status == 0 or not results or " = " in results[-1]:
+            return status, results
+        skip.add(int(results[-1].split()[0]))
+    return status, results
+
+
+def truth_of(plan, place, folder):
+    """If errors are fatal, only the last call may be one that MPI refuses."""
+    skip = set()
+    if plan.handlers != FATAL:
+        status, results = without_deaths(plan, place, folder, plan.handlers, skip)
+        return Truth(skip, status, results)
+    _, results = without_deaths(plan, place, folder, COUNTED, skip)
+    refused = {int(line.split()[0]) for line in results if not line.endswith(" = 0, handled 0")}
+    last = {max(refused)} if refused and plan.seed % 2 else set()
+    skip |= refused - last
+    if last:
+        status, results = run_bare(plan, place, folder, FATAL, skip)
+    else:
+        status, results = without_deaths(plan, place, folder, FATAL, skip)
+    return Truth(skip, status, results)
 
 
 # UCX 1.18 fails so in 5 of 360 runs of seed 98 without qmpi: threads that make windows add the same entry twice.
@@ -159,15 +255,27 @@ def run_once(plan, place, verbose, bare, leave):
         return Outcome(plan, [], skipped="there is no compiler, or no binding, for Fortran")
     folder = Path(tempfile.mkdtemp(prefix="storm-"))
     (folder / "tmp").mkdir()
-    (folder / "script").write_text(plan.script(EVENTS))
     for rank in range(plan.ranks):
         ledger.make(folder / f"ledger.{rank}")
+    truth = truth_of(plan, place, folder) if plan.handlers is not None else None
+    if truth and truth.status and plan.handlers != FATAL:
+        shutil.rmtree(folder, ignore_errors=True)
+        return Outcome(plan, [], skipped=f"without tools, the program ends with the status {truth.status}")
+    if truth:
+        (folder / "results").unlink(missing_ok=True)
+        ledger.make(folder / "ledger.0")
+    (folder / "script").write_text(plan.script(EVENTS, plan.handlers))
     env = environment(plan, place, folder, bare)
+    if truth:
+        env["STORM_SKIP"] = ",".join(map(str, sorted(truth.skip)))
+    if plan.variants:
+        (folder / "damaged.so").write_bytes(next((place.build / "tools").glob("count.so")).read_bytes()[:1000])
+        env["QMPI_ON_ERROR"] = "stop" if plan.fails else "skip"
     if verbose:
         env |= {"STORM_VERBOSE": "1", "UCX_HANDLE_ERRORS": "bt"}
     try:
-        status, output = execute(command(plan, place), env, folder, place.timeout)
-        found = list(differences(plan, place, folder, status, output, bare))
+        status, output = execute(command(plan, place, folder=None if bare else folder), env, folder, place.timeout)
+        found = list(differences(plan, place, folder, status, output, bare, truth))
         book = ledger.Ledger(folder / "ledger.0")
         events = {name: count for name, count in zip(EVENTS, book.events) if count}
         return Outcome(plan, found, events, sum(book.program), output)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Random stacks. An entry says what its layer can stand, so that the plan asks nothing of it that
 its kind does not promise."""
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass
@@ -17,6 +17,14 @@ class Entry:
     preloaded: str = ""   # not listed, but preloaded: "front" of libqmpi or "behind" it
     bottom: bool = False  # it makes calls that nobody books: nobody may be below
     keeps: bool = False   # it keeps what it was given for good: below it nothing may be switched
+
+
+@dataclass
+class Variant:
+    """What one rank has instead of the plan's stack."""
+    numbers: list = field(default_factory=list)  # of the plan's layers, from 1 on
+    broken: dict = field(default_factory=dict)   # by place among these: an entry that cannot be used
+    absent: bool = False                         # it has no libqmpi
 
 
 def native(random):
@@ -61,10 +69,36 @@ BUNDLED = {
 }
 
 
+# Bundled tools that ask MPI about what the program passes.
+ASKING = {
+    **BUNDLED,
+    "profile sync": "profile,@force=yes,sync=yes,format=json,output={run}/profile.{n}",
+    "trace": "trace,output={run}/trace.{n}",
+    "trace sites": "trace,sites=yes,output={run}/trace.{n}",
+    "log errors": "log,errors=only,output={run}/log.{n}",
+    "delay error": "delay,functions=MPI_*,error=MPI_ERR_OTHER,probability=0",
+}
+
+
+def asking(random):
+    """What makes entries of one to three of them."""
+    def make(name):
+        entry = bundled_entry(name, ASKING[name])
+        entry.tells = entry.tells and name != "log errors"
+        return entry
+
+    names = random.sample(list(ASKING), random.choice([1, 2, 3]))
+    return [lambda _, name=name: make(name) for name in names]
+
+
 def bundled(random):
     name = random.choice(list(BUNDLED))
+    return bundled_entry(name, BUNDLED[name])
+
+
+def bundled_entry(name, text):
     kind = name.split()[0]
-    return Entry(kind, BUNDLED[name], counts=False,
+    return Entry(kind, text, counts=False,
                  tells=kind in ("count", "log", "profile"), jumps=kind in ("empty", "count"),
                  bottom=kind == "mpit")
 

@@ -35,7 +35,7 @@ FORTRAN = [("f_ask", number(30)), ("f_sendrecv", number(1000)), ("f_requests", n
 
 SPECIAL = ["f_init", "f_finalize", "f_outside", "init", "setup", "cleanup", "finalize", "outside", "switch", "race_begins", "race_ends",
            "race", "open", "use", "close", "churn", "crowd", "open_list", "use_list", "timer",
-           "between", "jump", "raise", "watch", "unwatch", "leave"]
+           "between", "jump", "raise", "watch", "unwatch", "leave", "session", "finalize_last", "handles_begin", "handle", "handles_end"]
 EVENTS = list(dict.fromkeys([step[0] for step in CALM + FORTRAN] + SPECIAL))
 
 
@@ -235,6 +235,77 @@ def leaving(plan):
     plan.status = {3: -9, 4: 5}.get(kind, status)
 
 
+# What becomes of errors: see handles_begin.
+RETURNED, COUNTED, FATAL = range(3)
+
+
+def handles(plan):
+    """Calls with handles that are null, freed or otherwise wrong: MPI says the same as without tools."""
+    if plan.fortran:
+        plan.program = "storm_c"
+    plan.handlers = plan.random.choice([RETURNED, COUNTED, COUNTED, FATAL, FATAL])
+    plan.begin()
+    plan.add("handles_begin", plan.handlers)
+    for _ in range(plan.random.randint(10, 80)):
+        plan.add("handle", *(plan.random.randrange(most) for most in (1000, 12, 4, 18)))
+    plan.add("handles_end")
+    plan.end()
+
+
+def lives(plan):
+    """A session that begins before MPI_Init or outlives MPI_Finalize, and MPI_Finalize in a destructor."""
+    plan.program = "storm_c"
+    plan.ranks = plan.random.choice([1, 2])
+    plan.preload.append("{tools}/storm_last.so")
+    closes = plan.random.choice(["never opened", "within", "after", "after"])
+    in_destructor = plan.random.random() < 0.5
+    if closes != "never opened":
+        plan.add("session", 1)
+        plan.next_phase()
+    plan.begin(outside=closes == "never opened")
+    several_phases(plan)
+    if closes == "within" or (closes == "after" and in_destructor):
+        plan.add("session", 0)
+        plan.next_phase()
+    plan.end("finalize_last" if in_destructor else "finalize")
+    if closes == "after" and not in_destructor:
+        plan.next_phase()
+        plan.add("session", 0)
+
+
+DAMAGED, UNKNOWN = "{run}/damaged.so", "no_such_tool"
+
+
+def variant_of(plan):
+    """Of one rank: the whole stack, a part of it, without libqmpi, or with a tool that cannot be used."""
+    numbers = list(range(1, len(plan.layers) + 1))
+    kind = plan.random.choice(["whole", "whole", "part", "part", "absent", "damaged", "unknown"])
+    if kind == "absent":
+        return stack.Variant(absent=True)
+    if kind != "whole":
+        numbers = [number for number in numbers if plan.random.random() < 0.6]
+    broken = {"damaged": DAMAGED, "unknown": UNKNOWN}.get(kind)
+    return stack.Variant(numbers, {plan.random.randint(0, len(numbers)): broken} if broken else {})
+
+
+def differ(plan):
+    """A job whose ranks differ: in their stacks, in what fails, or in having libqmpi at all."""
+    plan.ranks = plan.random.choice([2, 2, 2, 4])
+    plan.program = "storm_c"
+    plan.layers = [entry for entry in plan.layers if not entry.preloaded]
+    plan.variants = [variant_of(plan) for _ in range(plan.ranks)]
+    if plan.random.random() < 0.2:  # an error of one rank ends the job
+        variant = plan.random.choice(plan.variants)
+        variant.absent, variant.broken = False, {plan.random.randint(0, len(variant.numbers)): "wrong_tool"}
+        plan.fails, plan.status = "wrong_tool", 2
+        for variant in plan.variants:
+            if not plan.random.randrange(3):
+                variant.absent, variant.broken = False, {0: "wrong_tool"}
+            elif "wrong_tool" not in variant.broken.values():
+                variant.broken = {}
+    calm(plan)
+
+
 THEMES = {
     "calm": Theme(8, calm),
     "threads": Theme(10, threads),
@@ -247,4 +318,7 @@ THEMES = {
     "crowd": Theme(9, crowd, without=undisturbed),
     "leaving": Theme(5, leaving),
     "ranks": Theme(3, ranks),
+    "lives": Theme(5, lives, lambda random: [stack.bundled], lambda _: ["fortran"]),
+    "differ": Theme(6, differ, lambda random: [stack.bundled], lambda _: ["fortran", "opens_init", "opens_end"]),
+    "handles": Theme(8, handles, stack.asking),
 }

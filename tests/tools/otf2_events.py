@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Compares an archive in OTF2 with the files of the processes from which it was made, event by event, in each thread:
-what the archive must contain of each event is stated here once more, from docs/run/trace-otf2.md."""
+"""Compares an archive in OTF2 with the files of the processes from which it was made, event by event, in each thread.
+The contents that docs/run/trace-otf2.md promises are stated here independently."""
 from archives import read_archive
 
 RMA = {"rma_put": "RmaPut", "rma_get": "RmaGet", "rma_atomic": "RmaAtomic"}
 OBJECTS = {"comm_create": "CommCreate", "comm_destroy": "CommDestroy", "win_create": "RmaWinCreate",
            "win_destroy": "RmaWinDestroy", "file_open": "IoCreateHandle", "file_close": "IoDestroyHandle"}
 STATES = {"off": ["OFF"], "on": ["ON"], "dropped": ["OFF", "ON"]}
-# Without the names of what they do, which are those of the calls.
+# The names of operations, which are those of the calls, are left out.
 COLLECTIVES = {"Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall",
                "Alltoallv", "Alltoallw", "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan"}
 
@@ -21,14 +21,14 @@ def members_of(comm):
 
 
 def collective_of(function):
-    """The constant of OTF2 for a collective, where it follows from the name of the function."""
+    """Returns the constant of OTF2 for a collective if it follows from the name of the function."""
     name = function.removeprefix("MPI_").removesuffix("_c").removesuffix("_init")
     name = name[1:].capitalize() if name.startswith("I") else name
     return name.upper() if name in COLLECTIVES else None
 
 
 class Expected:
-    """What an archive contains of the events of one process."""
+    """The events that an archive must contain for those of one process."""
     def __init__(self, process):
         self.process, self.ignored, self.kinds = process, set(), {}
 
@@ -55,7 +55,7 @@ class Expected:
         return found | ({"operation": collective_of(function)} if collective_of(function) else {})
 
     def request(self, event):
-        """What an event tells that belongs to a request, but not to a message that is received."""
+        """Handles an event of a request, except that of a message that is received."""
         kind, number = event["kind"], event["request"]
         sort = self.kinds.get(number)
         if number in self.ignored:
@@ -90,7 +90,7 @@ class Expected:
         return [{"kind": "MpiIrecvRequest", "request": int(number)}]
 
     def access(self, kind, event):
-        """One-sided."""
+        """Handles a one-sided access."""
         if "object" not in event or int(event["peer"]) < 0:
             self.ignored.add(event.get("request"))
             return []
@@ -111,7 +111,7 @@ class Expected:
         return [moved] if "request" in event else [{"kind": "IoOperationBegin"}, moved]
 
     def of(self, event, calls):
-        """What one event becomes; `calls` are those in progress."""
+        """Returns the events of the archive for one event; `calls` are those in progress."""
         kind = event["kind"]
         if kind == "enter":
             return [{"kind": "Enter", "function": event["function"], "has_site": "site" in event}]
@@ -153,7 +153,7 @@ class Expected:
         return self.request(event) if "request" in event else []
 
     def all(self, events):
-        """Of one thread. Regions are left out: those of the archive are cut so that they nest."""
+        """Returns the events of one thread, without regions, which are cut in the archive so that they nest."""
         calls, found = [], []
         for event in events:
             if event["kind"].startswith("region"):
@@ -182,7 +182,7 @@ def members(location, comm):
 
 
 def tell_archived(location, event):
-    """An event of an archive; None: of a region."""
+    """Returns an event of an archive; None: it is of a region."""
     import otf2
     kind, found = type(event).__name__, {"kind": type(event).__name__}
     if kind in ("Enter", "Leave"):
@@ -214,7 +214,7 @@ def tell_archived(location, event):
 
 
 def differences(expected, found):
-    """The first event that is not as it should be."""
+    """Returns the first difference."""
     for place, (true, got) in enumerate(zip(expected, found)):
         wrong = {name: (value, got.get(name)) for name, value in true.items() if got.get(name) != value}
         if wrong:
@@ -223,7 +223,7 @@ def differences(expected, found):
 
 
 def check_archive_of(processes, anchor):
-    """That an archive contains what the files of the processes do, and nothing else."""
+    """Checks that an archive contains exactly the events of the files of the processes."""
     threads, times = {}, {}
     for location, event in read_archive(anchor)[1]:
         place = rank_of(location), location.name
@@ -243,5 +243,5 @@ def check_archive_of(processes, anchor):
                 true = [{"kind": "MeasurementOnOff", "mode": "OFF"}] if found else []
             problem = differences(true, found)
             assert not problem, f"rank {rank}, {name}: {problem}"
-    # Threads that recorded nothing, of which the files say nothing.
+    # The files do not contain threads that recorded nothing.
     assert all(len(found) == 1 and found[0].get("mode") == "OFF" for found in threads.values()), list(threads)

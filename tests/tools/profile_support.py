@@ -22,8 +22,22 @@ def run_steps(*steps, cwd, program=STEPS, tools="profile", ranks=2, **more):
     return run_mpi(program, *steps, ranks=ranks, tools=tools, env=environment, cwd=cwd, **more)
 
 
+def check_budget(result):
+    """The parts of the loss budget are all of the ranks' time."""
+    budget, application = result["budget"], result["application"]
+    total = len(result["processes"]) * application["max"]
+    assert abs(budget["total"] - total) <= 0.001 * total
+    assert all(part["seconds"] >= 0 for part in budget["parts"])
+    assert abs(sum(part["seconds"] for part in budget["parts"]) - total) <= 0.001 * total, budget
+    for part in budget["parts"]:
+        assert sum(place["seconds"] for place in part["places"]) <= 1.001 * part["seconds"] + 1e-9, part
+
+
 def load(path):
-    return json.loads(path.read_text())
+    result = json.loads(path.read_text())
+    if "budget" in result:
+        check_budget(result)
+    return result
 
 
 def profile(tmp_path, *steps, options="", **more):

@@ -14,7 +14,7 @@ def count(*steps, ranks=2, tools="count", **more):
 
 
 def counts(result):
-    """function -> the numbers of its row, over all tables on stderr."""
+    """Returns function -> the numbers of its row, over all tables on stderr."""
     return {parts[0]: [float(number) for number in parts[1:]]
             for parts in (line.split() for line in result.messages)
             if parts and parts[0].startswith("MPI_")}
@@ -81,7 +81,7 @@ def test_a_file_that_cannot_be_written_loses_nothing():
 
 @needs_sessions
 def test_a_program_with_sessions_alone_gets_its_table():
-    """Of each process; what brings them together is in test_switched.py."""
+    """Tests each process alone; test_switched.py tests how they are combined."""
     result = count("session_init", "session_finalize", ranks=1)
     assert counts(result) == {"MPI_Session_init": [1, 1, 1, 1], "MPI_Session_finalize": [1, 1, 1, 1]}
 
@@ -94,11 +94,11 @@ def test_a_process_that_ends_without_finalize_reports_for_itself():
 
 def test_a_process_that_ends_without_finalize_writes_a_file_of_its_own(tmp_path):
     result = count("get_version", tools="count,output=x.json", cwd=tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.json.0", "x.json.1"]
-    saved = json.loads((tmp_path / "x.json.1").read_text())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.0.json", "x.1.json"]
+    saved = json.loads((tmp_path / "x.1.json").read_text())
     assert saved["rank"] == 1 and saved["ranks"] == 1
     assert saved["functions"]["MPI_Get_version"]["calls"] == 1
-    assert any("x.json.1" in line for line in result.messages)
+    assert any("x.1.json" in line for line in result.messages)
 
 
 def test_four_threads_are_counted_exactly():

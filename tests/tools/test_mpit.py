@@ -215,8 +215,8 @@ def test_samples_are_taken_at_pcontrol_2_and_when_mpi_is_finalized(tmp_path):
 def test_each_rank_samples_into_a_file_of_its_own(tmp_path):
     run("mpit,at=never,csv=s.csv,pvars=*MPI_Init:mpit,at=never,csv=%r-%t,pvars=*MPI_Init:count",
         ranks=2, cwd=tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["0-2", "1-2", "s.csv.0", "s.csv.1"]
-    assert [row["rank"] for row in sampled(tmp_path / "s.csv.1")] == ["1"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0-2", "1-2", "s.0.csv", "s.1.csv"]
+    assert [row["rank"] for row in sampled(tmp_path / "s.1.csv")] == ["1"]
 
 
 def test_arrays_take_a_line_for_each_element(tmp_path):

@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""output= of all bundled tools: a file is one layer's alone; a device or a FIFO is anybody's."""
+"""What bundled tools write. output=: a file is one layer's alone; a device or a FIFO is anybody's. And whatever
+the program does to descriptors, limits and stderr: its files are not changed, it is not terminated, and what is lost
+is said once."""
+import json
 import os
+import re
+import sys
+import threading
 
 import pytest
-from support import BUNDLED_TOOLS, run_mpi
+from support import BUILD, BUNDLED_TOOLS, clean_environment, run_mpi
+from trace_support import STEPS, read
 
 TOOLS = ["log", "count", "profile", "mpit"]
 
@@ -44,3 +51,185 @@ def test_all_layers_may_write_to_one_fifo(tmp_path):
 def test_one_file_is_one_layers(tmp_path, tool):
     result = run(f"{tool},output=x:{tool},output=x", "init", "finalize", cwd=tmp_path)
     assert result.returncode == 2 and "the same file" in result.stderr
+
+
+# ---- What the program does -----------------------------------------------------------------------
+
+OUTPUTS = BUILD / "tests" / "tools" / "programs" / "tools_outputs"
+UNCHANGED = re.compile(r"files: \d+, changed: 0\n")
+# A sanitizer would report faults itself, and end the process in its own way.
+FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] + ":handle_sigfpe=0"}
+TO_STDERR = ["log", "count", "profile", "mpit", "delay,before=1ns,report=yes"]
+
+# Commands in front of the program: what its stderr is when it starts.
+EXEC = "import os, signal, sys\n{}\nsignal.signal(signal.SIGPIPE, signal.SIG_DFL)\nos.execv(sys.argv[1], sys.argv[1:])"
+CLOSED = (sys.executable, "-c", EXEC.format("os.close(2)"))
+UNREAD = (sys.executable, "-c", EXEC.format("r, w = os.pipe(); os.dup2(w, 2); os.close(r); os.close(w)"))
+
+
+def run_outputs(tools, *steps, ranks=1, **more):
+    more["env"] = {"QMPI_TOOL_PATH": BUNDLED_TOOLS} | more.get("env", {})
+    return run_mpi(OUTPUTS, *steps, ranks=ranks, tools=tools, **more)
+
+
+def check_unchanged(result, ranks=1):
+    assert result.returncode == 0 and len(UNCHANGED.findall(result.stdout)) == ranks, result
+
+
+@pytest.mark.parametrize("tool", TO_STDERR)
+def test_a_file_that_gets_the_number_of_stderr_closed_at_the_start_is_not_changed(tmp_path, tool):
+    check_unchanged(run_outputs(tool, "file", "init", "call", "finalize", wrapper=CLOSED, cwd=tmp_path))
+
+
+@pytest.mark.parametrize("tool", TO_STDERR)
+def test_a_file_that_replaces_stderr_is_not_changed_and_messages_go_to_stderr(tmp_path, tool):
+    result = run_outputs(tool, "init", "close-stderr", "file", "call", "finalize", cwd=tmp_path)
+    check_unchanged(result)
+    assert any("MPI_Barrier" in line or "calls acted on" in line or "MPI_Finalize" in line for line in result.messages)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_files_of_tools_are_complete_when_the_program_takes_their_descriptors(tmp_path, ranks):
+    steps = ["init", "call", "take-descriptors", "snapshot", "other-directory", "take-descriptors", "call", "finalize"]
+    result = run_outputs("trace,output=t,format=own:mpit,output=m,csv=s.%r.csv:log,output=l.%r", *steps, ranks=ranks,
+                         cwd=tmp_path)
+    check_unchanged(result, ranks)
+    assert not result.messages
+    for rank in range(ranks):
+        log = (tmp_path / f"l.{rank}").read_text()
+        assert log.count("MPI_Barrier(") == 150 and "MPI_Finalize(" in log
+        moments = {line.split(",")[2] for line in (tmp_path / f"s.{rank}.csv").read_text().splitlines()}
+        assert moments == {"moment", "pcontrol", "finalize"}
+        assert read(tmp_path / "t")[0][rank].calls()["MPI_Barrier"] == 150
+
+
+# ---- What is lost --------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("tool", TO_STDERR + ["trace,output=t:no_such_tool"])
+def test_a_program_goes_on_when_nobody_reads_stderr(tmp_path, tool):
+    check_unchanged(run_outputs(tool, "file", "init", "call", "finalize", wrapper=UNREAD, cwd=tmp_path,
+                                env={"QMPI_ON_ERROR": "skip"}))
+
+
+def test_a_nonblocking_stderr_gets_all_lines(tmp_path):
+    fifo, lines = tmp_path / "fifo", []
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(reader, True)
+    change = f"w = os.open({str(fifo)!r}, os.O_WRONLY | os.O_NONBLOCK); os.dup2(w, 2); os.close(w)"
+
+    def read_lines():
+        with os.fdopen(reader) as stream:
+            lines.extend(stream)
+
+    thread = threading.Thread(target=read_lines)
+    writer = os.open(fifo, os.O_WRONLY)  # until the program has it
+    thread.start()
+    try:
+        check_unchanged(run_outputs("mpit:mpit:mpit", "init", "call", "finalize", cwd=tmp_path,
+                                    wrapper=(sys.executable, "-c", EXEC.format(change))))
+    finally:
+        os.close(writer)
+        thread.join()
+    text = "".join(lines)
+    assert len(text) > 3 << 16 and text.count("qmpi: control variables\n") == 3 and text.endswith("\n")
+    assert all(line.startswith("qmpi: ") for line in lines)
+    lists = re.split("(?m)^qmpi: mpit ", text)[1:]
+    assert len({len(part.splitlines()) for part in lists}) == 1
+
+
+def lost(result, reason):
+    """Of how many ranks and files was said that they cannot be written: each once."""
+    lines = [line for line in result.messages if "cannot write" in line]
+    assert all(reason in line for line in lines)
+    assert len(set(lines)) == len(lines), lines
+    return len(lines)
+
+
+@pytest.mark.parametrize("tool, steps", [
+    ("count,output=x", []), ("profile,output=x", []), ("profile,output=x,format=csv", []), ("mpit,output=x", []),
+    ("mpit,csv=x.%r.csv,at=never:profile,output=/dev/null", ["call"]), ("trace,output=x,format=own", ["call"] * 20),
+])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_limit_on_the_size_of_files_is_said_once_and_the_program_goes_on(tmp_path, ranks, tool, steps):
+    result = run_outputs(tool, "init", "call", "small-files", *steps, "finalize", ranks=ranks, cwd=tmp_path)
+    check_unchanged(result, ranks)
+    assert lost(result, "File too large") == (ranks if tool.startswith(("mpit,csv", "trace")) else 1)
+
+
+@pytest.mark.parametrize("tool", ["log,output=", "count,output=", "profile,output=", "mpit,output=",
+                                  "mpit,at=never,csv=", "profile,checkpoint=1,output="])
+def test_a_full_device_is_said_once(tmp_path, tool):
+    full = tmp_path / "full"
+    full.symlink_to("/dev/full")
+    result = run_outputs(tool + str(full), "init", "call", "call", "finalize", cwd=tmp_path)
+    check_unchanged(result)
+    assert lost(result, "No space left on device") == 1
+    assert full.is_symlink() and os.listdir(tmp_path) == ["full"]
+
+
+def test_lines_of_a_log_that_are_lost_are_said_when_a_signal_ends_the_process(tmp_path):
+    result = run_outputs("log,output=/dev/full", "init", "call", "traps", "divide", cwd=tmp_path, env=FAULTS)
+    assert result.returncode == -8 and "".join(result.messages).count("lines are missing at") == 1
+
+
+@pytest.mark.parametrize("limit", ["few-descriptors", "few-for-ever"])
+@pytest.mark.parametrize("kind", ["otf2", "perfetto"])
+def test_a_trace_is_complete_when_no_descriptor_is_left(tmp_path, kind, limit):
+    result = run_outputs(f"trace,output=t,format={kind}", limit, "init", "call", "use-up", "call", "finalize", ranks=2,
+                         cwd=tmp_path)
+    check_unchanged(result, 2)
+    assert not result.messages
+    for rank in range(2):
+        assert read(tmp_path / "t")[0][rank].calls()["MPI_Barrier"] == 100
+        size = {"otf2": lambda: (tmp_path / "t" / "traces" / f"{rank}.evt").stat().st_size,
+                "perfetto": lambda: (tmp_path / "t" / f"rank-{rank}.perfetto-trace").stat().st_size}[kind]()
+        assert size > 2000
+
+
+@pytest.mark.parametrize("tool", ["count,output=x", "profile,output=x", "mpit,output=x"])
+def test_a_file_is_written_when_no_descriptor_is_left(tmp_path, tool):
+    result = run_outputs(tool, "few-descriptors", "init", "call", "use-up", "finalize", cwd=tmp_path)
+    check_unchanged(result)
+    assert not result.messages and (tmp_path / "x").stat().st_size > 500
+
+
+# ---- Calls inside MPI_Finalize -------------------------------------------------------------------
+
+@pytest.mark.parametrize("option", ["", ",sync=yes"])
+def test_calls_in_delete_callbacks_of_finalize_are_in_the_log_alone(tmp_path, option):
+    """MPI_Finalize deletes the attributes of MPI_COMM_SELF. The other tools have communicated for the last time then,
+    and the program's callbacks still can."""
+    result = run_mpi(STEPS, "init", "barrier", "in_finalize=bcast", "in_finalize=barrier", "finalize", cwd=tmp_path,
+                     tools=f"log,output=log.%r:count,output=count.json:profile,output=profile.json,format=json{option}"
+                           ":trace,output=t,format=own", env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
+    assert result.returncode == 0 and not result.messages
+    called = {"MPI_Init": 2, "MPI_Barrier": 2, "MPI_Finalize": 2}
+    counted = json.loads((tmp_path / "count.json").read_text())["functions"]
+    assert {name: function["calls"] for name, function in counted.items()} == called
+    profiled = json.loads((tmp_path / "profile.json").read_text())["functions"]
+    assert {function["name"]: function["calls"] for function in profiled} == called
+    traced, warnings = read(tmp_path / "t")
+    assert not warnings
+    for rank in range(2):
+        assert traced[rank].calls() == {name: calls // 2 for name, calls in called.items()}
+        log = (tmp_path / f"log.{rank}").read_text()
+        assert re.findall(r"(MPI_\w+)\([^\n]*\) = MPI_SUCCESS", log) == [
+            "MPI_Init", "MPI_Barrier", "MPI_Barrier", "MPI_Bcast", "MPI_Finalize"]
+
+
+# ---- Floating point ------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("tool", [
+    "log,array=9", "log,output=x,time=clock", "count", "profile", "profile,checkpoint=1", "mpit,csv=x",
+    "trace,output=x", "trace,output=x,counters=qmpi.*,interval=0,format=perfetto,sites=yes",
+    "delay,before=1ns-3ns,after=exp1ns", "delay,probability=0.5,noise=1us/10us,report=yes",
+])
+def test_calls_leave_no_flag_of_the_floating_point_environment_and_cause_no_trap(tmp_path, tool):
+    steps = ["init", "no-flags", "call", "snapshot", "flags", "traps", "call", "snapshot", "inexact", "finalize"]
+    bare = run_outputs(None, *steps)
+    if bare.returncode or "flags: 0" not in bare.stdout:
+        pytest.skip("this MPI library itself leaves flags")
+    result = run_outputs(tool, *steps, cwd=tmp_path)
+    check_unchanged(result)
+    assert "flags: 0\n" in result.stdout

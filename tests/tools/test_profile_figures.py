@@ -46,7 +46,9 @@ class Expected:
 
     def add(self, rank, call):
         name = call["function"]
-        sent, received = int(call["sent"]), int(call["came"])
+        # MPI libraries do not tell how much MPI_Isendrecv receives: see tools/profile/README.md.
+        is_told = not name.startswith("MPI_Isendrecv")
+        sent, received = int(call["sent"]), int(call["came"]) if is_told else 0
         self.calls[name] += 1
         self.sent[name] += sent
         self.received[name] += received

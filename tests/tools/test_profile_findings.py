@@ -3,16 +3,19 @@
 programs without any. Most ranks sleep: another test takes no time from them."""
 import json
 import subprocess
+import time
 
 import pytest
-from findings_support import HOSTS, PROGRAMS, SLOW, check_healthy, check_planted, run_case, until
-from profile_support import TOOL_PATH
-from support import QMPI, clean_environment, run_mpi
+from findings_support import HOSTS, PROGRAMS, SLOW, check_healthy, check_planted, line_of, of_program, run_case, until
+from processors import processors
+from profile_support import TOOL_PATH, load, report
+from support import ASAN, LIBQMPI, QMPI, clean_environment, launch, run_mpi
 
 # case, kind, rank that the summary names (None: any), seconds (None: the program says), ranks, tools
 CASES = [
     ("sender_recv", "late-sender", 1, .3, 2),
     ("sender_any", "late-sender", 0, .3, 2),
+    ("sender_moves", "late-sender", 0, None, 4),
     ("sender_wait", "late-sender", 1, .3, 2),
     ("sender_waitall", "late-sender", (0, 2), None, 3),
     ("sender_probe", "late-sender", 1, .3, 2),
@@ -30,12 +33,21 @@ CASES = [
     ("last_barrier", "barrier", 0, .3, 2),
     ("last_branches", "barrier", 0, .3, 2),
     ("last_turns", "imbalance", (0, 1), None, 2),
+    ("last_moves", "imbalance", (0, 1, 2, 3), None, 4),
+    ("last_equal", "imbalance", (0, 1, 2, 3), None, 4),
+    ("last_reduces", "imbalance", 0, None, 4),
     ("last_fence", "imbalance", 1, .3, 2),
+    ("access_wait", "one-sided-wait", 0, .3, 2),
+    ("access_wait", "one-sided-wait", 0, None, 4),
     ("small_accesses", "small-file-accesses", (0, 1), None, 2, SLOW.format("MPI_File_write", "100us")),
     ("serial_io", "serial-io", 1, None, 2),
     ("serial_sends", "serial-sends", 0, None, 3),
     ("polling_probe", "polling", 1, .3, 2, SLOW.format("MPI_Iprobe", "20us")),
     ("polling_test", "polling", 0, .3, 2, SLOW.format("MPI_Test", "20us")),
+    ("polling_pauses", "polling", 0, .3, 2),
+    ("polling_pauses", "polling", 0, None, 4),
+    ("polling_naps", "polling", 1, .3, 2),
+    ("polling_ways", "polling", 0, .3, 2),
     ("objects_types", "temporary-objects", (0, 1), None, 2, SLOW.format("MPI_Type_commit", "20us")),
     ("objects_comms", "temporary-objects", (0, 1), None, 2, SLOW.format("MPI_Comm_dup", "200us")),
     ("startup", "startup", (0, 1), 1.5, 2, SLOW.format("MPI_Init", "1500ms")),
@@ -89,12 +101,173 @@ def test_waiting_at_the_start_is_told_once(tmp_path, case, ranks):
     until(check)
 
 
+def check_access(tmp_path):
+    document = check_planted(tmp_path, PROGRAMS / "tools_planted", "planted.c", "access_complete", "one-sided-wait",
+                             (1, 2, 3), ranks=4, line=False)
+    first = document["findings"][0]
+    assert first["peer"] == 0 and first["function"] in ("MPI_Win_start", "MPI_Win_complete")
+
+
+def test_origins_wait_for_the_target_that_opens_its_window_late(tmp_path):
+    until(check_access, tmp_path)
+
+
+def check_moving(tmp_path):
+    _, document = run_case(tmp_path, PROGRAMS / "tools_planted", "last_moves", ranks=4)
+    assert "changes from call to call" in document["findings"][0]["meaning"]
+    assert not any("is last" in finding["summary"] for finding in document["findings"])
+    assert document["findings"][0]["share"] > .6
+
+
+def test_no_rank_is_called_the_last_one_if_that_changes(tmp_path):
+    until(check_moving, tmp_path)
+
+
+@pytest.mark.parametrize("case, words", [("sender_moves", "for 3 ranks"), ("last_reduces", "for other ranks")])
+def test_nor_is_one_for_which_another_rank_waits(tmp_path, case, words):
+    def check():
+        _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=4)
+        assert document["findings"][0]["summary"].endswith(words)
+    until(check)
+
+
+def check_early_end(tmp_path, ranks):
+    check_planted(tmp_path, PROGRAMS / "tools_planted", "planted.c", "early_end", "shutdown", 1, .59, ranks=ranks,
+                  line=False)
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_that_ranks_end_early_is_found_in_a_short_run_too(tmp_path, ranks):
+    until(check_early_end, tmp_path, ranks)
+
+
+# ---- problems without a rule ---------------------------------------------------------------------
+
+
+def check_unexplained(tmp_path, ranks, delay, efficiency):
+    _, document = run_case(tmp_path, PROGRAMS / "tools_planted", "unexplained", ranks=ranks,
+                           tools=SLOW.format("MPI_Get_processor_name", delay))
+    assert document["efficiency"]["parallel"] < efficiency
+    assert len(document["findings"]) == 1, document["findings"]
+    finding = document["findings"][0]
+    assert (finding["kind"], finding["function"]) == ("time-in-mpi", "MPI_Get_processor_name")
+    assert finding["line"] == line_of("planted.c", "unexplained") and f"planted.c:{finding['line']}" in finding["summary"]
+    assert finding["share"] > .9 * (1 - document["efficiency"]["parallel"])
+    assert "no problems found" not in report(tmp_path / "out.json")
+
+
+@pytest.mark.parametrize("ranks, delay, efficiency", [(2, "30ms", .35), (4, "30ms", .35), (4, "190ms", .1)])
+def test_an_inefficient_run_is_told_where_its_time_goes(tmp_path, ranks, delay, efficiency):
+    until(check_unexplained, tmp_path, ranks, delay, efficiency)
+
+
+def check_self(tmp_path):
+    _, document = run_case(tmp_path, PROGRAMS / "tools_planted", "self_exchange",
+                           tools=SLOW.format("MPI_Sendrecv", "20ms"))
+    assert [finding["kind"] for finding in document["findings"]] == ["time-in-mpi"]
+    assert not any("waits" in site for site in document["callsites"])
+
+
+def test_no_rank_waits_for_itself(tmp_path):
+    until(check_self, tmp_path)
+
+
+@pytest.mark.parametrize("case, ranks", [("last_equal", 4), ("last_allreduce", 4), ("small_accesses", 2),
+                                         ("serial_io", 2)])
+@pytest.mark.parametrize("listed", ["outliers", "all"])
+def test_findings_do_not_depend_on_what_is_listed(tmp_path, case, ranks, listed):
+    """Nor do those of a file from which the listed ranks were removed."""
+    _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=ranks, options=f",ranks={listed}")
+    path = tmp_path / "out.json"
+    assert found_again(path) == texts(document)
+    whole = json.loads(path.read_text())
+    for element in whole["functions"] + whole["callsites"]:
+        if "callers" in element:
+            element.pop("by_rank", None)
+    path.write_text(json.dumps(whole))
+    assert found_again(path) == texts(document)
+
+
+def found_again(path):
+    done = subprocess.run([QMPI, "report", "--format=json", path], env=clean_environment(), text=True,
+                          capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return texts(of_program(json.loads(done.stdout)))
+
+
+def texts(document):
+    return [(finding["kind"], finding["rank"], finding["summary"], finding["meaning"]) for finding in document["findings"]]
+
+
+# ---- calls in flight -----------------------------------------------------------------------------
+
+
+def start_hanging(tmp_path, case, ranks):
+    """A job that saves its data every second."""
+    environment = {**clean_environment(), "QMPI_TOOL_PATH": TOOL_PATH, "QMPI_TOOLS": "profile,output=r%r.json,checkpoint=1"}
+    libraries = ":".join(filter(None, [ASAN, str(LIBQMPI)]))
+    return subprocess.Popen([*launch(ranks, LD_PRELOAD=libraries), PROGRAMS / "tools_planted", case], cwd=tmp_path,
+                            env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL)
+
+
+def wait_for_flights(paths):
+    """Waits until each process is saved in a call."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if all(path.exists() and load(path)["in_flight"] for path in paths):
+            return
+        time.sleep(.05)
+    raise AssertionError("a process was never in a call")
+
+
+def find_in_hanging(tmp_path, case, ranks=2):
+    paths = [tmp_path / f"r{rank}.json" for rank in range(ranks)]
+    with processors(ranks):
+        process = start_hanging(tmp_path, case, ranks)
+        try:
+            wait_for_flights(paths)
+        finally:
+            process.kill()
+            process.communicate(timeout=60)
+    done = subprocess.run([QMPI, "report", *paths], env=clean_environment(), text=True, capture_output=True, timeout=60)
+    assert "no problems found" not in done.stdout
+    done = subprocess.run([QMPI, "report", "--format=json", *paths], env=clean_environment(), text=True,
+                          capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return of_program(json.loads(done.stdout))["findings"]
+
+
+def test_that_all_ranks_are_in_a_wait_is_found(tmp_path):
+    finding, = find_in_hanging(tmp_path, "hang_wait")
+    assert (finding["kind"], finding["function"], finding["line"]) == ("in-flight", "MPI_Wait",
+                                                                       line_of("planted.c", "hang_wait"))
+    assert "Of 2 ranks, 2 are in a call from here, 0 in other MPI calls, and 0 outside MPI." in finding["meaning"]
+
+
+def test_that_ranks_are_in_different_calls_is_found(tmp_path):
+    findings = find_in_hanging(tmp_path, "hang_barrier")
+    assert {(finding["kind"], finding["function"], finding["rank"], finding["line"]) for finding in findings} == {
+        ("in-flight", "MPI_Recv", 1, line_of("planted.c", "hang_recv")),
+        ("in-flight", "MPI_Barrier", 0, line_of("planted.c", "hang_barrier"))}
+
+
 # ---- no problem ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", ["compute", "halo", "allreduce", "write", "put", "types", "test"])
 def test_a_program_without_a_problem_has_no_finding(tmp_path, case):
     until(check_healthy, tmp_path, PROGRAMS / "tools_planted", f"healthy_{case}")
+
+
+def check_progress(tmp_path):
+    _, document = run_case(tmp_path, PROGRAMS / "tools_planted", "healthy_progress")
+    assert "polling" not in [finding["kind"] for finding in document["findings"]]
+
+
+def test_to_compute_between_two_calls_is_not_to_poll(tmp_path):
+    """Even if another program takes the processor from the rank."""
+    until(check_progress, tmp_path)
 
 
 # ---- thresholds ----------------------------------------------------------------------------------

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """profile: findings about programs that are in MPI calls all the time. Their ranks wait for each other wherever
 something else takes a processor: no other test runs meanwhile."""
+import os
+
 import pytest
-from findings_support import PROGRAMS, SLOW, check_healthy, check_planted, until
+from findings_support import PROGRAMS, SLOW, check_communicating, check_planted, line_of, run_case, until
 from real_programs import netpipe, scalapack
 from support import ASAN
 
@@ -14,18 +16,57 @@ def test_small_messages_are_found(tmp_path):
           tools=SLOW.format("MPI_Send", "5us"))
 
 
+def test_that_calls_take_all_the_time_is_found(tmp_path):
+    """Each call is too short to have waited, as far as is known."""
+    def check():
+        _, document = run_case(tmp_path, PROGRAMS / "tools_planted", "busy_allreduce")
+        assert document["efficiency"]["parallel"] < .5
+        first = document["findings"][0]
+        assert (first["kind"], first["function"]) == ("small-collectives", "MPI_Allreduce")
+        assert first["line"] == line_of("planted.c", "busy_allreduce")
+        loss = document["budget"]["parts"][1]
+        assert loss["part"] == "small-collectives" and loss["share"] > .5
+        assert loss["places"][0]["line"] == first["line"]
+    until(check)
+
+
+def test_ranks_that_share_a_processor_are_found(tmp_path):
+    def check():
+        processor = min(os.sched_getaffinity(0))
+        _, document = run_case(tmp_path, PROGRAMS / "tools_planted", "healthy_progress", processors=True,
+                               wrapper=["taskset", "-c", str(processor)])
+        first = next((finding for finding in document["findings"] if finding["kind"] == "no-processor"), None)
+        assert first and first["share"] > .3, document["findings"]
+        assert f"2 ranks on node {document['processes'][0]['host']} may only use processor {processor}," in first["meaning"]
+        for process in document["processes"]:
+            assert process["processors"] == str(processor)
+            assert process["processor_time"] < process["application"] - 0.5 * process["queued"]
+        lost = {part["part"]: part["share"] for part in document["budget"]["parts"]}["no-processor"]
+        assert lost > .3
+    until(check)
+
+
 def test_many_short_waits_are_found(tmp_path):
     until(check_planted, tmp_path, PROGRAMS / "tools_planted", "planted.c", "sender_often", "late-sender", 1)
 
 
 @pytest.mark.parametrize("case", ["stream", "alltoall"])
 def test_a_program_that_moves_much_has_no_finding(tmp_path, case):
-    until(check_healthy, tmp_path, PROGRAMS / "tools_planted", f"healthy_{case}")
+    until(check_communicating, tmp_path, PROGRAMS / "tools_planted", f"healthy_{case}")
 
 
 def test_netpipe_has_none(tmp_path):
-    until(check_healthy, tmp_path, netpipe(), "-u", "262144", "-n", "50", "-o", tmp_path / "np.out")
+    until(check_communicating, tmp_path, netpipe(), "-u", "262144", "-n", "50", "-o", tmp_path / "np.out")
 
 
-def test_scalapack_has_none(tmp_path):
-    until(check_healthy, tmp_path, scalapack(tmp_path, sizes=[1200], block=32, right=1, grid=(1, 2), more="F"))
+def test_the_waiting_of_scalapack_is_explained(tmp_path):
+    """One rank at a time factorizes a block of columns, and the other one waits for it."""
+    program = scalapack(tmp_path, sizes=[900] * 3, block=32, right=1, grid=(1, 2), more="F")
+
+    def check():
+        result, document = run_case(tmp_path, program)
+        assert result.stdout.count("PASSED") == 4  # with the explanation of the word
+        if document["efficiency"]["parallel"] < .8:
+            assert document["findings"], document["budget"]
+            assert document["findings"][0]["kind"] in ("late-sender", "late-receiver", "imbalance")
+    until(check)

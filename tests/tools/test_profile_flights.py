@@ -18,13 +18,14 @@ ENDS = [(f"raise={int(signal.SIGTERM)}", "signal SIGTERM", -signal.SIGTERM), ("e
 def test_a_call_that_has_not_ended_is_counted_and_named(tmp_path, end, termination, status):
     result = run_steps("init", "region=r", f"in_dup={end}", cwd=tmp_path, ranks=1, tools=JSON)
     assert result.returncode == status
-    output = load(tmp_path / "out.json.0")
+    output = load(tmp_path / "out.0.json")
     flight, = output["in_flight"]
     assert (output["ending"], flight["name"], flight["rank"], flight["waiting"]) == (
         termination, "MPI_Comm_dup", 0, False)
     assert flight["since"][:19] >= output["begin"][:19] and 0 < flight["time"] < 60
     row = functions(output)["MPI_Comm_dup"]
     assert (row["calls"], row["no_bytes"], sum(number for _, number in row["times"])) == (1, 1, 1)
+    assert "wait" not in row and "Waiting for the other ranks" not in report("--waits", tmp_path / "out.0.json")
     assert row["time"]["sum"] == row["longest"] == row["shortest"] == flight["time"]
     site, = (site for site in output["callsites"] if site["name"] == "MPI_Comm_dup")
     assert site["time"] == row["time"] and site["calls"] == 1
@@ -33,10 +34,10 @@ def test_a_call_that_has_not_ended_is_counted_and_named(tmp_path, end, terminati
     assert functions(region)["MPI_Comm_dup"]["time"]["sum"] == flight["time"]
     assert flight["time"] <= output["time"]["sum"] <= output["application"]["sum"]
     assert region["mpi"]["sum"] >= flight["time"]
-    text = report("--in-flight", tmp_path / "out.json.0")
+    text = report("--in-flight", tmp_path / "out.0.json")
     assert "Calls in flight when the process was saved" in text
     assert "MPI_Comm_dup" in text and "from dup_doing (steps_handles.c:" in text
-    row, = (line for line in report("--format=csv", tmp_path / "out.json.0").splitlines()
+    row, = (line for line in report("--format=csv", tmp_path / "out.0.json").splitlines()
             if line.startswith("in_flight,"))
     assert row.startswith("in_flight,,MPI_Comm_dup,dup_doing (") and f",{flight['since']}" in row
 
@@ -44,7 +45,7 @@ def test_a_call_that_has_not_ended_is_counted_and_named(tmp_path, end, terminati
 def test_a_call_within_a_call_is_named_after_it_and_in_mpi_time_once(tmp_path):
     result = run_steps("init", "in_two_dups=exit=3", cwd=tmp_path, ranks=1, tools=JSON)
     assert result.returncode == 3
-    output = load(tmp_path / "out.json.0")
+    output = load(tmp_path / "out.0.json")
     outer, inner = output["in_flight"]
     assert outer["time"] > inner["time"] and outer["name"] == inner["name"] == "MPI_Comm_dup"
     row = functions(output)["MPI_Comm_dup"]
@@ -58,7 +59,7 @@ def test_a_call_within_a_call_is_named_after_it_and_in_mpi_time_once(tmp_path):
 def test_what_has_ended_is_not_in_flight(tmp_path):
     for steps in (["init", "in_dup=barrier", "exit=0"], ["init", "jump", "barrier", "exit=0"]):
         run_steps(*steps, cwd=tmp_path, ranks=1, tools=JSON)
-        assert load(tmp_path / "out.json.0")["in_flight"] == []
+        assert load(tmp_path / "out.0.json")["in_flight"] == []
     run_steps("init", "barrier", "finalize", cwd=tmp_path, tools=JSON)
     assert load(tmp_path / "out.json")["in_flight"] == []
 
@@ -66,7 +67,7 @@ def test_what_has_ended_is_not_in_flight(tmp_path):
 def test_a_snapshot_names_the_call_that_it_is_taken_in(tmp_path):
     result = run_steps("init", "in_dup=level=2", "finalize", cwd=tmp_path, ranks=1, tools=JSON)
     assert result.returncode == 0
-    first = load(tmp_path / "out.json.0.snapshot-1")
+    first = load(tmp_path / "out.0.snapshot-1.json")
     assert [flight["name"] for flight in first["in_flight"]] == ["MPI_Comm_dup"]
     whole = load(tmp_path / "out.json")
     assert calls(first)["MPI_Comm_dup"] == calls(whole)["MPI_Comm_dup"] == 1
@@ -75,7 +76,7 @@ def test_a_snapshot_names_the_call_that_it_is_taken_in(tmp_path):
 
 def test_what_is_switched_off_is_not_named(tmp_path):
     run_steps("init", "level=0", "in_dup=exit=0", cwd=tmp_path, ranks=1, tools=JSON)
-    output = load(tmp_path / "out.json.0")
+    output = load(tmp_path / "out.0.json")
     assert output["in_flight"] == [] and "MPI_Comm_dup" not in calls(output)
 
 
@@ -123,12 +124,12 @@ def end(process, number=signal.SIGKILL):
 def test_a_process_that_hangs_is_saved_with_the_call_that_it_hangs_in(tmp_path, steps):
     process = start("init_threads", "barrier", *steps, cwd=tmp_path, tools=f"{JSON},checkpoint=1")
     try:
-        first = saved(tmp_path / "out.json.0", "MPI_Recv")
+        first = saved(tmp_path / "out.0.json", "MPI_Recv")
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
     finally:
         end(process)
-    last = load(tmp_path / "out.json.0")
+    last = load(tmp_path / "out.0.json")
     assert (first["ending"], last["ending"]) == ("checkpoint", "signal SIGTERM")
     assert last["in_flight"][0]["time"] > first["in_flight"][0]["time"]
     for output in (first, last):
@@ -144,7 +145,7 @@ def test_a_rank_that_waits_for_the_others_is_named_as_waiting(tmp_path):
         process = start("init", "barrier", "only=0", "bcast", "only=1", "sleep=60000", cwd=tmp_path,
                         ranks=2, tools=f"{JSON},checkpoint=1,sync=yes")
         try:
-            output = saved(tmp_path / "out.json.0", "MPI_Bcast")
+            output = saved(tmp_path / "out.0.json", "MPI_Bcast")
         finally:
             end(process, signal.SIGTERM)
     flight, = output["in_flight"]

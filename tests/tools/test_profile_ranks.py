@@ -107,7 +107,7 @@ def test_on_request_every_rank_is_listed_with_what_log_says_of_it(tmp_path):
 @pytest.mark.parametrize("option, listed", [("", [0, 1, 2]), (",ranks=all", [0])])
 def test_merged_files_of_single_processes_list_them(tmp_path, option, listed):
     run_steps("init", "send=100", "barrier", "exit=0", cwd=tmp_path, ranks=3, tools=JSON + option)
-    files = sorted(tmp_path.glob("out.json.*"))
+    files = sorted(tmp_path.glob("out.*.json"))
     assert len(files) == 3
     done = subprocess.run([QMPI, "report", "--format=json", *files], env=clean_environment(), timeout=60,
                           check=True, capture_output=True, text=True)

@@ -8,9 +8,14 @@ import time
 
 import pytest
 from profile_support import JSON, STEPS, calls, load, names, report, run_steps
-from support import ASAN, LIBQMPI, clean_environment
+from support import ASAN, LIBQMPI, OPEN_MPI, clean_environment
 
+FINALIZING = STEPS.with_name("tools_finalizing")
 WORK = ["init", "barrier", "rank"]
+WITHOUT_MEMORY = pytest.mark.skipif(ASAN != "", reason="a sanitizer needs address space of its own")
+# The tool mpit has initialized MPI_T before.
+MPI_T_NEEDS_MEMORY = pytest.mark.skipif(OPEN_MPI,
+                                        reason="without memory, Open MPI crashes in MPI_T_init_thread")
 
 # A sanitizer would report faults itself, and end the process in its own way.
 FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] +
@@ -36,6 +41,69 @@ def test_exit(tmp_path):
 
 def test_the_end_of_main(tmp_path):
     run_alone(tmp_path, termination="exit", status=0)
+
+
+@pytest.mark.parametrize("end, status", [
+    ("exit=3", 3), ("abort=5", 5), (f"raise={int(signal.SIGTERM)}", -signal.SIGTERM), ("fault", -signal.SIGSEGV)])
+def test_memory_that_the_process_used_before_its_end(tmp_path, end, status):
+    """It has less when it ends, and so has a copy that writes its file."""
+    result = run_steps("init", "use_memory=100", end, cwd=tmp_path, ranks=1, tools=JSON, env=FAULTS)
+    assert result.returncode == status
+    used = int(re.search(r"(?m)^peak (\d+)$", result.stdout)[1])
+    process, = load(tmp_path / "out.0.json")["processes"]
+    assert 100 << 20 <= used <= process["memory"] < used + (100 << 20)
+
+
+@WITHOUT_MEMORY
+@pytest.mark.parametrize("tools", [
+    "profile", "profile,depth=4", "trace,output=trace,sites=yes", "count", "mpit", "log,caller=yes,output=log",
+    "profile:trace,output=trace:count"])
+def test_a_program_that_has_used_up_its_memory_goes_on(tmp_path, tools):
+    """With calls, call sites and regions that the tools have not seen yet, and for which they have no room."""
+    regions = [step for number in range(200) for step in (f"region=r{number}", "rank", f"end=r{number}")]
+    result = run_steps("init", "barrier", "use_up_memory", *regions, "bcast", "lift_limit", "finalize", cwd=tmp_path,
+                       tools=tools, ranks=1)
+    assert result.returncode == 0
+    lost = [line for line in result.messages if "out of memory" in line]
+    assert len(lost) <= 1 and ("profile" not in tools or lost)
+
+
+@WITHOUT_MEMORY
+@pytest.mark.parametrize("tools", ["count:profile:trace,output=trace:count", "mpit:profile,depth=4:count", "libaddress:libaddress:count"])
+def test_layers_are_switched_without_memory(tmp_path, tools):
+    """They are switched, or stay as they are."""
+    steps = [f"{step}={layer}" for step in ("layer_off", "layer_on") for layer in range(1, 4)]
+    result = run_steps("init", "barrier", "use_up_memory", *steps, "rank", *steps, "rank", "lift_limit", *steps, "bcast",
+                       "finalize", cwd=tmp_path, tools=tools, ranks=1)
+    assert result.returncode == 0
+    results = re.findall(r"(?m)^switched (-?\d+)$", result.stdout)
+    assert len(results) == 3 * len(steps)
+    assert set(results[2 * len(steps):]) == {"0"}
+
+
+@WITHOUT_MEMORY
+@pytest.mark.parametrize("tools", [
+    pytest.param("count:profile:trace,output=trace", marks=MPI_T_NEEDS_MEMORY), "mpit",
+    pytest.param("delay,before=1us", marks=MPI_T_NEEDS_MEMORY)])
+def test_variables_are_published_without_memory(tmp_path, tools):
+    """When MPI_T is used for the first time. Those for which there is no memory are missing."""
+    result = run_steps("init", "barrier", "use_up_memory", "variables", "rank", "variables", "lift_limit", "variables",
+                       "bcast", "finalize", cwd=tmp_path, tools=tools, ranks=1)
+    assert result.returncode == 0
+    assert len(re.findall(r"(?m)^variables", result.stdout)) == 3
+
+
+@pytest.mark.parametrize("tools", [JSON, "count,output=out.json", "trace,output=out.json"])
+def test_a_library_of_the_program_finalizes_mpi_in_a_destructor(tmp_path, tools):
+    """It is called after those of the tools, which are loaded later."""
+    result = run_steps(cwd=tmp_path, program=FINALIZING, tools=tools)
+    assert result.returncode == 0 and result.messages == []
+    assert names(tmp_path) == ["out.json"]
+    if not tools.startswith("trace"):
+        functions = load(tmp_path / "out.json")["functions"]
+        calls = {row["name"]: row["calls"] for row in functions} if isinstance(functions, list) else {
+            name: row["calls"] for name, row in functions.items()}
+        assert calls["MPI_Barrier"] == calls["MPI_Finalize"] == 2
 
 
 def test_abort(tmp_path):
@@ -101,8 +169,8 @@ def test_a_process_that_only_asks_reports_too(tmp_path):
 
 def test_each_rank_leaves_a_file_of_its_own(tmp_path):
     run_steps("initialized", cwd=tmp_path, tools=JSON)
-    assert names(tmp_path) == ["out.json.0", "out.json.1"]
-    assert [load(tmp_path / f"out.json.{rank}")["rank"] for rank in (0, 1)] == [0, 1]
+    assert names(tmp_path) == ["out.0.json", "out.1.json"]
+    assert [load(tmp_path / f"out.{rank}.json")["rank"] for rank in (0, 1)] == [0, 1]
 
 
 def test_own_files_are_json_whatever_the_format(tmp_path):
@@ -171,13 +239,13 @@ def test_files_are_named_after_the_process_itself(tmp_path, end, status, checkpo
 
 
 def test_the_ranks_that_are_killed_with_an_aborting_one_have_their_checkpoints(tmp_path):
-    result = run_steps("init", "barrier", "late=60000", "await=out.json.1", "abort=5", cwd=tmp_path,
+    result = run_steps("init", "barrier", "late=60000", "await=out.1.json", "abort=5", cwd=tmp_path,
                        tools=f"{JSON},checkpoint=1")
     assert result.returncode == 5
     # Open MPI's launcher may kill the second rank while that replaces its checkpoint.
-    whole = [name for name in names(tmp_path) if not re.fullmatch(r"out\.json\.1\.\d+\.tmp", name)]
-    assert whole == ["out.json.0", "out.json.1"]
-    first, second = (load(tmp_path / f"out.json.{rank}") for rank in (0, 1))
+    whole = [name for name in names(tmp_path) if not re.fullmatch(r"out\.1\.json\.\d+\.tmp", name)]
+    assert whole == ["out.0.json", "out.1.json"]
+    first, second = (load(tmp_path / f"out.{rank}.json") for rank in (0, 1))
     assert first["ending"] == "MPI_Abort"
     assert second["ending"] in ("checkpoint", "signal SIGTERM")
     assert calls(second)["MPI_Barrier"] == 1
@@ -199,7 +267,7 @@ def test_a_killed_process_in_a_long_computation_has_its_checkpoint(tmp_path):
 
 
 def test_checkpoints_are_removed_at_a_good_end(tmp_path):
-    result = run_steps("init", "await=out.json.0", "await=out.json.1", "barrier", "finalize",
+    result = run_steps("init", "await=out.0.json", "await=out.1.json", "barrier", "finalize",
                        cwd=tmp_path, tools=f"{JSON},checkpoint=1")
     assert result.returncode == 0 and result.messages == []
     assert names(tmp_path) == ["out.json"]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The bundled tools need no more stack than MPI itself: a thread may have as little as the system allows."""
+import json
+
 import pytest
 from support import ASAN, BUILD, BUNDLED_TOOLS, OPEN_MPI, run_mpi
 
@@ -10,8 +12,8 @@ KILOBYTES = 64 if OPEN_MPI else 16
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="sanitizers need more")
 
 
-def run(tools, **more):
-    return run_mpi(SMALL_STACK, KILOBYTES, ranks=1, tools=tools,
+def run(tools, *end, **more):
+    return run_mpi(SMALL_STACK, KILOBYTES, *end, ranks=1, tools=tools,
                    env={"QMPI_TOOL_PATH": BUNDLED_TOOLS}, **more)
 
 
@@ -27,6 +29,31 @@ def run(tools, **more):
 def test_calls_from_the_smallest_stack(tmp_path, tools):
     result = run(tools, cwd=tmp_path)
     assert result.returncode == 0 and result.stdout == "done\n"
+
+
+@pytest.mark.parametrize("tools", [
+    None, "count", "count,output=x", "mpit,csv=x,show=*", "log,caller=yes", "delay,before=1ns",
+    "profile", "profile,output=x.csv", "profile,output=x.html,depth=8", "profile,sync=yes",
+    "trace", "trace,sites=yes", "trace,sites=yes,format=perfetto"])
+def test_mpi_is_finalized_there(tmp_path, tools):
+    """Reports are written, and addresses described, on a stack that is large enough for it."""
+    result = run(tools, "finalize", cwd=tmp_path)
+    assert result.returncode == 0 and result.stdout == "done\n"
+
+
+@pytest.mark.parametrize("end", ["finalize", "exit", "abort", "snapshot"])
+def test_what_is_reported_there_is_whole(tmp_path, end):
+    run("profile,output=x.json:count,output=y.json", end, cwd=tmp_path)
+    name, = [path for path in tmp_path.glob("x.*") if "snapshot" in path.name or end != "snapshot"]
+    result = json.loads(name.read_text())
+    site, *_ = [site for site in result["callsites"] if site["name"] == "MPI_Waitall"]
+    # A snapshot describes no addresses: the program goes on meanwhile.
+    assert site["frames"][0].get("function") == (None if end == "snapshot" else "communicate")
+    assert {row["name"]: row["calls"] for row in result["functions"]}["MPI_Waitall"] == 40
+    if OPEN_MPI and end == "abort":
+        return  # its MPI_Abort runs no exit handlers, in which count would report
+    counted = json.loads(next(tmp_path.glob("y.*")).read_text())
+    assert counted["functions"]["MPI_Waitall"]["calls"] == 40
 
 
 def test_call_sites_are_told_in_full_there():

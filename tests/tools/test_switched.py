@@ -10,7 +10,7 @@ BOTH = f"{JSON}:count,output=count.json"
 
 
 def both(tmp_path, *steps, **more):
-    """What profile and count wrote; the same calls, unless one of them was switched."""
+    """Returns the results of profile and count: the same calls, unless one of them was switched."""
     result = run_steps(*steps, cwd=tmp_path, tools=BOTH, **more)
     assert result.returncode == 0 and result.messages == []
     assert names(tmp_path) == ["count.json", "out.json"]
@@ -31,7 +31,7 @@ def test_a_rank_whose_layers_are_off_at_the_end_still_brings_what_it_has(tmp_pat
 
 @pytest.mark.parametrize("first, second", [("count", "count#2"), ("count#2", "count")])
 def test_layers_are_brought_together_in_one_order_whichever_is_off_where(tmp_path, first, second):
-    """Else one layer's ranks would meet another one's: with other numbers."""
+    """Otherwise, the ranks of one layer would combine their numbers with those of another layer."""
     result = run_steps("init", "barrier", "only=0", f"off={first}", "only=1", f"off={second}",
                        "only=-1", "finalize", cwd=tmp_path,
                        tools="count,output=%t.json:empty:count,output=%t.json")
@@ -58,7 +58,7 @@ def test_a_layer_that_is_off_while_mpi_begins_is_there_at_the_end(tmp_path):
 
 
 def test_handles_that_come_and_go_while_the_layer_is_off_are_known_afterwards(tmp_path):
-    """MPI gives a freed handle to the next one."""
+    """MPI reuses the handles of communicators that were freed."""
     result = profile(tmp_path, "init", "dup", "name=first", "use", "off=profile", "drop",
                      "dup_self", "name=second", "use", "on=profile", "use", "drop", "finalize")
     rows = [(comm["name"], comm["size"], comm["instances"], comm["calls"])
@@ -100,17 +100,16 @@ def test_a_communicator_that_is_only_freed_is_enough(tmp_path):
 
 
 def alone(tmp_path, *steps):
-    """Each process has a file of its own then: nobody waits for anybody."""
+    """Without communication, each process writes a file of its own."""
     result = run_steps(*steps, cwd=tmp_path, tools=BOTH)
     assert result.returncode == 0 and result.messages == []
-    assert names(tmp_path) == ["count.json.0", "count.json.1", "out.json.0", "out.json.1"]
-    return [calls(load(tmp_path / f"out.json.{rank}")) for rank in (0, 1)]
+    assert names(tmp_path) == ["count.0.json", "count.1.json", "out.0.json", "out.1.json"]
+    return [calls(load(tmp_path / f"out.{rank}.json")) for rank in (0, 1)]
 
 
 @needs_sessions
 def test_the_end_of_a_session_without_a_communicator_of_all_binds_nobody(tmp_path):
-    """A rank may open and close one that the others know nothing of. (MPICH itself brings all ranks
-    together for the first and the last one.)"""
+    """A rank may open and close a session alone. (MPICH itself synchronizes all ranks in the first and last one.)"""
     first, second = alone(tmp_path, "session_init", "only=1", "session_init=1", "session_finalize=1",
                           "only=-1", "session_finalize")
     assert (first["MPI_Session_init"], second["MPI_Session_init"]) == (1, 2)
@@ -118,7 +117,7 @@ def test_the_end_of_a_session_without_a_communicator_of_all_binds_nobody(tmp_pat
 
 @needs_sessions
 def test_ranks_may_open_sessions_a_different_number_of_times(tmp_path):
-    """Rank 0 has one for both communicators, rank 1 one for each: disconnected, they bind nobody."""
+    """Rank 0 has one session for both communicators, rank 1 one for each; after MPI_Comm_disconnect, that is no matter."""
     first, second = alone(
         tmp_path, "session_init", "session_comm", "session_barrier", "session_disconnect",
         "only=1", "session_init=1", "session_finalize", "session_comm=1", "only=0", "session_comm",
@@ -130,7 +129,7 @@ def test_ranks_may_open_sessions_a_different_number_of_times(tmp_path):
 
 @needs_sessions
 def test_where_a_rank_has_several_sessions_nobody_waits(tmp_path):
-    """MPI does not tell which of them the communicator came from."""
+    """MPI does not tell from which session a communicator was created."""
     alone(tmp_path, "session_init", "only=1", "session_init=1", "only=-1", "session_comm",
           "session_barrier", "only=1", "session_finalize=1", "only=-1", "session_finalize")
 
@@ -145,13 +144,29 @@ def test_sessions_of_one_rank_beside_that_of_all_do_no_harm(tmp_path):
 
 @needs_sessions
 def test_what_comes_after_is_saved_too(tmp_path):
-    """Rank 1 has a second session open when that of all ends."""
+    """Rank 1 has a second session open when the session of all ranks ends."""
     result = run_steps("session_init", "session_comm", "only=1", "session_init=1", "only=-1",
                        "session_finalize", "only=1", "session_finalize=1", cwd=tmp_path, tools=BOTH)
     assert result.returncode == 0 and result.messages == []
-    assert names(tmp_path) == ["count.json", "count.json.1", "out.json", "out.json.1"]
+    assert names(tmp_path) == ["count.1.json", "count.json", "out.1.json", "out.json"]
     assert calls(load(tmp_path / "out.json"))["MPI_Session_finalize"] == 2
-    assert calls(load(tmp_path / "out.json.1"))["MPI_Session_finalize"] == 2
+    assert calls(load(tmp_path / "out.1.json"))["MPI_Session_finalize"] == 2
+
+
+SESSION = ["session_init", "session_comm", "session_barrier"]
+
+
+@needs_sessions
+@pytest.mark.parametrize("steps, barriers", [
+    ([*SESSION, "init", "barrier", "session_barrier", "session_finalize", "barrier", "finalize"], 4),
+    ([*SESSION, "init", "barrier", "finalize", "session_barrier", "session_finalize"], 3),
+    (["init", "barrier", *SESSION, "finalize", "session_barrier", "session_finalize"], 3)],
+    ids=["session in front", "session around", "session behind"])
+def test_the_later_of_a_session_and_the_world_has_everything(tmp_path, steps, barriers):
+    profiled, counted = both(tmp_path, *steps)
+    assert profiled == counted
+    assert profiled["MPI_Barrier"] == 2 * barriers
+    assert profiled["MPI_Finalize"] == profiled["MPI_Session_finalize"] == 2
 
 
 @needs_sessions
@@ -166,12 +181,12 @@ def test_a_process_whose_sessions_are_finalized_reports_for_itself_without_compl
     result = run_steps("clock=begin", "session_init", "session_finalize", "clock=end", "sleep=300", cwd=tmp_path,
                        ranks=1, tools=BOTH)
     assert result.returncode == 0 and result.stderr == ""
-    assert load(tmp_path / "count.json.0")["functions"]["MPI_Session_finalize"]["calls"] == 1
-    saved = load(tmp_path / "out.json.0")
+    assert load(tmp_path / "count.0.json")["functions"]["MPI_Session_finalize"]["calls"] == 1
+    saved = load(tmp_path / "out.0.json")
     assert saved["ending"] == "MPI_Session_finalize" and calls(saved)["MPI_Session_finalize"] == 1
     at = clocks(result)
     assert saved["application"]["sum"] <= (at["end"] - at["begin"]) / SLOWER  # what comes after MPI is not in it
-    assert "ended    each process reported separately: MPI_Session_finalize\n" in report(tmp_path / "out.json.0")
+    assert "ended    each process reported separately: MPI_Session_finalize\n" in report(tmp_path / "out.0.json")
 
 
 @needs_sessions
@@ -190,7 +205,7 @@ def test_where_no_file_is_named_it_says_only_what_it_has_and_where(tmp_path):
 def test_what_is_not_finalized_is_still_said(tmp_path, steps):
     result = run_steps(*steps, cwd=tmp_path, ranks=1, tools=BOTH)
     assert sum("ended without MPI_Finalize" in line for line in result.messages) == 2
-    assert load(tmp_path / "out.json.0")["ending"] == "exit"
+    assert load(tmp_path / "out.0.json")["ending"] == "exit"
 
 
 # ---- Calls that are left by a jump ---------------------------------------------------------------
@@ -225,12 +240,5 @@ def test_a_layer_that_starts_off_is_switched_on_by_its_variable(tmp_path):
 @pytest.mark.parametrize("end", [("level=2", "finalize"), ("exit=0",), ("raise=15",)])
 def test_of_layers_that_were_never_on_nothing_is_written(tmp_path, end):
     result = run_steps("init", "barrier", *end, cwd=tmp_path, ranks=1,
-                       tools=f"{JSON},@if-env=NONE:count,output=count.json,@enabled=no:profile,path=yes,@program=none")
+                       tools=f"{JSON},@if-env=NONE:count,output=count.json,@enabled=no:profile,@program=none")
     assert result.messages == [] and names(tmp_path) == []
-
-
-def test_critical_paths_of_selected_ranks_do_not_hang(tmp_path):
-    result = run_steps("init", "bcast", "barrier", "finalize", cwd=tmp_path, ranks=3,
-                       tools=f"{JSON},path=yes,@ranks=1-")
-    assert (result.returncode, result.messages) == (0, [])
-    assert calls(load(tmp_path / "out.json"))["MPI_Bcast"] == 2

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """trace: its events are what the program did, in order, with peers, communicators, bytes and requests."""
+import collections
 import concurrent.futures
 import contextlib
 import csv
+import io
 import json
 import re
 import subprocess
@@ -11,9 +13,9 @@ import open_mpi
 import perfetto_reader
 import pytest
 from support import ASAN, HAS_SESSIONS, LIBQMPI, MPI_VERSION, OPEN_MPI, QMPI, clean_environment, wait_until
-from trace_support import CALLS, MANY, STEPS, TOOL_PATH, qmpi_trace, read, run, sections, tell, trace
+from trace_support import CALLS, MANY, PAUSES, SIZES, STEPS, TOOL_PATH, qmpi_trace, read, run, sections, tell, trace
 
-# Of each section of trace_calls.c, in rank 0.
+# The events of each section of trace_calls.c, on rank 0.
 EXPECTED = {
     "blocking": """
         Send[send WORLD peer=1 tag=7 bytes=4]
@@ -174,7 +176,7 @@ EXPECTED = {
         """,
 }
 
-# And in rank 1, where it is not the same.
+# The events on rank 1, if they differ.
 OTHER = {
     "blocking": """
         Recv[recv WORLD peer=0 tag=7 bytes=4]
@@ -230,7 +232,7 @@ def check_order(process):
 
 
 def check(tmp_path):
-    """What `qmpi trace --check` says of a trace without a difference."""
+    """The output of `qmpi trace --check` for a trace without a difference."""
     result = subprocess.run([QMPI, "trace", "--check", tmp_path / "qmpi-trace"], capture_output=True, text=True,
                             check=False, env=clean_environment())
     assert result.returncode == 0 and result.stdout.startswith("no difference;"), result
@@ -280,6 +282,79 @@ def test_chosen_ranks_and_regions(tmp_path):
     assert "2 processes have recorded only parts" in check(tmp_path)
 
 
+def test_each_message_is_received_with_its_own_size(tmp_path):
+    """Each function that receives is combined with each function that completes; the tag of a message is its size."""
+    assert run(SIZES, cwd=tmp_path, tools="trace,format=own:profile,output=profile,format=json").returncode == 0
+    table = csv.DictReader(qmpi_trace(tmp_path, "--to=csv").stdout.splitlines())
+    functions, posted, received, current = set(), {}, collections.Counter(), None
+    for row in (row for row in table if row["rank"] == "1"):
+        if row["event"] == "enter":
+            current = row["function"]
+            functions.add(current)
+        elif row["event"] == "irecv_request":
+            posted[row["request"]] = current
+        elif row["event"] in ("receive", "irecv") and row["peer"] != "null":
+            assert row["bytes"] == row["tag"], (current, posted.get(row["request"]))
+            received[posted[row["request"]] if row["event"] == "irecv" else current] += int(row["bytes"])
+    listed = subprocess.run([QMPI, "functions"], check=True, capture_output=True, text=True, timeout=60).stdout
+    known = set(re.findall(r"\b(MPI_\w*recv\w*) +yes", listed, re.IGNORECASE))
+    known |= {"MPI_" + name for name in ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany",
+                                         "Testsome", "Request_get_status")}
+    assert known <= functions
+    assert qmpi_trace(tmp_path, "--check").stdout.startswith("no difference")
+    # The profile has the same figures, except those that only the sender knows.
+    profile = json.loads((tmp_path / "profile").read_text())
+    untold = {name for name in received if name.startswith("MPI_Isendrecv")}
+    assert {row["name"]: row["bytes"]["received"] for row in profile["functions"] if row["bytes"]["received"]} == {
+        name: size for name, size in received.items() if name not in untold}
+    assert profile["unfinished_receives"] == sum(name in untold for name in posted.values())
+
+
+def arrows(folder):
+    """Returns [(bytes sent, bytes received)] of the arrows that Perfetto draws."""
+    table = csv.DictReader(qmpi_trace(folder, "--to=csv").stdout.splitlines())
+    sizes = {(int(row["rank"]), round(float(row["time"]) * 1e9)): int(row["bytes"]) for row in table
+             if row["event"] in ("send", "isend", "receive", "irecv")}
+    qmpi_trace(folder, "--to=perfetto", "-o", "perfetto")
+    perfetto = perfetto_reader.Perfetto(folder / "perfetto", perfetto_reader.load_messages())
+    (start, _), = perfetto.snapshots
+    return [tuple(sizes[perfetto.process_of(end.track).sibling_order_rank, end.begin - start] for end in both)
+            for both in perfetto.arrows()]
+
+
+@pytest.mark.parametrize("options, arguments, count", [
+    ("", ["messages", "30:40"], 29), ("", ["messages", "0", "50:53"], 49), ("", ["messages", "30:40", "35:38"], 29),
+    (",regions=part", ["regions", "23", "20"], 0), (",functions=MPI_Send;MPI_Recv", ["messages", "0"], 0),
+    ("", ["messages", "0"], 100)], ids=["sender", "receiver", "both", "regions", "functions", "whole"])
+def test_no_message_is_matched_where_others_may_be_missing(options, arguments, count, tmp_path):
+    """The i-th message has i bytes."""
+    assert run(PAUSES, *arguments, cwd=tmp_path, tools=f"trace,format=own{options}").returncode == 0
+    found = arrows(tmp_path)
+    assert len(found) == count and all(sent == received for sent, received in found)
+    said = qmpi_trace(tmp_path).stdout
+    assert "arrive before they were sent" not in said
+    assert ("not matched: others may be missing" in said) == (count < 100)
+    assert qmpi_trace(tmp_path, "--check").stdout.startswith("no difference")
+    repaired = qmpi_trace(tmp_path, "--repair", "--to=csv")
+    assert "no time had to be corrected" in repaired.stderr
+    assert repaired.stdout == qmpi_trace(tmp_path, "--to=csv").stdout
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_repair_ends_where_ranks_paused(seed, tmp_path):
+    assert run(PAUSES, "collectives", str(seed), cwd=tmp_path, ranks=3).returncode == 0
+    assert "no time had to be corrected" in qmpi_trace(tmp_path, "--repair", "--to=csv").stderr
+    assert qmpi_trace(tmp_path, "--check").stdout.startswith("no difference")
+    # The calls of one collective have the same id, and no other collective has it.
+    qmpi_trace(tmp_path, "--to=perfetto", "-o", "perfetto")
+    perfetto = perfetto_reader.Perfetto(tmp_path / "perfetto", perfetto_reader.load_messages())
+    functions = {}
+    for call in perfetto.calls():
+        if call.correlation is not None:
+            functions.setdefault(call.correlation, set()).add(call.name)
+    assert functions and all(len(names) == 1 for names in functions.values())
+
+
 def test_a_window_that_does_not_come(tmp_path):
     processes = trace(tmp_path, STEPS, "init", "barrier", "finalize", options=",begin=100000")
     assert all(process.all_events() == [] for process in processes.values())
@@ -313,7 +388,7 @@ def without_counters(process):
 
 
 def test_threads_and_signals(tmp_path):
-    """Each thread is a location; handlers of signals make calls at any moment."""
+    """Each thread is a location, also while handlers of signals make calls at any moment."""
     process = trace(tmp_path, MANY, "threads=8", "signals=20", archive=False, ranks=1)[0]
     named = [location["name"] for location in process.locations]
     assert named[0] == "main thread" and len(set(named)) == len(named) >= 9
@@ -330,7 +405,7 @@ def test_more_than_the_memory_before_init(tmp_path):
 
 
 def test_full_memory(tmp_path):
-    """Threads wait for the writer, or what is lost is counted, at its place."""
+    """Threads wait for the writer, or the trace shows how many events are lost, and where."""
     for full in ("wait", "drop"):
         process = trace(tmp_path, MANY, "calls=100000", options=f",memory=1M,full={full},compress=no", archive=False,
                         ranks=1)[0]
@@ -358,7 +433,7 @@ def test_sessions(tmp_path):
 
 
 def test_a_layer_that_is_switched(tmp_path):
-    """While it is off, communicators come and go unseen, and a rank that is off still takes part at the end."""
+    """Communicators come and go unseen while a layer is off; a rank that is off takes part in the end of the trace."""
     steps = ["init", "barrier", "off=trace", "barrier", "on=trace", "barrier", "only=1", "off=trace", "only=-1",
              "barrier", "finalize"]
     processes = trace(tmp_path, STEPS, *steps)
@@ -391,7 +466,7 @@ def test_ends(tmp_path, steps, end, detail, status, last):
 
 @contextlib.contextmanager
 def killed(tmp_path, tools, *steps):
-    """A process that waits after its steps, and is killed in the end; gives the path of its file."""
+    """Runs a process that waits after its steps until it is killed; yields the path of its file."""
     environment = clean_environment() | {"QMPI_TOOLS": tools, "QMPI_TOOL_PATH": TOOL_PATH}
     environment["LD_PRELOAD"] = ":".join(filter(None, [ASAN, str(LIBQMPI)]))
     if OPEN_MPI:
@@ -404,17 +479,18 @@ def killed(tmp_path, tools, *steps):
 
 
 def test_killed(tmp_path):
-    """What was recorded more than a second before is there. Until then, no other run replaces it."""
+    """The file has all events older than a second. A run meanwhile does not replace it, but writes beside it."""
     with killed(tmp_path, "trace,format=own", "calls=5000") as path:
         wait_until(lambda: calls_in(path) >= 5000)
         second = run(STEPS, "init", "finalize", cwd=tmp_path, ranks=1)
-        assert second.returncode == 0 and "another program is writing its trace there" in str(second.messages)
+        assert second.returncode == 0 and "another program has written" in str(second.messages)
+    assert len(read(tmp_path / "qmpi-trace.2")[0]) == 1
     found = read(tmp_path / "qmpi-trace")[0][0]
     assert (found.traits["end"], found.traits["points"]) == ("0", "1")
 
 
 def hanging(path, rank=0):
-    """The last call of each thread, if the process is known to run for some time in it."""
+    """Returns the last call of each thread if the trace shows that the process was in it for some time."""
     processes, _ = read(path) if path.exists() and path.stat().st_size else ({}, [])
     if not processes or not processes[rank].events:
         return []
@@ -436,7 +512,7 @@ def test_killed_in_calls(tmp_path, steps, calls):
 @pytest.mark.parametrize("step, call", [("receive", "Recv[recv WORLD peer=1 tag=1 bytes=0]"),
                                         ("within", "Comm_dup[call_object SELF; Comm_dup[call_object WORLD; comm_create]; comm_create]")])
 def test_a_long_call_is_recorded_once(tmp_path, step, call):
-    """It is in the file before it has ended."""
+    """A long call is in the file before it has ended."""
     path = tmp_path / "qmpi-trace" / "rank-0.qtrace"
     with concurrent.futures.ThreadPoolExecutor() as pool:
         result = pool.submit(run, MANY, step, cwd=tmp_path)
@@ -488,7 +564,7 @@ def test_no_room(tmp_path):
 # ---- Directories ---------------------------------------------------------------------------------
 
 def test_an_existing_directory(tmp_path):
-    """A trace is replaced; what is no trace stays, and the run does not begin."""
+    """A trace is replaced; other directories stay, and the run does not begin."""
     trace(tmp_path, STEPS, "init", "finalize", archive=False)
     trace(tmp_path, STEPS, "init", "finalize", archive=False, ranks=1)
     assert [path.name for path in (tmp_path / "qmpi-trace").iterdir()] == ["rank-0.qtrace"]
@@ -501,9 +577,10 @@ def test_an_existing_directory(tmp_path):
 @pytest.mark.parametrize("tools, words", [
     ("trace,output=a:trace,output=a", "layer 2 (trace) writes to the same directory"),
     ("trace,output=no/a", "cannot create this directory"),
-    ("trace,output=a%x", "invalid value output=a%x"),
+    ("trace,output=a%q", "invalid value output=a%q"),
     ("trace,memory=1", "invalid value memory=1"),
     ("trace,full=maybe", "invalid value full=maybe"),
+    ("trace,format=json", "format=json is no longer possible"),
     ("trace,keep=3", "keep= and save-signal= require buffer=ring"),
     ("trace,depth=3", "depth= requires sites=yes"),
     ("trace,begin=3,end=2", "end= must be later than begin="),
@@ -528,7 +605,7 @@ def test_two_layers(tmp_path):
 
 
 def test_csv_tells_the_seconds_of_the_tool(tmp_path):
-    """What the tool does at the end of MPI_Init is neither bytes nor, as an event, a call."""
+    """The work of the tool at the end of MPI_Init is recorded as no bytes and no call."""
     trace(tmp_path, STEPS, "init", "barrier", "finalize")
     table = list(csv.DictReader(qmpi_trace(tmp_path, "--to=csv").stdout.splitlines()))
     flushes = [place for place, row in enumerate(table) if row["event"] == "flush"]
@@ -538,27 +615,40 @@ def test_csv_tells_the_seconds_of_the_tool(tmp_path):
         assert 0 < float(row["value"]) <= float(following["time"]) - float(row["time"]) + 1e-6
 
 
-@pytest.mark.parametrize("name, suffix", [("json", "json"), ("perfetto", "perfetto-trace")])
-def test_a_file_of_each_process(name, suffix, tmp_path):
-    """The files of processes contain the same as the one of all; a later run replaces them."""
+def test_csv_is_text_whatever_names_are(tmp_path):
+    """Bytes that are not UTF-8, and control characters, are replaced."""
+    names = ["\udcff\udcfe bad", "C1 \x9b", 'a "name"', "\u00e9t\u00e9"]
+    steps = [step for name in names for step in (f"region={name}", "barrier", f"end={name}")]
+    result = run(STEPS, "init", *steps, "finalize", cwd=tmp_path,
+                 tools="trace,format=own:profile,output=profile,format=csv")
+    assert result.returncode == 0
+    expected = {re.sub("[\udc80-\udcff\x7f-\x9f]", "\ufffd", name) for name in names}
+
+    def rows(*command):
+        done = subprocess.run([QMPI, *command, "qmpi-trace"], capture_output=True, timeout=60, cwd=tmp_path, check=True)
+        return list(csv.DictReader(io.StringIO(done.stdout.decode("utf-8"), newline="")))
+
+    assert {row["object"] for row in rows("trace", "--to=csv") if row["event"] == "region_begin"} == expected
+    profile = csv.DictReader(io.StringIO((tmp_path / "profile").read_bytes().decode("utf-8"), newline=""))
+    for table in (rows("report", "--format=csv"), list(profile)):
+        assert {row["region"] for row in table if row["table"] == "region"} >= expected
+
+
+def test_a_file_of_each_process(tmp_path):
+    """The files of the ranks together contain the same as the file of all ranks; a later run replaces them."""
     path = tmp_path / "qmpi-trace"
-    result = run(CALLS, "x.data", cwd=tmp_path, tools=f"trace,ranks=0,format={name}")
+    result = run(CALLS, "x.data", cwd=tmp_path, tools="trace,ranks=0,format=perfetto")
     assert result.returncode == 0 and result.messages == []
-    if name == "perfetto":  # messages with the other rank have no flow, as only one end is known
-        single = perfetto_reader.Perfetto(path / "rank-0.perfetto-trace", perfetto_reader.load_messages())
-        assert single.arrows() and all(begin.track == end.track for begin, end in single.arrows())
-    result = run(CALLS, "x.data", cwd=tmp_path, tools=f"trace,sites=yes,format={name}")
+    # Messages with the other rank have no flow, as only one end is known.
+    single = perfetto_reader.Perfetto(path / "rank-0.perfetto-trace", perfetto_reader.load_messages())
+    assert single.arrows() and all(begin.track == end.track for begin, end in single.arrows())
+    result = run(CALLS, "x.data", cwd=tmp_path, tools="trace,sites=yes,format=perfetto")
     assert result.returncode == 0 and result.messages == []
     assert sorted(file.name for file in path.iterdir()) == sorted(
-        f"rank-{rank}.{end}" for rank in (0, 1) for end in (suffix, "qtrace"))
-    merged = tmp_path / f"run.{suffix}"
-    command = ["merge"] if name == "perfetto" else ["--to=json"]
-    subprocess.run([QMPI, "trace", *command, "-o", merged, path], check=True, timeout=60)
-    parts = [(path / f"rank-{rank}.{suffix}").read_bytes() for rank in (0, 1)]
-    if name == "json":
-        events = [event for part in parts for event in json.loads(part)["traceEvents"]]
-        assert events == json.loads(merged.read_text())["traceEvents"]
-        return
+        f"rank-{rank}.{end}" for rank in (0, 1) for end in ("perfetto-trace", "qtrace"))
+    merged = tmp_path / "run.perfetto-trace"
+    subprocess.run([QMPI, "trace", "merge", "-o", merged, path], check=True, timeout=60)
+    parts = [(path / f"rank-{rank}.perfetto-trace").read_bytes() for rank in (0, 1)]
     messages = perfetto_reader.load_messages()
     joined, whole = (perfetto_reader.Perfetto(data, messages) for data in (b"".join(parts), merged))
     assert joined.everything() == whole.everything()

@@ -29,7 +29,7 @@ def run_skewed(folder, clocks, *last_steps, **more):
 
 
 def flights(folder, *options):
-    """The seconds from the begin of each send to the end of its receive; all communicators have all ranks."""
+    """Returns the seconds from the begin of each send to the end of its receive; all communicators have all ranks."""
     moments = collections.defaultdict(lambda: ([], []))
     qmpi_trace(folder, "--to=csv", "-o", "run.csv", *options)
     with open(folder / "run.csv", encoding="utf-8", newline="") as file:
@@ -42,7 +42,7 @@ def flights(folder, *options):
 
 
 def uncorrected(folder):
-    """The same as the ranks' own clocks have it, in nanoseconds; all messages are in MPI_COMM_WORLD."""
+    """Does the same with the ranks' own clocks, in nanoseconds; all messages are in MPI_COMM_WORLD."""
     moments = collections.defaultdict(lambda: ([], []))
     for rank, process in read(folder / "qmpi-trace")[0].items():
         for event in process.kinds("send", "recv"):
@@ -58,12 +58,12 @@ def bound(folder):
 
 
 def files_have_the_corrected_times(folder):
-    """Those of the ranks, one after the other, have the clock and the times of the file of all."""
+    """The files of the ranks, joined, have the clock and the times of the file of all ranks."""
     messages = perfetto_reader.load_messages()
     parts = [path.read_bytes() for path in (folder / "qmpi-trace").glob("*.perfetto-trace")]
     qmpi_trace(folder, "--to=perfetto", "-o", "all")
     joined, whole = (perfetto_reader.Perfetto(data, messages) for data in (b"".join(parts), folder / "all"))
-    # Messages may arrive before they were sent by less than the bound, which only the file of all can know.
+    # Messages may arrive before they were sent, by less than the bound; only the file of all ranks can show that.
     one, other = ([*sorted((it.track, it.begin, it.end, it.name) for it in trace.calls()), trace.snapshots,
                    trace.everything()["tracks"]] for trace in (joined, whole))
     assert one == other and len(whole.snapshots) == 1
@@ -79,7 +79,7 @@ def test_no_message_arrives_before_it_was_sent_by_more_than_the_bound(clocks, tm
     found, raw = flights(tmp_path), uncorrected(tmp_path)
     assert len(found) == len(raw) == ROUNDS * len(clocks)
     assert min(raw) < -1_000_000_000
-    # Digits that the summary does not show.
+    # The summary rounds the bound.
     assert min(found) >= -1.01 * bound(tmp_path) and bound(tmp_path) < 1
     assert qmpi_trace(tmp_path, "--check").stdout.startswith("no difference")
     assert min(flights(tmp_path, "--repair")) >= 0
@@ -87,8 +87,8 @@ def test_no_message_arrives_before_it_was_sent_by_more_than_the_bound(clocks, tm
 
 
 def test_a_run_without_the_comparison_at_its_end(tmp_path):
-    """Its ranks have compared their clocks in MPI_Init alone: seconds are corrected, and the bound grows."""
-    # What is older than a second is in the files.
+    """Ranks that are killed have compared their clocks only in MPI_Init: times are corrected, and the bound grows."""
+    # The files have all events that are older than a second.
     result = run_skewed(tmp_path, [(0, 0), (5_000_000_000, 50)], "sleep=1500", "abort=3", ends=[])
     assert result.returncode
     found = flights(tmp_path)
@@ -102,3 +102,12 @@ def test_no_message_arrives_early_with_the_clock_of_the_machine(tmp_path):
     assert result.returncode == 0 and result.messages == []
     found = flights(tmp_path)
     assert len(found) == count // 2 * 2 and min(found) >= 0
+    assert "\nclocks       the processes have one clock\n" in qmpi_trace(tmp_path).stdout
+
+
+def test_ranks_that_are_killed_have_the_clock_of_the_machine(tmp_path):
+    """The clocks were not compared at the end, and the length of a tick is known as well as at that time."""
+    run(STEPS, "init", *["shift=8"] * ROUNDS, "sleep=1500", "abort=3", cwd=tmp_path, ends=[])
+    found = flights(tmp_path)
+    assert len(found) == 2 * ROUNDS and min(found) >= 0
+    assert "\nclocks       the processes have one clock\n" in qmpi_trace(tmp_path).stdout

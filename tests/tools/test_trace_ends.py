@@ -10,14 +10,14 @@ import pytest
 
 from archives import HAS_READER
 from otf2_events import check_archive_of
-from support import ASAN, OPEN_MPI, clean_environment
+from support import ASAN, OPEN_MPI, clean_environment, needs_sessions
 from trace_support import MANY, PROGRAMS, STEPS, qmpi_trace, read, run, trace
 
 TERMINATIONS = PROGRAMS / "tools_terminations"
 
 
 def check_what_is_there(folder, path="qmpi-trace"):
-    """The processes of a trace, of which `qmpi trace` makes an archive with the same events; and its summary."""
+    """Returns the processes of a trace, whose archive by `qmpi trace` has the same events, and the summary."""
     processes, warnings = read(folder / path)
     if HAS_READER:
         qmpi_trace(folder, "--to=otf2", "-o", "archive", path=path)
@@ -25,7 +25,7 @@ def check_what_is_there(folder, path="qmpi-trace"):
     return processes, qmpi_trace(folder, path=path).stdout + "\n".join(warnings)
 
 
-# A sanitizer would report them; and jobs of Open MPI in which a rank crashes are run again.
+# Sanitizers report crashes; and the tests repeat jobs of Open MPI in which a rank crashes.
 FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] + ":handle_segv=0:handle_sigbus=0"}
 FAULT = signal.SIGBUS if OPEN_MPI else signal.SIGSEGV
 
@@ -33,17 +33,31 @@ FAULT = signal.SIGBUS if OPEN_MPI else signal.SIGSEGV
 @pytest.mark.parametrize("steps, end, words", [
     ([f"raise={int(signal.SIGTERM)}"], "4", "signal SIGTERM"), ([f"raise={int(FAULT)}"], "4", f"signal {FAULT.name}"),
     (["abort=3"], "3", "MPI_Abort"),
-    # What is older than a second is in the files, also of processes that are killed.
+    # The files have all events that are older than a second, also those of processes that are killed.
     (["sleep=1500", f"raise={int(signal.SIGKILL)}"], "0", "no end: killed")])
 def test_a_rank_ends_while_another_one_waits(steps, end, words, tmp_path):
     run(STEPS, "init", "shift=8", "only=1", *steps, "only=0", "barrier", cwd=tmp_path, ends=[1], env=FAULTS)
     processes, text = check_what_is_there(tmp_path)
     assert sorted(processes) == [0, 1] and processes[1].traits["end"] == end
     assert re.search(rf"(?m)^(end)? +{words}.* \(ranks? [01, -]*1\)$", text), text
-    assert re.search(r"clocks .* wrong by [\d.]+ \w+", text), text  # they have been compared in MPI_Init
+    assert re.search(r"clocks +(the processes have one clock|.* wrong by [\d.]+ \w+)", text), text  # compared in MPI_Init
     for process in processes.values() if end == "0" else [processes[1]]:
         assert process.calls()["MPI_Sendrecv"] == 1
     assert processes[0].traits["end"] != "1"
+
+
+@needs_sessions
+@pytest.mark.parametrize("steps", [
+    ["init", "barrier", "session_barrier", "session_finalize", "barrier", "finalize"],
+    ["init", "barrier", "finalize", "session_barrier", "session_barrier", "session_finalize"]],
+    ids=["in front", "around"])
+def test_a_session_that_begins_before_mpi_init(steps, tmp_path):
+    processes = trace(tmp_path, STEPS, "session_init", "session_comm", "session_barrier", *steps)
+    assert sorted(processes) == [0, 1]
+    for process in processes.values():
+        assert process.calls()["MPI_Barrier"] == 4 and process.calls()["MPI_Finalize"] == 1
+        assert process.traits["end"] == "1"
+    assert "no end" not in qmpi_trace(tmp_path).stdout
 
 
 @contextlib.contextmanager
@@ -58,7 +72,7 @@ def small_file_system(folder):
 
 
 def check_full(folder, calls, *steps, options, is_whole):
-    """The program is not disturbed; there is no archive; and what the file of the process has is readable."""
+    """The program is not disturbed, there is no archive, and the file of the process is readable."""
     result = run(MANY, *steps, f"calls={calls}", cwd=folder, ranks=1, tools=f"trace,{options}")
     assert result.returncode == 0
     problems = [line for line in result.messages if not line.startswith((" ", "hint:"))]
@@ -72,15 +86,22 @@ def check_full(folder, calls, *steps, options, is_whole):
 
 @pytest.mark.parametrize("limit, calls, is_whole", [(200000, 20000, True), (2000000, 300000, True), (500000, 300000, False)])
 def test_a_file_that_may_not_grow_so_large(limit, calls, is_whole, tmp_path):
-    """That of the process, or only those of the archive, in which libotf2 writes when it closes them, or before."""
+    """Limits the file of the process, or only those of the archive, which libotf2 may write only at the end."""
     check_full(tmp_path, calls, f"limit={limit}", options="compress=no", is_whole=is_whole)
 
 
 def test_a_converted_file_that_may_not_grow_so_large(tmp_path):
-    result = run(MANY, "limit=300000", "calls=20000", cwd=tmp_path, ranks=1, tools="trace,format=json")
-    assert result.returncode == 0 and "rank-0.json: File too large" in result.messages[0]
-    assert [path.name for path in (tmp_path / "qmpi-trace").iterdir()] == ["rank-0.qtrace"]
-    assert read(tmp_path / "qmpi-trace")[0][0].calls()["MPI_Initialized"] == 20000
+    """The limit is between the size of the file of a process and of that for Perfetto. Calls that take longer, because
+    the machine is busy, have larger times."""
+    path = tmp_path / "qmpi-trace"
+    arguments = {"cwd": tmp_path, "ranks": 1, "tools": "trace,sites=yes,format=perfetto"}
+    assert run(MANY, "calls=20000", **arguments).returncode == 0
+    sizes = [(path / f"rank-0.{suffix}").stat().st_size for suffix in ("qtrace", "perfetto-trace")]
+    assert sizes[0] < 0.7 * sizes[1]
+    result = run(MANY, f"limit={int(0.8 * sizes[1])}", "calls=20000", **arguments)
+    assert result.returncode == 0 and "rank-0.perfetto-trace: File too large" in result.messages[0]
+    assert [file.name for file in path.iterdir()] == ["rank-0.qtrace"]
+    assert read(path)[0][0].calls()["MPI_Initialized"] == 20000
 
 
 def test_a_full_disk(tmp_path):
@@ -89,7 +110,7 @@ def test_a_full_disk(tmp_path):
 
 
 def test_a_directory_in_which_nothing_can_be_made(tmp_path):
-    """The job runs on without a trace. Who may write everywhere learns it in MPI_Init only."""
+    """The job runs on without a trace. For root, who may write everywhere, only MPI_Init finds the problem."""
     (tmp_path / "file").touch()
     result = run(STEPS, "init", "shift=8", "finalize", cwd=tmp_path, env={"QMPI_ON_ERROR": "skip"},
                  tools="trace,output=/proc/qmpi-trace:trace,output=file/qmpi-trace")

@@ -17,7 +17,7 @@ REDIRECT = BUILD / "tests" / "redirect" / "programs"
 
 
 def trace_and_count(folder, program, *arguments, **more):
-    """The processes of a run that succeeds; all calls are those that `count` has counted."""
+    """Returns the processes of a run that succeeds, and checks that the calls are those that `count` has counted."""
     result = run(program, *arguments, cwd=folder, tools="trace:count,output=counts.json", **more)
     assert result.returncode == 0 and result.messages == []
     processes, warnings = read(folder / "qmpi-trace")
@@ -60,7 +60,7 @@ def test_netpipe(tmp_path):
 # ---- Fortran -------------------------------------------------------------------------------------------
 
 def messages_of_exchange(rank):
-    """Those that tests/redirect/programs/exchange.F90 sends and receives. At its end it names the communicator."""
+    """The messages of tests/redirect/programs/exchange.F90 are recorded. At its end, it names the communicator."""
     peer, four = f"everybody peer={1 - rank}", "bytes=4"
     ring = [f"send {peer} tag=1 {four}", f"recv {peer} tag=1 {four}"]
     return [*(ring if rank == 0 else ring[::-1]) * 3, f"irecv_request {peer} tag=2 #1 {four}", f"isend {peer} tag=2 #2 {four}",
@@ -95,5 +95,5 @@ def test_eight_threads(tmp_path):
     ("point_to_point", 2), ("persistent", 2),
     *(pytest.param(*it, marks=outside_asan) for it in [("neighbours", 2), ("intercommunicators", 3), ("files", 2)])])
 def test_all_that_a_program_has_written_down_is_in_its_trace(name, ranks, tmp_path):
-    """MPI_Isendrecv and partitioned communication are among it, where the library has them."""
+    """The calls include MPI_Isendrecv and partitioned communication if the library has them."""
     check_truth(trace(tmp_path, OBSERVE / f"observe_{name}", ".", ranks=ranks), tmp_path)

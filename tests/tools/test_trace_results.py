@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What trace records of real programs is what profile, which is beside it, counts: in the archives in OTF2,
-and in the profiles that qmpi report makes of traces."""
+"""Traces of real programs have the figures of profile in the same run: in archives in OTF2, and in the profiles that
+qmpi report makes of traces."""
 import collections
 import ctypes.util
 import json
@@ -27,13 +27,13 @@ PROGRAMS = {"steps": (STEPS, STEPS_TAKEN), "collectives": (OBSERVE / "observe_co
 
 
 def run_both(folder, program, *arguments, options="", **more):
-    """The run, with the result of profile in p.json and a trace in trace/."""
+    """Runs a program, with the result of profile in p.json and a trace in trace/."""
     return run_steps(*arguments, program=program, cwd=folder,
                      tools=f"profile,output=p.json:trace,output=trace,sites=yes{options}", **more)
 
 
 def report(folder, *paths):
-    """The profile that qmpi report makes of traces or files."""
+    """Returns the profile that qmpi report makes of traces or files."""
     done = subprocess.run([QMPI, "report", "-f", "json", *paths], capture_output=True, text=True, timeout=60,
                           cwd=folder, env=clean_environment(), check=False)
     assert done.returncode == 0 and done.stderr == "", done.stderr
@@ -52,8 +52,10 @@ def run(request, tmp_path_factory):
 
 # ---- Profiles ------------------------------------------------------------------------------------------
 
-# What depends on when a tool looks at its clock itself, and not on when calls begin and end.
-BY_THE_TOOL = {"by_rank", "waits", "efficiency", "useful", "nodes", "stddev", "min_rank", "max_rank"}
+# Figures that depend on when a tool reads the clock itself, and not on when calls begin and end.
+# A trace does not know whether a process slept between two polls, which profile asks the system.
+BY_THE_TOOL = {"by_rank", "callers", "polling", "waits", "efficiency", "useful", "nodes", "stddev", "min_rank",
+               "max_rank"}
 
 
 def is_about(one, other):
@@ -72,12 +74,12 @@ def is_equal(one, other, ignored):
 
 
 def table(result, name, *keys):
-    """The rows of a table by what tells them apart."""
+    """Returns the rows of a table by their keys."""
     return {json.dumps([row[key] for key in keys]): row for row in result[name]}
 
 
 def compare(mine, its, name, *keys, ignored=BY_THE_TOOL):
-    """The rows of a table that differ."""
+    """Returns the rows of a table that differ."""
     one, other = table(mine, name, *keys), table(its, name, *keys)
     assert one.keys() == other.keys()
     return [(key, one[key], other[key]) for key in one if not is_equal(one[key], other[key], ignored)]
@@ -87,12 +89,12 @@ def test_a_profile_of_a_trace_is_that_of_the_run(run):
     profile, trace = load(run / "p.json"), report(run, "trace")
     for name in ("program", "mpi", "ranks", "unfinished_receives"):
         assert profile[name] == trace[name], name
-    # Whether a time of a power of two lies in one bin or the next one depends on the last digit of the clock's rate.
+    # The last digit of the clock's rate decides in which of two bins a time of a power of two lies.
     assert not compare(profile, trace, "functions", "name", ignored=BY_THE_TOOL | {"times"})
     assert not compare(profile, trace, "callsites", "name", "frames")
     assert not compare(profile, trace, "matrix", "from", "to")
     assert not compare(profile, trace, "files", "name")
-    # Of calls such as MPI_Comm_rank, a trace does not tell the communicator.
+    # A trace does not contain the communicator of calls such as MPI_Comm_rank.
     assert "steps" in run.name or not compare(profile, trace, "communicators", "name")
     assert is_equal(profile["time"], trace["time"], BY_THE_TOOL)
     for one, other in zip(profile["processes"], trace["processes"], strict=True):
@@ -117,13 +119,13 @@ def test_bytes_and_objects_of_calls_are_those_of_the_run(tmp_path, program):
 
 def test_files_of_single_processes_are_merged(run):
     whole, parts = report(run, "trace"), report(run, "trace/rank-1.qtrace", "trace/rank-0.qtrace")
-    assert is_equal(whole["functions"], parts["functions"], {"by_rank"})
+    assert is_equal(whole["functions"], parts["functions"], {"by_rank", "callers"})
     assert is_equal(whole["matrix"], parts["matrix"], set())
 
 
 def test_a_process_that_exits_is_profiled_up_to_there(tmp_path):
     run_both(tmp_path, STEPS, "init", "region=a", "barrier", "level=0", "barrier", "level=1", "send=100", "exit=0")
-    profile, trace = report(tmp_path, "p.json.0", "p.json.1"), report(tmp_path, "trace")
+    profile, trace = report(tmp_path, "p.0.json", "p.1.json"), report(tmp_path, "trace")
     assert profile["ending"] == trace["ending"] == "exit"
     assert not compare(profile, trace, "functions", "name", ignored=BY_THE_TOOL | {"times"})
     assert not compare(profile, trace, "matrix", "from", "to")
@@ -147,7 +149,7 @@ def archive(run):
 
 
 def test_an_archive_has_the_events_of_the_files(run):
-    """And those are what the program has written down, if it does."""
+    """The events are those that the program has written down, if it does."""
     processes, warnings = read(run / "trace")
     assert warnings == []
     if HAS_READER:
@@ -226,7 +228,7 @@ def test_requests_begin_and_end_once(archive):
 EZTRACE = [ctypes.util.find_library(f"eztrace-{name}") for name in ("lib", MPI_NAME)]
 
 
-# What it enters but records no messages of.
+# Functions of which it records the calls but no messages.
 WITHOUT_MESSAGES = {"MPI_Sendrecv"}
 EVENT = re.compile(r"(ENTER|LEAVE|MPI_\w+) +(\d+) +\d+ *(.*)")
 TOLD = {"MPI_SEND": ("Receiver", "Tag", "Length"), "MPI_ISEND": ("Receiver", "Tag", "Length"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs programs under trace, and reads what it wrote by a program of the tests (read_trace.c)."""
+"""Runs programs under trace, and reads the traces by a program of the tests (read_trace.c)."""
 import subprocess
 from dataclasses import dataclass, field
 
@@ -10,6 +10,8 @@ from support import BUILD, BUNDLED_TOOLS, QMPI, clean_environment, run_mpi
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 CALLS = PROGRAMS / "tools_trace_calls"
 MANY = PROGRAMS / "tools_trace_many"
+PAUSES = PROGRAMS / "tools_trace_pauses"
+SIZES = PROGRAMS / "tools_message_sizes"
 STEPS = PROGRAMS / "tools_steps"
 TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'tools' / 'tools'}"
 SPECIAL = {-1: "any", -2: "nobody", -3: "self"}
@@ -42,7 +44,7 @@ class Process:
 
 
 def read(path):
-    """rank -> Process, of a directory or a file; and the warnings of the reader."""
+    """Returns rank -> Process of a directory or a file, and the warnings of the reader."""
     result = subprocess.run([PROGRAMS / "tools_read_trace", path], capture_output=True, text=True, check=False,
                             env=clean_environment())
     assert result.returncode == 0, result.stderr
@@ -77,7 +79,7 @@ def run(program, *arguments, cwd, tools="trace,format=own", ranks=2, **more):
 
 
 def qmpi_trace(folder, *arguments, path="qmpi-trace", status=0):
-    """What `qmpi trace` says of a trace."""
+    """Returns the output of `qmpi trace`."""
     done = subprocess.run([QMPI, "trace", *arguments, path], capture_output=True, text=True, timeout=60, cwd=folder,
                           env=clean_environment(), check=False)
     assert done.returncode == status, done.stdout + done.stderr
@@ -87,8 +89,8 @@ def qmpi_trace(folder, *arguments, path="qmpi-trace", status=0):
 
 
 def trace(tmp_path, program, *arguments, options="", archive=True, **more):
-    """The processes of a run that succeeds and says nothing; and there is an archive of the same events, if not only
-    the files of the processes are wanted."""
+    """Returns the processes of a run that succeeds without messages. The archive has the same events, unless options
+    ask for none."""
     archive = archive and HAS_READER
     result = run(program, *arguments, cwd=tmp_path, tools=f"trace{'' if archive else ',format=own'}{options}", **more)
     assert result.returncode == 0 and result.messages == []
@@ -100,7 +102,7 @@ def trace(tmp_path, program, *arguments, options="", archive=True, **more):
 
 
 def describe(process, event, requests):
-    """What an event tells, with names for indices and numbers from 1 on for requests."""
+    """Returns an event as text, with names for indices, and numbers from 1 on for requests."""
     words = [event["kind"]]
     if "comm" in event:
         words.append(process.comms[int(event["comm"])]["name"].removeprefix("MPI_COMM_"))
@@ -126,7 +128,7 @@ def describe(process, event, requests):
 
 
 def tell(process, events):
-    """The outermost calls in turn: NAME, or NAME[what it did; …], or what was recorded outside of calls."""
+    """Returns the outermost calls in order, as NAME or NAME[event; …], and events outside of calls."""
     calls, stack, requests = [], [], {}
 
     def add(text):
@@ -149,7 +151,7 @@ def tell(process, events):
 
 
 def sections(process, location=0):
-    """Region -> what was recorded between its begin and its end, without the calls that make it."""
+    """Returns region -> the events within it, without the calls that begin and end it."""
     found, name, begun = {}, None, None
     events = process.events[location]
     for place, event in enumerate(events):

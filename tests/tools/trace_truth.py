@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Compares a trace with what a program knows of its own calls: those of tests/observe/programs write a line for each
-call with its communicator, transfers, bytes, root and requests (see expect.h there), which stand in their text."""
+"""Compares a trace with the calls of a program that knows them: programs of tests/observe/programs write a line for
+each call, with its communicator, transfers, bytes, root and requests (see expect.h there), as their source has them."""
 from fnmatch import fnmatchcase
 
 from otf2_events import members_of
@@ -13,7 +13,7 @@ ROOTS = {"-2": "null", "-3": "root"}
 
 
 def lines_of(path):
-    """Each call of the program: {field: its value}, where requests are lists in their order."""
+    """Returns {field: value} of each call of the program; requests are lists in their order."""
     found = []
     for line in path.read_text().splitlines():
         function, *words = line.split()
@@ -25,7 +25,7 @@ def lines_of(path):
 
 
 def calls_of(process):
-    """Each call of each thread, (function, what it did), in the order of their ends, in which a program writes its lines."""
+    """Returns (function, events) of each call of each thread, in the order of their ends, as programs write them."""
     found = []
     for events in process.events.values():
         stack = []
@@ -40,7 +40,7 @@ def calls_of(process):
 
 
 def transfers_of(process, events):
-    """As the program writes them: >peer/world/tag/bytes; < those received, or the room for them."""
+    """Returns transfers as the program writes them: >peer/world/tag/bytes; <: received bytes, or room for them."""
     found = []
     for event in events:
         kind = event["kind"]
@@ -62,8 +62,8 @@ def transfers_of(process, events):
 
 
 class Truth:
-    """Of one rank. Requests are followed from the handle that the program has to the number in the trace; of several
-    with one handle, the oldest completes first."""
+    """Compares one rank. Requests are followed from the handle of the program to the number in the trace; of several
+    requests with one handle, the oldest completes first."""
     def __init__(self, process):
         self.process, self.numbers, self.wrong = process, {}, []
 
@@ -73,7 +73,7 @@ class Truth:
     def check_transfers(self, place, true, events):
         wanted = true.get("transfers", "-")
         found = ",".join(transfers_of(self.process, events)) or "-"
-        # What is received of a message without the probe that found it is not known, and nothing of none.
+        # Without the probe that found a message, nothing is known of it.
         is_unknown = true["function"].startswith("MPI_Mrecv") and found == "-" and "/-/" in wanted
         if found == ">null/-/-/0":  # one-sided: both directions are one
             wanted = wanted.removesuffix(",<null/-/-/0")
@@ -144,7 +144,7 @@ class Truth:
 
 
 def check_truth(processes, folder):
-    """That the trace has all calls that the programs in this folder have written down, and no other ones."""
+    """Checks that the trace has exactly the calls that the programs in this folder have written down."""
     for rank, process in processes.items():
         wrong = Truth(process).check(lines_of(folder / f"expected.{rank}"), calls_of(process))
         assert not wrong, f"rank {rank}: {len(wrong)} wrong\n" + "\n".join(wrong[:12])

@@ -9,10 +9,10 @@
  *
  * A line of the description has words that tabs separate: what it is, and members as NAME=VALUE.
  * `process` begins a process, whose definitions follow in the order of their indices; an event is
- * named as in enum trace_kind, without TRACE_. Problems go to stderr, and the status is 1.
+ * named as in enum trace_event_kind, without TRACE_. Problems go to stderr, and the status is 1.
  */
 #define _GNU_SOURCE
-#include "trace/trace.h"
+#include "tools/trace/export/trace.h"
 #include "trace_random.h"
 
 #include <stdio.h>
@@ -75,7 +75,7 @@ enum { MOST = 64, TABLES = 5 };
 struct made {
     bool is_made;
     struct trace_process process; /* each array has room for MOST elements */
-    struct trace_encoder *encoders[MOST];
+    struct trace_event_encoder *encoders[MOST];
 };
 
 /* The value of a member in a line; NULL: it is not there. */
@@ -195,7 +195,7 @@ static void begin_process(struct made *it, char **words)
         .counters = calloc(MOST, sizeof(struct trace_counter)),
         .locations = calloc(MOST, sizeof(struct trace_location)),
         .points = calloc(MOST, sizeof(struct trace_clock_point)),
-        .end = (enum trace_end)number_of(words, "end", TRACE_END_FINALIZE),
+        .end = (enum trace_process_end)number_of(words, "end", TRACE_END_FINALIZE),
         .end_detail = word_of(words, "detail") ? text_of(words, "detail", "") : NULL,
         .end_ticks = (uint64_t)number_of(words, "ticks", 0),
         .dropped = (uint64_t)number_of(words, "dropped", 0)};
@@ -211,7 +211,7 @@ static bool add_event(struct made *it, char **words)
     struct trace_event event;
     const size_t location = (size_t)number_of(words, "location", 0);
     const char *value = word_of(words, "value");
-    trace_event_clear(&event, (enum trace_kind)kind, (uint64_t)number_of(words, "t", 0));
+    trace_event_clear(&event, (enum trace_event_kind)kind, (uint64_t)number_of(words, "t", 0));
     event.location = (uint32_t)location;
     event.function = (uint32_t)number_of(words, "function", event.function);
     event.site = (uint32_t)number_of(words, "site", event.site);
@@ -225,8 +225,8 @@ static bool add_event(struct made *it, char **words)
     event.received = (uint64_t)number_of(words, "received", 0);
     event.value = value ? strtod(value, NULL) : 0;
     if (!it->encoders[location])
-        it->encoders[location] = trace_encoder_make((uint32_t)location, 0, true);
-    if (!trace_encode(it->encoders[location], &event))
+        it->encoders[location] = trace_event_encoder_make((uint32_t)location, 0, true);
+    if (!trace_event_encoder_add(it->encoders[location], &event))
         stop_with("out of memory");
     return true;
 }
@@ -236,13 +236,13 @@ static void end_process(struct made *it, const char *directory)
     struct trace_bytes bytes = {0};
     if (!it->is_made)
         return;
-    if (!trace_process_pack(&it->process, &bytes))
+    if (!trace_definitions_pack(&it->process, &bytes))
         stop_with("out of memory");
     for (size_t i = 0; i < MOST; i++) {
-        if (it->encoders[i] && !trace_encoder_finish(it->encoders[i], &bytes))
+        if (it->encoders[i] && !trace_event_encoder_finish(it->encoders[i], &bytes))
             stop_with("out of memory");
         if (it->encoders[i])
-            trace_encoder_free(it->encoders[i]);
+            trace_event_encoder_free(it->encoders[i]);
     }
     char *path = trace_file_path(directory, it->process.rank, it->process.pid, it->process.host);
     FILE *file = path ? fopen(path, "wb") : NULL;
@@ -250,7 +250,7 @@ static void end_process(struct made *it, const char *directory)
         stop_with("cannot write a file");
     free(path);
     trace_bytes_free(&bytes);
-    trace_process_clear(&it->process);
+    trace_definitions_clear(&it->process);
     it->is_made = false;
 }
 
@@ -287,15 +287,15 @@ static void put_random(struct trace_bytes *bytes, uint64_t *state, uint32_t loca
     size_t open;
     struct trace_event *events =
         random_events(state, count, TABLES, random_under(state, 1 << 20), is_wild, &open);
-    struct trace_encoder *encoder = trace_encoder_make(location, 0, true);
+    struct trace_event_encoder *encoder = trace_event_encoder_make(location, 0, true);
     for (size_t i = 0; i < count; i++) {
         events[i].location = location;
-        if (!trace_encode(encoder, &events[i]))
+        if (!trace_event_encoder_add(encoder, &events[i]))
             stop_with("out of memory");
     }
-    if (!trace_encoder_finish(encoder, bytes))
+    if (!trace_event_encoder_finish(encoder, bytes))
         stop_with("out of memory");
-    trace_encoder_free(encoder);
+    trace_event_encoder_free(encoder);
     free(events);
 }
 
@@ -309,7 +309,7 @@ static void make_random(const char *directory, uint64_t seed)
         random_process(&state, &process, TABLES);
         process.run[0] = process.run[1] = seed;
         process.rank = i;
-        if (!trace_process_pack(&process, &bytes))
+        if (!trace_definitions_pack(&process, &bytes))
             stop_with("out of memory");
         for (uint32_t k = 0; k < 2; k++)
             put_random(&bytes, &state, k, seed % 2);
@@ -319,7 +319,7 @@ static void make_random(const char *directory, uint64_t seed)
             stop_with("cannot write a file");
         free(path);
         trace_bytes_free(&bytes);
-        trace_process_clear(&process);
+        trace_definitions_clear(&process);
     }
 }
 
@@ -348,11 +348,11 @@ static int write_alone(const char *module, const char *path, const char *directo
 {
     const struct trace_otf2 *otf2 = open_module(module);
     char *problem;
-    struct trace *trace = trace_open(path, &problem);
+    struct trace *trace = trace_reader_open(path, &problem);
     if (!trace)
         return report(false, problem);
     const bool good = otf2->write(trace, directory, NULL, &problem);
-    trace_close(trace);
+    trace_reader_close(trace);
     return report(good, problem);
 }
 

@@ -4,7 +4,7 @@
  * prints what the reader finds in it, one line for each event.
  */
 #define _GNU_SOURCE
-#include "trace/kinds.h"
+#include "tools/trace/file/event.h"
 #include "trace_random.h"
 
 #include <inttypes.h>
@@ -39,21 +39,22 @@ static void make(uint64_t seed, const char *path)
     FILE *file = fopen(path, "wb");
     if (!file || fwrite(out.data, 1, out.size, file) != out.size || fclose(file))
         exit(1);
-    trace_process_clear(&process);
+    trace_definitions_clear(&process);
     trace_bytes_free(&out);
 }
 
 static void print_event(const struct trace_event *event, int64_t base)
 {
-    const uint32_t fields = trace_kind_fields[event->kind];
+    const uint32_t fields = trace_event_fields[event->kind];
     printf("%d %" PRIu64 " %" PRId64, (int)event->kind, event->ticks, event->time + base);
-    if ((fields & FIELD(FUNCTION)) || event->kind == TRACE_LEAVE ||
+    if ((fields & TRACE_FIELD_BIT(FUNCTION)) || event->kind == TRACE_LEAVE ||
         event->kind == TRACE_INTERRUPTED)
         printf(" function=%" PRIu32, event->function);
-    if ((fields & FIELD(SITE)) || event->kind == TRACE_LEAVE || event->kind == TRACE_INTERRUPTED)
+    if ((fields & TRACE_FIELD_BIT(SITE)) || event->kind == TRACE_LEAVE ||
+        event->kind == TRACE_INTERRUPTED)
         printf(" site=%" PRIu32, event->site);
 #define PRINT(member, field, format)                                                               \
-    if (fields & FIELD(field))                                                                     \
+    if (fields & TRACE_FIELD_BIT(field))                                                           \
         printf(" " #member "=%" format, event->member);
     PRINT(comm, COMM, PRIu32)
     PRINT(object, OBJECT, PRIu32)
@@ -87,7 +88,7 @@ static void print(const char *path)
             print_event(&event, trace->base);
         trace_cursor_free(cursor);
     }
-    trace_close(trace);
+    trace_reader_close(trace);
 }
 
 int main(int argc, char **argv)

@@ -60,8 +60,9 @@ struct profile_result *sample_full(void)
 
     result->process_count = 1;
     result->processes = qmpi_allocate(1, sizeof *result->processes);
-    *result->processes =
-        (struct profile_process){3, qmpi_copy("n\xc3\xb6rd"), 2.5, 1.25, 1.25, 1.75, 1 << 20};
+    *result->processes = (struct profile_process){
+        3, qmpi_copy("n\xc3\xb6rd"), 2.5, 1.25, 1.25, 1.75, 1 << 20, 1.5, 0.25,
+        7, qmpi_copy("0-3"),         NULL};
 
     result->function_count = 1;
     result->functions = make_function("MPI_Send");
@@ -77,9 +78,10 @@ struct profile_result *sample_full(void)
     result->callsites->frame_count = 2;
     result->callsites->frames = qmpi_allocate(2, sizeof *result->callsites->frames);
     result->callsites->frames[0] = (struct profile_frame){
-        0x1234, qmpi_copy("/bin/a"), qmpi_copy("f(int, char)"), qmpi_copy("/src/a.cpp"), 17, true};
+        0x1234, qmpi_copy("/bin/a"), qmpi_copy("f(int, char)"), qmpi_copy("/src/a.cpp"), 17, true,
+        false};
     result->callsites->frames[1] =
-        (struct profile_frame){0x7fffffffffff, qmpi_copy(""), NULL, NULL, 0, false};
+        (struct profile_frame){0x7fffffffffff, qmpi_copy(""), NULL, NULL, 0, false, false};
 
     result->unfinished_receives = 6;
     result->flight_count = 1;
@@ -154,8 +156,8 @@ struct profile_result *sample_single(int rank, int count, const char *terminatio
     result->application = (struct profile_spread){100, 100, 100, 100, 0, rank, rank};
     result->process_count = 1;
     result->processes = qmpi_allocate(1, sizeof *result->processes);
-    *result->processes =
-        (struct profile_process){rank, qmpi_copy("host"), 100, count + 1, 99 - count, 0, 1};
+    *result->processes = (struct profile_process){
+        rank, qmpi_copy("host"), 100, count + 1, 99 - count, 0, 1, 0, 0, 0, NULL, NULL};
     result->function_count = 2;
     result->functions = qmpi_allocate(2, sizeof *result->functions);
     for (int i = 0; i < 2; i++) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Results for the tests of profile's writing side. */
+/* Results for the unit tests of tools/profile/result. */
 #ifndef QMPI_TEST_PROFILE_SAMPLE_H
 #define QMPI_TEST_PROFILE_SAMPLE_H
 
-#include "profile/result.h"
+#include "tools/profile/result/profile_result.h"
 
-/* One that has something in every member; strings with everything that is hard to write. */
+/* Returns a result with data in every member, and with strings that are hard to write. */
 struct profile_result *sample_full(void);
 
-/* One of a single process: `calls` calls of MPI_Send and one of a function named after the rank,
- * each call of 1 second, all to rank 0. */
+/* Returns a result of a single process: `calls` calls of MPI_Send to rank 0, and one call of a
+ * function named after the rank, each of 1 second. */
 struct profile_result *sample_single(int rank, int calls, const char *termination);
 
 #endif

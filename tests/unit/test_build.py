@@ -16,7 +16,7 @@ def inputs(target):
 
 def test_plain_ninja_builds_no_test():
     built = inputs("all")
-    assert "src/cli/qmpi" in " ".join(built)
+    assert "cli/qmpi" in " ".join(built)
     assert [path for path in built if path.startswith(("tests/", "bench/", "examples/"))] == []
 
 

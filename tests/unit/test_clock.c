@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What the clock makes of readings that nobody waits for: of a run of days, and of slow messages.
  */
-#include "clock/reading.c"
+#include "clock/clock.c"
 #include "clock/round_trips.c"
 
 #include "unit.h"
 
-qmpi_function *qmpi_bases[QMPI_FUNCTION_COUNT]; /* no call of MPI is made */
+#include <fenv.h>
+
+qmpi_function *qmpi_pmpi_functions[QMPI_FUNCTION_COUNT]; /* no call of MPI is made */
 
 /* As if the clock had been started so many nanoseconds ago. */
 static void begin_earlier(uint64_t nanoseconds, uint64_t ticks)
@@ -39,16 +41,30 @@ static void a_relation_holds_for_the_moment_at_which_it_was_found(void **state)
     const uint64_t found = 10 * (uint64_t)SECOND, now = found + SECOND;
     struct trip trip = {.begin = now - HALF, .length = 2 * HALF};
     trip.reply = (struct reply){.now = now, .is_counter = qmpi_clock_is_counter, .valid = true};
-    trip.reply.reference = (struct qmpi_reference){.tick = 1};
+    trip.reply.reference = (struct qmpi_clock_reference){.tick = 1};
     trip.reply.relation =
         (struct qmpi_clock_relation){.here = found, .there = found, .bound = HALF, .rate = 1};
-    const struct qmpi_clock_relation relation = relate(&measurement, &trip);
-    const double bound_now = relation.bound + distance(now, relation.here) * QMPI_RATES_DIFFER;
+    const struct qmpi_clock_relation relation = relate_to_reference(&measurement, &trip);
+    const double bound_now = relation.bound + ticks_between(now, relation.here) * QMPI_RATES_DIFFER;
     (void)state;
     assert_true(relation.here == relation.there && !relation.is_reference);
     assert_true(bound_now >= SECOND * QMPI_RATES_DIFFER);
     trip.reply.relation.is_reference = true;
-    assert_true(relate(&measurement, &trip).here == now);
+    assert_true(relate_to_reference(&measurement, &trip).here == now);
+}
+
+/* The program may look at the flags, or have enabled traps. */
+static void readings_leave_no_flag_of_the_floating_point_environment(void **state)
+{
+    (void)state;
+    qmpi_clock_start();
+    begin_earlier(UINT64_C(1000000007), UINT64_C(2899000013));
+    feclearexcept(FE_ALL_EXCEPT);
+    feenableexcept(FE_ALL_EXCEPT);
+    qmpi_clock_nanoseconds(UINT64_MAX / 3);
+    qmpi_clock_refine();
+    fedisableexcept(FE_ALL_EXCEPT);
+    assert_int_equal(fetestexcept(FE_ALL_EXCEPT), 0);
 }
 
 int main(void)
@@ -56,6 +72,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_times_are_as_accurate_as_short_ones),
         cmocka_unit_test(a_relation_holds_for_the_moment_at_which_it_was_found),
+        cmocka_unit_test(readings_leave_no_flag_of_the_floating_point_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static int release(void **state)
     return 0;
 }
 
-static const struct qmpi_entry *parse(const char *text)
+static const struct qmpi_tool_entry *parse(const char *text)
 {
     qmpi_tool_list_free(&list);
     qmpi_tool_list_parse(text, &list);
@@ -30,7 +30,8 @@ static const struct qmpi_entry *parse(const char *text)
 }
 
 /* `unmet`: the first condition that does not hold; NULL: none. */
-static void assert_unmet(const char *text, const struct qmpi_place *place, const char *unmet)
+static void assert_unmet(const char *text, const struct qmpi_condition_place *place,
+                         const char *unmet)
 {
     char *found = qmpi_condition_unmet(parse(text), place);
     if (unmet)
@@ -40,8 +41,8 @@ static void assert_unmet(const char *text, const struct qmpi_place *place, const
     free(found);
 }
 
-static const struct qmpi_place nowhere = {-1, NULL, NULL};
-static const struct qmpi_place rank_5 = {5, NULL, NULL};
+static const struct qmpi_condition_place nowhere = {-1, NULL, NULL};
+static const struct qmpi_condition_place rank_5 = {5, NULL, NULL};
 
 static void ranks_are_compared_with_the_set(void **state)
 {
@@ -75,7 +76,7 @@ static void nodes_are_compared_without_case_and_with_or_without_the_domain(void 
 
 static void programs_are_compared_by_name_or_path(void **state)
 {
-    static const struct qmpi_place place = {0, "/opt/lammps/bin/lmp_mpi", "lmp"};
+    static const struct qmpi_condition_place place = {0, "/opt/lammps/bin/lmp_mpi", "lmp"};
     (void)state;
     assert_unmet("a,@program=lmp", &place, NULL);
     assert_unmet("a,@program=lmp_*", &place, NULL);
@@ -107,7 +108,7 @@ static void functions_and_other_options_switch_nothing_off(void **state)
 static void this_process_has_a_program(void **state)
 {
     (void)state;
-    const struct qmpi_place here = qmpi_place_here(3);
+    const struct qmpi_condition_place here = qmpi_condition_place_here(3);
     assert_int_equal(here.rank, 3);
     assert_unmet("a,@program=test_conditions", &here, NULL);
     assert_unmet("a,@program=*/test_*", &here, NULL);
@@ -134,10 +135,10 @@ static void what_may_differ_between_ranks_is_refused(void **state)
     assert_null(qmpi_condition_refuse_communicating(&list.entries[0], "tool"));
 }
 
-static void count(void *data, enum qmpi_reserved_option option, const char *value)
+static void count(void *data, enum qmpi_tool_reserved option, const char *value)
 {
     char *text = data;
-    strcat(text, qmpi_reserved_option_name(option));
+    strcat(text, qmpi_tool_reserved_name(option));
     strcat(strcat(text, value), " ");
 }
 

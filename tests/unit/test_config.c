@@ -32,7 +32,7 @@ static void parse_good(const char *text)
         assert_null(config.tools.entries[i].problem);
 }
 
-static const struct qmpi_entry *tool(int index)
+static const struct qmpi_tool_entry *tool(int index)
 {
     assert_in_range(index, 0, config.tools.count - 1);
     return &config.tools.entries[index];
@@ -48,7 +48,7 @@ static const char *setting(const char *key)
     return NULL;
 }
 
-static void assert_option(const struct qmpi_entry *entry, int index, const char *key,
+static void assert_option(const struct qmpi_tool_entry *entry, int index, const char *key,
                           const char *value)
 {
     assert_in_range(index, 0, entry->option_count - 1);
@@ -71,7 +71,7 @@ static void assert_tool_problem(const char *text, int line, const char *part)
 {
     parse(text);
     assert_int_equal(config.problem_count, 0);
-    const struct qmpi_entry *entry = tool(config.tools.count - 1);
+    const struct qmpi_tool_entry *entry = tool(config.tools.count - 1);
     assert_non_null(entry->problem);
     assert_null(entry->name);
     assert_int_equal(entry->line, line);
@@ -272,7 +272,7 @@ static void a_setting_that_is_wrong_is_a_lines_problem(void **state)
     assert_line_problem("colour = red\n", 1, "tool-path, on-error, debug, internal, clock");
     assert_line_problem("count output = x\n", 1, "unknown setting 'count output'");
     assert_line_problem("on-error = maybe\n", 1, "invalid value for 'on-error': 'maybe'");
-    assert_line_problem("internal = yes\n", 1, "0 or 1");
+    assert_line_problem("internal = maybe\n", 1, "yes or no");
     assert_line_problem("debug = load,,nonsense\n", 1, "unknown topic 'nonsense'");
     parse_good("debug = load, find\n");
     assert_line_problem("debug = load\n\ndebug = find\n", 3, "first in line 1");

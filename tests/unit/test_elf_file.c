@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "elf/file.h"
+#include "elf/image.h"
 #include "generate/build.h"
 
 #include <fcntl.h>

@@ -8,8 +8,8 @@
 #include "unit.h"
 
 #include "elf/copy.h"
-#include "elf/file.h"
-#include "elf/walk.h"
+#include "elf/image.h"
+#include "elf/loaded.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

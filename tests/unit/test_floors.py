@@ -2,15 +2,21 @@
 """The order of the folders: what a file includes lies in its own folder or on a lower floor.
 
 The floors are those of the table in docs/how-it-works.md. Other folders include one header of a folder,
-which has its name. Nor may files include each other in a circle, within a folder either. What depends on
-the processor is in folders `arch/`.
+which has its name or, for a part of a tool, the tool's. Nor may files include each other in a circle, within a folder
+either, nor call each other in one: helpers are below the driver. What depends on the processor is in folders `arch/`.
+
+To list the circles of calls in some folders: QMPI_SOURCE_ROOT=. python3 tests/unit/test_floors.py src/elf tools/log
 """
 import os
 import re
+import sys
 from pathlib import Path
 
+import declarations
+
 SOURCE = Path(os.environ["QMPI_SOURCE_ROOT"])
-ROOTS = ["src", "lib"]  # where the compiler looks for what is included
+ROOTS = ["src", "lib", "tools", "cli"]
+PREFIXES = ["src/", "lib/", ""]  # where the compiler looks for what is included
 
 
 def floors():
@@ -27,17 +33,24 @@ FLOORS = floors()
 def folder_of(path):
     """The folder of the table in which a file lies; a tool's own for files of tools."""
     parts = path.split("/")
-    return "/".join(parts[:2]) if "/".join(parts[:2]) in FLOORS or parts[0] == "tools" else None
+    for length in 3, 2, 1:
+        if "/".join(parts[:length]) in FLOORS:
+            return "/".join(parts[:length])
+    return "/".join(parts[:2]) if parts[0] == "tools" else None
+
+
+def tool_of(folder):
+    return folder.split("/")[1] if folder.startswith("tools/") else None
 
 
 def floor_of(folder):
-    return FLOORS["tools/NAME"] if folder.startswith("tools/") else FLOORS[folder]
+    return FLOORS.get(folder, FLOORS["tools/NAME"])
 
 
 def files():
     suffixes = {".c", ".h", ".S", ".inc"}
     found = []
-    for root in ["src", "lib", "tools"]:
+    for root in ROOTS:
         for path in sorted((SOURCE / root).rglob("*")):
             if path.suffix in suffixes and not {"templates", "generate"} & set(path.parts):
                 found.append(str(path.relative_to(SOURCE)))
@@ -47,12 +60,9 @@ def files():
 def find(path, name):
     """The file that `path` means by an include of `name`; None: one that the build generates."""
     if name.startswith("generate/") or name in ("cli/commands.h", "cli/site_folder.h") or \
-            name == f"{path.split('/')[1]}_manifest.h":
+            name == f"tools/{path.split('/')[1]}_manifest.h":
         return None
-    places = [f"{root}/{name}" for root in ROOTS]
-    if path.startswith("tools/"):
-        places.append(f"{folder_of(path)}/{name}")
-    for place in places:
+    for place in [prefix + name for prefix in PREFIXES]:
         if (SOURCE / place).exists():
             return place
     raise AssertionError(f"{path} includes {name}, which is not named by its folder")
@@ -119,18 +129,56 @@ def test_a_folder_includes_only_what_is_below_it():
     assert not broken, f"{len(broken)}:\n" + "\n".join(f"{a} -> {b}" for a, b in sorted(broken))
 
 
-ASSEMBLY = {"src/dispatch/entry.h"}  # macros for assembly code
+ASSEMBLY = {"src/dispatch/arch/entry.h"}  # macros for assembly code
 
 
 def test_other_folders_include_one_header_of_a_folder():
     allowed = {f"{folder}/{os.path.basename(folder)}.h" for folder in FLOORS} | ASSEMBLY
-    broken = {(path, target) for path, target in INCLUDES
-              if folder_of(path) != folder_of(target) and target not in allowed}
+    allowed |= {f"{folder}/{tool_of(folder)}.h" for folder in FLOORS if tool_of(folder)}
+
+    def is_elsewhere(path, target):
+        home, other = folder_of(path), folder_of(target)
+        return home != other and not (tool_of(home) and tool_of(home) == tool_of(other))
+
+    broken = {(path, target) for path, target in INCLUDES if is_elsewhere(path, target) and target not in allowed}
     assert not broken, f"{len(broken)}:\n" + "\n".join(f"{a} -> {b}" for a, b in sorted(broken))
 
 
 def test_no_files_include_each_other_in_a_circle():
     found = circles(in_modules())
+    assert not found, f"{len(found)}:\n" + "\n".join(" ".join(sorted(circle)) for circle in found)
+
+
+
+
+def calls():
+    """{module: modules of the same folder whose functions it uses}, for functions that a header declares."""
+    used, declared, defined = {}, set(), {}
+    for path in files():
+        text = (SOURCE / path).read_text(encoding="utf-8")
+        module = os.path.splitext(path)[0]
+        found = declarations.names(text)
+        words = set(declarations.WORD.findall(declarations.strip(text)))
+        used.setdefault(module, set()).update(words - {name for kind, name, _ in found if kind == "declaration"})
+        for kind, name, _ in found:
+            if kind != "type" and path.endswith(".h"):
+                declared.add(name)
+            if kind == "definition":
+                defined.setdefault(name, set()).add(module)
+    owner = {name: modules.pop() for name, modules in defined.items() if name in declared and len(modules) == 1}
+    arrows = {}
+    for module, words in used.items():
+        targets = {owner[word] for word in words & owner.keys()}
+        arrows[module] = {target for target in targets - {module} if folder_of(target) == folder_of(module)}
+    return arrows
+
+
+def circles_of_calls():
+    return [circle for circle in circles(calls()) if len(circle) > 1]
+
+
+def test_no_files_call_each_other_in_a_circle():
+    found = circles_of_calls()
     assert not found, f"{len(found)}:\n" + "\n".join(" ".join(sorted(circle)) for circle in found)
 
 
@@ -140,7 +188,7 @@ PROCESSOR = re.compile(r"(?i:x86)|amd64|aarch64|arm64|\bEM_[A-Z\d]|\bR_[A-Z\d]+_
 
 def test_the_processor_is_named_in_folders_of_its_own():
     found = []
-    for root in ["src", "lib", "tools"]:
+    for root in ROOTS:
         for path in sorted((SOURCE / root).rglob("*")):
             if path.suffix not in {".c", ".h", ".S", ".inc", ".py", ".in", ".build"} or "arch" in path.parts:
                 continue
@@ -148,3 +196,9 @@ def test_the_processor_is_named_in_folders_of_its_own():
                 if PROCESSOR.search(line):
                     found.append(f"{path.relative_to(SOURCE)}:{number}: {line.strip()}")
     assert not found, "\n" + "\n".join(found)
+
+
+if __name__ == "__main__":
+    for circle in circles_of_calls():
+        if any((module + "/").startswith(place) for module in circle for place in sys.argv[1:] or ROOTS):
+            print(" ".join(sorted(circle)))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The dynamic loader's cache: the real one, and made-up ones, good and damaged. */
-#include "elf/ld_cache.c" /* for find_in, which reads a cache that is in memory */
+#include "elf/search.c" /* for find_in_cache, which reads a cache that is in memory */
 
 #include "unit.h"
 
@@ -31,7 +31,7 @@ static struct small_cache make_cache(void)
 
 static void assert_found(const struct small_cache *cache, size_t size, const char *expected)
 {
-    char *path = find_in((const char *)cache, size, "libsmall.so.1");
+    char *path = find_in_cache((const char *)cache, size, "libsmall.so.1");
     if (expected)
         assert_string_equal(path, expected);
     else
@@ -42,7 +42,7 @@ static void assert_found(const struct small_cache *cache, size_t size, const cha
 static void the_c_library_is_found(void **state)
 {
     (void)state;
-    char *path = ld_cache_find("libc.so.6");
+    char *path = qmpi_elf_search_cache("libc.so.6");
     assert_non_null(path);
     assert_int_equal(path[0], '/');
     assert_string_equal(strrchr(path, '/'), "/libc.so.6");
@@ -53,10 +53,10 @@ static void the_c_library_is_found(void **state)
 static void an_unknown_library_is_not_found(void **state)
 {
     (void)state;
-    assert_null(ld_cache_find("libno-such-library.so.1"));
-    assert_null(ld_cache_find(""));
-    assert_null(ld_cache_find("libc"));
-    assert_null(ld_cache_find("/libc.so.6"));
+    assert_null(qmpi_elf_search_cache("libno-such-library.so.1"));
+    assert_null(qmpi_elf_search_cache(""));
+    assert_null(qmpi_elf_search_cache("libc"));
+    assert_null(qmpi_elf_search_cache("/libc.so.6"));
 }
 
 static void a_good_cache_gives_the_path(void **state)
@@ -64,6 +64,25 @@ static void a_good_cache_gives_the_path(void **state)
     (void)state;
     const struct small_cache cache = make_cache();
     assert_found(&cache, sizeof cache, "/proc/self/exe");
+}
+
+/* As glibc wrote it before 2.32, on Debian 11 and RHEL 8. */
+static void a_cache_behind_one_in_the_old_format_is_found(void **state)
+{
+    (void)state;
+    struct {
+        struct old_cache_header header;
+        uint32_t entries[3 * 3];
+        uint32_t padding;
+        struct small_cache cache;
+    } both = {.header = {.magic = "ld.so-1.7.0", .count = 3}, .cache = make_cache()};
+    assert_int_equal(offsetof(__typeof__(both), cache) % 8, 0);
+    char *path = find_in_cache((const char *)&both, sizeof both, "libsmall.so.1");
+    assert_string_equal(path, "/proc/self/exe");
+    free(path);
+    both.header.count = UINT32_MAX;
+    assert_null(find_in_cache((const char *)&both, sizeof both, "libsmall.so.1"));
+    assert_null(find_in_cache((const char *)&both, sizeof both.header, "libsmall.so.1"));
 }
 
 static void a_row_whose_file_is_gone_is_passed_over(void **state)
@@ -141,6 +160,7 @@ int main(void)
         cmocka_unit_test(the_c_library_is_found),
         cmocka_unit_test(an_unknown_library_is_not_found),
         cmocka_unit_test(a_good_cache_gives_the_path),
+        cmocka_unit_test(a_cache_behind_one_in_the_old_format_is_found),
         cmocka_unit_test(a_row_whose_file_is_gone_is_passed_over),
         cmocka_unit_test(a_row_for_another_processor_is_passed_over),
         cmocka_unit_test(another_format_is_passed_over),

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of log's lines: numbers, times, strings; and lines that are cut. */
+#define _GNU_SOURCE
 #include "unit.h"
 
-#include "../../tools/log/text.h"
+#include "tools/log/text.h"
 
+#include <fenv.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,10 +80,29 @@ static void fixed_lines_are_cut(void **state)
     assert_memory_equal(bytes, "12345678", sizeof bytes);
 }
 
+/* The program may look at the flags, or have enabled traps. */
+static void a_real_number_leaves_no_flag_of_the_floating_point_environment(void **state)
+{
+    static const volatile double all[] = {0.1, -1e8 / 3, 1e300, INFINITY, NAN};
+    struct text text = {.data = NULL};
+    (void)state;
+    feclearexcept(FE_ALL_EXCEPT);
+    feenableexcept(FE_ALL_EXCEPT);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        text_real(&text, all[i]);
+    fedisableexcept(FE_ALL_EXCEPT);
+    assert_int_equal(fetestexcept(FE_ALL_EXCEPT), 0);
+    assert_memory_equal(text.data, "0.100000000-33333333.333333332hugehugenan", text.length);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers), cmocka_unit_test(times),
-                                       cmocka_unit_test(strings), cmocka_unit_test(long_lines_grow),
-                                       cmocka_unit_test(fixed_lines_are_cut)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(times),
+        cmocka_unit_test(strings),
+        cmocka_unit_test(long_lines_grow),
+        cmocka_unit_test(fixed_lines_are_cut),
+        cmocka_unit_test(a_real_number_leaves_no_flag_of_the_floating_point_environment)};
     return cmocka_run_group_tests_name("log_text", tests, NULL, NULL);
 }

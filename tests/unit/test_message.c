@@ -3,15 +3,17 @@
 #define _GNU_SOURCE
 #include "unit.h"
 
+#include "util/launcher.h"
 #include "util/message.h"
+#include "util/text.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char *const launcher_variables[] = {
-    "PMI_RANK",    "PMIX_RANK",   "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK",
-    "PALS_RANKID", "ALPS_APP_PE", "SLURM_PROCID"};
+    "PMI_RANK",    "PMI_ID",      "PMIX_RANK",      "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK",
+    "PALS_RANKID", "ALPS_APP_PE", "FLUX_TASK_RANK", "SLURM_PROCID"};
 enum { LAUNCHERS = sizeof launcher_variables / sizeof *launcher_variables };
 
 static int clear_environment(void **state)
@@ -19,8 +21,11 @@ static int clear_environment(void **state)
     (void)state;
     for (int i = 0; i < LAUNCHERS; i++)
         unsetenv(launcher_variables[i]);
+    qmpi_launcher_forget();
     unsetenv("QMPI_DEBUG");
+    qmpi_launcher_forget();
     unsetenv("QMPI_TEST");
+    qmpi_launcher_forget();
     return 0;
 }
 
@@ -164,7 +169,7 @@ static void numbers_and_parts_are_formatted_as_ever(void **state)
 static void a_shortened_text_is_shown(void **state)
 {
     (void)state;
-    char *shown = qmpi_shorten("a\nb");
+    char *shown = qmpi_message_shorten("a\nb");
     assert_string_equal(shown, "a\\nb");
     free(shown);
 }
@@ -175,7 +180,7 @@ static void without_a_launcher_the_process_speaks(void **state)
 {
     (void)state;
     assert_int_equal(qmpi_launcher_rank(), -1);
-    assert_true(qmpi_is_reporting_process());
+    assert_true(qmpi_launcher_reports());
 }
 
 static void every_launcher_s_rank_is_known(void **state)
@@ -183,12 +188,15 @@ static void every_launcher_s_rank_is_known(void **state)
     (void)state;
     for (int i = 0; i < LAUNCHERS; i++) {
         setenv(launcher_variables[i], "0", 1);
+        qmpi_launcher_forget();
         assert_int_equal(qmpi_launcher_rank(), 0);
-        assert_true(qmpi_is_reporting_process());
+        assert_true(qmpi_launcher_reports());
         setenv(launcher_variables[i], "17", 1);
+        qmpi_launcher_forget();
         assert_int_equal(qmpi_launcher_rank(), 17);
-        assert_false(qmpi_is_reporting_process());
+        assert_false(qmpi_launcher_reports());
         unsetenv(launcher_variables[i]);
+        qmpi_launcher_forget();
     }
 }
 
@@ -198,10 +206,13 @@ static void a_rank_that_is_no_number_is_passed_over(void **state)
     static const char *const values[] = {"", "x", "1x", "-1", "99999999999999999999", "2147483648"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         setenv("PMI_RANK", values[i], 1);
+        qmpi_launcher_forget();
         assert_int_equal(qmpi_launcher_rank(), -1);
         setenv("SLURM_PROCID", "3", 1);
+        qmpi_launcher_forget();
         assert_int_equal(qmpi_launcher_rank(), 3);
         unsetenv("SLURM_PROCID");
+        qmpi_launcher_forget();
     }
 }
 
@@ -212,8 +223,10 @@ static void an_empty_variable_is_no_variable(void **state)
     (void)state;
     assert_null(qmpi_getenv("QMPI_TEST"));
     setenv("QMPI_TEST", "", 1);
+    qmpi_launcher_forget();
     assert_null(qmpi_getenv("QMPI_TEST"));
     setenv("QMPI_TEST", "value", 1);
+    qmpi_launcher_forget();
     assert_string_equal(qmpi_getenv("QMPI_TEST"), "value");
 }
 
@@ -223,37 +236,40 @@ static void nothing_is_traced_unless_asked_for(void **state)
 {
     (void)state;
     capture();
-    qmpi_debug_start(getenv("QMPI_DEBUG"));
+    qmpi_message_debug_start(getenv("QMPI_DEBUG"));
     qmpi_debug(QMPI_TOPIC_LOAD, "hidden");
     assert_string_equal(released(), "");
     for (int topic = 0; topic < QMPI_TOPIC_COUNT; topic++)
-        assert_false(qmpi_debugs((enum qmpi_topic)topic));
+        assert_false(qmpi_message_debugs((enum qmpi_message_topic)topic));
 }
 
 static void unknown_topics_are_reported_and_the_known_ones_traced(void **state)
 {
     (void)state;
     setenv("QMPI_DEBUG", "load,wrong,,chains,chain", 1);
+    qmpi_launcher_forget();
     capture();
-    qmpi_debug_start(getenv("QMPI_DEBUG"));
+    qmpi_message_debug_start(getenv("QMPI_DEBUG"));
     const char *text = released();
     assert_non_null(strstr(text, "unknown topic 'wrong'"));
     assert_non_null(strstr(text, "unknown topic 'chains'"));
     assert_null(strstr(text, "unknown topic 'load'"));
     assert_null(strstr(text, "unknown topic ''"));
     assert_non_null(strstr(text, "parse, find, load, base, chain or all"));
-    assert_true(qmpi_debugs(QMPI_TOPIC_LOAD));
-    assert_true(qmpi_debugs(QMPI_TOPIC_CHAIN));
-    assert_false(qmpi_debugs(QMPI_TOPIC_PARSE));
+    assert_true(qmpi_message_debugs(QMPI_TOPIC_LOAD));
+    assert_true(qmpi_message_debugs(QMPI_TOPIC_CHAIN));
+    assert_false(qmpi_message_debugs(QMPI_TOPIC_PARSE));
 }
 
 static void only_the_speaker_reports_unknown_topics(void **state)
 {
     (void)state;
     setenv("QMPI_DEBUG", "wrong", 1);
+    qmpi_launcher_forget();
     setenv("PMI_RANK", "1", 1);
+    qmpi_launcher_forget();
     capture();
-    qmpi_debug_start(getenv("QMPI_DEBUG"));
+    qmpi_message_debug_start(getenv("QMPI_DEBUG"));
     assert_string_equal(released(), "");
 }
 
@@ -264,6 +280,7 @@ static void a_trace_names_its_topic_and_the_rank(void **state)
     qmpi_debug(QMPI_TOPIC_LOAD, "layer %d", 2);
     assert_string_equal(released(), "qmpi: load: layer 2\n");
     setenv("PMI_RANK", "5", 1);
+    qmpi_launcher_forget();
     capture();
     qmpi_debug(QMPI_TOPIC_LOAD, "layer %d", 2);
     assert_string_equal(released(), "qmpi: rank 5: load: layer 2\n");
@@ -273,11 +290,12 @@ static void all_means_every_topic(void **state)
 {
     (void)state;
     setenv("QMPI_DEBUG", "all", 1);
+    qmpi_launcher_forget();
     capture();
-    qmpi_debug_start(getenv("QMPI_DEBUG"));
+    qmpi_message_debug_start(getenv("QMPI_DEBUG"));
     assert_string_equal(released(), "");
     for (int topic = 0; topic < QMPI_TOPIC_COUNT; topic++)
-        assert_true(qmpi_debugs((enum qmpi_topic)topic));
+        assert_true(qmpi_message_debugs((enum qmpi_message_topic)topic));
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -288,10 +306,10 @@ static void a_text_that_fits_is_not_shortened(void **state)
     char text[121];
     memset(text, 'x', sizeof text - 1);
     text[120] = '\0';
-    char *shown = qmpi_shorten(text);
+    char *shown = qmpi_message_shorten(text);
     assert_string_equal(shown, text);
     free(shown);
-    shown = qmpi_shorten("");
+    shown = qmpi_message_shorten("");
     assert_string_equal(shown, "");
     free(shown);
 }
@@ -302,7 +320,7 @@ static void a_longer_text_is_cut_and_its_length_told(void **state)
     char text[122];
     memset(text, 'x', sizeof text - 1);
     text[121] = '\0';
-    char *shown = qmpi_shorten(text);
+    char *shown = qmpi_message_shorten(text);
     assert_memory_equal(shown, text, 120);
     assert_string_equal(shown + 120, "… (121 characters)");
     free(shown);
@@ -329,6 +347,36 @@ static void memory_is_zeroed_even_where_none_is_asked_for(void **state)
     memory = qmpi_allocate(0, 0);
     assert_non_null(memory);
     free(memory);
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+static void fields_of_csv_are_text_in_quotes_where_needed(void **state)
+{
+    static const char *const fields[][2] = {
+        {"", ""},
+        {"MPI_COMM_WORLD", "MPI_COMM_WORLD"},
+        {"semi;colon: plain", "semi;colon: plain"},
+        {"a,b", "\"a,b\""},
+        {"a \"b\"", "\"a \"\"b\"\"\""},
+        {"two\r\nlines", "\"two\r\nlines\""},
+        {"tab\tstop", "\"tab\tstop\""},
+        {"\xc3\xa9t\xc3\xa9 \xe2\x82\xac", "\xc3\xa9t\xc3\xa9 \xe2\x82\xac"},
+        {"\xff\xfe bad", "\xef\xbf\xbd\xef\xbf\xbd bad"},
+        {"cut \xe2\x82", "cut \xef\xbf\xbd\xef\xbf\xbd"},
+        {"\x1b[31mred\x7f", "\xef\xbf\xbd[31mred\xef\xbf\xbd"},
+        {"C1 \xc2\x9b", "C1 \xef\xbf\xbd"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        char *text = NULL;
+        size_t size;
+        FILE *stream = open_memstream(&text, &size);
+        qmpi_text_put_csv(stream, fields[i][0]);
+        fclose(stream);
+        assert_string_equal(text, fields[i][1]);
+        free(text);
+    }
 }
 
 int main(void)
@@ -360,6 +408,7 @@ int main(void)
         TEST(a_longer_text_is_cut_and_its_length_told),
         TEST(a_copied_part_ends_where_it_should),
         TEST(memory_is_zeroed_even_where_none_is_asked_for),
+        TEST(fields_of_csv_are_text_in_quotes_where_needed),
     };
     return cmocka_run_group_tests_name("message", tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ static void every_name_has_its_own_number(void **state)
     (void)state;
     assert_true(qmpi_name_count >= 634);
     for (int number = 0; number < qmpi_name_count; number++)
-        assert_int_equal(qmpi_name_find(qmpi_names[number].name), number);
+        assert_int_equal(qmpi_function_find(qmpi_names[number].name), number);
 }
 
 static void the_hash_table_has_every_number_once_and_no_long_runs(void **state)
@@ -61,7 +61,7 @@ static void names_that_are_no_functions_are_not_found(void **state)
         "",          "MPI",       "MPI_",      "MPI_Sen", "MPI_Sendx", "MPI_SEND",  "mpi_send",
         "PMPI_Send", "MPI_Send ", " MPI_Send", "AAAA",    "zzzz",      "MPI_SEND_T"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_int_equal(qmpi_name_find(others[i]), -1);
+        assert_int_equal(qmpi_function_find(others[i]), -1);
 }
 
 static void functions_of_this_mpi_exist(void **state)
@@ -70,7 +70,7 @@ static void functions_of_this_mpi_exist(void **state)
     static const char *const some[] = {"MPI_Init", "MPI_Send", "MPI_T_init_thread", "MPI_File_open",
                                        "MPI_Pcontrol"};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
-        const int number = qmpi_name_find(some[i]);
+        const int number = qmpi_function_find(some[i]);
         assert_in_range(number, 0, qmpi_name_count - 1);
         assert_int_equal(qmpi_names[number].exists, 1);
     }

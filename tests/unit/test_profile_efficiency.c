@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The efficiency of a result by its definitions: over ranks, over nodes, of regions, and where it
- * is not known. */
+/* The efficiency of a result agrees with its definitions: over ranks, over nodes, of regions, and
+ * if it is unknown. */
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "profile/efficiency.h"
-#include "profile/merge.h"
 #include "profile_sample.h"
+#include "tools/profile/result/efficiency.h"
+#include "tools/profile/result/merge.h"
 #include "util/message.h"
 
 #include <math.h>
@@ -19,7 +19,8 @@ static void assert_close(double value, double wanted)
         fail_msg("%.15g, not %.15g", value, wanted);
 }
 
-/* A process of that host, with a region `name` in which it spends `region` seconds outside MPI. */
+/* Makes a process of a host, with a region `name` in which it spends `region` seconds outside MPI.
+ */
 static struct profile_result *make(int rank, const char *host, double useful, const char *name,
                                    double region)
 {
@@ -64,7 +65,7 @@ static void it_is_that_of_all_ranks_and_nodes_however_they_were_merged(void **st
     assert_int_equal(it.nodes, 2);
     assert_int_equal(it.most_rank, 1);
 
-    /* Rank 3 is in `other` alone, and the others are not in it. */
+    /* Only rank 3 is in `other`. */
     assert_int_equal(result->region_count, 2);
     assert_true(profile_efficiency_find(result, &result->regions[0], &it));
     assert_efficiency(&it, 6, 6 / 4.0, 6, 3);
@@ -109,7 +110,7 @@ static void with_the_critical_path_communication_is_serialisation_times_transfer
     result->processes->path = 75;
     assert_true(profile_merge(result, other));
     assert_true(profile_efficiency_find(result, NULL, &it));
-    assert_false(it.has_path); /* not known of rank 1 */
+    assert_false(it.has_path); /* unknown for rank 1 */
     assert_int_equal(profile_efficiency_list(&it, figures), PROFILE_EFFICIENCY_FIGURES - 3);
     result->processes[1].path = 80;
     assert_true(profile_efficiency_find(result, NULL, &it));
@@ -128,7 +129,7 @@ static void with_the_critical_path_communication_is_serialisation_times_transfer
     assert_true(profile_efficiency_find(result, result->regions, &it));
     assert_close(it.serialisation, 3 / 4.0);
     assert_close(it.transfer, 4 / 5.0);
-    /* No longer than the run, no shorter than the work of a rank. */
+    /* The path is no longer than the run, and no shorter than the work of a rank. */
     result->processes[1].path = 110;
     assert_true(profile_efficiency_find(result, NULL, &it));
     assert_close(it.transfer, 1);
@@ -144,7 +145,8 @@ static void it_is_unknown_where_nothing_was_profiled_or_saved(void **state)
     struct profile_efficiency it;
     struct profile_result *result = sample_single(0, 1, "exit");
     assert_true(profile_efficiency_find(result, NULL, &it));
-    assert_false(profile_efficiency_find(result, result->regions, &it)); /* of an older version */
+    assert_false(
+        profile_efficiency_find(result, result->regions, &it)); /* a file of an older version */
     result->application.max = 0;
     assert_false(profile_efficiency_find(result, NULL, &it));
     profile_result_free(result);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The findings of results that are made here: how many, in which order, from which size on, and how
- * their lines are worded. */
+/* The findings of constructed results: their number, order, thresholds and wording. */
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "profile/findings.h"
 #include "profile_sample.h"
+#include "tools/profile/result/budget.h"
+#include "tools/profile/result/findings.h"
 #include "util/message.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 enum { RANKS = 4 };
 
-/* A result of RANKS ranks, two on each of two nodes, of 100 seconds, in which nothing is wrong. */
+/* Makes a result of RANKS ranks, two on each of two nodes, of 100 seconds without problems. */
 static struct profile_result *make_result(void)
 {
     struct profile_result *result = qmpi_allocate(1, sizeof *result);
@@ -77,13 +77,14 @@ static void add_wait(struct profile_result *result, double seconds, const char *
     set_waits(add_site(result, "MPI_Recv", file, line), 1, &wait);
 }
 
-/* What each rank takes in 10 calls of a collective. */
+/* Sets the time of each rank in 10 calls of a collective. */
 static void set_ranks(struct profile_callsite *site, const double times[RANKS])
 {
-    site->by_rank.all = qmpi_allocate(RANKS, sizeof *site->by_rank.all);
-    site->by_rank.count = RANKS;
+    free(site->callers.all);
+    site->callers.all = qmpi_allocate(RANKS, sizeof *site->callers.all);
+    site->callers.count = RANKS;
     for (int rank = 0; rank < RANKS; rank++)
-        site->by_rank.all[rank] =
+        site->callers.all[rank] =
             (struct profile_rank_calls){.rank = rank, .calls = 10, .time = times[rank]};
 }
 
@@ -284,9 +285,9 @@ static void objects_are_counted_by_rank_over_all_functions(void **state)
     for (int i = 0; i < 3; i++) {
         add_function(result, names[i], i == 1 ? "communicator" : "datatype");
         struct profile_function *function = &result->functions[i];
-        function->by_rank.all = qmpi_allocate(1, sizeof *function->by_rank.all);
-        function->by_rank.count = 1;
-        *function->by_rank.all = (struct profile_rank_calls){.rank = 3, .calls = 60, .time = 4};
+        function->callers.all = qmpi_allocate(1, sizeof *function->callers.all);
+        function->callers.count = 1;
+        *function->callers.all = (struct profile_rank_calls){.rank = 3, .calls = 60, .time = 4};
         add_site(result, names[i], "a.c", i + 1)->calls.time.max = 4 + i;
     }
     const struct profile_finding *finding = find(result)->all;
@@ -294,14 +295,413 @@ static void objects_are_counted_by_rank_over_all_functions(void **state)
     assert_int_equal(finding->rank, 3);
     assert_int_equal(finding->site->frames->line, 2);
     assert_true(finding->seconds > 7.9 && finding->seconds < 8.1);
-    result->functions[0].by_rank.all->calls = 39;
+    result->functions[0].callers.all->calls = 39;
     assert_int_equal(find(result)->count, 0);
+    profile_result_free(result);
+}
+
+/* Each rank waits as long as the others: none is listed. */
+static void that_all_ranks_wait_is_found_without_a_list(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    add_function(result, "MPI_Allreduce", "collective");
+    struct profile_callsite *site = add_site(result, "MPI_Allreduce", "a.c", 7);
+    set_ranks(site, (double[]){40, 40, 40, 40});
+    site->calls.time = (struct profile_spread){160, 40, 40, 40, 0, 0, 0};
+    const struct profile_finding *finding = find(result)->all;
+    assert_string_equal(finding->kind, "imbalance");
+    assert_string_equal(finding->summary,
+                        "Rank 3 waits 40.0 s (40 %) in MPI_Allreduce at a.c:7, others too");
+    profile_result_free(result);
+}
+
+static void of_a_last_rank_that_changes_none_is_named(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    add_function(result, "MPI_Allreduce", "collective");
+    set_ranks(add_site(result, "MPI_Allreduce", "a.c", 7), (double[]){30, 40, 40, 30});
+    assert_non_null(strstr(find(result)->all->meaning, "changes from call to call"));
+    set_ranks(result->callsites, (double[]){3, 40, 40, 30});
+    assert_non_null(strstr(find(result)->all->summary, "Rank 0 is last"));
+    profile_result_free(result);
+}
+
+/* Of 100 ranks, 32 are known: 60 wait for 10 s, and 40 do not. */
+static void ranks_that_are_not_known_wait_too(void **state)
+{
+    (void)state;
+    enum { ALL = 100, WAITING = 60 };
+    struct profile_result *result = make_result();
+    add_function(result, "MPI_Allreduce", "collective");
+    struct profile_callsite *site = add_site(result, "MPI_Allreduce", "a.c", 7);
+    set_ranks(site, (double[]){0, 0, 0, 0});
+    site->callers.all = realloc(site->callers.all, PROFILE_OUTLIERS * sizeof *site->callers.all);
+    assert_non_null(site->callers.all);
+    site->callers.count = PROFILE_OUTLIERS;
+    for (int i = 0; i < PROFILE_OUTLIERS; i++)
+        site->callers.all[i] = (struct profile_rank_calls){
+            .rank = i, .calls = 10, .time = i < PROFILE_OUTLIERS / 2 ? 0 : 10};
+    site->ranks = ALL;
+    site->calls.calls = 10 * ALL;
+    site->calls.time.sum = 10 * WAITING;
+    for (int rank = 0; rank < RANKS; rank++)
+        result->processes[rank].useful = 90;
+    const struct profile_finding *finding = find(result)->all;
+    assert_non_null(strstr(finding->meaning, "60 ranks wait for it"));
+    assert_true(finding->seconds > 9.9 && finding->seconds < 10.1);
+    profile_result_free(result);
+}
+
+static void of_several_late_peers_none_is_named(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    const struct profile_wait waits[] = {{0, 1, 5, 10}, {0, 2, 5, 9}, {0, 3, 5, 11}};
+    set_waits(add_site(result, "MPI_Recv", "a.c", 1), 3, waits);
+    const char *summary = "Rank 0 waits 30.0 s (30 %) in MPI_Recv at a.c:1 for 3 ranks";
+    assert_string_equal(find(result)->all->summary, summary);
+    result->callsites->waits.all[0].time = 1;
+    result->callsites->waits.all[2].time = 30; /* most is for one */
+    assert_non_null(strstr(find(result)->all->summary, "for rank 3"));
+    profile_result_free(result);
+    /* The time of several completions is divided among their ranks. */
+    result = make_result();
+    set_waits(add_site(result, "MPI_Waitall", "a.c", 1), 3, waits);
+    assert_non_null(strstr(find(result)->all->summary, "for 3 ranks"));
+    result->processes[2].useful = 70;
+    assert_non_null(strstr(find(result)->all->summary, "for rank 2"));
+    profile_result_free(result);
+}
+
+/* In a reduction, only the root waits. */
+static void of_several_ranks_that_do_not_wait_the_last_one_works_for_longer(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    add_function(result, "MPI_Reduce", "collective");
+    set_ranks(add_site(result, "MPI_Reduce", "a.c", 7), (double[]){40, 0, 1, 0});
+    assert_string_equal(find(result)->all->summary,
+                        "Rank 0 waits 40.0 s (40 %) in MPI_Reduce at a.c:7 for other ranks");
+    result->processes[2].useful = 90;
+    assert_non_null(strstr(find(result)->all->summary, "Rank 2 is last"));
+    profile_result_free(result);
+}
+
+static void a_rank_does_not_wait_for_itself(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    const struct profile_wait waits[] = {{0, 0, 5, 60}, {0, 2, 5, 10}};
+    set_waits(add_site(result, "MPI_Recv", "a.c", 1), 2, waits);
+    const struct profile_finding *finding = find(result)->all;
+    assert_int_equal(finding->peer, 2);
+    assert_true(finding->seconds > 9.9 && finding->seconds < 10.1);
+    result->callsites->waits.count = 1;
+    assert_int_equal(find(result)->count, 0);
+    profile_result_free(result);
+}
+
+/* ---- Calls in flight ------------------------------------------------------------------------- */
+
+static void add_flight(struct profile_result *result, const char *name, int rank, double seconds)
+{
+    const size_t number = result->flight_count++;
+    result->flights = realloc(result->flights, (number + 1) * sizeof *result->flights);
+    assert_non_null(result->flights);
+    struct profile_flight *flight = &result->flights[number];
+    *flight = (struct profile_flight){.name = qmpi_copy(name),
+                                      .frames = qmpi_allocate(1, sizeof *flight->frames),
+                                      .frame_count = 1,
+                                      .rank = rank,
+                                      .time = seconds,
+                                      .since = qmpi_copy("")};
+    *flight->frames = (struct profile_frame){.offset = 0x1234, .module = qmpi_copy("/lib/libx.so")};
+}
+
+static void calls_in_flight_are_findings_and_nothing_else_tells_of_their_time(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    add_function(result, "MPI_Barrier", "collective");
+    struct profile_callsite *site = add_site(result, "MPI_Barrier", "a.c", 7);
+    set_ranks(site, (double[]){50, 51, 50, 0});
+    site->callers.count = 3;
+    site->ranks = 3;
+    site->calls.calls = 30;
+    site->calls.time = (struct profile_spread){.sum = 151, .max = 51};
+    add_site(result, "MPI_Recv", "a.c", 9);
+    for (int rank = 0; rank < 3; rank++)
+        add_flight(result, "MPI_Barrier", rank, rank == 1 ? 51 : 50);
+    add_flight(result, "MPI_Recv", 3, 49);
+    const struct profile_findings *findings = find(result);
+    assert_int_equal(findings->count, 2);
+    assert_string_equal(findings->all[0].kind, "in-flight");
+    assert_string_equal(findings->all[0].summary,
+                        "Rank 1 is still in MPI_Barrier at a.c:7 after 51.0 s (51 %)");
+    assert_non_null(strstr(findings->all[0].meaning, "3 are in a call from here, 1 in other MPI"));
+    assert_string_equal(findings->all[1].kind, "in-flight");
+    assert_int_equal(findings->all[1].rank, 3);
+    for (int i = 0; i < 4; i++)
+        result->flights[i].time = 4; /* shorter than the threshold */
+    assert_string_equal(find(result)->all->kind, "barrier");
+    profile_result_free(result);
+}
+
+/* ---- What no rule explains ------------------------------------------------------------------- */
+
+static void add_call(struct profile_result *result, const char *name, int line, double seconds)
+{
+    struct profile_callsite *site = add_site(result, name, "/src/a.c", line);
+    site->calls.calls = 40;
+    site->calls.time = (struct profile_spread){.sum = 4 * seconds, .max = seconds, .max_rank = 2};
+}
+
+static const char *none(const struct profile_result *result)
+{
+    static char text[160];
+    return profile_findings_describe_none(result, text, sizeof text);
+}
+
+static void an_inefficient_run_has_a_finding(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    for (int rank = 0; rank < RANKS; rank++)
+        result->processes[rank].useful = 81;
+    add_call(result, "MPI_Put", 3, 4);
+    add_call(result, "MPI_Win_flush", 4, 14);
+    assert_int_equal(find(result)->count, 0);
+    assert_string_equal(none(result), "no single problem takes at least 5.00 s; most time is lost "
+                                      "to \"other MPI time\"");
+    for (int rank = 0; rank < RANKS; rank++)
+        result->processes[rank].useful = 97;
+    assert_string_equal(none(result), "no problems found");
+    for (int rank = 0; rank < RANKS; rank++)
+        result->processes[rank].useful = 79;
+    const struct profile_findings *findings = find(result);
+    assert_int_equal(findings->count, 1);
+    assert_string_equal(findings->all->kind, "time-in-mpi");
+    assert_string_equal(findings->all->summary,
+                        "Ranks spend 21.0 s (21 %) in MPI, most in MPI_Win_flush at a.c:4");
+    assert_non_null(strstr(findings->all->meaning, "MPI_Put at a.c:3 4.00 s (4 %)"));
+    assert_int_equal(findings->all->rank, 2);
+    add_wait(result, 11, "/src/b.c", 1); /* half of the time is explained */
+    assert_int_equal(find(result)->count, 1);
+    assert_string_equal(find(result)->all->kind, "late-sender");
+    profile_result_free(result);
+}
+
+static void ranks_that_end_early_explain_it_too(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    result->application = (struct profile_spread){2.8, 0.7, 0.1, 0.9, 0, 1, 2};
+    for (int rank = 0; rank < RANKS; rank++)
+        result->processes[rank].useful = rank == 2 ? 0.9 : 0.1;
+    result->application.mean = 0.3;
+    const struct profile_finding *finding = find(result)->all;
+    assert_string_equal(finding->kind, "shutdown");
+    assert_int_equal(finding->rank, 2);
+    profile_result_free(result);
+}
+
+static void what_cannot_be_found_is_said_beside_what_was(void **state)
+{
+    (void)state;
+    char text[160];
+    struct profile_result *result = make_result();
+    assert_false(profile_findings_describe_gap(result, true, text, sizeof text));
+    add_function(result, "MPI_Barrier", "collective");
+    result->functions->calls.time = (struct profile_spread){.sum = 200, .max = 60};
+    assert_string_equal(find(result)->all->summary,
+                        "Ranks spend 50.0 s (50 %) in MPI, most in MPI_Barrier");
+    assert_true(profile_findings_describe_gap(result, true, text, sizeof text));
+    assert_non_null(strstr(text, "most other problems cannot be found, because no call sites"));
+    profile_result_free(result);
+}
+
+static void that_nothing_is_worth_a_finding_is_not_that_nothing_is_wrong(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    result->thresholds.any = 60;
+    add_call(result, "MPI_Win_flush", 4, 50);
+    assert_int_equal(find(result)->count, 0);
+    assert_string_equal(none(result), "no problem takes at least 60.0 s, the limit for findings");
+    result->thresholds.any = 0;
+    result->is_filtered = true;
+    assert_int_equal(find(result)->count, 0);
+    assert_string_equal(none(result), "no problems found in the selected functions");
+    profile_result_free(result);
+}
+
+/* ---- The loss budget ------------------------------------------------------------------------- */
+
+static double share_of(const struct profile_result *result, enum profile_budget_part part)
+{
+    struct profile_budget budget;
+    double sum = 0;
+    assert_true(profile_budget_find(result, &budget));
+    for (int i = 0; i < PROFILE_BUDGET_PARTS; i++) {
+        assert_true(budget.items[i].seconds >= 0);
+        sum += budget.items[i].seconds;
+    }
+    assert_float_equal(sum, budget.total, 1e-9 * budget.total);
+    assert_float_equal(budget.total, RANKS * result->application.max, 1e-9);
+    return budget.items[part].share;
+}
+
+static void the_budget_is_not_known_without_time(void **state)
+{
+    (void)state;
+    struct profile_budget budget;
+    struct profile_result *result = make_result();
+    result->is_filtered = true;
+    assert_false(profile_budget_find(result, &budget));
+    result->is_filtered = false;
+    result->application.max = 0;
+    assert_false(profile_budget_find(result, &budget));
+    profile_result_free(result);
+}
+
+static void time_in_mpi_that_no_call_explains_is_other_time(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    add_call(result, "MPI_Put", 3, 10);
+    assert_float_equal(share_of(result, PROFILE_BUDGET_USEFUL), 0.5, 1e-9);
+    assert_float_equal(share_of(result, PROFILE_BUDGET_TRANSFER), 0.1, 1e-9);
+    assert_float_equal(share_of(result, PROFILE_BUDGET_OTHER), 0.4, 1e-9);
+    profile_result_free(result);
+}
+
+/* As with several threads, or calls within calls. */
+static void calls_do_not_take_more_than_was_lost(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    add_call(result, "MPI_Put", 3, 60);
+    add_call(result, "MPI_File_read", 4, 20);
+    assert_float_equal(share_of(result, PROFILE_BUDGET_TRANSFER), 0.375, 1e-9);
+    assert_float_equal(share_of(result, PROFILE_BUDGET_FILES), 0.125, 1e-9);
+    profile_result_free(result);
+}
+
+static void a_small_collective_is_work_and_the_rest_is_waiting(void **state)
+{
+    (void)state;
+    const double times[RANKS] = {0.0001, 40, 40, 40}; /* rank 0 does not wait */
+    struct profile_result *result = make_result();
+    add_function(result, "MPI_Allreduce", "collective");
+    struct profile_callsite *site = add_site(result, "MPI_Allreduce", "/src/a.c", 7);
+    set_ranks(site, times);
+    site->calls.calls = 40;
+    site->calls.time = (struct profile_spread){.sum = 120.0001, .max = 40};
+    assert_float_equal(share_of(result, PROFILE_BUDGET_COLLECTIVES), 119.9997 / 400, 1e-9);
+    assert_float_equal(share_of(result, PROFILE_BUDGET_SMALL_COLLECTIVES), 0.0004 / 400, 1e-9);
+    profile_result_free(result);
+}
+
+static void waits_are_told_apart_by_what_is_late(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    add_wait(result, 30, "/src/a.c", 1);
+    result->callsites->calls.time = (struct profile_spread){.sum = 36, .max = 36};
+    result->callsites->messages = 4;
+    const struct profile_wait wait = {2, 3, 5, 8};
+    struct profile_callsite *site = add_site(result, "MPI_Ssend", "/src/a.c", 2);
+    set_waits(site, 1, &wait);
+    site->calls.time = (struct profile_spread){.sum = 8, .max = 8};
+    assert_float_equal(share_of(result, PROFILE_BUDGET_LATE_SENDER), 30.0 / 400, 1e-9);
+    assert_float_equal(share_of(result, PROFILE_BUDGET_LATE_RECEIVER), 8.0 / 400, 1e-9);
+    assert_float_equal(share_of(result, PROFILE_BUDGET_SMALL_MESSAGES), 6.0 / 400, 1e-9);
+    profile_result_free(result);
+}
+
+static void ranks_that_end_early_lose_time(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    result->processes[3].application = 60;
+    assert_float_equal(share_of(result, PROFILE_BUDGET_END), 0.1, 1e-9);
+    profile_result_free(result);
+}
+
+/* Ranks are outside MPI between two polls. */
+static void pauses_between_polls_are_not_useful(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    add_call(result, "MPI_Test", 3, 1);
+    result->callsites->calls.polling = 104;
+    assert_float_equal(share_of(result, PROFILE_BUDGET_POLLING), 104.0 / 400, 1e-9);
+    assert_float_equal(share_of(result, PROFILE_BUDGET_USEFUL), 0.25, 1e-9);
+    profile_result_free(result);
+}
+
+static void set_processors(struct profile_process *process, const char *list, double queued)
+{
+    process->processors = qmpi_copy(list);
+    process->queued = queued;
+}
+
+static void a_rank_without_a_processor_is_found_and_not_blamed(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    const char *const lists[RANKS] = {"0-1,4", "0-1,4", "3", "3"};
+    add_wait(result, 30, "/src/a.c", 1);
+    assert_string_equal(find(result)->all->kind, "late-sender");
+    for (int rank = 0; rank < RANKS; rank++)
+        set_processors(&result->processes[rank], lists[rank], rank == 0 ? 28 : rank);
+    const struct profile_findings *findings = find(result);
+    assert_int_equal(findings->count, 1); /* rank 1 waits for a rank that has no processor */
+    assert_string_equal(findings->all[0].summary, "Rank 0 waits 28.0 s (28 %) for a processor");
+    assert_non_null(strstr(findings->all[0].meaning, "other programs or threads on node a had"));
+    result->processes[2].queued = 40;
+    assert_non_null(strstr(find(result)->all[0].meaning,
+                           "2 ranks on node b may only use processor 3, and take turns."));
+    assert_float_equal(share_of(result, PROFILE_BUDGET_PROCESSOR), 72.0 / 400, 1e-9);
+    profile_result_free(result);
+}
+
+static void places_are_listed_with_most_time_first(void **state)
+{
+    (void)state;
+    struct profile_budget budget;
+    enum profile_budget_part order[PROFILE_BUDGET_PARTS];
+    struct profile_result *result = make_result();
+    for (int line = 1; line <= 5; line++)
+        add_call(result, "MPI_Put", line, line == 3 ? 9 : line);
+    assert_true(profile_budget_find(result, &budget));
+    const struct profile_budget_item *item = &budget.items[PROFILE_BUDGET_TRANSFER];
+    assert_int_equal(item->place_count, 3);
+    assert_int_equal(item->places[0].site->frames->line, 3);
+    assert_int_equal(item->places[1].site->frames->line, 5);
+    assert_int_equal(item->places[2].site->frames->line, 4);
+    assert_float_equal(item->places[0].seconds, 36, 1e-9);
+    profile_budget_order(&budget, order);
+    assert_int_equal(order[0], PROFILE_BUDGET_USEFUL);
+    assert_int_equal(order[1], PROFILE_BUDGET_OTHER);
+    assert_int_equal(order[2], PROFILE_BUDGET_TRANSFER);
     profile_result_free(result);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_budget_is_not_known_without_time),
+        cmocka_unit_test(time_in_mpi_that_no_call_explains_is_other_time),
+        cmocka_unit_test(calls_do_not_take_more_than_was_lost),
+        cmocka_unit_test(a_small_collective_is_work_and_the_rest_is_waiting),
+        cmocka_unit_test(waits_are_told_apart_by_what_is_late),
+        cmocka_unit_test(ranks_that_end_early_lose_time),
+        cmocka_unit_test(pauses_between_polls_are_not_useful),
+        cmocka_unit_test(a_rank_without_a_processor_is_found_and_not_blamed),
+        cmocka_unit_test(places_are_listed_with_most_time_first),
         cmocka_unit_test(there_is_none_where_nothing_is_wrong),
         cmocka_unit_test(nothing_is_known_of_a_run_without_time),
         cmocka_unit_test(the_seven_that_cost_most_are_listed_in_that_order),
@@ -315,6 +715,17 @@ int main(void)
         cmocka_unit_test(that_ranks_wait_for_a_slow_node_is_no_finding_of_its_own),
         cmocka_unit_test(many_short_waits_are_found_where_a_neighbor_works_for_longer),
         cmocka_unit_test(objects_are_counted_by_rank_over_all_functions),
+        cmocka_unit_test(that_all_ranks_wait_is_found_without_a_list),
+        cmocka_unit_test(of_a_last_rank_that_changes_none_is_named),
+        cmocka_unit_test(ranks_that_are_not_known_wait_too),
+        cmocka_unit_test(of_several_late_peers_none_is_named),
+        cmocka_unit_test(of_several_ranks_that_do_not_wait_the_last_one_works_for_longer),
+        cmocka_unit_test(a_rank_does_not_wait_for_itself),
+        cmocka_unit_test(calls_in_flight_are_findings_and_nothing_else_tells_of_their_time),
+        cmocka_unit_test(an_inefficient_run_has_a_finding),
+        cmocka_unit_test(ranks_that_end_early_explain_it_too),
+        cmocka_unit_test(what_cannot_be_found_is_said_beside_what_was),
+        cmocka_unit_test(that_nothing_is_worth_a_finding_is_not_that_nothing_is_wrong),
     };
     return cmocka_run_group_tests_name("profile_findings", tests, NULL, NULL);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The page in HTML: nothing that comes from a result is markup, and its data is complete. */
+/* The page in HTML: no string of a result becomes markup, and the data is complete. */
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "profile/html.h"
-#include "profile/html_parts.h"
-#include "profile/json.h"
 #include "profile_sample.h"
+#include "tools/profile/result/html.h"
+#include "tools/profile/result/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@ static char *escape(const char *text)
     char *escaped;
     size_t length;
     FILE *stream = open_memstream(&escaped, &length);
-    html_escape(stream, text);
+    html_encode_text(stream, text);
     fclose(stream);
     return escaped;
 }
@@ -55,7 +54,7 @@ static int digit_of(char character)
     return found ? (int)(found - digits) : -1;
 }
 
-/* Decodes base64 in place; its length, or -1 if it is not valid. */
+/* Decodes base64 in place. Returns the length, or -1 if it is invalid. */
 static long decode(char *text)
 {
     long length = 0, digits = 0, padding = 0;
@@ -96,7 +95,7 @@ static void check_data(const char *data, size_t size)
     char *encoded;
     size_t length;
     FILE *target = open_memstream(&encoded, &length);
-    FILE *stream = html_data_open(target);
+    FILE *stream = html_encode_open(target);
     assert_non_null(stream);
     fwrite(data, 1, size, stream);
     assert_int_equal(fclose(stream), 0);
@@ -130,14 +129,14 @@ static void data_is_unpacked_as_it_was_whatever_its_size(void **state)
 /* ---- The page ---------------------------------------------------------------------------------
  */
 
-static char *print_page(const struct profile_named *runs, int count)
+static char *print_page(const struct profile_run *runs, int count)
 {
     char *page;
     size_t length;
     FILE *stream = open_memstream(&page, &length);
-    struct profile_comparison *comparison = profile_compare(runs, count);
-    assert_true(profile_print_comparison_html(stream, comparison));
-    profile_comparison_free(comparison);
+    struct compare_result *comparison = profile_compare(runs, count);
+    assert_true(profile_compare_print_html(stream, comparison));
+    profile_compare_free(comparison);
     fclose(stream);
     return page;
 }
@@ -158,7 +157,7 @@ static void a_page_contains_each_run_and_no_markup_of_names(void **state)
     struct profile_result *result = sample_full();
     free(result->program);
     result->program = strdup("/opt/</title></script><b>&\xff");
-    const struct profile_named runs[] = {{"a\"><b>.json", result, 1}, {"b.json", result, 2}};
+    const struct profile_run runs[] = {{"a\"><b>.json", result, 1}, {"b.json", result, 2}};
     char *page = print_page(runs, 2);
     assert_int_equal(
         count_of(page, "<script type=\"application/octet-stream;base64\" data-name=\""), 2);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* profile's JSON: what is written is what is read; what is wrong is named with its place. */
+/* JSON of profile: a result that is written and read is unchanged, and messages name the place of
+ * each error. */
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "profile/json.h"
-#include "profile/utf8.h"
 #include "profile_sample.h"
+#include "tools/profile/result/profile.h"
+#include "util/message.h"
+#include "util/util.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -32,7 +34,7 @@ static int remove_path(void **state)
 static json_t *written(const struct profile_result *result)
 {
     char *problem;
-    assert_true(profile_write_json(result, path, &problem));
+    assert_true(profile_json_write(result, path, &problem));
     json_t *document = json_load_file(path, 0, NULL);
     assert_non_null(document);
     return document;
@@ -41,19 +43,19 @@ static json_t *written(const struct profile_result *result)
 static struct profile_result *read_again(void)
 {
     char *problem;
-    struct profile_result *result = profile_read_json(path, &problem);
+    struct profile_result *result = profile_json_read(path, &problem);
     if (!result)
         fail_msg("%s", problem);
     return result;
 }
 
-/* `document` is written and dropped; the message about it comes back. */
+/* Writes `document` to a file, releases it, and returns the message about it. */
 static char *problem_of(json_t *document)
 {
     char *problem;
     assert_int_equal(json_dump_file(document, path, JSON_ENCODE_ANY), 0);
     json_decref(document);
-    assert_null(profile_read_json(path, &problem));
+    assert_null(profile_json_read(path, &problem));
     assert_non_null(problem);
     return problem;
 }
@@ -121,6 +123,33 @@ static void every_member_is_written_and_read_back(void **state)
     profile_result_free(second);
 }
 
+/* Their time is the mean, but causes a finding: files list them as callers only. */
+static void callers_that_are_not_listed_are_read_back(void **state)
+{
+    (void)state;
+    struct profile_result *first = sample_full();
+    struct profile_callsite *site = first->callsites;
+    first->every_rank = false;
+    first->application.mean = 10000;
+    site->calls.time.max = first->application.max;
+    site->callers = (struct profile_by_rank){qmpi_allocate(2, sizeof *site->callers.all), 2};
+    memcpy(site->callers.all, site->by_rank.all, 2 * sizeof *site->callers.all);
+    json_decref(written(first));
+    struct profile_result *second = read_again();
+    assert_int_equal(second->callsites->by_rank.count, 0);
+    assert_int_equal(second->callsites->callers.count, 2);
+    assert_memory_equal(&second->callsites->callers.all[0], &site->callers.all[0],
+                        sizeof *site->callers.all);
+    profile_result_free(second);
+    first->every_rank = true; /* all are listed */
+    json_decref(written(first));
+    second = read_again();
+    assert_int_equal(second->callsites->by_rank.count, 2);
+    assert_int_equal(second->callsites->callers.count, 2);
+    profile_result_free(first);
+    profile_result_free(second);
+}
+
 static void a_single_process_keeps_its_rank_and_ending(void **state)
 {
     (void)state;
@@ -129,6 +158,21 @@ static void a_single_process_keeps_its_rank_and_ending(void **state)
     struct profile_result *second = read_again();
     assert_int_equal(second->rank, 5);
     assert_string_equal(second->termination, "signal SIGTERM");
+    profile_result_free(first);
+    profile_result_free(second);
+}
+
+static void programs_and_the_job_are_read_back(void **state)
+{
+    (void)state;
+    struct profile_result *first = sample_full();
+    assert_null(first->job);
+    first->job = strdup("hydra:host:1/0");
+    first->processes->program = strdup("/bin/ice");
+    json_decref(written(first));
+    struct profile_result *second = read_again();
+    assert_string_equal(second->job, "hydra:host:1/0");
+    assert_string_equal(second->processes->program, "/bin/ice");
     profile_result_free(first);
     profile_result_free(second);
 }
@@ -147,7 +191,7 @@ static void bytes_that_are_no_utf8_are_replaced_one_by_one(void **state)
     profile_result_free(result);
 }
 
-/* One character of every form, and each that is nearly one: jansson is the judge. */
+/* One character of every form, and invalid ones that are similar, as jansson decides. */
 static void utf8_is_what_jansson_takes(void **state)
 {
     static const char edges[] = "\x01z\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed"
@@ -162,9 +206,9 @@ static void utf8_is_what_jansson_takes(void **state)
         json_t *taken = NULL;
         for (; length <= strlen(text) && !taken; length++)
             taken = json_stringn(text, length);
-        if (utf8_length(text) != (taken ? length - 1 : 0))
+        if (qmpi_text_character_length(text) != (taken ? length - 1 : 0))
             fail_msg("%02x %02x %02x %02x: %zu", text[0] & 255, text[1] & 255, text[2] & 255,
-                     text[3] & 255, utf8_length(text));
+                     text[3] & 255, qmpi_text_character_length(text));
         json_decref(taken);
     }
 }
@@ -199,7 +243,7 @@ static void unknown_members_are_passed_over(void **state)
 
 /* ---- What is not ----------------------------------------------------------------------------- */
 
-/* The object or array of the full sample at a pointer such as "functions/0/time". */
+/* Returns the object or array of the full sample at a pointer such as "functions/0/time". */
 static json_t *at(json_t *document, const char *pointer)
 {
     char *copy = strdup(pointer), *rest = copy, *step;
@@ -214,7 +258,7 @@ static void what_is_missing_or_wrong_is_named_with_its_place(void **state)
 {
     (void)state;
     static const struct {
-        const char *where, *member, *value; /* NULL: the member is taken away */
+        const char *where, *member, *value; /* NULL: remove the member */
         const char *expected;
     } cases[] = {
         {"", "program", NULL, ": program: expected a string, found nothing"},
@@ -290,7 +334,7 @@ static void assert_file_problem(const char *content, size_t length, const char *
     FILE *stream = fopen(path, "w");
     fwrite(content, 1, length, stream);
     fclose(stream);
-    assert_null(profile_read_json(path, &problem));
+    assert_null(profile_json_read(path, &problem));
     if (!strstr(problem, expected))
         fail_msg("'%s' is not in '%s'", expected, problem);
     free(problem);
@@ -317,10 +361,10 @@ static void files_that_cannot_be_read_are_named(void **state)
 {
     (void)state;
     char *problem;
-    assert_null(profile_read_json("/nonexistent/file", &problem));
+    assert_null(profile_json_read("/nonexistent/file", &problem));
     assert_string_equal(problem, "cannot read /nonexistent/file: No such file or directory");
     free(problem);
-    assert_null(profile_read_json("/", &problem));
+    assert_null(profile_json_read("/", &problem));
     assert_string_equal(problem, "cannot read /: Is a directory");
     free(problem);
 }
@@ -329,7 +373,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_member_is_written_and_read_back),
+        cmocka_unit_test(callers_that_are_not_listed_are_read_back),
         cmocka_unit_test(a_single_process_keeps_its_rank_and_ending),
+        cmocka_unit_test(programs_and_the_job_are_read_back),
         cmocka_unit_test(bytes_that_are_no_utf8_are_replaced_one_by_one),
         cmocka_unit_test(utf8_is_what_jansson_takes),
         cmocka_unit_test(figures_that_json_cannot_hold_become_the_nearest),

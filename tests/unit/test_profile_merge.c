@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Two results as one: of one rank or many, whatever only one of them has, and without memory. */
+/* Two results are merged: of one rank or several, with elements that only one of them has, and if
+ * memory is exhausted. */
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "profile/json.h"
-#include "profile/merge.h"
 #include "profile_sample.h"
+#include "tools/profile/result/merge.h"
+#include "tools/profile/result/profile.h"
 
 #include "util/message.h"
 
@@ -30,7 +31,7 @@ void *__wrap_realloc(void *memory, size_t size)
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-/* Adds a region with functions that take that many seconds each; the list ends in NULL. */
+/* Adds a region with functions that take that many seconds each; NULL ends the list. */
 static void add_region(struct profile_result *result, const char *name, double seconds,
                        const char *const *functions)
 {
@@ -56,7 +57,7 @@ static void add_region(struct profile_result *result, const char *name, double s
     }
 }
 
-/* A call site of two frames; `function` of the first may be NULL. */
+/* Makes a call site of two frames; `function` of the first one may be NULL. */
 static void add_callsite(struct profile_result *result, uint64_t offset, const char *function)
 {
     result->callsites = qmpi_allocate(1, sizeof *result->callsites);
@@ -84,7 +85,7 @@ static char *describe(struct profile_result *result)
     size_t size;
     FILE *stream = open_memstream(&text, &size);
     profile_result_sort(result, PROFILE_BY_NAME);
-    assert_true(profile_print_json(stream, result));
+    assert_true(profile_json_print(stream, result));
     fclose(stream);
     return text;
 }
@@ -153,7 +154,7 @@ static struct profile_result *make_caller(int rank, double seconds)
     return result;
 }
 
-/* One that knows what rank it is of, of those in `seconds`, merged as a tree. */
+/* Merges results that know their ranks, of those in `seconds`, as a tree. */
 static struct profile_result *merge_tree(const double *seconds, int first, int count)
 {
     if (count == 1)
@@ -232,7 +233,7 @@ static void ranks_that_did_not_call_are_listed_with_nothing(void **state)
     struct profile_result *result = merge_tree(seconds, 0, 5);
     assert_listed(&find_test(result)->by_rank, seconds, all, 5);
     assert_int_equal(find_test(result)->ranks, 2);
-    /* Those who all others called are listed with theirs. */
+    /* If all other ranks made calls, these are listed with them. */
     assert_int_equal(find(result->functions, result->function_count, "MPI_Recv")->by_rank.count, 5);
     profile_result_free(result);
 }
@@ -310,7 +311,7 @@ static void call_sites_are_the_same_by_all_their_frames(void **state)
     assert_int_equal(into->callsite_count, 1);
     assert_int_equal(into->callsites->ranks, 2);
     assert_int_equal(into->callsites->calls.calls, 2);
-    /* What one side knows of the place is kept. */
+    /* The places that one side knows are kept. */
     assert_string_equal(into->callsites->frames[0].function, "work");
     assert_string_equal(into->callsites->frames[0].file, "app.c");
     assert_int_equal(into->callsites->frames[0].line, 7);
@@ -375,7 +376,7 @@ static void nothing_and_everything_is_everything(void **state)
     profile_result_free(empty);
 }
 
-/* Files are read from anywhere. */
+/* Results may come from any file. */
 static void what_is_there_twice_does_no_harm(void **state)
 {
     (void)state;
@@ -412,9 +413,9 @@ static void without_memory_the_result_stays_as_it_was(void **state)
         free(after);
         profile_result_free(into);
     }
-    /* Nine arrays, the calls by rank of three functions and a call site, and the functions and
-     * nodes of region x. */
-    assert_int_equal(failures, 15);
+    /* Nine arrays, the calls by rank and the callers of three functions and a call site, and the
+     * functions and nodes of region x. */
+    assert_int_equal(failures, 19);
 }
 
 /* ---- Waits ----------------------------------------------------------------------------------- */
@@ -475,6 +476,56 @@ static void the_longest_waits_are_kept_of_many_unless_all_are_wanted(void **stat
     }
 }
 
+/* Each of its waits is shorter than those of the others, but it has more of them. */
+static void of_the_rank_that_waits_longest_half_of_the_pairs_are_kept(void **state)
+{
+    (void)state;
+    enum { RANKS = 100, PEERS = 26, LONGEST = 40 };
+    struct profile_wait waits[PEERS];
+    struct profile_result *result = sample_single(0, 1, "exit");
+    add_callsite(result, 1, "f");
+    for (int rank = 1; rank < RANKS; rank++) {
+        struct profile_result *other = sample_single(rank, 1, "exit");
+        const int peers = rank == LONGEST ? PEERS : 1;
+        add_callsite(other, 1, "f");
+        for (int peer = 0; peer < peers; peer++)
+            waits[peer] = (struct profile_wait){rank, peer, 1, rank == LONGEST ? 1 : 2};
+        set_waits(other, (size_t)peers, waits);
+        assert_true(profile_merge(result, other));
+    }
+    const struct profile_waits *its = &result->callsites[0].waits;
+    int count = 0;
+    for (size_t i = 0; i < its->count; i++)
+        count += its->all[i].rank == LONGEST;
+    assert_int_equal(its->count, PROFILE_WAITS_MOST);
+    assert_int_equal(count, PEERS);
+    profile_result_free(result);
+}
+
+/* Ranks without calls, and the number of listed ones, do not matter. */
+static void callers_are_the_ranks_that_called_whatever_is_listed(void **state)
+{
+    (void)state;
+    enum { RANKS = 150, HALF = PROFILE_OUTLIERS / 2 };
+    for (int every = 0; every < 2; every++) {
+        struct profile_result *result = NULL;
+        for (int rank = 0; rank < RANKS; rank++) {
+            struct profile_result *more = make_caller(rank, rank % 3 ? 0 : rank + 1);
+            more->every_rank = every;
+            if (result)
+                assert_true(profile_merge(result, more));
+            else
+                result = more;
+        }
+        const struct profile_by_rank *callers = &find_test(result)->callers;
+        assert_int_equal(callers->count, PROFILE_OUTLIERS);
+        for (int i = 0; i < PROFILE_OUTLIERS; i++)
+            assert_int_equal(callers->all[i].rank,
+                             3 * (i < HALF ? i : i + RANKS / 3 - PROFILE_OUTLIERS));
+        profile_result_free(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -492,6 +543,8 @@ int main(void)
         cmocka_unit_test(without_memory_the_result_stays_as_it_was),
         cmocka_unit_test(waits_of_one_rank_for_one_peer_become_one),
         cmocka_unit_test(the_longest_waits_are_kept_of_many_unless_all_are_wanted),
+        cmocka_unit_test(of_the_rank_that_waits_longest_half_of_the_pairs_are_kept),
+        cmocka_unit_test(callers_are_the_ranks_that_called_whatever_is_listed),
     };
     return cmocka_run_group_tests_name("profile_merge", tests, NULL, NULL);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that are there whole or not at all. */
+/* Files appear complete or not at all. */
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "profile/atomic_file.h"
+#include "tools/profile/result/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -39,7 +40,7 @@ static bool write_words(const char *path, const char *words, bool whole, char **
     return profile_output_close(&output, whole, problem);
 }
 
-/* Of "file", while this process writes it. */
+/* The name of the temporary file while this process writes "file". */
 static const char *temporary(void)
 {
     static char name[64];
@@ -95,7 +96,6 @@ static void what_was_there_stays_where_writing_fails(void **state)
     assert_refused("file", "part", false, "cannot write file: Cannot allocate memory");
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = (struct rlimit){2, before.rlim_max};
-    signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small);
     assert_refused("file", "too long", true, "cannot write file: File too large");
     setrlimit(RLIMIT_FSIZE, &before);

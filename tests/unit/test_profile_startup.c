@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A rank that works alone at the start of the run: what is one, and what only looks like it. */
+/* A rank that works alone at the start of the run, and runs that are only similar. */
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "profile/findings.h"
-#include "profile/windows.h"
+#include "tools/profile/result/findings.h"
+#include "tools/profile/result/profile_result.h"
 #include "util/message.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 enum { RANKS = 3, WINDOWS = 100 };
 
-/* What ranks do in each window: 'w' works, 'm' is in MPI, '.' is not profiled, digits are tenths in
+/* The windows of the ranks: 'w' works, 'm' is in MPI, '.' is not profiled, digits are tenths in
  * MPI; the last letter holds for the rest. */
 static struct profile_result *make(const char *const *does)
 {
@@ -30,8 +30,8 @@ static struct profile_result *make(const char *const *does)
     for (int i = 0; i < RANKS; i++) {
         struct profile_window_rank *rank = &result->windows.ranks[i];
         *rank = (struct profile_window_rank){.rank = i, .count = WINDOWS};
-        result->processes[i] =
-            (struct profile_process){i, qmpi_copy("host"), elapsed, 0, elapsed, 0, 0};
+        result->processes[i] = (struct profile_process){
+            .rank = i, .host = qmpi_copy("host"), .application = elapsed, .useful = elapsed};
         rank->mpi = qmpi_allocate(WINDOWS, 1);
         rank->profiled = qmpi_allocate(WINDOWS, 1);
         struct profile_windows_rounding rounding = {0, 0};
@@ -55,14 +55,15 @@ static void add_callsites(struct profile_result *result, const char *name, const
         struct profile_callsite *site = &result->callsites[result->callsite_count];
         site->name = qmpi_copy(name);
         site->calls.longest = longest[result->callsite_count];
-        site->by_rank.count = RANKS;
-        site->by_rank.all = qmpi_allocate(RANKS, sizeof *site->by_rank.all);
+        site->callers.count = RANKS;
+        site->callers.all = qmpi_allocate(RANKS, sizeof *site->callers.all);
         for (int i = 0; i < RANKS; i++)
-            site->by_rank.all[i] = (struct profile_rank_calls){.rank = i, .calls = 9, .time = 0.7};
+            site->callers.all[i] = (struct profile_rank_calls){.rank = i, .calls = 9, .time = 0.7};
     }
 }
 
-/* Asserts that the only finding is one of so many windows, or none if `windows` is 0. */
+/* Asserts that the only finding is of this number of windows, or that there is none if `windows` is
+ * 0. */
 static void assert_startup(const char *const *does, int rank, double windows)
 {
     struct profile_result *result = make(does);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* profile's tables: units, widths, and that names cannot break them. */
+/* Text tables: units, widths, and names that must not break them. */
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "profile/columns.h"
-#include "profile/text.h"
-#include "profile/units.h"
 #include "profile_sample.h"
+#include "tools/profile/result/columns.h"
+#include "tools/profile/result/profile.h"
+#include "tools/profile/result/units.h"
 #include "util/message.h"
 
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static void columns_are_as_wide_as_what_stands_in_them(void **state)
     columns_add(&columns, "\xc3\xa4");
     columns_add(&columns, "%d", 100);
     columns_add(&columns, "x");
-    columns_note(&columns, "a note as it is");
+    columns_add_line(&columns, "a note as it is");
     columns_add_all(&columns, (const char *const[]){"b\x1b[1m\n", "2", "", NULL});
     char *text = print_columns(&columns, 80);
     assert_string_equal(text, "name      n\n"
@@ -126,7 +126,7 @@ static char *print_text(const struct profile_result *result, unsigned sections, 
     size_t length;
     FILE *stream = open_memstream(&text, &length);
     const struct profile_layout layout = {top, PROFILE_TEXT_WIDTH};
-    assert_true(profile_print_text(stream, result, sections, &layout));
+    assert_true(profile_text_print(stream, result, sections, &layout));
     fclose(stream);
     return text;
 }

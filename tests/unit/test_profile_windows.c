@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Efficiency over time: what is put into windows and merged is still there, at whatever width. */
+/* Efficiency over time: no time is lost when windows are set, merged and widened. */
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include "collect/pack.h"
-#include "profile/merge.h"
-#include "profile/windows.h"
 #include "profile_sample.h"
-#include "record/windows.h"
 #include "toolkit/toolkit.h"
+#include "tools/profile/collect/pack.h"
+#include "tools/profile/record/windows.h"
+#include "tools/profile/result/merge.h"
+#include "tools/profile/result/profile_result.h"
 #include "util/message.h"
 
 #include <math.h>
@@ -33,8 +33,8 @@ static struct profile_window sum(const struct profile_windows *windows, size_t n
     return sum;
 }
 
-/* A rank with `count` windows, the last one `last` long, and `share` of each in MPI; of those with
- * `odd` profiling is off in a tenth of each. */
+/* Makes a rank with `count` windows, the last one `last` long, with `share` of each in MPI. With
+ * `odd`, profiling is off in a tenth of each. */
 static struct profile_result *make(int rank, double width, size_t count, double last, double share,
                                    bool odd)
 {
@@ -142,7 +142,7 @@ static void efficiency_is_that_of_the_definitions(void **state)
 static size_t measure(struct profile_result *result)
 {
     size_t size;
-    char *bytes = profile_wire_pack(result, &size);
+    char *bytes = pack_make(result, &size);
     assert_non_null(bytes);
     free(bytes);
     return size;
@@ -179,15 +179,15 @@ static void what_is_sent_between_ranks_is_what_arrives(void **state)
     for (int odd = 0; odd < 2; odd++) {
         size_t size;
         struct profile_result *sent = make(5, 0.004, 17, 0.003, 0.75, odd);
-        char *bytes = profile_wire_pack(sent, &size);
-        struct profile_result *result = profile_wire_unpack(bytes, size);
+        char *bytes = pack_make(sent, &size);
+        struct profile_result *result = pack_read(bytes, size);
         assert_non_null(result);
         assert_true(result->windows.width == 0.004);
         assert_int_equal(result->windows.ranks->count, 17);
         assert_int_equal(result->windows.ranks->profiled != NULL, odd);
         assert_true(sum(&result->windows, 0).mpi == sum(&sent->windows, 0).mpi);
         for (size_t part = 0; part < size; part += 7)
-            assert_null(profile_wire_unpack(bytes, part));
+            assert_null(pack_read(bytes, part));
         free(bytes);
         profile_result_free(sent);
         profile_result_free(result);
@@ -214,13 +214,13 @@ static void calls_are_in_the_windows_that_they_lie_in(void **state)
     struct windows windows = {0};
     struct windows_scale scale = {0, 0};
     (void)state;
-    windows_note(&windows, &scale, 5, 100); /* before application time */
+    windows_add_call(&windows, &scale, 5, 100); /* before application time */
     windows_begin(&scale, 1000);
     windows_begin(&scale, 2000);
-    windows_note(&windows, &scale, 400, 1300);
-    windows_note(&windows, &scale, 50, 1900);
-    windows_note(&windows, &scale, 100, 2000);
-    windows_note(&windows, &scale, 2500, 4500);
+    windows_add_call(&windows, &scale, 400, 1300);
+    windows_add_call(&windows, &scale, 50, 1900);
+    windows_add_call(&windows, &scale, 100, 2000);
+    windows_add_call(&windows, &scale, 2500, 4500);
     assert_int_equal(windows_get(&windows, 0), 300 + 50 + 100);
     assert_int_equal(windows_get(&windows, 1), 1000);
     assert_int_equal(windows_get(&windows, 2), 1000);
@@ -237,7 +237,7 @@ static void windows_are_doubled_when_there_would_be_too_many(void **state)
     windows_begin(&scale, now);
     for (uint64_t length = 1; now < 100000000; length = length * 5 % 77777 + 1) {
         now += 2 * length;
-        windows_note(&windows, &scale, length, now);
+        windows_add_call(&windows, &scale, length, now);
         time += length;
         assert_int_equal(windows.end > now, 1);
     }

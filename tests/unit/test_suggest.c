@@ -2,7 +2,7 @@
 /* What a misspelt word was meant to be. */
 #include "unit.h"
 
-#include "util/suggest.h"
+#include "util/text.h"
 
 static const char *const words[] = {"count", "profile", "log", "on-error", "rr", NULL};
 
@@ -16,7 +16,7 @@ static void a_word_with_an_error_is_found(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        const char *found = qmpi_suggest_word(wrong[i][0], words);
+        const char *found = qmpi_text_suggest_word(wrong[i][0], words);
         if (wrong[i][1])
             assert_string_equal(found, wrong[i][1]);
         else
@@ -31,15 +31,15 @@ static void other_words_are_not(void **state)
         "darshan", "library", "a-name-that-is-much-longer-than-any-tool-has-and-still-goes-on"};
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_null(qmpi_suggest_word(others[i], words));
+        assert_null(qmpi_text_suggest_word(others[i], words));
 }
 
 static void the_nearest_word_is_taken(void **state)
 {
     static const char *const similar[] = {"alpha1", "alpha2", "alpha", NULL};
     (void)state;
-    assert_string_equal(qmpi_suggest_word("alpah2", similar), "alpha2");
-    assert_string_equal(qmpi_suggest_word("alhpa", similar), "alpha");
+    assert_string_equal(qmpi_text_suggest_word("alpah2", similar), "alpha2");
+    assert_string_equal(qmpi_text_suggest_word("alhpa", similar), "alpha");
 }
 
 int main(void)

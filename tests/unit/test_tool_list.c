@@ -24,7 +24,7 @@ static void parse(const char *text)
 }
 
 /* The only entry of `text`, which must be one without a problem. */
-static const struct qmpi_entry *parse_one(const char *text)
+static const struct qmpi_tool_entry *parse_one(const char *text)
 {
     parse(text);
     assert_int_equal(list.count, 1);
@@ -52,7 +52,7 @@ static void assert_names(const char *text, const char *const *names, int count)
     }
 }
 
-static void assert_option(const struct qmpi_entry *entry, int index, const char *key,
+static void assert_option(const struct qmpi_tool_entry *entry, int index, const char *key,
                           const char *value)
 {
     assert_in_range(index, 0, entry->option_count - 1);
@@ -125,7 +125,7 @@ static void an_escaped_backslash_does_not_escape_what_follows(void **state)
 {
     (void)state;
     assert_names("a\\\\:b", (const char *[]){"a\\", "b"}, 2);
-    const struct qmpi_entry *entry = parse_one("a\\\\,k=v");
+    const struct qmpi_tool_entry *entry = parse_one("a\\\\,k=v");
     assert_string_equal(entry->name, "a\\");
     assert_option(entry, 0, "k", "v");
 }
@@ -133,7 +133,7 @@ static void an_escaped_backslash_does_not_escape_what_follows(void **state)
 static void escapes_work_in_keys_and_values(void **state)
 {
     (void)state;
-    const struct qmpi_entry *entry = parse_one("t,a\\=b=c\\,d,e\\:f=g\\:h\\\\");
+    const struct qmpi_tool_entry *entry = parse_one("t,a\\=b=c\\,d,e\\:f=g\\:h\\\\");
     assert_int_equal(entry->option_count, 2);
     assert_option(entry, 0, "a=b", "c,d");
     assert_option(entry, 1, "e:f", "g:h\\");
@@ -227,7 +227,7 @@ static void an_option_given_twice_is_wrong(void **state)
 static void options_of_ours_stand_beside_the_tool_s(void **state)
 {
     (void)state;
-    const struct qmpi_entry *entry = parse_one("a,x=1,@preload=no,y=2");
+    const struct qmpi_tool_entry *entry = parse_one("a,x=1,@preload=no,y=2");
     assert_int_equal(entry->option_count, 2);
     assert_option(entry, 0, "x", "1");
     assert_option(entry, 1, "y", "2");
@@ -243,14 +243,14 @@ static void options_of_ours_that_are_wrong_say_what_is_right(void **state)
     assert_non_null(strstr(problem_of("a,@nonesuch=1"), "'@nonesuch'\nhint: "));
     assert_non_null(strstr(problem_of("a,@nonesuch=1"), "@preload"));
     assert_non_null(strstr(problem_of("a,@=1"), "'@'"));
-    assert_non_null(strstr(problem_of("a,@preload=never"), "'never'\nhint: use one of yes, no"));
+    assert_non_null(strstr(problem_of("a,@preload=never"), "'never'\nhint: give yes or no"));
     assert_non_null(strstr(problem_of("a,@preload=no,@preload=yes"), "'@preload' is given twice"));
 }
 
 static void conditions_may_be_given_several_times(void **state)
 {
     (void)state;
-    const struct qmpi_entry *entry = parse_one("a,@ranks=0-3;7,@if-env=HOME,@ranks=every 2");
+    const struct qmpi_tool_entry *entry = parse_one("a,@ranks=0-3;7,@if-env=HOME,@ranks=every 2");
     assert_string_equal(entry->reserved[QMPI_RESERVED_RANKS], "0-3;7\nevery 2");
     assert_string_equal(entry->reserved[QMPI_RESERVED_IF_ENV], "HOME");
     assert_non_null(strstr(problem_of("a,@optional=no,@optional=no"), "is given twice"));
@@ -266,9 +266,9 @@ static void a_condition_that_is_wrong_says_what_is_right(void **state)
         {"a,@program= ;", "' ;'\nhint: give names of programs"},
         {"a,@if-env=1X", "'1X'\nhint: give the name"},
         {"a,@if-env=A=B", "'A=B'\nhint: give the name"},
-        {"a,@enabled=on", "'on'\nhint: use one of yes, no"},
+        {"a,@enabled=On", "'On'\nhint: give yes or no"},
         {"a,@functions=;", "';'\nhint: give functions"},
-        {"a,@optional=on", "'on'\nhint: use one of yes, no"},
+        {"a,@optional=On", "'On'\nhint: give yes or no"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -282,7 +282,7 @@ static void many_options_are_kept(void **state)
     char text[32 * MANY] = "a";
     for (int i = 0; i < MANY; i++)
         snprintf(text + strlen(text), 32, ",k%d=v%d", i, i);
-    const struct qmpi_entry *entry = parse_one(text);
+    const struct qmpi_tool_entry *entry = parse_one(text);
     assert_int_equal(entry->option_count, MANY);
     assert_option(entry, 0, "k0", "v0");
     assert_option(entry, MANY - 1, "k99", "v99");

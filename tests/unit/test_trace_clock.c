@@ -5,7 +5,7 @@
  */
 #include "trace_random.h"
 
-#include "trace/clock_line.h"
+#include "tools/trace/file/clock_line.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  */
 #include "trace_random.h"
 
-#include "trace/perfetto_parts.h"
+#include "tools/trace/export/track.h"
 
 #include <stdlib.h>
 
@@ -35,13 +35,13 @@ static struct trace_process *make_processes(const int *ranks, int count, int oth
     return processes;
 }
 
-static uint32_t sequence(struct perfetto_output *output, uint32_t process, uint32_t track)
+static uint32_t sequence(struct trace_track_packets *output, uint32_t process, uint32_t track)
 {
     if (track < THREADS)
-        return trace_perfetto_sequence(output, process, TRACK_THREAD, track);
+        return trace_track_sequence(output, process, TRACK_THREAD, track);
     if (track < THREADS + REGIONS)
-        return trace_perfetto_sequence(output, process, TRACK_REGION, track - THREADS);
-    return trace_perfetto_sequence(output, process, TRACK_COUNTER, track - THREADS - REGIONS);
+        return trace_track_sequence(output, process, TRACK_REGION, track - THREADS);
+    return trace_track_sequence(output, process, TRACK_COUNTER, track - THREADS - REGIONS);
 }
 
 static void a_rank_alone_has_the_numbers_that_it_has_among_others(void **unused)
@@ -52,19 +52,19 @@ static void a_rank_alone_has_the_numbers_that_it_has_among_others(void **unused)
     struct trace whole = {.processes = together, .process_count = RANKS + 2};
     const struct trace_view view_of_all = {.trace = &whole};
     const struct trace_export export_of_all = {.view = &view_of_all};
-    struct perfetto_output output_of_all = {.export = &export_of_all};
+    struct trace_track_packets output_of_all = {.export = &export_of_all};
     for (int rank = RANKS - 1; rank >= 0; rank--) {
         struct trace_process *alone = make_processes(&rank, 1, 0);
         struct trace part = {.processes = alone, .process_count = 1};
         const struct trace_view view = {.trace = &part};
         const struct trace_export export = {.view = &view};
-        struct perfetto_output output = {.export = &export};
+        struct trace_track_packets output = {.export = &export};
         const uint32_t index = (uint32_t)rank;
-        assert_int_equal(trace_process_number(&view, 0), rank + 1);
-        assert_int_equal(trace_process_number(&view_of_all, index), rank + 1);
+        assert_int_equal(trace_track_process_number(&view, 0), rank + 1);
+        assert_int_equal(trace_track_process_number(&view_of_all, index), rank + 1);
         for (uint32_t i = 0; i < THREADS; i++)
-            assert_int_equal(trace_thread_number(&view, 0, i),
-                             trace_thread_number(&view_of_all, index, i));
+            assert_int_equal(trace_track_thread_number(&view, 0, i),
+                             trace_track_thread_number(&view_of_all, index, i));
         for (uint32_t i = TRACKS; i-- > 0;)
             assert_int_equal(sequence(&output, 0, i), sequence(&output_of_all, index, i));
         free(alone);
@@ -79,9 +79,9 @@ static void a_rank_has_its_numbers_also_if_others_are_missing(void **unused)
     struct trace_process *processes = make_processes(some, 2, 1);
     struct trace part = {.processes = processes, .process_count = 3};
     const struct trace_view view = {.trace = &part};
-    assert_int_equal(trace_process_number(&view, 0), 2);
-    assert_int_equal(trace_process_number(&view, 1), 5);
-    assert_int_equal(trace_process_number(&view, 2), 6);
+    assert_int_equal(trace_track_process_number(&view, 0), 2);
+    assert_int_equal(trace_track_process_number(&view, 1), 5);
+    assert_int_equal(trace_track_process_number(&view, 2), 6);
     free(processes);
 }
 
@@ -100,7 +100,7 @@ static void no_two_sequences_have_the_same_number(void **unused)
     struct trace whole = {.processes = processes, .process_count = PROCESSES};
     const struct trace_view view = {.trace = &whole};
     const struct trace_export export = {.view = &view};
-    struct perfetto_output output = {.export = &export};
+    struct trace_track_packets output = {.export = &export};
     uint32_t *numbers = calloc((size_t)PROCESSES * TRACKS, sizeof *numbers);
     for (uint32_t i = 0; i < PROCESSES; i++) {
         for (uint32_t k = 0; k < TRACKS; k++)
@@ -122,16 +122,16 @@ static void the_last_rank_of_many_has_numbers_of_its_own(void **unused)
     struct trace whole = {.processes = &process, .process_count = 1};
     const struct trace_view view = {.trace = &whole};
     const struct trace_export export = {.view = &view};
-    struct perfetto_output output = {.export = &export};
+    struct trace_track_packets output = {.export = &export};
     set_process(&process, 1999999, 2000000);
     assert_int_equal(sequence(&output, 0, 0), 2000000);
     assert_int_equal(sequence(&output, 0, 1), 4000000);
     const uint32_t first = sequence(&output, 0, 4000), second = sequence(&output, 0, 4001);
     assert_true(first >= UINT32_C(1) << 31 && second == first + 1);
-    assert_int_equal(trace_process_number(&view, 0), 2000000);
+    assert_int_equal(trace_track_process_number(&view, 0), 2000000);
     for (uint32_t i = 1; i < THREADS; i++)
-        assert_true(trace_thread_number(&view, 0, i) >
-                    2000000 + trace_thread_number(&view, 0, i - 1));
+        assert_true(trace_track_thread_number(&view, 0, i) >
+                    2000000 + trace_track_thread_number(&view, 0, i - 1));
 }
 
 int main(void)

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "trace_random.h"
 
-#include "trace/checksum.h"
+#include "tools/trace/file/block.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,12 +56,12 @@ static void events_are_read_as_they_were_written(void **unused)
             if (count < 200 && events[i].kind == TRACE_ENTER)
                 assert_int_equal(found[i].is_known, is_left(events, count, i));
             assert_int_equal(found[i].time,
-                             trace_time(trace, &trace->processes[0], events[i].ticks));
+                             trace_reader_time(trace, &trace->processes[0], events[i].ticks));
         }
         free(found);
         free(events);
-        trace_close(trace);
-        trace_process_clear(&process);
+        trace_reader_close(trace);
+        trace_definitions_clear(&process);
         trace_bytes_free(&out);
     }
 }
@@ -77,9 +77,9 @@ static void impossible_events_are_made_possible(void **unused)
     random_process(&state, &process, TABLES);
     process.point_count = 0;
     put_process(&out, &process);
-    struct trace_encoder *encoder = trace_encoder_make(0, 0, true);
+    struct trace_event_encoder *encoder = trace_event_encoder_make(0, 0, true);
     const struct {
-        enum trace_kind kind;
+        enum trace_event_kind kind;
         uint64_t ticks, expected;
     } events[] = {{TRACE_ENTER, 100, 100}, {TRACE_ENTER, 90, 100}, {TRACE_LEAVE, 120, 120},
                   {TRACE_KINDS, 130, 0},   {TRACE_OFF, 0, 120},    {TRACE_LEAVE, 121, 121},
@@ -88,12 +88,12 @@ static void impossible_events_are_made_possible(void **unused)
         struct trace_event event;
         trace_event_clear(&event, events[i].kind, events[i].ticks);
         event.function = 0;
-        assert_true(trace_encode(encoder, &event));
+        assert_true(trace_event_encoder_add(encoder, &event));
         if (i % 2)
-            assert_true(trace_encoder_finish(encoder, &out));
+            assert_true(trace_event_encoder_finish(encoder, &out));
     }
-    assert_true(trace_encoder_finish(encoder, &out));
-    assert_true(trace_encoder_finish(encoder, &out));
+    assert_true(trace_event_encoder_finish(encoder, &out));
+    assert_true(trace_event_encoder_finish(encoder, &out));
     struct trace *trace = open_trace(set_file(out.data, out.size));
     struct trace_event *found = read_events(trace_cursor_make(trace, 0, TRACE_NONE, NULL), &count);
     size_t at = 0;
@@ -106,10 +106,10 @@ static void impossible_events_are_made_possible(void **unused)
     }
     assert_int_equal(at, count);
     free(found);
-    trace_close(trace);
-    trace_encoder_free(encoder);
+    trace_reader_close(trace);
+    trace_event_encoder_free(encoder);
     trace_bytes_free(&out);
-    trace_process_clear(&process);
+    trace_definitions_clear(&process);
 }
 
 static void deep_recursion_is_bounded(void **unused)
@@ -122,26 +122,26 @@ static void deep_recursion_is_bounded(void **unused)
     size_t count;
     random_process(&state, &process, TABLES);
     put_process(&out, &process);
-    struct trace_encoder *encoder = trace_encoder_make(0, 0, true);
+    struct trace_event_encoder *encoder = trace_event_encoder_make(0, 0, true);
     for (size_t i = 0; i < 2 * depth; i++) {
         struct trace_event event;
         trace_event_clear(&event, i < depth ? TRACE_ENTER : TRACE_LEAVE, i);
         event.function = 1;
-        assert_true(trace_encode(encoder, &event));
+        assert_true(trace_event_encoder_add(encoder, &event));
         if (i % 1000 == 0)
-            assert_true(trace_encoder_finish(encoder, &out));
+            assert_true(trace_event_encoder_finish(encoder, &out));
     }
-    assert_true(trace_encoder_finish(encoder, &out));
+    assert_true(trace_event_encoder_finish(encoder, &out));
     struct trace *trace = open_trace(set_file(out.data, out.size));
     struct trace_event *found = read_events(trace_cursor_make(trace, 0, TRACE_NONE, NULL), &count);
     assert_int_equal(count, 20000);
     assert_int_equal(found[19999].ticks, 2 * depth - 1);
     assert_int_equal(found[9999].ticks, 9999);
     free(found);
-    trace_close(trace);
-    trace_encoder_free(encoder);
+    trace_reader_close(trace);
+    trace_event_encoder_free(encoder);
     trace_bytes_free(&out);
-    trace_process_clear(&process);
+    trace_definitions_clear(&process);
 }
 
 /* ---- Files that are cut or damaged ----------------------------------------------------------- */
@@ -161,7 +161,7 @@ static void make_sample(struct sample *sample, uint64_t seed)
     *sample = (struct sample){.count = 100};
     random_process(&state, &sample->process, 2);
     sample->process.is_ring = false;
-    trace_put_header(&sample->out, &sample->process);
+    trace_definitions_put_header(&sample->out, &sample->process);
     sample->first = sample->out.size;
     put_process(&sample->out, &sample->process);
     memmove(sample->out.data + sample->first, sample->out.data + 2 * sample->first,
@@ -173,7 +173,7 @@ static void make_sample(struct sample *sample, uint64_t seed)
 
 static void free_sample(struct sample *sample)
 {
-    trace_process_clear(&sample->process);
+    trace_definitions_clear(&sample->process);
     trace_bytes_free(&sample->out);
     free(sample->events);
 }
@@ -187,7 +187,7 @@ static void a_file_is_read_as_far_as_it_goes(void **unused)
     for (size_t size = 0; size <= sample.out.size; size++) {
         const char *path = set_file(sample.out.data, size);
         char *problem = NULL;
-        struct trace *trace = trace_open(path, &problem);
+        struct trace *trace = trace_reader_open(path, &problem);
         size_t count, missing = 0;
         if (!trace) {
             assert_true(size < 8);
@@ -208,7 +208,7 @@ static void a_file_is_read_as_far_as_it_goes(void **unused)
         assert_string_equal(trace->warnings, "");
         last = count;
         free(found);
-        trace_close(trace);
+        trace_reader_close(trace);
     }
     assert_int_equal(last, sample.count);
     free_sample(&sample);
@@ -244,8 +244,8 @@ static void damage_is_found(void **unused)
     size_t harmless = 0, told = 0;
     make_sample(&sample, 8);
     struct trace *trace = open_trace(set_file(sample.out.data, sample.out.size));
-    assert_true(trace_process_pack(&trace->processes[0], &packed));
-    trace_close(trace);
+    assert_true(trace_definitions_pack(&trace->processes[0], &packed));
+    trace_reader_close(trace);
     const unsigned char bits[] = {0x01, 0x08, 0x80, 0xff};
     for (size_t i = 0; i < sizeof bits * sample.out.size; i++) {
         unsigned char *byte = &sample.out.data[i / sizeof bits];
@@ -254,7 +254,7 @@ static void damage_is_found(void **unused)
         const char *path = set_file(sample.out.data, sample.out.size);
         *byte ^= bit;
         char *problem = NULL;
-        trace = trace_open(path, &problem);
+        trace = trace_reader_open(path, &problem);
         if (!trace) {
             assert_true(i / sizeof bits < 8);
             free(problem);
@@ -269,7 +269,7 @@ static void damage_is_found(void **unused)
         } else {
             /* Nothing is told: everything must be there. */
             struct trace_bytes again = {0};
-            assert_true(trace_process_pack(&trace->processes[0], &again));
+            assert_true(trace_definitions_pack(&trace->processes[0], &again));
             assert_int_equal(again.size, packed.size);
             assert_memory_equal(again.data, packed.data, packed.size);
             assert_int_equal(count, sample.count);
@@ -281,7 +281,7 @@ static void damage_is_found(void **unused)
         /* Only one block is lost, and no more. */
         assert_true(count + 60 > sample.count);
         free(found);
-        trace_close(trace);
+        trace_reader_close(trace);
     }
     assert_true(told > 50 * harmless);
     trace_bytes_free(&packed);
@@ -299,12 +299,12 @@ static void what_is_missing_is_told(void **unused)
     process.is_ring = false;
     put_process(&out, &process);
     struct trace_event *events = random_events(&state, 90, TABLES, 50, true, &open);
-    struct trace_encoder *encoder = trace_encoder_make(0, 0, true);
+    struct trace_event_encoder *encoder = trace_event_encoder_make(0, 0, true);
     for (size_t i = 0; i < 90; i++) {
-        assert_true(trace_encode(encoder, &events[i]));
+        assert_true(trace_event_encoder_add(encoder, &events[i]));
         if (i % 30 != 29)
             continue;
-        assert_true(trace_encoder_finish(encoder, &out));
+        assert_true(trace_event_encoder_finish(encoder, &out));
         if (i == 29)
             middle = out.size;
         if (i == 59)
@@ -328,10 +328,10 @@ static void what_is_missing_is_told(void **unused)
         assert_true(is_same_event(&found[i++], &events[j]));
     free(found);
     free(events);
-    trace_close(trace);
-    trace_encoder_free(encoder);
+    trace_reader_close(trace);
+    trace_event_encoder_free(encoder);
     trace_bytes_free(&out);
-    trace_process_clear(&process);
+    trace_definitions_clear(&process);
 }
 
 /* A ring has the end of a stream: the calls in progress at its beginning are given as a whole. */
@@ -350,16 +350,16 @@ static void a_ring_begins_with_the_calls_in_progress(void **unused)
         process.started = 0;
         process.tick = 1;
         put_process(&out, &process);
-        struct trace_encoder *encoder = trace_encoder_make(0, 0, true);
+        struct trace_event_encoder *encoder = trace_event_encoder_make(0, 0, true);
         for (uint64_t i = 0; i < 6; i++) { /* three calls in each other */
             struct trace_event event;
             trace_event_clear(&event, i < 3 ? TRACE_ENTER : TRACE_LEAVE, 100 * (i + 1));
             event.function = (uint32_t)i % TABLES;
-            assert_true(trace_encode(encoder, &event));
+            assert_true(trace_event_encoder_add(encoder, &event));
             if (i == 1)
-                assert_true(trace_encoder_finish(encoder, &none));
+                assert_true(trace_event_encoder_finish(encoder, &none));
         }
-        assert_true(trace_encoder_finish(encoder, &out));
+        assert_true(trace_event_encoder_finish(encoder, &out));
         struct trace *trace = open_trace(set_file(out.data, out.size));
         struct trace_event *found =
             read_events(trace_cursor_make(trace, TRACE_NONE, TRACE_NONE, NULL), &count);
@@ -377,11 +377,11 @@ static void a_ring_begins_with_the_calls_in_progress(void **unused)
         assert_int_equal(count, event - found);
         assert_int_equal(found->time, 0);
         free(found);
-        trace_close(trace);
-        trace_encoder_free(encoder);
+        trace_reader_close(trace);
+        trace_event_encoder_free(encoder);
         trace_bytes_free(&out);
         trace_bytes_free(&none);
-        trace_process_clear(&process);
+        trace_definitions_clear(&process);
     }
 }
 
@@ -395,9 +395,9 @@ static void definitions_are_packed_and_unpacked(void **unused)
         struct trace_process process, other;
         struct trace_bytes packed = {0}, again = {0};
         random_process(&state, &process, 1 + (uint32_t)random_under(&state, 8));
-        assert_true(trace_process_pack(&process, &packed));
-        assert_true(trace_process_unpack(packed.data, packed.size, &other));
-        assert_true(trace_process_pack(&other, &again));
+        assert_true(trace_definitions_pack(&process, &packed));
+        assert_true(trace_definitions_unpack(packed.data, packed.size, &other));
+        assert_true(trace_definitions_pack(&other, &again));
         assert_int_equal(again.size, packed.size);
         assert_memory_equal(again.data, packed.data, packed.size);
         assert_int_equal(other.rank, process.rank);
@@ -407,18 +407,18 @@ static void definitions_are_packed_and_unpacked(void **unused)
                             (size_t)process.comms[0].size * sizeof(int));
         assert_int_equal(other.end_ticks, process.end_ticks);
         assert_int_equal(other.point_count, process.point_count);
-        trace_process_clear(&other);
+        trace_definitions_clear(&other);
         /* Anything less is no process, or one of which something is missing. */
         for (size_t size = 0; seed < 20 && size < packed.size; size++) {
             unsigned char *part = malloc(size + 1);
             memcpy(part, packed.data, size);
-            if (trace_process_unpack(part, size, &other))
-                trace_process_clear(&other);
+            if (trace_definitions_unpack(part, size, &other))
+                trace_definitions_clear(&other);
             else
                 assert_null(other.host);
             free(part);
         }
-        trace_process_clear(&process);
+        trace_definitions_clear(&process);
         trace_bytes_free(&packed);
         trace_bytes_free(&again);
     }
@@ -436,12 +436,12 @@ static void a_later_definition_replaces_an_earlier_one(void **unused)
     struct trace_comm comm = process.comms[0];
     comm.name = name;
     comm.remote = NULL;
-    trace_put_comm(&records, 0, &comm);
-    trace_put_region(&records, 3, &(struct trace_region){name});
+    trace_definitions_put_comm(&records, 0, &comm);
+    trace_definitions_put_region(&records, 3, &(struct trace_region){name});
     struct trace_frame frames[] = {{9, 1}, {0, 2}};
-    trace_put_site(&records, 0, &(struct trace_site){frames, 2});
-    trace_put_window(&records, 0, &(struct trace_window){name, 9});
-    trace_put_definitions(&out, &records);
+    trace_definitions_put_site(&records, 0, &(struct trace_site){frames, 2});
+    trace_definitions_put_window(&records, 0, &(struct trace_window){name, 9});
+    trace_definitions_put_block(&out, &records);
     assert_int_equal(records.size, 0);
     trace_bytes_free(&records);
     struct trace *trace = open_trace(set_file(out.data, out.size));
@@ -456,13 +456,13 @@ static void a_later_definition_replaces_an_earlier_one(void **unused)
     assert_int_equal(read->sites[0].frames[0].offset, 2);
     assert_int_equal(read->windows[0].comm, TRACE_NONE);
     assert_string_equal(read->regions[3].name, name);
-    assert_int_equal(trace_world_rank(read, 0, 0), comm.group[0]);
-    assert_int_equal(trace_world_rank(read, 0, comm.size), TRACE_UNDEFINED);
-    assert_int_equal(trace_world_rank(read, 0, TRACE_ANY), TRACE_UNDEFINED);
-    assert_int_equal(trace_world_rank(read, 1, 0), TRACE_UNDEFINED);
-    trace_close(trace);
+    assert_int_equal(trace_event_world_rank(read, 0, 0), comm.group[0]);
+    assert_int_equal(trace_event_world_rank(read, 0, comm.size), TRACE_UNDEFINED);
+    assert_int_equal(trace_event_world_rank(read, 0, TRACE_ANY), TRACE_UNDEFINED);
+    assert_int_equal(trace_event_world_rank(read, 1, 0), TRACE_UNDEFINED);
+    trace_reader_close(trace);
     trace_bytes_free(&out);
-    trace_process_clear(&process);
+    trace_definitions_clear(&process);
 }
 
 static void the_checksum_is_that_of_zlib(void **unused)
@@ -470,13 +470,13 @@ static void the_checksum_is_that_of_zlib(void **unused)
     (void)unused;
     unsigned char bytes[100];
     uint64_t state = 1;
-    assert_int_equal(trace_checksum(0, "123456789", 9), 0xcbf43926);
+    assert_int_equal(trace_block_checksum(0, "123456789", 9), 0xcbf43926);
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)random_next(&state);
     for (size_t i = 0; i <= sizeof bytes; i++) {
-        const uint32_t part = trace_checksum(0, bytes, i);
-        assert_int_equal(trace_checksum(part, bytes + i, sizeof bytes - i),
-                         trace_checksum(0, bytes, sizeof bytes));
+        const uint32_t part = trace_block_checksum(0, bytes, i);
+        assert_int_equal(trace_block_checksum(part, bytes + i, sizeof bytes - i),
+                         trace_block_checksum(0, bytes, sizeof bytes));
 #ifdef PROFILE_HAVE_ZLIB
         assert_int_equal(part, crc32(0, bytes, (unsigned)i));
 #endif

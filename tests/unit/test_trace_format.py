@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A reader that was written from docs/run/trace-format.md finds in files what lib/trace finds."""
+"""A reader that was written from docs/run/trace-format.md finds in files what tools/trace/file finds."""
 import ctypes
 import os
 import re
@@ -24,7 +24,7 @@ def has_zstd():
 
 
 def expected(path):
-    """What lib/trace finds, as text."""
+    """What tools/trace/file finds, as text."""
     return subprocess.run([PROGRAM, "print", path], check=True, capture_output=True, text=True,
                           timeout=60).stdout.splitlines()
 
@@ -97,8 +97,8 @@ def test_another_reader_finds_the_same_events(tmp_path):
 
 def test_the_document_has_every_kind_of_event():
     text = DOCUMENT.read_text(encoding="utf-8")
-    header = (Path(os.environ["QMPI_SOURCE_ROOT"]) / "lib" / "trace" / "event.h").read_text(encoding="utf-8")
-    body = header.split("enum trace_kind {")[1].split("}")[0]
+    header = (Path(os.environ["QMPI_SOURCE_ROOT"]) / "tools/trace/file/event.h").read_text(encoding="utf-8")
+    body = header.split("enum trace_event_kind {")[1].split("}")[0]
     count = len(re.findall(r"^ +TRACE_[A-Z_]+,", body, re.MULTILINE))
     numbers = {int(number) for row in text.split("### Kinds of events")[1].split("## Calls")[0].splitlines()
                if row.startswith("| ") and row[2].isdigit()

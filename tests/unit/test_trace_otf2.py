@@ -12,7 +12,7 @@ from archives import nothing_said
 
 BUILD = Path(os.environ.get("QMPI_BUILD_ROOT", "build")).resolve()
 MAKE = BUILD / "tests" / "unit" / "make_trace"
-MODULE = BUILD / "lib" / "trace" / "otf2" / "qmpi-otf2.module"
+MODULE = BUILD / "tools/trace/otf2/qmpi-otf2.module"
 otf2 = pytest.importorskip("otf2", reason="python3-otf2 is not installed")
 if not shutil.which("otf2-print"):
     pytest.skip("otf2-tools is not installed", allow_module_level=True)

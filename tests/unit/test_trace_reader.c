@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "trace_random.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +64,7 @@ static void interrupt(uint64_t *state, struct thread *thread, uint32_t stream, b
             continue;
         for (int part = 0; part < 3; part++) {
             struct trace_event *event = &made.events[made.count];
-            const enum trace_kind kinds[] = {TRACE_ENTER, TRACE_SEND, TRACE_LEAVE};
+            const enum trace_event_kind kinds[] = {TRACE_ENTER, TRACE_SEND, TRACE_LEAVE};
             trace_event_clear(event, kinds[part], part < 2 ? before : after);
             event->location = thread->events[i].location;
             if (!has_ties)
@@ -119,9 +120,9 @@ static void handlers_are_inserted_where_they_interrupted(void **unused)
                 fail_msg("seed %llu: event %zu", (unsigned long long)seed, i);
         }
         free(found);
-        trace_close(trace);
+        trace_reader_close(trace);
         trace_bytes_free(&out);
-        trace_process_clear(&process);
+        trace_definitions_clear(&process);
         free(thread.events);
         free(thread.streams);
     }
@@ -190,9 +191,10 @@ static void a_part_is_selected_by_time(void **unused)
         free(events);
         struct trace *trace = open_trace(set_file(out.data, out.size));
         struct trace_event *all = read_events(trace_cursor_make(trace, 0, 1, NULL), &whole);
-        const int64_t last = trace_time(trace, trace->processes, trace->processes[0].end_ticks);
+        const int64_t last =
+            trace_reader_time(trace, trace->processes, trace->processes[0].end_ticks);
         for (int round = 0; round < 20; round++) {
-            struct trace_selection selection = {.has_begin = true, .has_end = true};
+            struct trace_cursor_selection selection = {.has_begin = true, .has_end = true};
             selection.begin = (int64_t)random_under(&state, (uint64_t)trace->end + 100) - 50;
             selection.end = selection.begin + (int64_t)random_under(&state, (uint64_t)trace->end);
             struct trace_event *part = calloc(whole + 50, sizeof *part);
@@ -216,9 +218,9 @@ static void a_part_is_selected_by_time(void **unused)
             free(found);
         }
         free(all);
-        trace_close(trace);
+        trace_reader_close(trace);
         trace_bytes_free(&out);
-        trace_process_clear(&process);
+        trace_definitions_clear(&process);
     }
 }
 
@@ -227,7 +229,7 @@ static void blocks_that_are_not_selected_are_not_read(void **unused)
     (void)unused;
     struct trace_process process;
     struct trace_bytes out = {0};
-    struct trace_encoder *encoder = trace_encoder_make(1, 0, true);
+    struct trace_event_encoder *encoder = trace_event_encoder_make(1, 0, true);
     size_t ends[10], count;
     uint64_t state = 1;
     random_process(&state, &process, TABLES);
@@ -240,9 +242,9 @@ static void blocks_that_are_not_selected_are_not_read(void **unused)
         struct trace_event event;
         trace_event_clear(&event, i % 2 ? TRACE_LEAVE : TRACE_ENTER, 10 * i);
         event.function = 1;
-        assert_true(trace_encode(encoder, &event));
+        assert_true(trace_event_encoder_add(encoder, &event));
         if (i % 100 == 99) {
-            assert_true(trace_encoder_finish(encoder, &out));
+            assert_true(trace_event_encoder_finish(encoder, &out));
             ends[i / 100] = out.size;
         }
     }
@@ -250,7 +252,7 @@ static void blocks_that_are_not_selected_are_not_read(void **unused)
         if (i != 5 && i != 9)
             out.data[ends[i] - 1] ^= 1;
     struct trace *trace = open_trace(set_file(out.data, out.size));
-    const struct trace_selection selection = {
+    const struct trace_cursor_selection selection = {
         .has_begin = true, .has_end = true, .begin = 5100, .end = 5899};
     struct trace_event *found = read_events(trace_cursor_make(trace, 0, 1, &selection), &count);
     assert_int_equal(count, 80);
@@ -261,10 +263,10 @@ static void blocks_that_are_not_selected_are_not_read(void **unused)
     assert_int_equal(found[0].bytes, 500);
     assert_int_equal(found[0].time, 0);
     free(found);
-    trace_close(trace);
-    trace_encoder_free(encoder);
+    trace_reader_close(trace);
+    trace_event_encoder_free(encoder);
     trace_bytes_free(&out);
-    trace_process_clear(&process);
+    trace_definitions_clear(&process);
 }
 
 /* ---- Directories ----------------------------------------------------------------------------- */
@@ -310,23 +312,23 @@ static void save_rank(const char *name, uint64_t run, int rank, int64_t started,
     struct trace_bytes out = {0}, records = {0};
     process.start_ticks = 1000 * (uint64_t)(rank + 1);
     process.tick = 1;
-    trace_put_header(&out, &process);
-    trace_put_function(&records, 0, &(struct trace_function){text, text, 1});
-    trace_put_world(&records, process.run, rank, 4, text);
+    trace_definitions_put_header(&out, &process);
+    trace_definitions_put_function(&records, 0, &(struct trace_function){text, text, 1});
+    trace_definitions_put_world(&records, process.run, rank, 4, text);
     if (count)
-        trace_put_clock(&records, 1, points, count);
-    trace_put_definitions(&out, &records);
+        trace_definitions_put_clock(&records, 1, points, count);
+    trace_definitions_put_block(&out, &records);
     for (uint32_t location = 0; location < 2; location++) {
-        struct trace_encoder *encoder = trace_encoder_make(location, 0, true);
+        struct trace_event_encoder *encoder = trace_event_encoder_make(location, 0, true);
         for (uint64_t i = 0; i < 20; i++) {
             struct trace_event event;
             trace_event_clear(&event, i % 2 ? TRACE_LEAVE : TRACE_ENTER,
                               process.start_ticks + 100 * i + 7 * location);
             event.function = 0;
-            assert_true(trace_encode(encoder, &event));
+            assert_true(trace_event_encoder_add(encoder, &event));
         }
-        assert_true(trace_encoder_finish(encoder, &out));
-        trace_encoder_free(encoder);
+        assert_true(trace_event_encoder_finish(encoder, &out));
+        trace_event_encoder_free(encoder);
     }
     save(name, out.data, out.size);
     trace_bytes_free(&out);
@@ -371,20 +373,20 @@ static void the_processes_of_a_run_are_read_in_order_of_time(void **unused)
     while (trace_cursor_next(cursor, &event, &process)) {
         assert_true(event.time >= time);
         time = event.time;
-        assert_int_equal(time, trace_time(trace, &trace->processes[process], event.ticks));
+        assert_int_equal(time, trace_reader_time(trace, &trace->processes[process], event.ticks));
         processes[process]++;
     }
     for (int i = 0; i < 3; i++)
         assert_int_equal(processes[i], 40);
     trace_cursor_free(cursor);
-    const struct trace_selection selection = {.processes = (const unsigned char[]){0, 1, 0}};
+    const struct trace_cursor_selection selection = {.processes = (const unsigned char[]){0, 1, 0}};
     size_t count;
     struct trace_event *found =
         read_events(trace_cursor_make(trace, TRACE_NONE, 1, &selection), &count);
     assert_int_equal(count, 20);
     assert_int_equal(found[0].time, 57);
     free(found);
-    trace_close(trace);
+    trace_reader_close(trace);
     const char *names[] = {"rank-3.qtrace", "rank-1.qtrace", "rank-0.qtrace", "copy.qtrace",
                            "old.qtrace",    "early.qtrace",  "wrong.qtrace",  "readme"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -402,10 +404,25 @@ static void clocks_that_were_not_compared_are_set_by_the_time_of_day(void **unus
     assert_false(trace->has_bound);
     assert_int_equal(trace->base, 500050);
     assert_int_equal(trace->started, 1000000);
-    assert_int_equal(trace_time(trace, &trace->processes[0], 1000), 400);
-    trace_close(trace);
+    assert_int_equal(trace_reader_time(trace, &trace->processes[0], 1000), 400);
+    trace_reader_close(trace);
     erase("rank-0.qtrace");
     erase("rank-1.qtrace");
+}
+
+/* As when no descriptor is left: what has been read is not taken for all of it. */
+static void events_of_a_file_that_cannot_be_opened_are_an_error(void **unused)
+{
+    (void)unused;
+    const struct trace_clock_point one[] = {{2000, 500050, 30}};
+    size_t count;
+    save_rank("rank-0.qtrace", 7, 0, 1000000, one, 1);
+    struct trace *trace = open_trace(directory);
+    assert_int_equal(trace_reader_error(trace), 0);
+    erase("rank-0.qtrace");
+    free(read_events(trace_cursor_make(trace, 0, TRACE_NONE, NULL), &count));
+    assert_int_equal(trace_reader_error(trace), ENOENT);
+    trace_reader_close(trace);
 }
 
 static void what_is_no_trace_is_refused(void **unused)
@@ -414,7 +431,7 @@ static void what_is_no_trace_is_refused(void **unused)
     const char *paths[] = {directory, "/", "/nowhere", "/dev/null", "/etc/passwd"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         char *problem = NULL;
-        assert_null(trace_open(paths[i], &problem));
+        assert_null(trace_reader_open(paths[i], &problem));
         assert_non_null(strstr(problem, paths[i]));
         assert_non_null(strstr(problem, "\nhint: "));
         free(problem);
@@ -435,6 +452,7 @@ int main(void)
         cmocka_unit_test(blocks_that_are_not_selected_are_not_read),
         cmocka_unit_test(the_processes_of_a_run_are_read_in_order_of_time),
         cmocka_unit_test(clocks_that_were_not_compared_are_set_by_the_time_of_day),
+        cmocka_unit_test(events_of_a_file_that_cannot_be_opened_are_an_error),
         cmocka_unit_test(what_is_no_trace_is_refused),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "trace_random.h"
 
-#include "trace/kinds.h"
+#include "tools/trace/file/event.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -81,7 +81,7 @@ void random_process(uint64_t *state, struct trace_process *process, uint32_t tab
         .started = (int64_t)random_number(state),
         .start_ticks = random_number(state),
         .tick = 0.4,
-        .end = (enum trace_end)random_under(state, 5),
+        .end = (enum trace_process_end)random_under(state, 5),
         .end_detail = random_under(state, 2) ? text(state, "detail") : NULL,
         .end_ticks = random_number(state),
         .dropped = random_number(state),
@@ -147,20 +147,20 @@ void random_process(uint64_t *state, struct trace_process *process, uint32_t tab
 static void set_members(uint64_t *state, struct trace_event *event, uint32_t tables, bool is_wild,
                         uint64_t *request)
 {
-    const uint32_t fields = trace_kind_fields[event->kind];
+    const uint32_t fields = trace_event_fields[event->kind];
     const uint64_t sizes[] = {8, 8, 64, 4096};
 #define INDEX(member, field)                                                                       \
-    if (fields & FIELD(field))                                                                     \
+    if (fields & TRACE_FIELD_BIT(field))                                                           \
         event->member = (uint32_t)random_under(state, tables);
     INDEX(function, FUNCTION)
     INDEX(site, SITE)
     INDEX(comm, COMM)
     INDEX(object, OBJECT)
 #undef INDEX
-    if ((fields & FIELD(SITE)) && !random_under(state, 4))
+    if ((fields & TRACE_FIELD_BIT(SITE)) && !random_under(state, 4))
         event->site = TRACE_NONE;
 #define NUMBER(member, field, type)                                                                \
-    if (fields & FIELD(field))                                                                     \
+    if (fields & TRACE_FIELD_BIT(field))                                                           \
         event->member = is_wild ? (type)random_number(state)                                       \
                                 : (type)sizes[random_under(state, sizeof sizes / sizeof *sizes)];
     NUMBER(peer, PEER, int32_t)
@@ -169,9 +169,9 @@ static void set_members(uint64_t *state, struct trace_event *event, uint32_t tab
     NUMBER(bytes, BYTES, uint64_t)
     NUMBER(received, RECEIVED, uint64_t)
 #undef NUMBER
-    if (fields & FIELD(REQUEST))
+    if (fields & TRACE_FIELD_BIT(REQUEST))
         event->request = is_wild && !random_under(state, 3) ? random_number(state) : ++*request;
-    if (fields & FIELD(VALUE)) {
+    if (fields & TRACE_FIELD_BIT(VALUE)) {
         const uint64_t bits = random_next(state);
         memcpy(&event->value, &bits, sizeof bits);
         if (event->value != event->value || !is_wild)
@@ -194,10 +194,10 @@ struct trace_event *random_events(uint64_t *state, size_t count, uint32_t tables
                                 : random_under(state, 99) ? random_under(state, 3000)
                                                           : random_number(state) >> 8;
         ticks += passed < most ? passed : most;
-        enum trace_kind kind = TRACE_ENTER;
+        enum trace_event_kind kind = TRACE_ENTER;
         if (depth)
             kind = depth < 8 && random_under(state, 3)
-                       ? (enum trace_kind)random_under(state, TRACE_KINDS)
+                       ? (enum trace_event_kind)random_under(state, TRACE_KINDS)
                        : TRACE_LEAVE;
         trace_event_clear(&events[i], kind, ticks);
         if (kind == TRACE_LEAVE || kind == TRACE_INTERRUPTED) {
@@ -232,23 +232,24 @@ bool is_same_event(const struct trace_event *one, const struct trace_event *othe
 void put_process(struct trace_bytes *out, const struct trace_process *process)
 {
     struct trace_bytes packed = {0};
-    assert_true(trace_process_pack(process, &packed));
-    trace_put_bytes(out, packed.data, packed.size);
+    assert_true(trace_definitions_pack(process, &packed));
+    trace_bytes_put(out, packed.data, packed.size);
     trace_bytes_free(&packed);
 }
 
 void put_events(struct trace_bytes *out, uint64_t *state, struct trace_event *events, size_t count,
                 uint32_t location, uint32_t stream, size_t blocks)
 {
-    struct trace_encoder *encoder = trace_encoder_make(location, stream, random_under(state, 2));
+    struct trace_event_encoder *encoder =
+        trace_event_encoder_make(location, stream, random_under(state, 2));
     for (size_t i = 0; i < count; i++) {
         events[i].location = location;
-        assert_true(trace_encode(encoder, &events[i]));
+        assert_true(trace_event_encoder_add(encoder, &events[i]));
         if (random_under(state, count) < blocks)
-            assert_true(trace_encoder_finish(encoder, out));
+            assert_true(trace_event_encoder_finish(encoder, out));
     }
-    assert_true(trace_encoder_finish(encoder, out));
-    trace_encoder_free(encoder);
+    assert_true(trace_event_encoder_finish(encoder, out));
+    trace_event_encoder_free(encoder);
 }
 
 const char *set_file(const void *bytes, size_t size)
@@ -267,7 +268,7 @@ const char *set_file(const void *bytes, size_t size)
 struct trace *open_trace(const char *path)
 {
     char *problem = NULL;
-    struct trace *trace = trace_open(path, &problem);
+    struct trace *trace = trace_reader_open(path, &problem);
     if (!trace)
         fail_msg("%s", problem);
     return trace;

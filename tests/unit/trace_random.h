@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Random traces for tests of lib/trace, which are the same for the same seed. */
+/* Random traces for tests of tools/trace/file, which are the same for the same seed. */
 #ifndef QMPI_TEST_TRACE_RANDOM_H
 #define QMPI_TEST_TRACE_RANDOM_H
 
 #include "unit.h"
 
-#include "trace/trace.h"
+#include "tools/trace/export/trace.h"
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads the file of a process of a trace, independently of lib/trace: from docs/run/trace-format.md."""
+"""Reads the file of a process of a trace, independently of tools/trace/file: from docs/run/trace-format.md."""
 import ctypes
 import struct
 import zlib

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * count: how often each MPI function is called. The ranks' numbers are brought together when
- * MPI_Finalize is called, or in a program without MPI_Init when a session of all processes is
- * finalized (toolkit/sessions.h); a process that ends without either reports for itself, and says
- * that it did unless all its sessions were finalized.
+ * The tool count counts the calls of each MPI function. The numbers of all ranks are combined when
+ * MPI_Finalize is called or, in a program without MPI_Init, when a session of all processes is
+ * finalized (toolkit/world.h). A process that ends without either reports its numbers alone, and
+ * says so unless all its sessions were finalized.
  */
 #define _GNU_SOURCE
-#include "count_manifest.h"
-#include "counters.h"
 #include "generate/build.h"
-#include "publish.h"
-#include "report.h"
-#include "signal_report.h"
 #include "toolkit/toolkit.h"
+#include "tools/count/report.h"
+#include "tools/count_manifest.h"
 #include "util/util.h"
 
+#include <qmpi/mpit.h>
 #include <qmpi/observer.h>
+#include <qmpi/traits.h>
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,20 +26,102 @@
 
 struct layer {
     int tool_id;
-    const char *output; /* pattern of the JSON file; NULL: a table on stderr */
-    struct tool_sessions sessions;
-    int rank;           /* the launcher's */
-    char *process_file; /* of this process alone; NULL: it has none */
+    const char *pattern;       /* pattern of the JSON file's name, or NULL for a table on stderr */
+    struct tool_output output; /* the file for the numbers of all ranks */
+    struct tool_output process_output; /* the file for the numbers of this process alone */
+    struct tool_world_sessions sessions;
+    int rank; /* the launcher's number of this process */
     atomic_bool reported;
     struct layer *next;
 };
 
 static struct layer *layers;
-static pid_t owner;
+static pid_t owner; /* the process that reports; a forked child does not */
 
-/* ---- Bringing the ranks together ------------------------------------------------------------- */
+/* ---- Counters -------------------------------------------------------------------------------- */
 
-/* A layer that has been on has counted something. */
+/*
+ * Each thread counts in tables of its own, so that counters are exact with any number of threads,
+ * without a lock or an atomic instruction on the path of a call. A thread that ends leaves its
+ * tables to the next new thread. Therefore, there are never more tables than threads that were
+ * alive at the same time. A signal may arrive at any time, and its handler may call MPI (see
+ * toolkit/thread_state.h). Still, all calls of a thread use the tables of its first level, because
+ * nothing can come between reading and writing a counter (tool_add).
+ */
+struct call_table {
+    unsigned long long calls[MPI_LAST_FUNC];
+    struct call_table *next; /* in the list of a layer's tables */
+};
+
+struct thread_tables {
+    struct thread_level level;
+    struct call_table *tables[256]; /* the table of this thread for each tool_id */
+};
+
+static struct call_table *tables[256]; /* the list of tables for each tool_id */
+
+/* Returns the table of this thread for a layer, which it makes if there is none. If memory is
+ * exhausted, prints a message once and returns NULL. */
+static struct call_table *provide_table(int tool_id)
+{
+    static int reported;
+    struct thread_tables *thread = (struct thread_tables *)thread_level_current;
+    if (!thread)
+        thread = (struct thread_tables *)thread_level_find(__builtin_frame_address(0));
+    if (thread && thread->tables[tool_id])
+        return thread->tables[tool_id];
+    struct call_table *table = thread ? qmpi_memory_take(sizeof *table) : NULL;
+    if (table) {
+        table->next = __atomic_load_n(&tables[tool_id], __ATOMIC_RELAXED);
+        while (!__atomic_compare_exchange_n(&tables[tool_id], &table->next, table, true,
+                                            __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            continue;
+        thread->tables[tool_id] = table;
+    } else if (!__atomic_exchange_n(&reported, 1, __ATOMIC_RELAXED)) {
+        qmpi_printf("count: out of memory: the calls of a thread are not counted");
+    }
+    return table;
+}
+
+/* Counts the first call of a thread in a layer. */
+__attribute__((noinline)) static void count_first_call(int tool_id, int number)
+{
+    struct call_table *table = provide_table(tool_id);
+    if (table)
+        tool_add(&table->calls[number], 1);
+}
+
+/* Counts one call of function `number` in a layer. Only this thread changes the counter, but other
+ * threads may read it at any time. */
+static inline void count_call(int tool_id, int number)
+{
+    const struct thread_tables *thread = (const struct thread_tables *)thread_level_current;
+    struct call_table *table = thread ? thread->tables[tool_id] : NULL;
+    if (__builtin_expect(table != NULL, 1))
+        tool_add(&table->calls[number], 1);
+    else
+        count_first_call(tool_id, number);
+}
+
+/* No lock is needed, because tables are only ever added, and only when they are complete. */
+static unsigned long long sum_calls(int tool_id, int number)
+{
+    unsigned long long calls = 0;
+    const struct call_table *table = __atomic_load_n(&tables[tool_id], __ATOMIC_ACQUIRE);
+    for (; table; table = table->next)
+        calls += __atomic_load_n(&table->calls[number], __ATOMIC_RELAXED);
+    return calls;
+}
+
+static void sum_all_calls(int tool_id, unsigned long long calls[MPI_LAST_FUNC])
+{
+    for (int number = 0; number < MPI_LAST_FUNC; number++)
+        calls[number] = sum_calls(tool_id, number);
+}
+
+/* ---- Combining the ranks --------------------------------------------------------------------- */
+
+/* Returns whether no call was counted, as in a layer that was never on. */
 static bool is_empty(const struct count_summary *summary)
 {
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
@@ -49,39 +131,102 @@ static bool is_empty(const struct count_summary *summary)
     return true;
 }
 
-static void write_summary(const struct layer *layer, const struct count_summary *summary, int rank)
+struct writing {
+    struct layer *layer;
+    const struct count_summary *summary;
+};
+
+/* Writes the numbers to the JSON file or, if there is none or it cannot be written, as a table. */
+static void write_numbers(void *data)
 {
-    if (is_empty(summary))
-        return;
-    if (!layer->output) {
+    const struct writing *writing = data;
+    struct layer *layer = writing->layer;
+    const struct count_summary *summary = writing->summary;
+    if (!layer->pattern) {
         count_report_table(summary, layer->tool_id);
         return;
     }
-    char *name = tool_file_name(layer->output, layer->tool_id, rank);
-    if (summary->rank >= 0 && !tool_file_name_is_per_process(layer->output) &&
-        !(name && tool_file_name_is_special(name))) {
-        char *process_name;
-        if (asprintf(&process_name, "%s.%d", name ? name : "", rank) >= 0) {
-            free(name);
-            name = process_name;
-        }
-    }
-    if (!name || !count_report_json(summary, layer->tool_id, name))
+    struct tool_output *output = summary->rank < 0 ? &layer->output : &layer->process_output;
+    const char *name = tool_output_claim(output, true);
+    if (!count_report_json(summary, layer->tool_id, name)) {
         count_report_table(summary, layer->tool_id);
-    else if (summary->lost)
+        return;
+    }
+    tool_output_report(output, "count");
+    if (summary->lost)
         qmpi_printf("count (layer %d): rank %d ended without MPI_Finalize; its calls are in %s",
-                    layer->tool_id, rank, name);
-    free(name);
+                    layer->tool_id, summary->rank, name);
 }
 
-/* Sums over `comm` and writes on its first rank. False: MPI would not. */
-static bool gather(struct layer *layer, MPI_Comm comm)
+enum { NAME_ROOM = 64, NAMES_MOST = 8 };
+
+/* Lists the different names among those of `count` programs, at most NAMES_MOST. The caller frees
+ * the list. */
+static char *list_programs(const char *names, int count)
 {
-    unsigned long long mine[MPI_LAST_FUNC];
+    const char *listed[NAMES_MOST];
+    int found = 0, i;
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    for (i = 0; stream && i < count && found < NAMES_MOST; i++) {
+        const char *name = names + (size_t)i * NAME_ROOM;
+        int known = 0;
+        while (known < found && strcmp(listed[known], name) != 0)
+            known++;
+        if (known < found)
+            continue;
+        fprintf(stream, "%s%s", found ? ", " : "", name);
+        listed[found++] = name;
+    }
+    if (stream && fclose(stream)) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+/* Returns the names of the programs on rank 0 if the ranks run several programs or if the job may
+ * contain several. Otherwise, and on other ranks, returns NULL. The caller frees the names. */
+static char *gather_programs(MPI_Comm comm, int rank, int ranks)
+{
+    char mine[NAME_ROOM] = "", *all = NULL, *text = NULL;
+    unsigned long long hashes[2] = {14695981039346656037ULL, 0}, most[2];
+    strncpy(mine, tool_run_program(), sizeof mine - 1);
+    for (const char *c = mine; *c; c++)
+        hashes[0] = (hashes[0] ^ (unsigned char)*c) * 1099511628211ULL;
+    hashes[1] = ~hashes[0];
+    if (PMPI_Allreduce(hashes, most, 2, MPI_UNSIGNED_LONG_LONG, MPI_MAX, comm) != MPI_SUCCESS)
+        return NULL;
+    if (most[0] == ~most[1])
+        return rank == 0 && tool_run_has_programs() ? strdup(mine) : NULL;
+    if (rank == 0)
+        all = calloc((size_t)ranks, NAME_ROOM);
+    if (PMPI_Gather(mine, NAME_ROOM, MPI_CHAR, all, NAME_ROOM, MPI_CHAR, 0, comm) == MPI_SUCCESS &&
+        all)
+        text = list_programs(all, ranks);
+    free(all);
+    return text;
+}
+
+static void write_summary(struct layer *layer, const struct count_summary *summary)
+{
+    struct writing writing = {layer, summary};
+    if (!is_empty(summary) && !qmpi_call_stack_run(write_numbers, &writing))
+        qmpi_printf("count (layer %d): out of memory: the numbers are not written", layer->tool_id);
+}
+
+/* Combines the numbers of all processes of `comm`, and writes them on its first rank. Writes
+ * nothing if a call of MPI or an allocation fails. */
+static void gather_ranks(struct layer *layer, MPI_Comm comm)
+{
     struct count_summary *summary = calloc(1, sizeof *summary);
+    unsigned long long *mine = calloc(MPI_LAST_FUNC, sizeof *mine);
     int rank;
-    bool good = summary != NULL && PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS;
-    counters_sum(layer->tool_id, mine);
+    bool good = summary != NULL && mine != NULL &&
+                PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+    if (good)
+        sum_all_calls(layer->tool_id, mine);
     good = good && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS &&
            PMPI_Comm_size(comm, &summary->ranks) == MPI_SUCCESS;
     good = good && PMPI_Reduce(mine, summary->calls, MPI_LAST_FUNC, MPI_UNSIGNED_LONG_LONG, MPI_SUM,
@@ -91,13 +236,16 @@ static bool gather(struct layer *layer, MPI_Comm comm)
     good = good && PMPI_Reduce(mine, summary->max, MPI_LAST_FUNC, MPI_UNSIGNED_LONG_LONG, MPI_MAX,
                                0, comm) == MPI_SUCCESS;
     if (good) {
+        char *programs = gather_programs(comm, rank, summary->ranks);
         layer->reported = true;
         summary->rank = -1;
+        summary->programs = programs;
         if (rank == 0)
-            write_summary(layer, summary, rank);
+            write_summary(layer, summary);
+        free(programs);
     }
+    free(mine);
     free(summary);
-    return good;
 }
 
 /* ---- A signal that ends the process ---------------------------------------------------------- */
@@ -110,36 +258,47 @@ static bool all_reported(void)
     return all;
 }
 
-static bool wants(void)
+static bool wants_signals(void)
 {
     return owner == getpid() && !all_reported();
 }
 
-static void on_fatal_signal(int number, const char *name)
+/* The numbers are static because a stack for signal handlers may be too small for them. Only one
+ * handler runs at a time. */
+static void report_layer_on_signal(struct layer *layer, const char *signal)
+{
+    static unsigned long long calls[MPI_LAST_FUNC];
+    sum_all_calls(layer->tool_id, calls);
+    count_report_signal(calls, layer->tool_id, layer->rank,
+                        layer->pattern ? &layer->process_output : NULL, signal);
+}
+
+static void report_on_signal(int number, const char *name)
 {
     (void)number;
     for (struct layer *layer = layers; layer; layer = layer->next) {
         if (!atomic_exchange(&layer->reported, true))
-            count_signal_report(layer->tool_id, layer->rank, layer->process_file, name);
+            report_layer_on_signal(layer, name);
     }
 }
 
-/* Where MPI begins: what is a signal's action then is the program's own wish. */
-static void termination_watch(void)
+/* Watches for signals. This begins when MPI is initialized, because the program usually has set the
+ * actions of signals by then. */
+static void watch_signals(void)
 {
-    static const struct tool_signals user = {wants, on_fatal_signal};
-    tool_signals_watch(&user);
+    static const struct tool_end_signals user = {wants_signals, report_on_signal};
+    tool_end_watch_signals(&user);
 }
 
-static void termination_unwatch(void)
+static void unwatch_signals(void)
 {
     if (all_reported())
-        tool_signals_unwatch();
+        tool_end_unwatch_signals();
 }
 
 /* ---- Exit ------------------------------------------------------------------------------------ */
 
-/* One process, at its end, of which nothing has been reported. */
+/* Reports the numbers of this process, which ends and is part of no other report. */
 static void report_alone(struct layer *layer)
 {
     struct count_summary *summary = calloc(1, sizeof *summary);
@@ -148,23 +307,31 @@ static void report_alone(struct layer *layer)
     summary->ranks = 1;
     const int rank = qmpi_launcher_rank();
     summary->rank = rank < 0 ? 0 : rank;
-    summary->lost = !tool_sessions_are_over(&layer->sessions);
-    counters_sum(layer->tool_id, summary->calls);
+    summary->programs = tool_run_has_programs() ? tool_run_program() : NULL;
+    summary->lost = !tool_world_sessions_are_over(&layer->sessions);
+    sum_all_calls(layer->tool_id, summary->calls);
     memcpy(summary->min, summary->calls, sizeof summary->min);
     memcpy(summary->max, summary->calls, sizeof summary->max);
-    write_summary(layer, summary, summary->rank);
+    write_summary(layer, summary);
     free(summary);
 }
 
-__attribute__((destructor)) static void leave(void)
+static void report_at_exit(void)
 {
     if (owner != getpid())
-        return; /* a forked child: the numbers are its parent's */
+        return; /* The numbers belong to the parent of this forked child. */
     for (struct layer *layer = layers; layer; layer = layer->next) {
         if (!atomic_exchange(&layer->reported, true))
             report_alone(layer);
     }
-    termination_unwatch();
+    unwatch_signals();
+}
+
+/* The numbers are reported after all destructors, because a destructor of one of the program's
+ * libraries may still call MPI_Finalize. */
+__attribute__((destructor)) static void report_after_destructors(void)
+{
+    tool_end_after_destructors(report_at_exit);
 }
 
 /* ---- The calls ------------------------------------------------------------------------------- */
@@ -174,13 +341,13 @@ static struct layer *layer_of(const QMPIX_Call *call)
     return call->observer->data;
 }
 
-static bool succeeded(const QMPIX_Call *call)
+static bool has_succeeded(const QMPIX_Call *call)
 {
     int result;
     return QMPIX_Call_get_result(call, &result) == MPI_SUCCESS && result == MPI_SUCCESS;
 }
 
-/* Whether the layer is on for a function: some are passed to it also where it is off. */
+/* Returns whether the layer is on for a function. Some functions reach it also while it is off. */
 static bool is_on(const struct layer *layer, int number)
 {
     int enabled = 0;
@@ -193,92 +360,91 @@ static void before_finalize(struct layer *layer, const QMPIX_Call *call)
 {
     MPI_Comm comm;
     (void)call;
-    if (tool_private_comm(&comm)) {
-        gather(layer, comm);
+    if (tool_world_create_comm(layer->tool_id, &comm)) {
+        gather_ranks(layer, comm);
         PMPI_Comm_free(&comm);
     }
-    termination_unwatch();
+    unwatch_signals();
 }
 
-static void leave_comm(struct layer *layer, const QMPIX_Call *call)
+static void before_comm_free(struct layer *layer, const QMPIX_Call *call)
 {
     MPI_Comm comm;
     if (QMPIX_Call_get_elements(call, 0, 0, 1, &comm) == MPI_SUCCESS)
-        tool_sessions_leave(&layer->sessions, comm,
-                            call->function->number == MPI_COMM_DISCONNECT_T);
+        tool_world_sessions_leave(&layer->sessions, comm,
+                                  call->function->number == MPI_COMM_DISCONNECT_T);
 }
 
-/* Where there is more to come, in another session or after MPI_Init, it is reported anew. */
+/* The numbers of other sessions that follow are reported later. */
 static void before_session_finalize(struct layer *layer, const QMPIX_Call *call)
 {
     MPI_Session session;
     MPI_Comm comm;
     bool last;
-    int initialized = 0;
     if (QMPIX_Call_get_elements(call, 0, 0, 1, &session) == MPI_SUCCESS &&
-        session != MPI_SESSION_NULL && tool_sessions_end(&layer->sessions, session, &comm, &last)) {
-        PMPI_Initialized(&initialized);
-        gather(layer, comm);
+        session != MPI_SESSION_NULL &&
+        tool_world_sessions_end(&layer->sessions, session, &comm, &last)) {
+        gather_ranks(layer, comm);
         PMPI_Comm_free(&comm);
-        if (!last || initialized)
+        if (!last)
             atomic_store(&layer->reported, false);
-        termination_unwatch();
+        unwatch_signals();
     }
 }
 
 static void after_init(struct layer *layer, const QMPIX_Call *call)
 {
-    (void)layer;
     (void)call;
-    termination_watch();
+    layer->reported = false; /* an earlier session may have been reported */
+    watch_signals();
 }
 
 static void after_session_init(struct layer *layer, const QMPIX_Call *call)
 {
     enum { SESSION = 2 };
     MPI_Session session;
-    if (!succeeded(call) || QMPIX_Call_get_elements(call, SESSION, 0, 1, &session) != MPI_SUCCESS)
+    if (!has_succeeded(call) ||
+        QMPIX_Call_get_elements(call, SESSION, 0, 1, &session) != MPI_SUCCESS)
         return;
-    if (tool_sessions_begin(&layer->sessions, session))
-        layer->reported = false; /* there is more to come after an earlier session */
-    termination_watch();
+    if (tool_world_sessions_begin(&layer->sessions, session))
+        layer->reported = false; /* an earlier session may have been reported */
+    watch_signals();
 }
 
-static void after_create_from_group(struct layer *layer, const QMPIX_Call *call)
+static void after_comm_create(struct layer *layer, const QMPIX_Call *call)
 {
     enum { COMM = 4 };
     MPI_Comm comm;
-    if (succeeded(call) && QMPIX_Call_get_elements(call, COMM, 0, 1, &comm) == MPI_SUCCESS)
-        tool_sessions_add(&layer->sessions, comm);
+    if (call->function->number == MPI_COMM_CREATE_FROM_GROUP_T && has_succeeded(call) &&
+        QMPIX_Call_get_elements(call, COMM, 0, 1, &comm) == MPI_SUCCESS)
+        tool_world_sessions_add(&layer->sessions, comm);
 }
 
-/* The functions that do more than count. */
+/* Calls of these functions are not only counted. */
 static const struct special {
-    enum QMPI_Functions_enum number;
+    QMPIX_Role role;
     void (*before)(struct layer *layer, const QMPIX_Call *call);
     void (*after)(struct layer *layer, const QMPIX_Call *call);
 } specials[] = {
-    {MPI_INIT_T, NULL, after_init},
-    {MPI_INIT_THREAD_T, NULL, after_init},
-    {MPI_FINALIZE_T, before_finalize, NULL},
-    {MPI_COMM_FREE_T, leave_comm, NULL},
-    {MPI_COMM_DISCONNECT_T, leave_comm, NULL},
-    {MPI_SESSION_INIT_T, NULL, after_session_init},
-    {MPI_SESSION_FINALIZE_T, before_session_finalize, NULL},
-    {MPI_COMM_CREATE_FROM_GROUP_T, NULL, after_create_from_group},
+    {QMPIX_ROLE_INIT, NULL, after_init},
+    {QMPIX_ROLE_FINALIZE, before_finalize, NULL},
+    {QMPIX_ROLE_COMM_CREATE, NULL, after_comm_create},
+    {QMPIX_ROLE_COMM_FREE, before_comm_free, NULL},
+    {QMPIX_ROLE_SESSION_INIT, NULL, after_session_init},
+    {QMPIX_ROLE_SESSION_FINALIZE, before_session_finalize, NULL},
 };
 
-/* [number]: which of them; 0: none. */
+/* For each function, its index in `specials` plus 1, or 0 if it is not special. */
 static unsigned char special_of[MPI_LAST_FUNC];
 
-/* Functions of their own, so that the others save no registers. */
+/* This function and the next are not inlined, so that other calls save no registers. */
 __attribute__((noinline)) static void before_special(const QMPIX_Call *call)
 {
     struct layer *layer = layer_of(call);
     const int number = (int)call->function->number;
     const struct special *special = &specials[special_of[number] - 1];
     if (is_on(layer, number))
-        counters_note(layer->tool_id, number);
+        count_call(layer->tool_id, number);
     if (special->before)
         special->before(layer, call);
 }
@@ -290,8 +456,8 @@ __attribute__((noinline)) static void after_special(const QMPIX_Call *call)
         special->after(layer_of(call), call);
 }
 
-/* A function of the MPI library that is not in the list has a number that is not counted. */
-static void before(const QMPIX_Call *call, QMPIX_Word *word)
+/* A function of the MPI library that qmpi does not know has a higher number and is not counted. */
+static void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const unsigned number = (unsigned)call->function->number;
     (void)word;
@@ -300,10 +466,10 @@ static void before(const QMPIX_Call *call, QMPIX_Word *word)
     if (__builtin_expect(special_of[number], 0))
         before_special(call);
     else
-        counters_note(layer_of(call)->tool_id, (int)number);
+        count_call(layer_of(call)->tool_id, (int)number);
 }
 
-static void after(const QMPIX_Call *call, QMPIX_Word *word)
+static void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const unsigned number = (unsigned)call->function->number;
     (void)word;
@@ -311,58 +477,131 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
         after_special(call);
 }
 
-/* ---- Joining the stack ----------------------------------------------------------------------- */
+/* ---- MPI_T variables ------------------------------------------------------------------------- */
 
-static bool observe(struct layer *layer)
+/* Each function of this MPI has a variable qmpi.count.calls.MPI_X, which a monitor can read while
+ * the program runs. If a monitor resets a variable, this resets the value of its handle, not the
+ * counter. */
+
+/* Returns the user data of a variable, which identifies its counter. */
+static void *user_data_of(int tool_id, int number)
 {
-    const QMPIX_Observer observer = {
-        .size = sizeof observer, .before = before, .after = after, .data = layer};
-    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
-        special_of[specials[i].number] = (unsigned char)(i + 1);
-    if (QMPIX_Register_tool_observer(layer->tool_id, &observer) != MPI_SUCCESS)
-        return false;
-    QMPIX_Tool_keep_function(layer->tool_id, MPI_INIT_T);
-    QMPIX_Tool_keep_function(layer->tool_id, MPI_INIT_THREAD_T);
-    tool_sessions_retain(layer->tool_id);
+    return (void *)((uintptr_t)tool_id << 16 | (uintptr_t)number);
+}
+
+static int read_calls(void *user, const void *object, void *buffer, int count)
+{
+    const uintptr_t word = (uintptr_t)user;
+    const unsigned long long calls = sum_calls((int)(word >> 16), (int)(word & 0xffff));
+    (void)object;
+    (void)count;
+    memcpy(buffer, &calls, sizeof calls);
+    return MPI_SUCCESS;
+}
+
+static bool publish_variables(int tool_id)
+{
+    char name[300], description[300];
+    QMPIX_Pvar calls = {
+        .size = sizeof calls,
+        .name = name,
+        .description = description,
+        .var_class = MPI_T_PVAR_CLASS_COUNTER,
+        .datatype = MPI_UNSIGNED_LONG_LONG,
+        .flags = QMPIX_PVAR_CONTINUOUS | QMPIX_PVAR_ATOMIC,
+        .read = read_calls,
+    };
+    for (int number = 0; number < MPI_LAST_FUNC; number++) {
+        const enum QMPI_Functions_enum function = (enum QMPI_Functions_enum)number;
+        int exists = 0;
+        if (QMPIX_Function_exists(function, &exists) != MPI_SUCCESS || !exists)
+            continue;
+        const char *function_name = QMPIX_Function_name(function);
+        snprintf(name, sizeof name, "calls.%s", function_name);
+        snprintf(description, sizeof description, "Calls of %s", function_name);
+        calls.user = user_data_of(tool_id, number);
+        if (QMPIX_Pvar_create(tool_id, &calls, NULL) != MPI_SUCCESS)
+            return false;
+    }
     return true;
 }
 
-/* Its name, while there is memory for it; the process may have none when a signal ends it. */
-static char *process_file(const struct layer *layer)
+static void publish_layer(int tool_id)
 {
-    char *process_name = NULL;
-    char *name = layer->output ? tool_file_name(layer->output, layer->tool_id, layer->rank) : NULL;
-    if (!name || tool_file_name_is_per_process(layer->output) || tool_file_name_is_special(name))
-        return name;
-    if (asprintf(&process_name, "%s.%d", name, layer->rank) < 0)
-        process_name = NULL;
-    free(name);
-    return process_name;
+    if (!publish_variables(tool_id) && qmpi_launcher_reports())
+        qmpi_printf("count (layer %d): libqmpi rejects its variables\n  hint: use the count.so "
+                    "that is part of this qmpi",
+                    tool_id);
 }
 
-static void init(int tool_id)
-{
-    count_publish_lazily(tool_id);
+/* ---- Joining the stack ----------------------------------------------------------------------- */
 
+/* Makes a function special if its role is among `specials`. A function that initializes MPI reaches
+ * the layer also while this is off. */
+static void prepare_function(int tool_id, enum QMPI_Functions_enum number)
+{
+    const QMPIX_Function *function;
+    QMPIX_Traits traits = {.size = sizeof traits};
+    if (QMPIX_Function_describe(number, &function) != MPI_SUCCESS)
+        return;
+    QMPIX_Function_get_traits(function, &traits);
+    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
+        if (specials[i].role == traits.role)
+            special_of[number] = (unsigned char)(i + 1);
+    }
+    if (traits.role == QMPIX_ROLE_INIT)
+        QMPIX_Tool_keep_function(tool_id, number);
+}
+
+static bool register_observer(struct layer *layer)
+{
+    const QMPIX_Observer observer = {
+        .size = sizeof observer, .before = observe_before, .after = observe_after, .data = layer};
+    if (QMPIX_Register_tool_observer(layer->tool_id, &observer) != MPI_SUCCESS)
+        return false;
+    for (int number = 0; number < MPI_LAST_FUNC; number++)
+        prepare_function(layer->tool_id, (enum QMPI_Functions_enum)number);
+    tool_world_sessions_retain(layer->tool_id);
+    return true;
+}
+
+/* Makes the names of the files now, because a process that a signal ends may have no memory. */
+static bool name_files(struct layer *layer)
+{
+    struct tool_output_names names = {.pattern = layer->pattern, .tool_id = layer->tool_id};
+    char *folder = getcwd(NULL, 0);
+    names.folder = folder;
+    bool good = !layer->pattern || tool_output_make(&layer->output, &names);
+    names.rank = layer->rank;
+    names.is_of_process = true;
+    good = good && (!layer->pattern || tool_output_make(&layer->process_output, &names));
+    free(folder);
+    if (!good)
+        QMPIX_Tool_fail(layer->tool_id, "out of memory");
+    return good;
+}
+
+static void init_layer(int tool_id)
+{
+    QMPIX_Register_publisher(tool_id, publish_layer); /* called when MPI_T is initialized */
     struct layer *layer = calloc(1, sizeof *layer);
     if (!layer) {
         QMPIX_Tool_fail(tool_id, "out of memory");
         return;
     }
     layer->tool_id = tool_id;
-    tool_sessions_make(&layer->sessions);
-    if (!tool_option_file(tool_id, "output", &layer->output) ||
-        tool_option_file_is_taken(tool_id, "output", layer->output)) {
+    tool_world_sessions_make(&layer->sessions);
+    if (!tool_option_file(tool_id, "output", &layer->pattern) ||
+        tool_option_file_is_taken(tool_id, "output", layer->pattern)) {
         free(layer);
         return;
     }
-    tool_file_name_start();
-    counters_start();
+    tool_output_name_start();
+    thread_level_start(sizeof(struct thread_tables), NULL);
     owner = getpid();
     const int rank = qmpi_launcher_rank();
     layer->rank = rank < 0 ? 0 : rank;
-    layer->process_file = process_file(layer);
-    if (!observe(layer))
+    if (!name_files(layer) || !register_observer(layer))
         return;
     layer->next = layers;
     layers = layer;
@@ -377,6 +616,6 @@ __attribute__((constructor)) static void register_tool(void)
         .version = QMPI_VERSION,
         .options = options,
     };
-    QMPI_Register_tool_name("count", init);
+    QMPI_Register_tool_name("count", init_layer);
     QMPIX_Register_tool_info("count", &info);
 }

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* See report.h. */
 #define _GNU_SOURCE
-#include "report.h"
+#include "tools/count/report.h"
 
+#include "toolkit/toolkit.h"
 #include "util/util.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-int count_report_sort(const unsigned long long calls[MPI_LAST_FUNC], int order[MPI_LAST_FUNC])
+/* Stores the functions that were called in the order of falling numbers of calls, and then of
+ * names. Returns how many there are. This function is safe in a signal handler. */
+static int sort_functions(const unsigned long long calls[MPI_LAST_FUNC], int order[MPI_LAST_FUNC])
 {
     int count = 0;
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
@@ -32,65 +37,240 @@ int count_report_sort(const unsigned long long calls[MPI_LAST_FUNC], int order[M
     return count;
 }
 
-static double mean(const struct count_summary *summary, int number)
+static double mean_calls(const struct count_summary *summary, int number)
 {
     return (double)summary->calls[number] / summary->ranks;
 }
 
-static void print_table(FILE *stream, const struct count_summary *summary, int tool_id)
+QMPI_COMPUTES static void print_table(FILE *stream, const struct count_summary *summary,
+                                      int tool_id)
 {
     int order[MPI_LAST_FUNC];
-    const int count = count_report_sort(summary->calls, order);
+    const int count = sort_functions(summary->calls, order);
+    const char *programs = summary->programs ? summary->programs : "";
+    const char *of = summary->programs ? " of " : "";
     if (summary->rank < 0)
-        fprintf(stream, "count (layer %d): MPI calls of %d rank%s\n", tool_id, summary->ranks,
-                summary->ranks == 1 ? "" : "s");
+        fprintf(stream, "count (layer %d): MPI calls of %d rank%s%s%s\n", tool_id, summary->ranks,
+                summary->ranks == 1 ? "" : "s", of, programs);
     else
-        fprintf(stream, "count (layer %d): MPI calls of rank %d alone%s\n", tool_id, summary->rank,
+        fprintf(stream, "count (layer %d): MPI calls of rank %d%s%s alone%s\n", tool_id,
+                summary->rank, of, programs,
                 summary->lost ? ", which ended without MPI_Finalize" : "");
     fprintf(stream, "%-36s %14s %12s %14s %12s\n", "function", "calls", "min", "mean", "max");
     for (int i = 0; i < count; i++) {
         const int number = order[i];
         fprintf(stream, "%-36s %14llu %12llu %14.1f %12llu\n",
                 QMPIX_Function_name((enum QMPI_Functions_enum)number), summary->calls[number],
-                summary->min[number], mean(summary, number), summary->max[number]);
+                summary->min[number], mean_calls(summary, number), summary->max[number]);
     }
 }
 
 void count_report_table(const struct count_summary *summary, int tool_id)
 {
+    struct qmpi_value_numbers numbers;
     char *text;
     size_t length;
     FILE *stream = open_memstream(&text, &length);
     if (!stream)
         return;
+    qmpi_value_begin_numbers(&numbers);
     print_table(stream, summary, tool_id);
+    qmpi_value_end_numbers(&numbers);
     if (!fclose(stream))
         qmpi_print(text);
     free(text);
 }
 
-bool count_report_json(const struct count_summary *summary, int tool_id, const char *file)
+/* Returns 0 or the errno of the failure. */
+static int write_json(const json_t *root, const char *file)
+{
+    struct qmpi_output output;
+    int problem = qmpi_output_open(&output, file, O_CREAT | O_TRUNC, 0666);
+    if (problem)
+        return problem;
+    FILE *stream = qmpi_output_stream(&output);
+    if (!stream) {
+        qmpi_output_close(&output);
+        return ENOMEM;
+    }
+    const bool complete = json_dumpf(root, stream, JSON_INDENT(2)) == 0;
+    if (fclose(stream) != 0 || !complete)
+        problem = output.error ? output.error : ENOMEM;
+    return problem;
+}
+
+QMPI_COMPUTES static json_t *make_json(const struct count_summary *summary)
 {
     int order[MPI_LAST_FUNC];
-    const int count = count_report_sort(summary->calls, order);
+    const int count = sort_functions(summary->calls, order);
     json_t *functions = json_object();
     for (int i = 0; i < count; i++) {
         const int number = order[i];
         json_object_set_new(
             functions, QMPIX_Function_name((enum QMPI_Functions_enum)number),
             json_pack("{s:I, s:I, s:f, s:I}", "calls", (json_int_t)summary->calls[number], "min",
-                      (json_int_t)summary->min[number], "mean", mean(summary, number), "max",
+                      (json_int_t)summary->min[number], "mean", mean_calls(summary, number), "max",
                       (json_int_t)summary->max[number]));
     }
     json_t *root = json_pack("{s:s, s:i}", "schema", "qmpi-count/1", "ranks", summary->ranks);
     if (summary->rank >= 0)
         json_object_set_new(root, "rank", json_integer(summary->rank));
     json_object_set_new(root, "functions", functions);
-    errno = 0;
-    const bool written = json_dump_file(root, file, JSON_INDENT(2)) == 0;
-    if (!written)
+    return root;
+}
+
+bool count_report_json(const struct count_summary *summary, int tool_id, const char *file)
+{
+    struct qmpi_value_numbers numbers;
+    qmpi_value_begin_numbers(&numbers);
+    json_t *root = make_json(summary);
+    const int problem = write_json(root, file);
+    qmpi_value_end_numbers(&numbers);
+    if (problem)
         qmpi_printf("count (layer %d): cannot write %s: %s\n  printing the table instead", tool_id,
-                    file, errno ? strerror(errno) : "out of memory");
+                    file, strerror(problem));
     json_decref(root);
-    return written;
+    return !problem;
+}
+
+/* ---- In a signal handler --------------------------------------------------------------------- */
+
+/* These functions use no memory of malloc, no locks and no streams. They add to a buffer, which is
+ * written whenever it is full. */
+struct out {
+    struct qmpi_output *file; /* NULL for stderr */
+    bool good;
+    size_t used;
+    char bytes[512];
+};
+
+static void flush_text(struct out *out)
+{
+    if (!out->file)
+        qmpi_output_standard_write(STDERR_FILENO, out->bytes, out->used);
+    else if (out->good)
+        out->good = !qmpi_output_write(out->file, out->bytes, out->used);
+    out->used = 0;
+}
+
+static void put_text(struct out *out, const char *text)
+{
+    for (; *text; text++) {
+        if (out->used == sizeof out->bytes)
+            flush_text(out);
+        out->bytes[out->used++] = *text;
+    }
+}
+
+/* Adds a number and the text `after`, which are aligned to the right in `width` columns. */
+static void put_number(struct out *out, unsigned long long number, int width, const char *after)
+{
+    char digits[24], *first = digits + sizeof digits - 1;
+    *first = '\0';
+    do
+        *--first = (char)('0' + number % 10);
+    while (number /= 10);
+    for (int length = (int)(strlen(first) + strlen(after)); length < width; length++)
+        put_text(out, " ");
+    put_text(out, first);
+    put_text(out, after);
+}
+
+static void put_padded_name(struct out *out, const char *name)
+{
+    put_text(out, "qmpi: ");
+    put_text(out, name);
+    for (size_t length = strlen(name); length < 36; length++)
+        put_text(out, " ");
+}
+
+struct signal_report {
+    int tool_id, rank;
+    const char *signal; /* name of the signal */
+    const unsigned long long *calls;
+    int order[MPI_LAST_FUNC], count; /* the functions that were called */
+};
+
+static void put_table(struct out *out, const struct signal_report *report)
+{
+    put_text(out, "qmpi: count (layer ");
+    put_number(out, (unsigned)report->tool_id, 0, "): MPI calls of rank ");
+    put_number(out, (unsigned)report->rank, 0, "");
+    if (tool_run_has_programs()) {
+        put_text(out, " of ");
+        put_text(out, tool_run_program());
+    }
+    put_text(out, " alone, which ended without MPI_Finalize (signal ");
+    put_text(out, report->signal);
+    put_text(out, ")\n");
+    put_padded_name(out, "function");
+    put_text(out, "          calls          min           mean          max\n");
+    for (int i = 0; i < report->count; i++) {
+        put_padded_name(out, QMPIX_Function_name((enum QMPI_Functions_enum)report->order[i]));
+        put_number(out, report->calls[report->order[i]], 15, "");
+        put_number(out, report->calls[report->order[i]], 13, "");
+        put_number(out, report->calls[report->order[i]], 15, ".0");
+        put_number(out, report->calls[report->order[i]], 13, "\n");
+    }
+    flush_text(out);
+}
+
+static void put_json(struct out *out, const struct signal_report *report)
+{
+    put_text(out, "{\n  \"schema\": \"qmpi-count/1\",\n  \"ranks\": 1,\n  \"rank\": ");
+    put_number(out, (unsigned)report->rank, 0, ",\n  \"functions\": {");
+    for (int i = 0; i < report->count; i++) {
+        put_text(out, i ? ",\n    \"" : "\n    \"");
+        put_text(out, QMPIX_Function_name((enum QMPI_Functions_enum)report->order[i]));
+        put_text(out, "\": {\n      \"calls\": ");
+        put_number(out, report->calls[report->order[i]], 0, ",\n      \"min\": ");
+        put_number(out, report->calls[report->order[i]], 0, ",\n      \"mean\": ");
+        put_number(out, report->calls[report->order[i]], 0, ".0,\n      \"max\": ");
+        put_number(out, report->calls[report->order[i]], 0, "\n    }");
+    }
+    put_text(out, report->count ? "\n  }\n}" : "}\n}");
+    flush_text(out);
+}
+
+static bool write_signal_json(const struct signal_report *report, const char *file)
+{
+    struct qmpi_output output;
+    struct out out = {.file = &output, .good = true};
+    if (qmpi_output_open(&output, file, O_CREAT | O_TRUNC, 0666))
+        return false;
+    put_json(&out, report);
+    return !qmpi_output_close(&output) && out.good;
+}
+
+void count_report_signal(const unsigned long long calls[MPI_LAST_FUNC], int tool_id, int rank,
+                         struct tool_output *output, const char *signal)
+{
+    static struct signal_report report; /* It may be too large for a stack of signal handlers. */
+    struct out out = {.file = NULL, .good = true};
+    report.tool_id = tool_id;
+    report.rank = rank;
+    report.signal = signal;
+    report.calls = calls;
+    report.count = sort_functions(calls, report.order);
+    if (!report.count)
+        return; /* The layer was never on. */
+    const char *file = output ? tool_output_claim(output, true) : NULL;
+    if (file && write_signal_json(&report, file)) {
+        put_text(&out, "qmpi: count (layer ");
+        put_number(&out, (unsigned)tool_id, 0, "): rank ");
+        put_number(&out, (unsigned)rank, 0, " ended without MPI_Finalize (signal ");
+        put_text(&out, signal);
+        put_text(&out, "); its calls are in ");
+        put_text(&out, file);
+        put_text(&out, "\n");
+        flush_text(&out);
+        return;
+    }
+    if (file) {
+        put_text(&out, "qmpi: count (layer ");
+        put_number(&out, (unsigned)tool_id, 0, "): cannot write ");
+        put_text(&out, file);
+        put_text(&out, "\nqmpi:   printing the table instead\n");
+    }
+    put_table(&out, &report);
 }

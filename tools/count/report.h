@@ -1,29 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* What count writes: a table for people on stderr, or a JSON file. */
+/* This part writes the results of the tool count: a table on stderr, or a JSON file. */
 #ifndef QMPI_TOOL_COUNT_REPORT_H
 #define QMPI_TOOL_COUNT_REPORT_H
+
+#include "toolkit/toolkit.h"
 
 #include <qmpi/qmpi.h>
 
 #include <stdbool.h>
 
 struct count_summary {
-    int ranks; /* how many processes are in it */
-    int rank;  /* the process that it is of, where it is of one alone; else -1 */
-    bool lost; /* that one ended without MPI_Finalize, or with a session that was not finalized */
-    unsigned long long calls[MPI_LAST_FUNC]; /* sum over ranks */
+    int ranks; /* number of processes */
+    int rank;  /* the rank if this is the summary of one process alone, or -1 */
+    bool lost; /* that process ended without MPI_Finalize, or before all sessions were finalized */
+    const char *programs; /* their names, or NULL if there is only one program in the run */
+    /* The sum, minimum and maximum over all ranks. */
+    unsigned long long calls[MPI_LAST_FUNC];
     unsigned long long min[MPI_LAST_FUNC];
     unsigned long long max[MPI_LAST_FUNC];
 };
 
-/* Stores the functions that were called, most calls first, then by name; how many. Safe in a signal
- * handler. */
-int count_report_sort(const unsigned long long calls[MPI_LAST_FUNC], int order[MPI_LAST_FUNC]);
-
-/* Prints the table of layer `tool_id` to stderr, most calls first. */
+/* Prints the table of layer `tool_id` to stderr. The functions with most calls come first. */
 void count_report_table(const struct count_summary *summary, int tool_id);
 
-/* Writes the JSON file. False: it cannot be written; a message said why. */
+/* Writes the JSON file. If it cannot be written, prints a message that says why and returns
+ * false. */
 bool count_report_json(const struct count_summary *summary, int tool_id, const char *file);
+
+/* Writes the numbers of a process that the signal with the name `signal` ends. Writes the JSON file
+ * `output`, or prints the table to stderr if `output` is NULL or cannot be written. The signal's
+ * handler may call this function, but only one thread at a time. */
+void count_report_signal(const unsigned long long calls[MPI_LAST_FUNC], int tool_id, int rank,
+                         struct tool_output *output, const char *signal);
 
 #endif

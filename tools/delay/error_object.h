@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where an error of a call is raised: the communicator, window, file or session whose error handler
- * MPI calls. Most calls are given it. A request or a message has it from the call that made it,
- * which is noted for them where it is needed.
+ * The error object of a call is the communicator, window, file or session whose error handler MPI
+ * calls for an error of the call. Most calls have it as an argument. The error object of a request
+ * or message is that of the call that made it. It is called the origin of the request or message,
+ * and is remembered if a rule needs it.
  */
 #ifndef QMPI_TOOL_DELAY_ERROR_OBJECT_H
 #define QMPI_TOOL_DELAY_ERROR_OBJECT_H
@@ -10,9 +11,10 @@
 #include <qmpi/observer.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum error_object_kind {
-    ERROR_OBJECT_PROCESS, /* nothing in particular: the communicator that MPI takes then */
+    ERROR_OBJECT_PROCESS, /* there is no object, and MPI uses MPI_COMM_SELF or MPI_COMM_WORLD */
     ERROR_OBJECT_COMM,
     ERROR_OBJECT_WIN,
     ERROR_OBJECT_FILE,
@@ -23,60 +25,61 @@ enum error_object_kind {
 struct error_object {
     enum error_object_kind kind;
     union {
+        uint64_t handle; /* the bytes of one of the following handles */
         MPI_Comm comm;
         MPI_Win win;
         MPI_File file;
-        MPI_File_errhandler_function *function; /* noted of an error handler alone */
 #ifdef MPI_SESSION_NULL
         MPI_Session session;
 #endif
+        MPI_File_errhandler_function *function; /* the origin of an error handler for files */
     };
 };
 
-/* Whether the MPI library raises errors where Open MPI does, not where MPICH does. In a build for
- * the standard ABI, error_object_ask finds it out; to be called before anything else here. */
-#if defined(OPEN_MPI) || defined(MPICH_VERSION)
-#ifdef OPEN_MPI
+/* Whether the MPI library raises errors on the objects that Open MPI uses, not on those of MPICH.
+ * In a build for the standard ABI, error_object_start finds it out. */
+#if defined(OPEN_MPI)
 enum { error_object_as_open_mpi = true };
-#else
+#elif defined(MPICH_VERSION)
 enum { error_object_as_open_mpi = false };
-#endif
-static inline void error_object_ask(void)
-{
-}
 #else
 extern bool error_object_as_open_mpi;
-void error_object_ask(void);
 #endif
 
-/* Of a call that has not been carried out yet: see QMPIX_Call. */
+/* Looks up what the functions mean. `init` must call this function before it uses the others. */
+void error_object_start(void);
+
+/* Returns the object of a call that has not been carried out yet. */
 struct error_object error_object_of(const QMPIX_Call *call);
 
-/* Of an error of a request that has been made and is not complete yet. */
+/* Returns the object of a request that is not complete yet. */
 struct error_object error_object_of_request(MPI_Request request);
 
-/* Whether only a request or message that the function is given tells its origin. */
-bool error_object_is_noted(const QMPIX_Function *function);
+/* Returns whether the object of calls of a function depends on the origin of a request or
+ * message. */
+bool error_object_needs_origin(const QMPIX_Function *function);
 
-/* Whether the function makes such a request or message, or ends what it was made of. To be observed
- * if requests are to be known: error_object_begin before the call, error_object_end after it. */
-bool error_object_is_made(const QMPIX_Function *function);
+/* Returns whether a function makes a request or message, or frees an object. If a rule needs
+ * origins, error_object_begin must be called before each such call, and error_object_end after
+ * it. */
+bool error_object_sets_origin(const QMPIX_Function *function);
 void error_object_begin(const QMPIX_Call *call);
 void error_object_end(const QMPIX_Call *call);
 
-/* The function of an error handler for files that the program made; NULL: not known. */
-MPI_File_errhandler_function *error_object_function(MPI_Errhandler errhandler);
+/* Returns whether a function opens or frees a window, file or session. If calls are to fail,
+ * error_object_begin and error_object_end must be called around these, too: with a handle that is
+ * not valid, MPI would call another handler. */
+bool error_object_opens(const QMPIX_Function *function);
 
-/* Whether the error handler is one of MPI's own that end the job. */
+/* Returns whether the error handler is a predefined one that ends the job. */
 bool error_object_is_fatal(const struct error_object *error_object);
 
-/* Calls the error handler with a code. Returns as the handler does; not at all where it ends the
- * job. Where no handler can be called (before MPI_Init, after MPI_Finalize) it does nothing.
- * Returns what the MPI library's function would return after that: the code, or MPI_SUCCESS. */
+/* Calls the error handler with a code. Before MPI_Init and after MPI_Finalize, calls none. Returns
+ * what a function of the MPI library would return after that, which is the code or MPI_SUCCESS. */
 int error_object_invoke(const struct error_object *error_object, int code);
 
-/* Once MPI is initialized: finds out which communicator MPI takes for ERROR_OBJECT_PROCESS, and
- * what functions return after an error handler of the program. */
-void error_object_learn(void);
+/* Finds out which communicator MPI uses for ERROR_OBJECT_PROCESS, and what functions return after
+ * an error handler of the program has returned. MPI must be initialized. */
+void error_object_learn_handlers(void);
 
 #endif

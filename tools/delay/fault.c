@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See fault.h. */
-#include "fault.h"
+#include "tools/delay/fault.h"
 
-#include "error_object.h"
+#include "tools/delay/error_object.h"
 #include "util/util.h"
 
 #include <qmpi/wrappers.h>
@@ -13,17 +13,19 @@
 
 bool fault_is_used;
 
-/* From the observer's `before` to the interceptor that follows it in the same thread. */
+/* A fault is armed by the observer's `before` callback and taken by the interceptor, which follows
+ * in the same thread. */
 struct fault {
-    struct rule *rule; /* NULL: the call goes on */
+    struct rule *rule; /* NULL if the call does not fail */
     const QMPIX_Function *function;
-    uint64_t n; /* its n-th call */
+    uint64_t n; /* number of the call */
     struct error_object error_object;
     const QMPIX_Call *call; /* on the stack until the call is over */
 };
 static _Thread_local struct fault armed;
 
-/* Those of the calls that signal handlers' calls interrupted; deeper ones are not made to fail. */
+/* These are the faults of calls that a signal handler has interrupted with calls of its own. At
+ * most DEEPEST are put aside. Calls that are nested more deeply do not fail. */
 enum { DEEPEST = 8 };
 static _Thread_local struct aside {
     const QMPIX_Call *by;
@@ -31,8 +33,9 @@ static _Thread_local struct aside {
 } asides[DEEPEST];
 static _Thread_local int aside_count;
 
-/* Where on the stack the handler was called from. A handler may leave by longjmp or by a C++
- * exception: what lies above it on the stack is not in it. */
+/* The position on the stack from which the error handler was called, or NULL. Since a handler may
+ * be left with longjmp or a C++ exception, a call whose record is above this position is not made
+ * in the handler. */
 static _Thread_local const char *handler;
 
 void fault_arm(struct rule *rule, const QMPIX_Call *call, uint64_t n)
@@ -40,48 +43,49 @@ void fault_arm(struct rule *rule, const QMPIX_Call *call, uint64_t n)
     armed = (struct fault){rule, call->function, n, error_object_of(call), call};
 }
 
-/* A handler may have left by longjmp: then the call is over, and what lies above it on the stack is
- * not in it. */
-static bool is_over(const QMPIX_Call *call)
+/* Returns whether a call was left by a longjmp out of a handler. Its record is then below the
+ * present frame. */
+static bool was_left(const QMPIX_Call *call)
 {
     return (const char *)call <= (const char *)__builtin_frame_address(0);
 }
 
 void fault_enter(const QMPIX_Call *call)
 {
-    while (aside_count && is_over(asides[aside_count - 1].by))
+    while (aside_count && was_left(asides[aside_count - 1].by))
         aside_count--;
     if (!armed.rule)
         return;
-    if (!is_over(armed.call) && aside_count < DEEPEST)
+    if (!was_left(armed.call) && aside_count < DEEPEST)
         asides[aside_count++] = (struct aside){call, armed};
     armed.rule = NULL;
 }
 
 void fault_leave(const QMPIX_Call *call)
 {
-    while (aside_count && is_over(asides[aside_count - 1].by))
+    while (aside_count && was_left(asides[aside_count - 1].by))
         aside_count--;
     if (aside_count && asides[aside_count - 1].by == call)
         armed = asides[--aside_count].fault;
 }
 
-bool fault_is_handled(void)
+bool fault_is_handled(const QMPIX_Call *call)
 {
-    if (handler && (const char *)__builtin_frame_address(0) >= handler)
+    if (handler && (const char *)call >= handler)
         handler = NULL;
     return handler != NULL;
 }
 
-static struct fault take(void)
+/* Returns the fault of the call, and disarms it. */
+static struct fault take_fault(void)
 {
     const struct fault mine = armed;
     armed.rule = NULL;
     return mine;
 }
 
-/* MPI will say what ends the job, but not that it was us. */
-static void say_last(const struct fault *fault)
+/* Tells that delay has caused the error that ends the job. MPI prints only the error. */
+static void announce_end(const struct fault *fault)
 {
     const struct rule *rule = fault->rule;
     qmpi_printf("delay (layer %d): rank %d: call %llu of %s reports an error, and the error "
@@ -90,19 +94,19 @@ static void say_last(const struct fault *fault)
                 rule->count_each ? fault->function->name : "the selected functions");
 }
 
-/* Reports the error as MPI does: the handler first, then the result, if it returns. */
-static int report(const struct fault *fault, int code)
+/* Calls the error handler as MPI does, and returns the result of the call. */
+static int report_error(const struct fault *fault, int code)
 {
     __atomic_add_fetch(&fault->rule->failed, 1, __ATOMIC_RELAXED);
     if (error_object_is_fatal(&fault->error_object))
-        say_last(fault);
+        announce_end(fault);
     handler = __builtin_frame_address(0);
     const int result = error_object_invoke(&fault->error_object, code);
     handler = NULL;
     return result;
 }
 
-/* Functions with a result other than int cannot fail, and never reach this code. */
+/* Functions whose result is not an int cannot fail and never reach this code. */
 static bool has_failed(const void *result, size_t size)
 {
     int code = MPI_SUCCESS;
@@ -111,47 +115,51 @@ static bool has_failed(const void *result, size_t size)
     return code != MPI_SUCCESS;
 }
 
-/* The result is what the call gave, or 0, which is MPI_SUCCESS, where it was not carried out. */
-static void fail(const struct fault *fault, void *result, size_t size)
+/* Replaces the result of a call by an error. `result` is MPI_SUCCESS if the call was not carried
+ * out. A call that has failed by itself keeps its error. */
+static void fail_call(const struct fault *fault, void *result, size_t size)
 {
     if (has_failed(result, size))
         return;
-    const int code = report(fault, fault->rule->error);
+    const int code = report_error(fault, fault->rule->error);
     if (size == sizeof code)
         memcpy(result, &code, sizeof code);
 }
 
-/* Takes the fault of this call. Whether the call is carried out. */
-__attribute__((noinline)) static bool is_carried_out(struct fault *fault)
+/* Takes the fault of this call and returns whether the call is to be carried out. */
+__attribute__((noinline)) static bool take_carried_out(struct fault *fault)
 {
-    *fault = take();
+    *fault = take_fault();
     return !fault->rule || fault->rule->carry_out;
 }
 
-/* There are hundreds of these: what they have in common stands above, and what is left is too
- * little for a sanitizer to find fault with, which would take the compiler minutes. */
+/* There are hundreds of these functions, so they contain as little as possible. A compiler would
+ * need minutes to instrument them for a sanitizer. */
 #define WRAP(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                             \
     __attribute__((no_sanitize("address,undefined"))) static RESULT fail_##X PARAMETERS            \
     {                                                                                              \
         struct fault delay_fault;                                                                  \
         RESULT delay_result = 0;                                                                   \
-        if (is_carried_out(&delay_fault))                                                          \
+        if (take_carried_out(&delay_fault))                                                        \
             delay_result = QMPIX_NEXT(context, X) ARGUMENTS;                                       \
         if (delay_fault.rule)                                                                      \
-            fail(&delay_fault, &delay_result, sizeof delay_result);                                \
+            fail_call(&delay_fault, &delay_result, sizeof delay_result);                           \
         return delay_result;                                                                       \
     }
 QMPIX_FOR_EACH_FUNCTION(WRAP)
 
-/* ---- Completion of several requests -------------------------------------------------------------
- *
- * One request has failed, the first: the call gives MPI_ERR_IN_STATUS, and the statuses say the
- * rest: the others are pending, or with carry-out=yes complete. MPICH raises that error where it
- * raises those of calls without a handle; Open MPI the request's own, where that was made.
+/* ---- Completion of several requests ---------------------------------------------------------- */
+
+/*
+ * The first request fails, and the call returns MPI_ERR_IN_STATUS. The statuses say that the other
+ * requests are pending or, with carry-out=yes, complete. MPICH raises MPI_ERR_IN_STATUS on the
+ * object of calls that have no handle. Open MPI raises the error of the request on its origin.
  */
-/* Where the errors of requests are raised, asked before they are complete and gone. */
-static struct error_object *error_objects_of(const struct fault *fault, int count,
-                                             const MPI_Request requests[])
+
+/* Returns the error objects of the requests in an array that take_error_object frees, or NULL. They
+ * must be found before the requests are complete. */
+static struct error_object *find_request_objects(const struct fault *fault, int count,
+                                                 const MPI_Request requests[])
 {
     if (!error_object_as_open_mpi || !fault->rule || count <= 0 || !requests)
         return NULL;
@@ -161,6 +169,7 @@ static struct error_object *error_objects_of(const struct fault *fault, int coun
     return objects;
 }
 
+/* Sets the object of the fault to that of request `i`, unless `i` is negative. Frees `objects`. */
 static void take_error_object(struct fault *fault, struct error_object *objects, int i)
 {
     if (objects && i >= 0)
@@ -168,7 +177,8 @@ static void take_error_object(struct fault *fault, struct error_object *objects,
     free(objects);
 }
 
-static int first_of(int count, const MPI_Request requests[])
+/* Returns the index of the first request that is not null, or -1. */
+static int find_first_request(int count, const MPI_Request requests[])
 {
     for (int i = 0; requests && i < count; i++) {
         if (requests[i] != MPI_REQUEST_NULL)
@@ -177,68 +187,70 @@ static int first_of(int count, const MPI_Request requests[])
     return -1;
 }
 
-/* If all requests are null, the error belongs to the call itself. */
-static int blame(const struct fault *fault, int at, int count, MPI_Status statuses[])
+/* Reports that request `at` has failed and returns the result of the call. If all requests are
+ * null, `at` is -1 and the error is that of the call itself. */
+static int blame_request(const struct fault *fault, int at, int count, MPI_Status statuses[])
 {
     if (at < 0)
-        return report(fault, fault->rule->error);
+        return report_error(fault, fault->rule->error);
     for (int i = 0; statuses != MPI_STATUSES_IGNORE && i < count; i++)
         statuses[i].MPI_ERROR = fault->rule->carry_out ? MPI_SUCCESS : MPI_ERR_PENDING;
     if (statuses != MPI_STATUSES_IGNORE)
         statuses[at].MPI_ERROR = fault->rule->error;
     const int result =
-        report(fault, error_object_as_open_mpi ? fault->rule->error : MPI_ERR_IN_STATUS);
+        report_error(fault, error_object_as_open_mpi ? fault->rule->error : MPI_ERR_IN_STATUS);
     return result == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_IN_STATUS;
 }
 
 static int fail_all(QMPI_Context context, int count, MPI_Request requests[], MPI_Status statuses[])
 {
-    struct fault fault = take();
-    const int at = first_of(count, requests);
+    struct fault fault = take_fault();
+    const int at = find_first_request(count, requests);
     int result = MPI_SUCCESS;
-    take_error_object(&fault, error_objects_of(&fault, count, requests), at);
+    take_error_object(&fault, find_request_objects(&fault, count, requests), at);
     if (!fault.rule || fault.rule->carry_out)
         result =
             QMPIX_NEXT(context, Waitall)(QMPIX_NEXT_CONTEXT(context), count, requests, statuses);
-    return !fault.rule || result != MPI_SUCCESS ? result : blame(&fault, at, count, statuses);
+    return !fault.rule || result != MPI_SUCCESS ? result
+                                                : blame_request(&fault, at, count, statuses);
 }
 
 static int fail_test_all(QMPI_Context context, int count, MPI_Request requests[], int *flag,
                          MPI_Status statuses[])
 {
-    struct fault fault = take();
-    const int at = first_of(count, requests);
-    take_error_object(&fault, error_objects_of(&fault, count, requests), at);
+    struct fault fault = take_fault();
+    const int at = find_first_request(count, requests);
+    take_error_object(&fault, find_request_objects(&fault, count, requests), at);
     if (!fault.rule || fault.rule->carry_out) {
         const int result = QMPIX_NEXT(context, Testall)(QMPIX_NEXT_CONTEXT(context), count,
                                                         requests, flag, statuses);
         if (!fault.rule || result != MPI_SUCCESS || !*flag)
-            return result; /* nothing is complete that could have failed */
+            return result; /* No request is complete, so none has failed. */
     } else if (flag) {
         *flag = 0;
     }
-    return blame(&fault, at, count, statuses);
+    return blame_request(&fault, at, count, statuses);
 }
 
-/* MPI_Waitsome and MPI_Testsome: the first that is reported has failed. */
+/* In MPI_Waitsome and MPI_Testsome, the first request that is reported fails. */
 static int fail_some(QMPI_Waitsome_t *next, QMPI_Context context, int count, MPI_Request requests[],
                      int *outcount, int indices[], MPI_Status statuses[])
 {
-    struct fault fault = take();
-    struct error_object *objects = error_objects_of(&fault, count, requests);
+    struct fault fault = take_fault();
+    struct error_object *objects = find_request_objects(&fault, count, requests);
     if (!fault.rule || fault.rule->carry_out) {
         const int result = next(context, count, requests, outcount, indices, statuses);
         const bool some = result == MPI_SUCCESS && *outcount != MPI_UNDEFINED && *outcount > 0;
         take_error_object(&fault, objects, some ? indices[0] : -1);
-        return !fault.rule || !some ? result : blame(&fault, 0, *outcount, statuses);
+        return !fault.rule || !some ? result : blame_request(&fault, 0, *outcount, statuses);
     }
-    const int at = first_of(count, requests);
+    const int at = find_first_request(count, requests);
     take_error_object(&fault, objects, at);
     if (at >= 0 && outcount && indices) {
         *outcount = 1;
         indices[0] = at;
     }
-    return blame(&fault, at < 0 ? -1 : 0, 1, statuses);
+    return blame_request(&fault, at < 0 ? -1 : 0, 1, statuses);
 }
 
 static int fail_wait_some(QMPI_Context context, int count, MPI_Request requests[], int *outcount,
@@ -255,14 +267,14 @@ static int fail_test_some(QMPI_Context context, int count, MPI_Request requests[
                      outcount, indices, statuses);
 }
 
-/* MPI_Waitany and MPI_Testany: the one that is reported, else the first. Nothing but the handler
- * tells them from functions of one request. */
+/* In MPI_Waitany and MPI_Testany, the request that is reported fails, or the first one if none is
+ * reported. They differ from functions of one request only in the object of the error. */
 static int fail_wait_any(QMPI_Context context, int count, MPI_Request requests[], int *index,
                          MPI_Status *status)
 {
-    struct fault fault = take();
-    struct error_object *objects = error_objects_of(&fault, count, requests);
-    int at = first_of(count, requests), result = MPI_SUCCESS;
+    struct fault fault = take_fault();
+    struct error_object *objects = find_request_objects(&fault, count, requests);
+    int at = find_first_request(count, requests), result = MPI_SUCCESS;
     if (!fault.rule || fault.rule->carry_out) {
         result = QMPIX_NEXT(context, Waitany)(QMPIX_NEXT_CONTEXT(context), count, requests, index,
                                               status);
@@ -270,15 +282,15 @@ static int fail_wait_any(QMPI_Context context, int count, MPI_Request requests[]
             at = *index;
     }
     take_error_object(&fault, objects, at);
-    return !fault.rule || result != MPI_SUCCESS ? result : report(&fault, fault.rule->error);
+    return !fault.rule || result != MPI_SUCCESS ? result : report_error(&fault, fault.rule->error);
 }
 
 static int fail_test_any(QMPI_Context context, int count, MPI_Request requests[], int *index,
                          int *flag, MPI_Status *status)
 {
-    struct fault fault = take();
-    struct error_object *objects = error_objects_of(&fault, count, requests);
-    int at = first_of(count, requests), result = MPI_SUCCESS;
+    struct fault fault = take_fault();
+    struct error_object *objects = find_request_objects(&fault, count, requests);
+    int at = find_first_request(count, requests), result = MPI_SUCCESS;
     if (!fault.rule || fault.rule->carry_out) {
         result = QMPIX_NEXT(context, Testany)(QMPIX_NEXT_CONTEXT(context), count, requests, index,
                                               flag, status);
@@ -286,20 +298,20 @@ static int fail_test_any(QMPI_Context context, int count, MPI_Request requests[]
             at = *index;
     }
     take_error_object(&fault, objects, at);
-    return !fault.rule || result != MPI_SUCCESS ? result : report(&fault, fault.rule->error);
+    return !fault.rule || result != MPI_SUCCESS ? result : report_error(&fault, fault.rule->error);
 }
 
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
-/* A table: as statements the compiler would take minutes for so many, with sanitizers. */
+/* This is a table because the compiler would need minutes for hundreds of calls with sanitizers. */
 #define LIST(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) {NUMBER, (void (*)(void))fail_##X},
 
-/* Later ones hold. */
+/* If a function has two rows, the last one applies. */
 static const struct {
     enum QMPI_Functions_enum number;
     void (*function)(void);
-} failing[] = {
-    QMPIX_FOR_EACH_FUNCTION(LIST) /* all of them, and those that complete several requests: */
+} interceptors[] = {
+    QMPIX_FOR_EACH_FUNCTION(LIST) /* These functions complete several requests: */
     {MPI_WAITALL_T, (void (*)(void))fail_all},
     {MPI_TESTALL_T, (void (*)(void))fail_test_all},
     {MPI_WAITSOME_T, (void (*)(void))fail_wait_some},
@@ -311,10 +323,10 @@ static const struct {
 void fault_register(const struct rule *rule)
 {
     fault_is_used = true;
-    error_object_ask();
-    for (size_t i = 0; i < sizeof failing / sizeof *failing; i++) {
-        const enum QMPI_Functions_enum number = failing[i].number;
+    error_object_start();
+    for (size_t i = 0; i < sizeof interceptors / sizeof *interceptors; i++) {
+        const enum QMPI_Functions_enum number = interceptors[i].number;
         if (rule->does[number] & RULE_FAILS)
-            QMPI_Register_tool_function(rule->tool_id, number, failing[i].function);
+            QMPI_Register_tool_function(rule->tool_id, number, interceptors[i].function);
     }
 }

@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that fail by order: the interceptors that report an error instead of going on to the layers
- * below. The layer's observer, which stands around them, decides which call it is.
+ * A fault makes a call fail. The observer of the layer decides which call fails. The interceptor of
+ * the layer then reports an error, either instead of calling the layer below or after that.
  */
 #ifndef QMPI_TOOL_DELAY_FAULT_H
 #define QMPI_TOOL_DELAY_FAULT_H
 
-#include "rule.h"
+#include "tools/delay/rule.h"
 
 #include <qmpi/observer.h>
 
-/* Whether any layer of this process fails calls. What follows is not needed otherwise: a
- * thread-local variable of a library that was opened at run time is not read for nothing in every
- * call. */
+/* Whether any layer of this process makes calls fail. If not, callers skip the functions below,
+ * which take time because they read thread-local variables of a library that is opened at run
+ * time. */
 extern bool fault_is_used;
 
-/* Intercepts the functions that the rule can fail. From `init`. */
+/* Intercepts the functions that the rule can make fail. The tool's `init` calls this function. */
 void fault_register(const struct rule *rule);
 
 /*
- * Around every observed call, first in the observer's `before` and `after`. A signal handler's call
- * can come between the `before` of another one and its interceptor: the fault that waits there is
- * not this call's, and is put aside until this call is over.
+ * The `before` and `after` callbacks of each observed call must call these functions first. A
+ * signal handler may make a call between the `before` callback of another call and its interceptor.
+ * The fault of that other call is then put aside until the handler's call has ended.
  */
 void fault_enter(const QMPIX_Call *call);
 void fault_leave(const QMPIX_Call *call);
 
-/* The call that this thread is about to begin, the rule's n-th, is to fail. In the observer's
- * `before`. */
+/* Makes the call fail that this thread is about to begin, which is the n-th of the rule. The
+ * `before` callback calls this function. */
 void fault_arm(struct rule *rule, const QMPIX_Call *call, uint64_t n);
 
-/* Whether this thread is in an error handler that a failed call of ours has called. The calls that
- * it makes there are left alone, or a handler could call itself without end. */
-bool fault_is_handled(void);
+/* Returns whether the call is made in an error handler that a fault has called. Such a call must
+ * not fail, or the handler could call itself endlessly. The `before` callback calls this function.
+ */
+bool fault_is_handled(const QMPIX_Call *call);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layer of delay: which calls it acts on, what it does to them, and what it has done so far. The
- * options become a rule when the layer is initialized; from then on only the counters change.
+ * The rule of a layer of delay says which calls the layer acts on, and how, and counts how often it
+ * has done so. It is made from the options when the layer is initialized. After that, only the
+ * counters and the rank change.
  */
 #ifndef QMPI_TOOL_DELAY_RULE_H
 #define QMPI_TOOL_DELAY_RULE_H
 
-#include "duration.h"
-#include "filter.h"
+#include "tools/delay/duration.h"
 #include "util/util.h"
 
 #include <qmpi/qmpi.h>
@@ -15,43 +15,51 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* These bits tell what a rule does with the calls of a function. */
+enum {
+    RULE_ACTS = 1 << 0,   /* calls are counted, delayed or failed */
+    RULE_FAILS = 1 << 1,  /* calls can be made to fail */
+    RULE_NAMED = 1 << 2,  /* functions= contains the name in full */
+    RULE_MAKES = 1 << 3,  /* calls are passed to error_object_begin and error_object_end */
+    RULE_STARTS = 1 << 4, /* calls initialize MPI */
+    RULE_OBSERVES = RULE_ACTS | RULE_MAKES | RULE_STARTS
+};
+
 struct rule {
     int tool_id;
-    uint64_t stream; /* its place among the layers of delay: each draws numbers of its own */
+    uint64_t stream; /* position among the layers of delay, which have different random numbers */
     uint64_t seed;
     unsigned char does[MPI_LAST_FUNC];
-    struct qmpi_number_set ranks, calls;
-    bool count_each; /* n-th call of each function, not of all of them together */
+    struct qmpi_value_set ranks, calls;
+    bool count_each; /* `calls` counts the calls of each function, not of all together */
     double probability;
     struct duration before, after;
-    struct duration detour; /* noise: so long … */
-    uint64_t period;        /* … once in so many nanoseconds; 0: no noise */
-    bool random_moment;     /* at any moment of each period, not always the same */
+    struct duration detour; /* the length of a detour that is caused by noise */
+    uint64_t period;        /* nanoseconds in which there is one detour, or 0 for no noise */
+    bool random_moment;     /* the detour is at any moment of the period, not always the same */
     bool sleeps;            /* waits by sleeping, not by spinning */
-    int error;              /* error class or code; MPI_SUCCESS: none */
+    int error;              /* error class or code, or MPI_SUCCESS for none */
     bool carry_out;         /* the call is carried out before its error is reported */
     bool reports;
 
-    int rank;    /* atomic */
-    bool active; /* atomic: this rank is among `ranks` */
-
-    uint64_t called[MPI_LAST_FUNC]; /* atomic: calls of each function; */
-    uint64_t called_all;            /* or of all together */
-    uint64_t computed;              /* atomic: ns that its threads spent outside MPI */
-
-    /* Done so far, atomic. */
-    unsigned long long acted, delayed, failed, detours, nanoseconds;
+    /* Threads access the following members atomically. */
+    int rank;
+    bool active;                    /* this rank is among `ranks` */
+    uint64_t called[MPI_LAST_FUNC]; /* calls of each function */
+    uint64_t called_all;            /* calls of all functions */
+    uint64_t computed;              /* nanoseconds that threads spent outside MPI */
+    unsigned long long acted, delayed, failed, detours, nanoseconds; /* the results */
     struct rule *next;
 };
 
-/* All that delay knows, for QMPIX_Tool_info. */
+/* All options of the tool delay, for QMPIX_Tool_info. */
 extern const QMPIX_Tool_option rule_options[];
 
-/* Makes the rule of a layer from its options. NULL: one is bad; the layer has failed with a
- * message. The rule lives for the whole run. */
+/* Makes the rule of a layer from its options. The rule stays valid until the process ends. If an
+ * option is invalid, marks the layer as failed with a message and returns NULL. */
 struct rule *rule_read(int tool_id);
 
-/* From now on the process has this rank in MPI_COMM_WORLD. */
+/* Sets the rank of the process in MPI_COMM_WORLD. */
 void rule_set_rank(struct rule *rule, int rank);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * empty: intercepts every MPI function and passes it on, unchanged. The least that a layer can do;
- * the baseline for what a layer costs, and a filler for trying out stacks.
+ * The tool empty intercepts every MPI function and passes each call on unchanged. It shows what a
+ * layer costs that does nothing, and fills stacks in tests.
  */
-#include "empty_manifest.h"
 #include "generate/build.h"
+#include "tools/empty_manifest.h"
 
 #include <qmpi/qmpi.h>
 #include <qmpi/wrappers.h>
@@ -24,7 +24,7 @@ QMPIX_PCONTROL_READER static int empty_Pcontrol(QMPI_Context context, const int 
                                          QMPIX_PCONTROL_PASS(words));
 }
 
-static void init(int tool_id)
+static void init_layer(int tool_id)
 {
 #define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) QMPIX_REGISTER(tool_id, X, empty_##X);
     QMPIX_FOR_EACH_FUNCTION(REGISTER)
@@ -38,6 +38,6 @@ __attribute__((constructor)) static void register_tool(void)
         .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
     };
-    QMPI_Register_tool_name("empty", init);
+    QMPI_Register_tool_name("empty", init_layer);
     QMPIX_Register_tool_info("empty", &info);
 }

@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /* See frames.h. */
 #define _GNU_SOURCE
-#include "frames.h"
+#include "tools/log/frames.h"
 
 #include "toolkit/toolkit.h"
 #include "util/util.h"
 
 struct thread {
     struct thread_level level;
-    int number;            /* 1, 2, … in the order of their first calls */
-    int ring;              /* 1, 2, …; 0: none yet */
-    struct frame *current; /* the innermost call under way, at its turn */
+    int number;            /* 1, 2, … in the order of the first calls of threads */
+    int ring;              /* 1, 2, …, or 0 if it has none yet */
+    struct frame *current; /* the innermost call in progress, if its turn is current_turn */
     unsigned current_turn;
     struct frame *free;
     struct text line;
-    struct qmpi_stack stack;
+    struct qmpi_call_stack stack;
 };
 
 static atomic_int threads, rings;
 static _Atomic(struct frame *) frames;
 
-static void leave(struct thread_level *level)
+static void end_thread(struct thread_level *level)
 {
     struct thread *thread = (struct thread *)level;
     thread->number = 0;
     thread->current = NULL;
-    thread->stack = (struct qmpi_stack){0, 0};
+    thread->stack = (struct qmpi_call_stack){0, 0};
 }
 
 void frames_start(void)
 {
-    thread_level_start(sizeof(struct thread), leave);
+    thread_level_start(sizeof(struct thread), end_thread);
 }
 
-static struct thread *get(void)
+static struct thread *current_thread(void)
 {
     return (struct thread *)thread_level_current;
 }
 
-static int number_of(struct thread *thread)
+static int thread_number(struct thread *thread)
 {
     while (thread->level.outer)
         thread = (struct thread *)thread->level.outer;
@@ -54,7 +54,7 @@ int frames_threads(void)
 
 int frames_ring(void)
 {
-    struct thread *thread = get();
+    struct thread *thread = current_thread();
     if (thread && !thread->ring)
         thread->ring = atomic_fetch_add(&rings, 1) + 1;
     return thread ? thread->ring - 1 : -1;
@@ -63,7 +63,7 @@ int frames_ring(void)
 struct text *frames_line(void)
 {
     static struct text none = {.is_fixed = true};
-    struct thread *thread = get();
+    struct thread *thread = current_thread();
     if (!thread)
         return &none;
     thread->line.length = 0;
@@ -72,7 +72,7 @@ struct text *frames_line(void)
 
 static struct frame *make_frame(void)
 {
-    struct frame *frame = qmpi_arena_take(sizeof *frame);
+    struct frame *frame = qmpi_memory_take(sizeof *frame);
     if (!frame)
         return NULL;
     frame->next = atomic_load(&frames);
@@ -81,61 +81,64 @@ static struct frame *make_frame(void)
     return frame;
 }
 
-/* A frame that was used again since is another call's: user-level threads may return in any order.
- */
-static struct frame *at_turn(struct frame *frame, unsigned turn)
+/* Returns the frame if its turn is still `turn`, or NULL. At another turn, the frame belongs to a
+ * different call, which is possible because the calls of user-level threads may return in any
+ * order. */
+static struct frame *frame_at_turn(struct frame *frame, unsigned turn)
 {
     return frame && atomic_load_explicit(&frame->turn, memory_order_relaxed) == turn ? frame : NULL;
 }
 
 struct frame *frames_parent(const struct frame *frame)
 {
-    return at_turn(frame->parent, frame->parent_turn);
+    return frame_at_turn(frame->parent, frame->parent_turn);
 }
 
-static bool is_on_stack(struct thread *thread, const void *word)
+static bool is_on_thread_stack(struct thread *thread, const void *word)
 {
     if (!thread->stack.end)
-        thread->stack = qmpi_stack_of_thread();
+        thread->stack = qmpi_call_stack_of_thread();
     return (uintptr_t)word >= thread->stack.begin && (uintptr_t)word < thread->stack.end;
 }
 
-static void set_current(struct thread *thread, struct frame *frame)
+static void set_current_frame(struct thread *thread, struct frame *frame)
 {
     thread->current = frame;
     thread->current_turn = frame ? atomic_load_explicit(&frame->turn, memory_order_relaxed) : 0;
 }
 
-static void release(struct thread *thread, struct frame *frame)
+static void release_frame(struct thread *thread, struct frame *frame)
 {
     atomic_fetch_add_explicit(&frame->turn, 1, memory_order_acq_rel);
     if (!thread)
         return;
     if (thread->current == frame)
-        set_current(thread, frames_parent(frame));
+        set_current_frame(thread, frames_parent(frame));
     frame->next_free = thread->free;
     thread->free = frame;
 }
 
-/* The stack grows downwards: a call with a lower word was left by a jump. Of those on the stacks of
- * user-level threads nothing can be told. */
-static void drop_left(struct thread *thread, const void *word, void (*left)(struct frame *frame))
+/* Releases the frames of calls that were left with longjmp or an exception. The stack grows
+ * downwards, so these calls are the ones whose word does not lie above that of the new call. Calls
+ * on the stacks of user-level threads are not recognized. */
+static void release_left_frames(struct thread *thread, const void *word,
+                                void (*left)(struct frame *frame))
 {
     struct frame *frame;
-    while ((frame = at_turn(thread->current, thread->current_turn)) &&
-           (uintptr_t)frame->word <= (uintptr_t)word && is_on_stack(thread, frame->word) &&
-           is_on_stack(thread, word)) {
+    while ((frame = frame_at_turn(thread->current, thread->current_turn)) &&
+           (uintptr_t)frame->word <= (uintptr_t)word && is_on_thread_stack(thread, frame->word) &&
+           is_on_thread_stack(thread, word)) {
         left(frame);
-        release(thread, frame);
+        release_frame(thread, frame);
     }
 }
 
 struct frame *frames_take(struct layer *layer, const void *word, void (*left)(struct frame *frame))
 {
-    struct thread *thread = get();
+    struct thread *thread = current_thread();
     if (!thread)
         return NULL;
-    drop_left(thread, word, left);
+    release_left_frames(thread, word, left);
     struct frame *frame = thread->free;
     if (frame)
         thread->free = frame->next_free;
@@ -143,13 +146,13 @@ struct frame *frames_take(struct layer *layer, const void *word, void (*left)(st
         return NULL;
     frame->layer = layer;
     frame->word = word;
-    frame->thread = number_of(thread);
+    frame->thread = thread_number(thread);
     frame->hole_count = frame->request_count = 0;
     frame->caller = NULL;
     frame->text.length = 0;
-    atomic_store_explicit(&frame->registered, false, memory_order_relaxed);
-    atomic_store_explicit(&frame->hang, false, memory_order_relaxed);
-    frame->parent = at_turn(thread->current, thread->current_turn);
+    atomic_store_explicit(&frame->is_announced, false, memory_order_relaxed);
+    atomic_store_explicit(&frame->is_reported, false, memory_order_relaxed);
+    frame->parent = frame_at_turn(thread->current, thread->current_turn);
     frame->parent_turn = thread->current_turn;
     frame->depth = 0;
     for (const struct frame *above = frames_parent(frame); above; above = frames_parent(above))
@@ -159,20 +162,23 @@ struct frame *frames_take(struct layer *layer, const void *word, void (*left)(st
 
 void frames_begin(struct frame *frame)
 {
-    struct thread *thread = get();
+    struct thread *thread = current_thread();
     atomic_fetch_add_explicit(&frame->turn, 1, memory_order_release);
     if (thread)
-        set_current(thread, frame);
+        set_current_frame(thread, frame);
 }
 
 void frames_end(struct frame *frame)
 {
-    release(get(), frame);
+    release_frame(current_thread(), frame);
 }
 
-struct frame *frames_next(struct frame *frame)
+struct frame *frames_next(const struct layer *layer, struct frame *frame)
 {
-    return frame ? frame->next : atomic_load(&frames);
+    frame = frame ? frame->next : atomic_load(&frames);
+    while (frame && (frame->layer != layer || !(atomic_load(&frame->turn) & 1)))
+        frame = frame->next;
+    return frame;
 }
 
 bool frames_read(const struct frame *frame, struct text *copy)
@@ -180,7 +186,8 @@ bool frames_read(const struct frame *frame, struct text *copy)
     const unsigned turn = atomic_load_explicit(&frame->turn, memory_order_acquire);
     if (!(turn & 1))
         return false;
-    /* In this order: what `data` is replaced by later has room for any length of before. */
+    /* The length must be read before `data`, because memory that replaces `data` later has room for
+     * any earlier length. */
     const size_t length = __atomic_load_n(&frame->text.length, __ATOMIC_ACQUIRE);
     text_add(copy, __atomic_load_n(&frame->text.data, __ATOMIC_RELAXED), length);
     atomic_thread_fence(memory_order_acquire);

@@ -1,81 +1,92 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls under way. Each has a frame, from `before` to `after`, with its line as far as it is
- * known when the call begins. Others read it: a handler of a signal, the end of the process, the
- * thread that looks for calls that are stuck; so no frame is ever freed, only used again, and a
- * frame's turn tells whether what was read is one call's. Threads keep what they had for the next
- * thread. All but frames_next and frames_read is for between thread_level_enter and
- * thread_level_leave (toolkit/thread_state.h): a call that interrupts the log's own work has frames
- * of its own, and no parent.
+ * A frame represents a call in progress. It lasts from the `before` callback to the `after`
+ * callback and holds as much of the line as is known when the call begins. Signal handlers, the
+ * code that runs at the end of the process, and the thread that looks for stuck calls read the
+ * frames of other threads. Therefore, a frame is never freed but only reused, and its turn tells a
+ * reader whether the text that it read belongs to a single call. The frames of a thread that ends
+ * are passed on to the next new thread.
+ *
+ * Except for frames_next and frames_read, these functions may only be called between
+ * thread_level_enter and thread_level_leave (toolkit/thread_state.h). A call that interrupts the
+ * log's own work has its own frames and no parent.
  */
 #ifndef QMPI_TOOL_LOG_FRAMES_H
 #define QMPI_TOOL_LOG_FRAMES_H
 
-#include "format.h"
+#include "tools/log/shape.h"
+#include "tools/log/text.h"
 
 #include <stdatomic.h>
 
 struct layer;
 
-/* What is left open in a line until the call has returned. */
-struct hole {
-    size_t place;     /* in the text */
-    int parameter;    /* -1: none */
-    bool is_deferred; /* an array whose length was not known: `?` is an address so far */
-    size_t skip;      /* what stands there so far, and is replaced */
-    uint64_t before;  /* the value, of what is read and written */
+/* A hole is a part of the line that is filled in when the call has returned. */
+struct frame_hole {
+    size_t place;  /* offset in the text */
+    int parameter; /* index of the argument */
+    /* The length of the array was not known, so its address stands in the text until the call
+     * returns. */
+    bool is_deferred;
+    size_t skip;     /* length of the text that is replaced */
+    uint64_t before; /* former value of an argument that the call both reads and writes */
 };
 
 struct frame {
     struct layer *layer;
-    struct frame *next;      /* of all frames */
-    struct frame *next_free; /* of one thread's */
-    struct frame *parent;    /* the call that this one is made from, at its turn then */
+    struct frame *next;      /* in the list of all frames */
+    struct frame *next_free; /* in the list of a thread's free frames */
+    struct frame *parent;    /* the call that made this one, if its turn is still parent_turn */
     unsigned parent_turn;
-    const void *word;       /* the call's QMPIX_Word: where it is on the stack */
-    atomic_uint turn;       /* odd: under way */
-    atomic_bool registered; /* its line begins with three dots: it was there before */
-    atomic_bool hang;       /* that it does not return was said */
-    uint64_t begin;         /* nanoseconds since the log began */
+    const void *word;         /* address of the call's QMPIX_Word, which is on the stack */
+    atomic_uint turn;         /* odd while the call is in progress */
+    atomic_bool is_announced; /* the call was announced, so its final line begins with three dots */
+    atomic_bool is_reported;  /* the call was reported as stuck */
+    uint64_t begin;           /* in nanoseconds since the log began */
     int thread, depth;
     bool has_no_result; /* MPI_Abort */
-    const char *caller; /* NULL: not asked for */
+    const char *caller; /* NULL if the options do not ask for it */
     struct text text;   /* "MPI_Send(buf=…" */
     int request_count, request_room;
-    MPI_Request *requests; /* that the call was given; see requests.h */
+    MPI_Request *requests; /* the requests that were passed to the call; see arguments.h */
     int hole_count;
-    struct hole holes[SHAPE_PARAMETERS];
+    struct frame_hole holes[SHAPE_PARAMETERS];
 };
 
-/* To be called in `init`. */
+/* Prepares the frames. The tool's `init` must call this function. */
 void frames_start(void);
 
-/* A frame for a call that begins; NULL: memory is out. Calls of this thread that were left by a
- * jump (longjmp, an exception) are given to `left` first, and their frames are free then. */
+/* Returns a frame for a call that begins, or NULL if memory is exhausted. If this thread has left
+ * earlier calls with longjmp or an exception, their frames are first passed to `left` and then
+ * become free. */
 struct frame *frames_take(struct layer *layer, const void *word, void (*left)(struct frame *frame));
 
-/* Its text is whole: from here on it is under way. */
+/* Marks the call as in progress. The text of the frame must be complete. */
 void frames_begin(struct frame *frame);
 
-/* The call has returned: the frame is free. */
+/* Frees the frame for reuse after the call has returned. */
 void frames_end(struct frame *frame);
 
-/* The call that this one is made from; NULL: none, or it has returned. */
+/* Returns the call that made this one, or NULL if there is none or it has returned. */
 struct frame *frames_parent(const struct frame *frame);
 
-/* The line that this thread may use. */
+/* Returns an empty text that the current level of this thread may use until it calls this function
+ * again. */
 struct text *frames_line(void);
 
-/* Of this thread, or of the work that interrupts it; -1: none. For sink_add. */
+/* Returns the ring of the current level of this thread, for sink_add, or -1 if there is none. */
 int frames_ring(void);
 
-/* How many threads have called so far. */
+/* Returns the number of threads that have made calls so far. */
 int frames_threads(void);
 
-/* The frames, one after the other, from NULL on. Any thread, in a signal handler too. */
-struct frame *frames_next(struct frame *frame);
+/* Returns the next frame after `frame` that belongs to a call in progress of the layer, the first
+ * such frame if `frame` is NULL, or NULL if there is none. Any thread and any signal handler may
+ * call this function. */
+struct frame *frames_next(const struct layer *layer, struct frame *frame);
 
-/* Copies the text of a call under way. False: it is not, or not any more. */
+/* Appends the text of a call in progress to `copy`. Returns false if the call has not begun or has
+ * returned in the meantime. Any thread and any signal handler may call this function. */
 bool frames_read(const struct frame *frame, struct text *copy);
 
 #endif

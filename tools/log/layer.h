@@ -1,18 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* What one layer of log knows. */
+/* The state of one layer of the tool log, and its options. */
 #ifndef QMPI_TOOL_LOG_LAYER_H
 #define QMPI_TOOL_LOG_LAYER_H
 
-#include "objects.h"
-#include "options.h"
-#include "sink.h"
+#include "tools/log/objects.h"
+#include "tools/log/sink.h"
+#include "util/util.h"
+
+#include <qmpi/qmpi.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-/* The thread of stuck=; see hang.h. */
-struct hang {
+enum layer_time { LAYER_TIME_OFFSET, LAYER_TIME_CLOCK, LAYER_TIME_NONE };
+
+struct layer_options {
+    const char *output;         /* pattern of the file's name, or NULL for stderr */
+    bool chosen[MPI_LAST_FUNC]; /* the functions that are shown */
+    struct qmpi_value_set ranks;
+    uint64_t min_size, max_size; /* bytes */
+    uint64_t min_time;           /* nanoseconds */
+    uint64_t stuck;              /* in nanoseconds; 0 turns the search for stuck calls off */
+    bool errors, enter, caller, arguments;
+    enum layer_time time;
+    /* The maximum numbers of elements and characters to show. 0 shows all of them. */
+    int array, strings;
+};
+
+/* The thread that serves the option stuck=; see unfinished.h. */
+struct layer_search {
     atomic_bool runs;
     bool stop;
     pthread_t thread;
@@ -22,31 +41,39 @@ struct hang {
 
 struct layer {
     int tool_id;
-    struct options options;
+    struct layer_options options;
     struct sink sink;
     struct objects objects;
-    atomic_int rank;      /* in MPI_COMM_WORLD; before it is known the launcher's */
-    atomic_bool is_quiet; /* ranks= leaves this process out */
-    bool judges;          /* a line is held back until it is known how the call ended */
-    bool knows_requests;  /* see requests.h */
-    atomic_int sessions;  /* open ones */
-    atomic_bool begun;    /* MPI was initialized, or a session */
-    atomic_bool ended;    /* MPI is finalized, or it was said how the process ends */
-    struct hang hang;
+    atomic_int rank; /* rank in MPI_COMM_WORLD, or the launcher's rank until MPI is initialized */
+    atomic_bool is_quiet; /* the option ranks= excludes this process */
+    bool judges;          /* the layer prints a line only after it knows how the call ended */
+    bool knows_requests;  /* see arguments_know_requests */
+    atomic_int sessions;  /* number of open sessions */
+    atomic_bool begun;    /* MPI or a session was initialized */
+    atomic_bool ended;    /* MPI is finalized, or the end of the process was reported */
+    struct layer_search search;
     struct layer *next;
 };
 
-/* All layers of this process, the lowest last, and how many. */
+/* All layers of this process, of which the lowest comes last, and their number. */
 extern struct layer *log_layers;
 extern int log_layer_count;
 
-/* When the first layer was initialized, in ticks of <qmpi/clock.h>. */
+/* The time at which the first layer was initialized, in ticks of <qmpi/clock.h>. */
 extern uint64_t log_start;
 
-/* The local time then, in nanoseconds since the Epoch. */
+/* The local time at log_start, in nanoseconds since the Epoch. */
 extern uint64_t log_start_local;
 
-/* The process that MPI runs in: a forked child says nothing of its end. */
+/* The process that MPI runs in. A forked child has another process ID and does not report its own
+ * end. */
 extern pid_t log_owner;
+
+/* All options of the tool log, for QMPIX_Tool_info. */
+extern const QMPIX_Tool_option layer_known_options[];
+
+/* Reads the options of layer `tool_id`. If an option is invalid, marks the layer as failed with a
+ * message and returns false. */
+bool layer_options_read(int tool_id, struct layer_options *options);
 
 #endif

@@ -1,13 +1,195 @@
 /* SPDX-License-Identifier: MIT */
-/* See line.h. What may be called in a signal handler makes its line in memory of its own and calls
- * nothing but <qmpi/clock.h> and what sink.h says. */
-#include "line.h"
+/* See line.h. Functions that may be called in a signal handler make their line in memory of their
+ * own and call only functions that are safe there: those of <qmpi/clock.h> and sink.h. */
+#define _GNU_SOURCE
+#include "tools/log/line.h"
 
-#include "arguments.h"
+#include "tools/log/arguments.h"
+#include "util/util.h"
 
 #include <qmpi/clock.h>
+#include <qmpi/observer.h>
 
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- Callers: the thread that reads debug information ---------------------------------------- */
+
+/* The wait for the thread is limited, because the waiting thread itself may hold a lock that
+ * reading debug information needs. This happens if a library's constructor makes the call, or if
+ * the call is made in a signal handler that interrupted the dynamic loader. */
+enum { PATIENCE_SECONDS = 2, RESOLVER_STACK = 1024 * 1024 };
+enum { NEW, ASKED, ABANDONED, KNOWN }; /* A thread waits for a site while its state is ASKED. */
+
+struct site {
+    const void *caller;
+    atomic_uint state;
+    const char *text; /* valid once the state is KNOWN */
+    struct site *next, *next_asked;
+    char plain[120]; /* "app+0x1139" */
+};
+
+enum { SITE_BUCKETS = 1024 };
+static _Atomic(struct site *) site_buckets[SITE_BUCKETS]; /* Sites are only ever added. */
+static _Atomic(struct site *) asked_sites; /* The site that was added last comes first. */
+static sem_t sites_to_resolve; /* The semaphore is posted once for each site that is added. */
+static pid_t resolver;         /* the process that has the thread */
+
+static char *make_site_text(const void *caller)
+{
+    char *text = NULL;
+    const QMPIX_Address *site;
+    if (QMPIX_Address_describe(caller, &site) || !site->frame_count || !site->frames->function)
+        return NULL;
+    const QMPIX_Frame *frame = site->frames;
+    const int length = frame->file ? asprintf(&text, "%s (%s:%d)", frame->function,
+                                              qmpi_text_base_name(frame->file), frame->line)
+                                   : asprintf(&text, "%s (%s+0x%zx)", frame->function,
+                                              qmpi_text_base_name(site->library), site->offset);
+    return length < 0 ? NULL : text;
+}
+
+static void call_futex(atomic_uint *word, int operation, unsigned value,
+                       const struct timespec *time)
+{
+    syscall(SYS_futex, word, operation, value, time, NULL, 0);
+}
+
+static void resolve_site(struct site *site)
+{
+    const char *text = make_site_text(site->caller);
+    site->text = text ? text : site->plain;
+    atomic_store(&site->state, KNOWN);
+    call_futex(&site->state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
+}
+
+static void *run_resolver(void *data)
+{
+    struct qmpi_arithmetic ignored;
+    /* The thread inherits settings that the program may have changed. */
+    qmpi_arithmetic_begin(&ignored);
+    for (;;) {
+        while (sem_wait(&sites_to_resolve))
+            continue;
+        for (struct site *site = atomic_exchange(&asked_sites, NULL), *next; site; site = next) {
+            next = site->next_asked;
+            resolve_site(site);
+        }
+    }
+    return data;
+}
+
+void line_start_callers(void)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    const QMPIX_Address *nowhere;
+    if (resolver)
+        return;
+    /* This call loads the code that describes addresses. Later, a thread that runs a constructor
+     * may hold the lock of the dynamic loader. */
+    QMPIX_Library_describe("", 0, &nowhere);
+    sem_init(&sites_to_resolve, 0, 0);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, RESOLVER_STACK);
+    /* The new thread must not handle signals that are meant for the program. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (!pthread_create(&thread, &attributes, run_resolver, NULL))
+        resolver = getpid();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+/* ---- Callers: looking up an address ---------------------------------------------------------- */
+
+static void wait_for_site(struct site *site)
+{
+    struct timespec now, until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += PATIENCE_SECONDS;
+    while (atomic_load(&site->state) == ASKED) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        struct timespec left = {until.tv_sec - now.tv_sec, until.tv_nsec - now.tv_nsec};
+        if (left.tv_nsec < 0) {
+            left.tv_sec--;
+            left.tv_nsec += 1000000000;
+        }
+        unsigned state = ASKED;
+        if (left.tv_sec < 0)
+            atomic_compare_exchange_strong(&site->state, &state, ABANDONED);
+        else
+            call_futex(&site->state, FUTEX_WAIT_PRIVATE, ASKED, &left);
+    }
+}
+
+static void describe_address(struct site *site)
+{
+    struct text text = {.data = site->plain, .size = sizeof site->plain - 1, .is_fixed = true};
+    const char *library = "?";
+    size_t offset = (size_t)(uintptr_t)site->caller;
+    QMPIX_Address_find(site->caller, &library, &offset);
+    const char *name = qmpi_text_base_name(library);
+    text_add(&text, name, strnlen(name, 96));
+    text_char(&text, '+');
+    text_hex(&text, offset, 0);
+}
+
+static struct site *find_in_bucket(const void *caller, struct site *site)
+{
+    while (site && site->caller != caller)
+        site = site->next;
+    return site;
+}
+
+static struct site *add_site(const void *caller, _Atomic(struct site *) *bucket)
+{
+    struct site *site = qmpi_memory_take(sizeof *site), *known;
+    if (!site)
+        return NULL;
+    site->caller = caller;
+    describe_address(site);
+    site->next = atomic_load(bucket);
+    do {
+        if ((known = find_in_bucket(caller, site->next)))
+            return known; /* Another thread was faster. */
+    } while (!atomic_compare_exchange_weak(bucket, &site->next, site));
+    site->next_asked = atomic_load(&asked_sites);
+    while (!atomic_compare_exchange_weak(&asked_sites, &site->next_asked, site))
+        continue;
+    sem_post(&sites_to_resolve);
+    unsigned state = NEW; /* The site may be KNOWN by now. */
+    atomic_compare_exchange_strong(&site->state, &state, ASKED);
+    return site;
+}
+
+const char *line_find_caller(const void *caller)
+{
+    _Atomic(struct site *) *bucket =
+        &site_buckets[((uintptr_t)caller ^ (uintptr_t)caller >> 10) % SITE_BUCKETS];
+    if (!caller)
+        return "?";
+    struct site *site = find_in_bucket(caller, atomic_load_explicit(bucket, memory_order_acquire));
+    if (!site && !(site = add_site(caller, bucket)))
+        return "?";
+    if (atomic_load(&site->state) == ASKED && resolver == getpid())
+        wait_for_site(site);
+    return atomic_load(&site->state) == KNOWN ? site->text : site->plain;
+}
+
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 uint64_t line_time(uint64_t ticks)
 {
@@ -23,14 +205,15 @@ uint64_t line_now(void)
     return line_time(ticks);
 }
 
-static void add_two(struct text *text, int number, char before)
+static void add_two_digits(struct text *text, int number, char before)
 {
     text_char(text, before);
     text_char(text, (char)('0' + number / 10));
     text_char(text, (char)('0' + number % 10));
 }
 
-/* Local time, which is asked for at the start alone: that takes a lock. */
+/* Appends the local time. It is derived from the local time at the start, because asking for it
+ * takes a lock. */
 static void add_clock(struct text *text, uint64_t when)
 {
     const uint64_t local = log_start_local + when;
@@ -39,14 +222,14 @@ static void add_clock(struct text *text, uint64_t when)
     uint64_t rest = local % 1000000000U / 1000;
     for (int i = 5; i >= 0; i--, rest /= 10)
         fraction[i] = (char)('0' + rest % 10);
-    add_two(text, of_day / 3600, ' ');
-    add_two(text, of_day / 60 % 60, ':');
-    add_two(text, of_day % 60, ':');
+    add_two_digits(text, of_day / 3600, ' ');
+    add_two_digits(text, of_day / 60 % 60, ':');
+    add_two_digits(text, of_day % 60, ':');
     text_char(text, '.');
     text_add(text, fraction, sizeof fraction);
 }
 
-/* `thread` 0: of none of them. */
+/* Appends the beginning of a line. `thread` is 0 if the line belongs to no thread. */
 static void add_prefix(struct text *text, struct layer *layer, int thread, uint64_t when)
 {
     text_string(text, sink_is_stderr(&layer->sink) ? "qmpi: [" : "[");
@@ -60,10 +243,10 @@ static void add_prefix(struct text *text, struct layer *layer, int thread, uint6
         text_number(text, thread);
     }
     text_char(text, ']');
-    if (layer->options.when == WHEN_OFFSET) {
+    if (layer->options.time == LAYER_TIME_OFFSET) {
         text_char(text, ' ');
         text_seconds(text, when);
-    } else if (layer->options.when == WHEN_CLOCK) {
+    } else if (layer->options.time == LAYER_TIME_CLOCK) {
         add_clock(text, when);
     }
     text_char(text, ' ');
@@ -84,42 +267,42 @@ static void add_caller(struct text *text, const struct frame *frame)
     }
 }
 
-/* A line of a call that goes on in this thread. */
-static void add_line(struct text *text, struct layer *layer)
+/* Adds a line about a call of this thread. */
+static void add_line_of_thread(struct text *text, struct layer *layer)
 {
     text_char(text, '\n');
     sink_add(&layer->sink, frames_ring(), text->data, text->length);
 }
 
-/* A line of other threads' calls, or of a process that ends. */
+/* Writes a line about a call of any thread, or about a process that ends. */
 static void write_line(struct text *text, struct layer *layer, bool may_print)
 {
     if (text->length == text->size)
-        text->length--; /* it was cut */
+        text->length--; /* The text was cut. */
     text_char(text, '\n');
     sink_write(&layer->sink, text->data, text->length, may_print);
 }
 
-static void write_open(const struct frame *frame, const char *end)
+static void write_open_line(const struct frame *frame, const char *end)
 {
     struct text *text = frames_line();
     add_begin(text, frame);
     text_add(text, frame->text.data, frame->text.length);
     text_string(text, end);
     add_caller(text, frame);
-    add_line(text, frame->layer);
+    add_line_of_thread(text, frame->layer);
 }
 
 void line_begin(struct frame *frame)
 {
-    if (!atomic_exchange(&frame->registered, true))
-        write_open(frame, frame->has_no_result ? " = ?" : " <unfinished ...>");
+    if (!atomic_exchange(&frame->is_announced, true))
+        write_open_line(frame, frame->has_no_result ? " = ?" : " <unfinished ...>");
 }
 
 void line_left(struct frame *frame)
 {
     if (!frame->layer->judges || frame->layer->options.errors)
-        write_open(frame, " <left by a jump>");
+        write_open_line(frame, " <left by a jump>");
 }
 
 void line_unfinished(struct frame *frame, uint64_t now, bool may_print)
@@ -129,7 +312,8 @@ void line_unfinished(struct frame *frame, uint64_t now, bool may_print)
     add_begin(&text, frame);
     if (!frames_read(frame, &text))
         return;
-    text.size = sizeof bytes; /* however long the arguments are, there is room for this */
+    /* The end of the line has room regardless of the length of the arguments. */
+    text.size = sizeof bytes;
     text_string(&text, " <unfinished after ");
     text_duration(&text, now > frame->begin ? now - frame->begin : 0);
     text_char(&text, '>');
@@ -138,32 +322,32 @@ void line_unfinished(struct frame *frame, uint64_t now, bool may_print)
     write_line(&text, frame->layer, may_print);
 }
 
-static void print_parents(struct frame *frame)
+static void announce_parents(struct frame *frame)
 {
     struct frame *parent = frames_parent(frame);
     if (!parent || frame->layer->judges)
         return;
-    print_parents(parent);
+    announce_parents(parent);
     if (parent->layer == frame->layer)
         line_begin(parent);
 }
 
 void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t time)
 {
-    print_parents(frame);
+    announce_parents(frame);
     struct text *text = frames_line();
     add_begin(text, frame);
-    if (atomic_load(&frame->registered))
+    if (atomic_load(&frame->is_announced))
         text_string(text, "... ");
     arguments_end(text, frame, call);
     text_string(text, " <");
     text_duration(text, time);
     text_char(text, '>');
     add_caller(text, frame);
-    add_line(text, frame->layer);
+    add_line_of_thread(text, frame->layer);
 }
 
-void line_termination(struct layer *layer, const char *termination, bool may_print)
+void line_process_end(struct layer *layer, const char *termination, bool may_print)
 {
     char bytes[512];
     struct text text = {.data = bytes, .size = sizeof bytes, .is_fixed = true};

@@ -1,29 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of a log, whole. */
+/* This part makes complete lines of the log and writes them. */
 #ifndef QMPI_TOOL_LOG_LINE_H
 #define QMPI_TOOL_LOG_LINE_H
 
-#include "frames.h"
-#include "layer.h"
+#include "tools/log/frames.h"
+#include "tools/log/layer.h"
 
-/* Nanoseconds since the log began, of a reading of the clock and now. In a signal handler too. */
+/* These functions convert a clock reading, or the present time, to nanoseconds since the log began.
+ * They are safe in a signal handler. */
 uint64_t line_time(uint64_t ticks);
 uint64_t line_now(void);
 
-/* "[0] 0.001234 MPI_Recv(…, status=?) <unfinished ...>", once for each call. */
+/*
+ * Starts the thread that reads debug information for line_find_caller, or does nothing if it is
+ * already running. The tool's `init` calls this function. A separate thread with a large stack is
+ * needed because the stack of the program's thread may be small or may belong to a signal handler
+ * that interrupted malloc. The thread makes no MPI call and blocks all signals.
+ */
+void line_start_callers(void);
+
+/*
+ * Returns a description of the place in the program where a call was made, such as
+ * "solve (heat.c:42)", "solve (app+0x1139)" or "app+0x1139". The string stays valid until the
+ * process ends. An address is looked up when it is first seen. Any thread and any signal handler
+ * may call this function. The result has the last of the three forms if the thread that looks
+ * addresses up does not exist, as in a forked child, or does not answer in time.
+ */
+const char *line_find_caller(const void *caller);
+
+/* Announces a call with a line such as "[0] 0.001234 MPI_Recv(…, status=?) <unfinished ...>". Does
+ * nothing if the call was already announced. */
 void line_begin(struct frame *frame);
 
-/* The same of a call that may be another thread's and may not return any more, with how long it has
- * lasted: "<unfinished after 5.00 s>". In a signal handler too, unless `may_print`. */
+/* Writes a line that says how long a call has lasted so far, such as "<unfinished after 5.00 s>".
+ * The call may belong to another thread and may never return. This function is safe in a signal
+ * handler unless `may_print` is true. */
 void line_unfinished(struct frame *frame, uint64_t now, bool may_print);
 
-/* The line of a call that has returned: the calls that it was made from are announced before it. */
+/* Writes the line of a call that has returned. The calls that made it are announced first. */
 void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t time);
 
-/* "MPI_Send(…) <left by a jump>". */
+/* Writes a line such as "MPI_Send(…) <left by a jump>" for a call that was left with longjmp or an
+ * exception. */
 void line_left(struct frame *frame);
 
-/* "+++ signal SIGTERM +++". In a signal handler too, unless `may_print`. */
-void line_termination(struct layer *layer, const char *termination, bool may_print);
+/* Writes a line such as "+++ signal SIGTERM +++" about the end of the process. This function is
+ * safe in a signal handler unless `may_print` is true. */
+void line_process_end(struct layer *layer, const char *cause, bool may_print);
 
 #endif

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log: an strace for MPI: one line for each call, with its arguments by name, in words, its result
- * and its time. One observer for the functions that are chosen and for the few that lifecycle.c
- * follows. Here it joins the stack, and sees each call begin and end.
+ * The tool log is an strace for MPI. It prints one line for each call, with the names and values of
+ * its arguments, its result and its duration. One observer follows the functions that are chosen
+ * and the few functions on which the log itself depends. This file adds the tool to the stack and
+ * handles the beginning and the end of each call.
  */
 #define _GNU_SOURCE
-#include "arguments.h"
-#include "filter.h"
 #include "generate/build.h"
-#include "lengths.h"
-#include "lifecycle.h"
-#include "line.h"
-#include "log_manifest.h"
-#include "requests.h"
-#include "sites.h"
-#include "termination.h"
 #include "toolkit/toolkit.h"
+#include "tools/log/arguments.h"
+#include "tools/log/line.h"
+#include "tools/log/shape.h"
+#include "tools/log/unfinished.h"
+#include "tools/log_manifest.h"
 #include "util/util.h"
 
 #include <qmpi/clock.h>
 #include <qmpi/observer.h>
+#include <qmpi/traits.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,32 +25,183 @@
 #include <time.h>
 #include <unistd.h>
 
-struct layer *log_layers;
-int log_layer_count;
-uint64_t log_start;
-uint64_t log_start_local;
-pid_t log_owner;
+/* Returns the role of a function. Each role is looked up once and stored plus 1. A stored 0 means
+ * that it was not looked up yet. */
+static QMPIX_Role role_of(const QMPIX_Function *function)
+{
+    static unsigned char known[MPI_LAST_FUNC];
+    unsigned char *place = &known[function->number];
+    unsigned char role = __atomic_load_n(place, __ATOMIC_RELAXED);
+    if (!role) {
+        QMPIX_Traits traits = {.size = sizeof traits};
+        QMPIX_Function_get_traits(function, &traits);
+        role = (unsigned char)(traits.role + 1);
+        __atomic_store_n(place, role, __ATOMIC_RELAXED);
+    }
+    return (QMPIX_Role)(role - 1);
+}
+
+/* Returns whether the log observes a function regardless of the option functions=, because the call
+ * begins or ends MPI, names an object, or frees a handle. */
+static bool is_needed(const QMPIX_Function *function)
+{
+    switch (role_of(function)) {
+    case QMPIX_ROLE_INIT:
+    case QMPIX_ROLE_SESSION_INIT:
+    case QMPIX_ROLE_FINALIZE:
+    case QMPIX_ROLE_SESSION_FINALIZE:
+    case QMPIX_ROLE_ABORT:
+    case QMPIX_ROLE_COMM_NAME:
+    case QMPIX_ROLE_TYPE_NAME:
+    case QMPIX_ROLE_WIN_NAME:
+    case QMPIX_ROLE_FILE_OPEN:
+    case QMPIX_ROLE_COMM_FREE:
+    case QMPIX_ROLE_TYPE_FREE:
+    case QMPIX_ROLE_WIN_FREE:
+    case QMPIX_ROLE_FILE_CLOSE:
+    case QMPIX_ROLE_REQUEST_FREE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Returns whether a function ends MPI or a session. The log must have written its lines to the file
+ * when such a call returns. */
+static bool ends_mpi(const QMPIX_Function *function)
+{
+    const QMPIX_Role role = role_of(function);
+    return role == QMPIX_ROLE_FINALIZE || role == QMPIX_ROLE_SESSION_FINALIZE;
+}
+
+/* ---- The beginning and end of MPI ------------------------------------------------------------ */
+
+static void set_rank(struct layer *layer, int rank)
+{
+    atomic_store(&layer->rank, rank);
+    atomic_store(&layer->is_quiet, !qmpi_value_set_has(&layer->options.ranks, (uint64_t)rank));
+}
+
+static void begin_mpi(struct layer *layer, bool has_world)
+{
+    int rank = 0;
+    atomic_store(&layer->ended, false);
+    atomic_store(&layer->begun, true);
+    unfinished_watch_signals(); /* MPI may have changed signal handlers. */
+    if (!has_world)
+        return;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    set_rank(layer, rank);
+    objects_meet(&layer->objects, MPI_COMM_WORLD);
+    objects_meet(&layer->objects, MPI_COMM_SELF);
+}
+
+static void end_mpi(struct layer *layer)
+{
+    unfinished_search_stop(layer);
+    atomic_store(&layer->ended, true);
+    unfinished_unwatch_signals();
+}
+
+static void end_session(struct layer *layer)
+{
+    if (atomic_fetch_sub(&layer->sessions, 1) == 1 && !tool_world_is_open())
+        end_mpi(layer);
+}
+
+/* ---- Calls that the log needs ---------------------------------------------------------------- */
+
+static void forget_argument(struct layer *layer, const QMPIX_Call *call)
+{
+    const QMPIX_Parameter *parameter = &call->function->parameters[0];
+    MPI_Comm handle;
+    if (QMPIX_Call_get_elements(call, 0, 0, 1, &handle) == MPI_SUCCESS)
+        objects_forget(&layer->objects, parameter->kind, &handle, sizeof handle);
+}
+
+static void follow_before(struct layer *layer, const QMPIX_Call *call)
+{
+    switch (role_of(call->function)) {
+    case QMPIX_ROLE_INIT:
+    case QMPIX_ROLE_SESSION_INIT:
+        unfinished_watch_signals();
+        unfinished_search_start(layer);
+        break;
+    case QMPIX_ROLE_COMM_FREE:
+    case QMPIX_ROLE_TYPE_FREE:
+    case QMPIX_ROLE_WIN_FREE:
+    case QMPIX_ROLE_FILE_CLOSE:
+    case QMPIX_ROLE_REQUEST_FREE:
+        forget_argument(layer, call);
+        break;
+    default:
+        break;
+    }
+}
+
+static void name_opened_file(struct layer *layer, const QMPIX_Call *call)
+{
+    enum { NAME = 1, FILE_HANDLE = 4 };
+    MPI_File file;
+    if (QMPIX_Call_get_elements(call, FILE_HANDLE, 0, 1, &file) == MPI_SUCCESS)
+        objects_name(&layer->objects, QMPIX_KIND_FILE, &file, sizeof file,
+                     *(const char *const *)call->arguments[NAME]);
+}
+
+static void follow_after(struct layer *layer, const QMPIX_Call *call)
+{
+    const QMPIX_Parameter *parameters = call->function->parameters;
+    MPI_Comm handle; /* any kind of handle */
+    if (is_needed(call->function) && *(const int *)call->result != MPI_SUCCESS)
+        return;
+    switch (role_of(call->function)) {
+    case QMPIX_ROLE_INIT:
+        begin_mpi(layer, true);
+        break;
+    case QMPIX_ROLE_SESSION_INIT:
+        atomic_fetch_add(&layer->sessions, 1);
+        if (!atomic_load(&layer->begun) || atomic_load(&layer->ended))
+            begin_mpi(layer, false);
+        break;
+    case QMPIX_ROLE_FINALIZE:
+        if (!atomic_load(&layer->sessions))
+            end_mpi(layer);
+        break;
+    case QMPIX_ROLE_SESSION_FINALIZE:
+        end_session(layer);
+        break;
+    case QMPIX_ROLE_COMM_NAME:
+    case QMPIX_ROLE_TYPE_NAME:
+    case QMPIX_ROLE_WIN_NAME:
+        QMPIX_Call_get_argument(call, 0, &handle);
+        objects_name(&layer->objects, parameters[0].kind, &handle, sizeof handle,
+                     *(const char *const *)call->arguments[1]);
+        break;
+    case QMPIX_ROLE_FILE_OPEN:
+        name_opened_file(layer, call);
+        break;
+    default:
+        break;
+    }
+}
 
 /* ---- A call ---------------------------------------------------------------------------------- */
 
-static const char *find_caller(const QMPIX_Call *call)
-{
-    void *caller = NULL;
-    QMPIX_Call_get_caller(call, &caller);
-    return sites_find(caller);
-}
-
-static struct frame *begin(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
+static struct frame *begin_frame(struct layer *layer, const QMPIX_Call *call,
+                                 const QMPIX_Word *word)
 {
     struct frame *frame = frames_take(layer, word, line_left);
     uint64_t ticks = 0;
     if (!frame)
         return NULL;
-    if (layer->options.caller)
-        frame->caller = find_caller(call);
+    if (layer->options.caller) {
+        void *caller = NULL;
+        QMPIX_Call_get_caller(call, &caller);
+        frame->caller = line_find_caller(caller);
+    }
     arguments_begin(frame, call);
     if (layer->knows_requests)
-        requests_save(frame, call);
+        arguments_save_requests(frame, call);
     frame->has_no_result = call->function->number == MPI_ABORT_T;
     QMPIX_Call_get_entry_time(call, &ticks);
     frame->begin = line_time(ticks);
@@ -62,16 +211,17 @@ static struct frame *begin(struct layer *layer, const QMPIX_Call *call, const QM
     return frame;
 }
 
-static void before(const QMPIX_Call *call, QMPIX_Word *word)
+static void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct layer *layer = call->observer->data;
     const int error = errno;
     struct thread_level *level = thread_level_enter();
     if (layer->options.chosen[call->function->number] && !atomic_load(&layer->is_quiet))
-        word->pointer = begin(layer, call, word);
-    lifecycle_before(layer, call); /* by now the line has the name of what is freed */
+        word->pointer = begin_frame(layer, call, word);
+    /* The line already has the name of the object that the call frees. */
+    follow_before(layer, call);
     if (call->function->number == MPI_ABORT_T)
-        termination_print("MPI_Abort", word->pointer, true);
+        unfinished_print("MPI_Abort", word->pointer, true);
     thread_level_leave(level);
     errno = error;
 }
@@ -82,10 +232,10 @@ static bool has_failed(const QMPIX_Call *call)
     return shape && shape->has_error && *(const int *)call->result != MPI_SUCCESS;
 }
 
-/* Whether the options let the line through, now that it is known how the call ended. */
+/* Returns whether the options allow the line. The call must have ended. */
 static bool is_wanted(const struct layer *layer, const QMPIX_Call *call, uint64_t time)
 {
-    const struct options *options = &layer->options;
+    const struct layer_options *options = &layer->options;
     MPI_Count sent = 0, received = 0;
     if (time < options->min_time || (options->errors && !has_failed(call)))
         return false;
@@ -96,7 +246,8 @@ static bool is_wanted(const struct layer *layer, const QMPIX_Call *call, uint64_
     return size >= options->min_size && size <= options->max_size;
 }
 
-/* What a v-collective's arrays need; the call has shown that the communicator is right. */
+/* Queries the numbers of processes that determine the lengths of arrays, such as those of a
+ * v-collective. The communicator is valid because the call has succeeded. */
 static void meet_processes(struct layer *layer, const QMPIX_Call *call)
 {
     const struct shape *shape = shape_of(call->function);
@@ -106,7 +257,7 @@ static void meet_processes(struct layer *layer, const QMPIX_Call *call)
         objects_meet(&layer->objects, comm);
 }
 
-/* In nanoseconds. */
+/* Returns the duration of a call in nanoseconds. */
 static uint64_t duration_of(const QMPIX_Call *call)
 {
     uint64_t begin = 0, end = 0, time = 0;
@@ -115,13 +266,13 @@ static uint64_t duration_of(const QMPIX_Call *call)
     return time;
 }
 
-static void after(const QMPIX_Call *call, QMPIX_Word *word)
+static void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct layer *layer = call->observer->data;
     struct frame *frame = word->pointer;
     const int error = errno;
     struct thread_level *level = thread_level_enter();
-    lifecycle_after(layer, call);
+    follow_after(layer, call);
     if (frame) {
         const uint64_t time = duration_of(call);
         if (!layer->judges || is_wanted(layer, call, time)) {
@@ -129,10 +280,10 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
             line_finish(frame, call, time);
         }
         if (layer->knows_requests)
-            requests_follow(frame, call);
+            arguments_follow_requests(frame, call);
         frames_end(frame);
     }
-    if (lifecycle_ends(call->function))
+    if (ends_mpi(call->function))
         sink_flush(&layer->sink);
     thread_level_leave(level);
     errno = error;
@@ -140,7 +291,8 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
 
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
-/* While layers are switched, names may be given and handles freed unseen. */
+/* While layers are switched, the program may name objects and free handles without the log
+ * observing it. */
 static void stack_changed(int tool_id)
 {
     struct thread_level *level = thread_level_enter();
@@ -151,14 +303,15 @@ static void stack_changed(int tool_id)
     thread_level_leave(level);
 }
 
-/* Two layers that write one file would write over each other's lines. */
+/* Returns whether another layer uses the same file. Two layers would overwrite each other's
+ * lines. */
 static bool output_is_taken(const struct layer *layer)
 {
     bool taken = false;
     const char *mine = layer->sink.path;
     for (const struct layer *other = log_layers; other && mine; other = other->next)
         taken |= other->sink.path && !strcmp(mine, other->sink.path);
-    return taken && !tool_file_name_is_special(mine);
+    return taken && !tool_output_name_is_special(mine);
 }
 
 static void start_clock(void)
@@ -174,12 +327,12 @@ static void start_clock(void)
     log_start_local = (uint64_t)(now.tv_sec + ahead) * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-static bool observe(struct layer *layer)
+static bool register_observer(struct layer *layer)
 {
     enum QMPI_Functions_enum functions[MPI_LAST_FUNC];
     QMPIX_Observer observer = {.size = sizeof observer,
-                               .before = before,
-                               .after = after,
+                               .before = observe_before,
+                               .after = observe_after,
                                .data = layer,
                                .functions = functions,
                                .flags = QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME};
@@ -187,18 +340,18 @@ static bool observe(struct layer *layer)
         const enum QMPI_Functions_enum fn = (enum QMPI_Functions_enum)number;
         const QMPIX_Function *function;
         if (QMPIX_Function_describe(fn, &function) == MPI_SUCCESS &&
-            (layer->options.chosen[number] || lifecycle_concerns(function)))
+            (layer->options.chosen[number] || is_needed(function)))
             functions[observer.function_count++] = fn;
     }
     return QMPIX_Register_tool_observer(layer->tool_id, &observer) == MPI_SUCCESS;
 }
 
-static void init(int tool_id)
+static void init_layer(int tool_id)
 {
     struct layer *layer = qmpi_allocate(1, sizeof *layer);
     const int rank = qmpi_launcher_rank();
     layer->tool_id = tool_id;
-    if (!log_options_read(tool_id, &layer->options))
+    if (!layer_options_read(tool_id, &layer->options))
         return;
     sink_make(&layer->sink, tool_id, layer->options.output, rank);
     if (output_is_taken(layer)) {
@@ -206,18 +359,23 @@ static void init(int tool_id)
                                  "hint: put %t (the number of the layer) into output=");
         return;
     }
-    objects_make(&layer->objects);
-    layer->judges = log_options_judge(&layer->options);
-    layer->knows_requests = requests_are_known(&layer->options);
+    if (!objects_make(&layer->objects)) {
+        QMPIX_Tool_fail(tool_id, "out of memory");
+        return;
+    }
+    layer->judges = layer->options.errors || layer->options.min_time || layer->options.min_size ||
+                    layer->options.max_size != UINT64_MAX;
+    layer->knows_requests = arguments_know_requests(&layer->options);
     atomic_store(&layer->rank, rank < 0 ? 0 : rank);
-    /* `qmpi check` only builds the stack. */
-    atomic_store(&layer->is_quiet, !choose_rank(&layer->options.ranks, rank < 0 ? 0 : rank) ||
-                                       qmpi_getenv("QMPI_CHECK"));
+    /* The command `qmpi check` only builds the stack, so nothing is printed. */
+    atomic_store(&layer->is_quiet,
+                 !qmpi_value_set_has(&layer->options.ranks, rank < 0 ? 0 : (uint64_t)rank) ||
+                     qmpi_getenv("QMPI_CHECK"));
     start_clock();
     frames_start();
     if (layer->options.caller && !qmpi_getenv("QMPI_CHECK"))
-        sites_start();
-    if (!observe(layer)) {
+        line_start_callers();
+    if (!register_observer(layer)) {
         QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
                                  "log.so that is part of this qmpi");
         return;
@@ -234,8 +392,8 @@ __attribute__((constructor)) static void register_tool(void)
         .size = sizeof info,
         .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
-        .options = log_options,
+        .options = layer_known_options,
     };
-    QMPI_Register_tool_name("log", init);
+    QMPI_Register_tool_name("log", init_layer);
     QMPIX_Register_tool_info("log", &info);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See objects.h. */
 #define _GNU_SOURCE
-#include "objects.h"
+#include "tools/log/objects.h"
 
 #include "toolkit/toolkit.h"
 #include "util/util.h"
@@ -12,67 +12,104 @@
 struct object {
     QMPIX_Kind kind;
     uint64_t handle;
-    char *name;        /* NULL: none */
-    const char *maker; /* NULL: not known */
-    bool is_shared;    /* by makers */
+    char *name;        /* NULL if it has none */
+    const char *maker; /* NULL if it is not known */
+    bool is_shared;    /* several functions have returned the handle */
     bool is_met;
-    struct processes processes;
+    struct object_processes processes;
     struct object *next;
 };
 
-void objects_make(struct objects *objects)
+bool objects_make(struct objects *objects)
 {
     pthread_mutex_init(&objects->lock, NULL);
+    objects->bucket_count = 256;
+    objects->buckets = qmpi_memory_take(objects->bucket_count * sizeof(struct object *));
+    return objects->buckets != NULL;
 }
 
-/* What interrupts the log's own work may have struck it with the lock: it does without names. */
-static bool take_lock(struct objects *objects)
+/* Takes the lock. Returns false if the log's own work is interrupted and the lock is taken. The
+ * interrupted work may hold the lock itself, so the call does without names. */
+static bool lock_objects(struct objects *objects)
 {
     return !(thread_level_interrupts() ? pthread_mutex_trylock(&objects->lock)
                                        : pthread_mutex_lock(&objects->lock));
 }
 
-static void give_lock(struct objects *objects)
+static void unlock_objects(struct objects *objects)
 {
     pthread_mutex_unlock(&objects->lock);
 }
 
-static uint64_t number_of(const void *from, size_t size)
+static uint64_t handle_number(const void *from, size_t size)
 {
     uint64_t number = 0;
     memcpy(&number, from, size < sizeof number ? size : sizeof number);
     return number;
 }
 
-/* Where the object is, or where it would be. */
-static struct object **find(struct objects *objects, QMPIX_Kind kind, uint64_t handle)
+static struct object **bucket_of(const struct objects *objects, QMPIX_Kind kind, uint64_t handle)
 {
-    const uint64_t hash = (handle ^ handle >> 7 ^ handle >> 21) + (uint64_t)kind * 31;
-    struct object **place = &objects->buckets[hash % 256];
+    const uint64_t hash = (handle + (uint64_t)kind * 31) * UINT64_C(0x9e3779b97f4a7c15);
+    return &objects->buckets[(hash >> 32) & (objects->bucket_count - 1)];
+}
+
+/* Doubles the number of buckets, because there can be very many objects, such as pending requests.
+ * The former buckets are not freed, because memory from qmpi_memory_take never is. If memory is
+ * exhausted, only the lists become longer. */
+static void grow_buckets(struct objects *objects)
+{
+    struct objects larger = {.bucket_count = 2 * objects->bucket_count};
+    larger.buckets = qmpi_memory_take(larger.bucket_count * sizeof *larger.buckets);
+    if (!larger.buckets)
+        return;
+    for (size_t i = 0; i < objects->bucket_count; i++) {
+        for (struct object *object = objects->buckets[i], *next; object; object = next) {
+            struct object **bucket = bucket_of(&larger, object->kind, object->handle);
+            next = object->next;
+            object->next = *bucket;
+            *bucket = object;
+        }
+    }
+    objects->buckets = larger.buckets;
+    objects->bucket_count = larger.bucket_count;
+}
+
+/* Returns the link that leads to the object, or the link to which it would be added. */
+static struct object **find_object(struct objects *objects, QMPIX_Kind kind, uint64_t handle)
+{
+    struct object **place = bucket_of(objects, kind, handle);
     while (*place && ((*place)->handle != handle || (*place)->kind != kind))
         place = &(*place)->next;
     return place;
 }
 
-static struct object *get(struct objects *objects, QMPIX_Kind kind, uint64_t handle)
+static struct object *provide_object(struct objects *objects, QMPIX_Kind kind, uint64_t handle)
 {
-    struct object **place = find(objects, kind, handle);
+    struct object **place = find_object(objects, kind, handle);
     if (*place)
         return *place;
+    if (objects->count >= 2 * objects->bucket_count) {
+        grow_buckets(objects);
+        place = find_object(objects, kind, handle);
+    }
     struct object *object = objects->free;
     if (object)
         objects->free = object->next;
     else
-        object = qmpi_arena_take(sizeof *object);
-    if (object)
-        *object = (struct object){.kind = kind, .handle = handle};
+        object = qmpi_memory_take(sizeof *object);
+    if (!object)
+        return NULL;
+    *object = (struct object){.kind = kind, .handle = handle};
+    objects->count++;
     return *place = object;
 }
 
-static void drop(struct objects *objects, struct object **place)
+static void drop_object(struct objects *objects, struct object **place)
 {
     struct object *gone = *place;
     *place = gone->next;
+    objects->count--;
     free(gone->name);
     gone->next = objects->free;
     objects->free = gone;
@@ -81,15 +118,15 @@ static void drop(struct objects *objects, struct object **place)
 void objects_name(struct objects *objects, QMPIX_Kind kind, const void *from, size_t size,
                   const char *name)
 {
-    if (!take_lock(objects))
+    if (!lock_objects(objects))
         return;
     char *copy = *name ? strdup(name) : NULL;
-    struct object *object = get(objects, kind, number_of(from, size));
+    struct object *object = provide_object(objects, kind, handle_number(from, size));
     if (object) {
         free(object->name);
         object->name = copy;
     }
-    give_lock(objects);
+    unlock_objects(objects);
     if (!object)
         free(copy);
 }
@@ -97,43 +134,43 @@ void objects_name(struct objects *objects, QMPIX_Kind kind, const void *from, si
 void objects_made(struct objects *objects, QMPIX_Kind kind, const void *from, size_t size,
                   const char *maker)
 {
-    if (!take_lock(objects))
+    if (!lock_objects(objects))
         return;
-    struct object *object = get(objects, kind, number_of(from, size));
+    struct object *object = provide_object(objects, kind, handle_number(from, size));
     if (object && object->maker && strcmp(object->maker, maker) != 0)
         object->is_shared = true;
     if (object)
         object->maker = maker;
-    give_lock(objects);
+    unlock_objects(objects);
 }
 
 void objects_forget(struct objects *objects, QMPIX_Kind kind, const void *from, size_t size)
 {
-    if (!take_lock(objects))
+    if (!lock_objects(objects))
         return;
-    struct object **place = find(objects, kind, number_of(from, size));
+    struct object **place = find_object(objects, kind, handle_number(from, size));
     if (*place && !(*place)->is_shared)
-        drop(objects, place);
-    give_lock(objects);
+        drop_object(objects, place);
+    unlock_objects(objects);
 }
 
 void objects_forget_all(struct objects *objects)
 {
-    if (!take_lock(objects))
+    if (!lock_objects(objects))
         return;
-    for (size_t i = 0; i < sizeof objects->buckets / sizeof *objects->buckets; i++) {
+    for (size_t i = 0; i < objects->bucket_count; i++) {
         while (objects->buckets[i])
-            drop(objects, &objects->buckets[i]);
+            drop_object(objects, &objects->buckets[i]);
     }
-    give_lock(objects);
+    unlock_objects(objects);
 }
 
 void objects_add_name(struct objects *objects, struct text *text, QMPIX_Kind kind, const void *from,
                       size_t size)
 {
-    if (!take_lock(objects))
+    if (!lock_objects(objects))
         return;
-    const struct object *object = *find(objects, kind, number_of(from, size));
+    const struct object *object = *find_object(objects, kind, handle_number(from, size));
     if (object && object->name) {
         text_quoted(text, object->name, strlen(object->name), false);
         text_char(text, '@');
@@ -141,12 +178,12 @@ void objects_add_name(struct objects *objects, struct text *text, QMPIX_Kind kin
         text_string(text, object->maker);
         text_char(text, '@');
     }
-    give_lock(objects);
+    unlock_objects(objects);
 }
 
 /* ---- Communicators --------------------------------------------------------------------------- */
 
-static void ask_topology(MPI_Comm comm, struct processes *processes)
+static void query_topology(MPI_Comm comm, struct object_processes *processes)
 {
     int topology = MPI_UNDEFINED, weighted;
     PMPI_Topo_test(comm, &topology);
@@ -162,10 +199,10 @@ static void ask_topology(MPI_Comm comm, struct processes *processes)
     }
 }
 
-static void ask(MPI_Comm comm, struct processes *processes)
+static void query_comm(MPI_Comm comm, struct object_processes *processes)
 {
     int inter = 0;
-    *processes = (struct processes){.indegree = -1, .outdegree = -1, .dimensions = -1};
+    *processes = (struct object_processes){.indegree = -1, .outdegree = -1, .dimensions = -1};
     PMPI_Comm_test_inter(comm, &inter);
     PMPI_Comm_size(comm, &processes->local);
     PMPI_Comm_rank(comm, &processes->rank);
@@ -174,33 +211,35 @@ static void ask(MPI_Comm comm, struct processes *processes)
     if (inter)
         PMPI_Comm_remote_size(comm, &processes->peers);
     else
-        ask_topology(comm, processes);
+        query_topology(comm, processes);
 }
 
 void objects_meet(struct objects *objects, MPI_Comm comm)
 {
-    struct processes processes;
+    struct object_processes processes;
     if (comm == MPI_COMM_NULL || objects_processes(objects, comm, &processes))
         return;
-    ask(comm, &processes);
-    if (!take_lock(objects))
+    query_comm(comm, &processes);
+    if (!lock_objects(objects))
         return;
-    struct object *object = get(objects, QMPIX_KIND_COMM, number_of(&comm, sizeof comm));
+    struct object *object =
+        provide_object(objects, QMPIX_KIND_COMM, handle_number(&comm, sizeof comm));
     if (object) {
         object->processes = processes;
         object->is_met = true;
     }
-    give_lock(objects);
+    unlock_objects(objects);
 }
 
-bool objects_processes(struct objects *objects, MPI_Comm comm, struct processes *processes)
+bool objects_processes(struct objects *objects, MPI_Comm comm, struct object_processes *processes)
 {
-    if (!take_lock(objects))
+    if (!lock_objects(objects))
         return false;
-    const struct object *object = *find(objects, QMPIX_KIND_COMM, number_of(&comm, sizeof comm));
+    const struct object *object =
+        *find_object(objects, QMPIX_KIND_COMM, handle_number(&comm, sizeof comm));
     const bool is_met = object && object->is_met;
     if (is_met)
         *processes = object->processes;
-    give_lock(objects);
+    unlock_objects(objects);
     return is_met;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a layer has learnt of the objects behind handles: names that the program gave them, the
- * names of files, how many processes a communicator has. Nothing is ever asked about a handle that
- * may be wrong: MPI would answer by the program's error handler, and the program would end in our
- * question instead of in its own call. Any thread; a call that interrupts the log's own work (see
- * toolkit/thread_state.h) does without, where the lock is taken.
+ * This part stores what a layer knows about the objects behind handles: the names that the program
+ * gave to them, the names of files, and the numbers of processes of communicators. The log never
+ * asks MPI about a handle that may be invalid, because MPI would call the program's error handler
+ * and the program would end in the log's query instead of in its own call. Any thread may call
+ * these functions. A call that interrupts the log's own work (see toolkit/thread_state.h) gets no
+ * information if the lock is taken.
  */
 #ifndef QMPI_TOOL_LOG_OBJECTS_H
 #define QMPI_TOOL_LOG_OBJECTS_H
 
-#include "text.h"
+#include "tools/log/text.h"
 
 #include <qmpi/observer.h>
 
@@ -17,44 +18,50 @@
 
 struct objects {
     pthread_mutex_t lock;
-    struct object *buckets[256];
+    struct object **buckets; /* hash table by handle, which grows with `count` */
+    size_t bucket_count, count;
     struct object *free;
 };
 
-/* Of a communicator. -1 where it has no such thing. */
-struct processes {
-    int local, peers; /* processes in its group; in the remote one, if it has one */
+/* Properties of a communicator. A property that it does not have is -1. */
+struct object_processes {
+    int local, peers; /* sizes of the local group and of the remote group */
     int rank;
     bool is_inter;
-    int indegree, outdegree; /* neighbors in a topology */
+    int indegree, outdegree; /* numbers of neighbors in its topology */
     int dimensions;
 };
 
-void objects_make(struct objects *objects);
+/* Initializes `objects`. Returns false if memory is exhausted. */
+bool objects_make(struct objects *objects);
 
-/* The object behind the handle at `from` has this name from now on. */
+/* Gives the name `name` to the object behind the handle of `size` bytes at `from`. */
 void objects_name(struct objects *objects, QMPIX_Kind kind, const void *from, size_t size,
                   const char *name);
 
-/* It was made by the function `maker`, whose name is constant. A handle that two functions give
- * without its being forgotten in between is shared, and gets none. */
+/* Records that the function `maker`, a string that must stay valid, made the object. If two
+ * functions return the same handle and it was not forgotten in between, the handle is shared and is
+ * shown without a maker. */
 void objects_made(struct objects *objects, QMPIX_Kind kind, const void *from, size_t size,
                   const char *maker);
 
-/* It is about to be freed, or gone. */
+/* Forgets an object that is about to be freed or already gone. */
 void objects_forget(struct objects *objects, QMPIX_Kind kind, const void *from, size_t size);
 
-/* Nothing is known any more: handles may have been freed unseen. */
+/* Forgets all objects, because handles may have been freed while the log did not observe the
+ * calls. */
 void objects_forget_all(struct objects *objects);
 
-/* Adds the name in quotes, or its maker, and an @. Adds nothing where none is known. */
+/* Appends the name of the object in quotes, or else its maker, followed by an @. Appends nothing if
+ * neither is known. */
 void objects_add_name(struct objects *objects, struct text *text, QMPIX_Kind kind, const void *from,
                       size_t size);
 
-/* Asks MPI about a communicator that a call has just succeeded with, once. */
+/* Queries the properties of a communicator unless they are already known. The communicator must be
+ * valid, which is certain if a call has just succeeded with it. */
 void objects_meet(struct objects *objects, MPI_Comm comm);
 
-/* False: it has not been met. */
-bool objects_processes(struct objects *objects, MPI_Comm comm, struct processes *processes);
+/* Returns false if the communicator has not been queried with objects_meet. */
+bool objects_processes(struct objects *objects, MPI_Comm comm, struct object_processes *processes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See ring.h. */
 #define _GNU_SOURCE
-#include "ring.h"
+#include "tools/log/ring.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -23,7 +23,7 @@ void ring_wake(atomic_uint *word)
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-bool ring_has(struct shared *shared, uint64_t least)
+bool ring_has(struct ring_shared *shared, uint64_t least)
 {
     const int count = atomic_load(&shared->rings);
     for (int i = 0; i < count; i++) {
@@ -35,15 +35,20 @@ bool ring_has(struct shared *shared, uint64_t least)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-enum { LINES = 128 }; /* for each system call */
+enum {
+    LINES = 128,     /* maximum for each system call */
+    PATIENCE = 10000 /* milliseconds to wait for a descriptor that accepts no data */
+};
 
 struct batch {
     int descriptor, count;
+    atomic_int *error;
     struct iovec lines[LINES];
 };
 
-/* Takes away what was written: whole lines, and the beginning of one. */
-static struct iovec *skip(struct iovec *line, const struct iovec *end, size_t length)
+/* Skips the `length` bytes that were written. They consist of whole lines and possibly the
+ * beginning of another line. */
+static struct iovec *skip_written(struct iovec *line, const struct iovec *end, size_t length)
 {
     while (line < end && length >= line->iov_len)
         length -= line++->iov_len;
@@ -54,29 +59,33 @@ static struct iovec *skip(struct iovec *line, const struct iovec *end, size_t le
     return line;
 }
 
+static bool wait_for_descriptor(int descriptor)
+{
+    struct pollfd ready = {.fd = descriptor, .events = POLLOUT};
+    return poll(&ready, 1, PATIENCE) != 0;
+}
+
 static void write_batch(struct batch *batch)
 {
     struct iovec *line = batch->lines;
     const struct iovec *const end = line + batch->count;
-    while (line < end) {
+    while (line < end && !atomic_load(batch->error)) {
         const ssize_t written = writev(batch->descriptor, line, (int)(end - line));
         if (written >= 0)
-            line = skip(line, end, (size_t)written);
-        else if (errno == EAGAIN)
-            poll(&(struct pollfd){.fd = batch->descriptor, .events = POLLOUT}, 1, -1);
-        else if (errno != EINTR)
-            line++;
+            line = skip_written(line, end, (size_t)written);
+        else if (errno != EINTR && (errno != EAGAIN || !wait_for_descriptor(batch->descriptor)))
+            atomic_store(batch->error, errno);
     }
     batch->count = 0;
 }
 
 /* ---- The order of the lines ------------------------------------------------------------------ */
 
-/* The next record of a ring; NULL: none before line number `end`. */
-static const struct record *next_record(struct ring *ring, uint64_t head, uint64_t end)
+/* Returns the next record of a ring, or NULL if there is none before line number `end`. */
+static const struct ring_record *next_record(struct ring *ring, uint64_t head, uint64_t end)
 {
     while (ring->next < head) {
-        const struct record *record = (const void *)(ring->bytes + ring->next % RING_SIZE);
+        const struct ring_record *record = (const void *)(ring->bytes + ring->next % RING_SIZE);
         if (record->length != RECORD_NONE)
             return record->number < end ? record : NULL;
         ring->next += RING_SIZE - ring->next % RING_SIZE;
@@ -89,15 +98,16 @@ static uint64_t head_of(struct ring *ring)
     return atomic_load_explicit(&ring->head, memory_order_acquire);
 }
 
-/* The ring with the first line, and until which number its lines are next. NULL: there is none. */
-static struct ring *first_ring(struct shared *shared, uint64_t *end)
+/* Returns the ring that has the first line, or NULL if there is no line before `*end`. Lowers
+ * `*end` to the number up to which the lines of this ring come next. */
+static struct ring *first_ring(struct ring_shared *shared, uint64_t *end)
 {
     struct ring *first = NULL;
     uint64_t lowest = *end;
     const int count = atomic_load(&shared->rings);
     for (int i = 0; i < count; i++) {
         struct ring *ring = &shared->ring[i];
-        const struct record *record = next_record(ring, head_of(ring), *end);
+        const struct ring_record *record = next_record(ring, head_of(ring), *end);
         if (!record)
             continue;
         if (record->number < lowest) {
@@ -111,43 +121,45 @@ static struct ring *first_ring(struct shared *shared, uint64_t *end)
     return first;
 }
 
-static void give_back(struct shared *shared)
+static void move_tails(struct ring_shared *shared)
 {
     const int count = atomic_load(&shared->rings);
     for (int i = 0; i < count; i++)
         atomic_store_explicit(&shared->ring[i].tail, shared->ring[i].next, memory_order_release);
 }
 
-static void add(struct shared *shared, struct batch *batch, const struct record *record)
+static void add_to_batch(struct ring_shared *shared, struct batch *batch,
+                         const struct ring_record *record)
 {
     batch->lines[batch->count++] = (struct iovec){(void *)(uintptr_t)(record + 1), record->length};
     if (batch->count == LINES) {
         write_batch(batch);
-        give_back(shared);
+        move_tails(shared);
     }
 }
 
-/* The bound comes first: a line that another one causes has the lower number, and is there before
- * the other one gets its number. So no line is written before the one that it follows. */
-bool ring_drain(struct shared *shared, int descriptor)
+/* The bound is read before the heads. If one line causes another, the first line has the lower
+ * number and is in its ring before the second line gets its number. Therefore, no line is written
+ * before the line that it follows. */
+bool ring_drain(struct ring_shared *shared, int descriptor)
 {
     const uint64_t bound = atomic_load(&shared->number);
-    struct batch batch = {.descriptor = descriptor};
+    struct batch batch = {.descriptor = descriptor, .error = &shared->error};
     struct ring *ring;
     uint64_t end = bound;
     bool any = false;
     while ((ring = first_ring(shared, &end))) {
-        const struct record *record;
+        const struct ring_record *record;
         const uint64_t head = head_of(ring);
         while ((record = next_record(ring, head, end))) {
             const uint64_t size = sizeof *record + record->length;
-            add(shared, &batch, record);
+            add_to_batch(shared, &batch, record);
             ring->next += (size + sizeof *record - 1) / sizeof *record * sizeof *record;
         }
         end = bound;
         any = true;
     }
     write_batch(&batch);
-    give_back(shared);
+    move_tails(shared);
     return any;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory that a process and the program that writes its lines (writer.c) share. Each level of a
- * thread (toolkit/thread_state.h) has a ring, to which it alone adds: nobody waits for a lock, and
- * a signal handler that interrupts the work on a ring has another one. A line is there as soon as
- * the ring's head is moved behind it, so what a longjmp, the end of a thread or SIGKILL interrupts
- * is there as a whole or not at all.
+ * A process shares this memory with the program that writes its lines (writer.c). Each level of a
+ * thread (toolkit/thread_state.h) has a ring to which it alone adds lines, so nobody waits for a
+ * lock, and a signal handler that interrupts the work on a ring uses another ring. A line becomes
+ * visible when the head of the ring moves past it. Therefore, if longjmp, the end of a thread or
+ * SIGKILL interrupts the work, a line is visible either completely or not at all.
  */
 #ifndef QMPI_TOOL_LOG_RING_H
 #define QMPI_TOOL_LOG_RING_H
@@ -15,52 +15,62 @@
 
 enum { RING_SIZE = 256 * 1024, RING_COUNT = 256 };
 
-/* In front of each line, at multiples of its size. */
-struct record {
-    uint64_t number; /* of all lines of the process, in the order of their ends */
-    uint32_t length; /* RECORD_NONE: the ring goes on at its beginning */
+/* A record precedes each line. Its offset in the ring is a multiple of its size. */
+struct ring_record {
+    uint64_t number; /* position of the line among all lines of the process, in the order in which
+                        they end */
+    uint32_t length; /* RECORD_NONE if the next record is at the beginning of the ring */
     uint32_t unused;
 };
 #define RECORD_NONE UINT32_MAX
 
-/* Positions only grow; where they lead to is their remainder. */
+/* Positions in a ring only grow. Their remainder modulo RING_SIZE is the offset in `bytes`. */
 struct ring {
     _Alignas(64) _Atomic uint64_t head; /* moved by the thread that adds lines */
-    _Alignas(64) _Atomic uint64_t tail; /* all before it is written; moved by who writes */
-    uint64_t next;                      /* of who writes */
+    /* All lines before the tail are written. The writing side moves it. */
+    _Alignas(64) _Atomic uint64_t tail;
+    uint64_t next; /* next record to write; used by the writing side only */
     _Alignas(64) char bytes[RING_SIZE];
 };
 
 enum {
     WRITER_WORKS,
-    WRITER_PAUSES, /* some 100 ms; to be woken for a ring that is half full */
-    WRITER_SLEEPS, /* to be woken for each line */
-    WRITER_GONE    /* the process writes its lines itself */
+    WRITER_PAUSES, /* The writer pauses for about 100 ms and must be woken when a ring is half full.
+                    */
+    WRITER_SLEEPS, /* The writer sleeps and must be woken for each line. */
+    WRITER_GONE    /* The writer is gone, and the process writes its lines itself. */
 };
 
-struct shared {
-    atomic_uint state;    /* futex: WRITER_… */
-    atomic_uint writer;   /* futex: 0: not there yet; FUTEX_OWNER_DIED: gone (set by the kernel) */
-    atomic_uint asked;    /* how often all lines were asked for … */
-    atomic_uint done;     /* … and how often that was done. futex */
-    atomic_bool draining; /* by the process itself */
-    _Alignas(64) _Atomic uint64_t number; /* of the next line */
-    _Alignas(64) atomic_int rings;        /* that are in use */
+struct ring_shared {
+    atomic_uint state; /* WRITER_…; used as a futex */
+    /* This futex is 0 until the writer has started. The kernel adds FUTEX_OWNER_DIED when the
+     * writer is gone. */
+    atomic_uint writer;
+    atomic_uint asked;    /* number of requests to write all lines */
+    atomic_uint done;     /* last request that was fulfilled; used as a futex */
+    atomic_bool draining; /* the process itself is writing its lines */
+    /* The errno of a failed write, after which no line is written, or 0 if none has failed. */
+    atomic_int error;
+    _Alignas(64) _Atomic uint64_t number; /* number of the next line */
+    _Alignas(64) atomic_int rings;        /* number of rings in use */
     struct ring ring[RING_COUNT];
 };
 
-/* Waits while the word has the value, at most so long; and wakes all who do. */
+/* ring_wait waits while the word has the value, for the given time at most. ring_wake wakes all
+ * threads and processes that wait for the word. */
 void ring_wait(atomic_uint *word, unsigned value, long milliseconds);
 void ring_wake(atomic_uint *word);
 
-/* Whether a ring has so many bytes that are not written. */
-bool ring_has(struct shared *shared, uint64_t least);
+/* Returns whether any ring has at least `least` bytes that are not written. */
+bool ring_has(struct ring_shared *shared, uint64_t least);
 
 /*
- * Writes all lines that are there, in order, with a whole number of lines for each system call. A
- * line that cannot be written is lost, as after a failed write by the process itself. Only one may
- * do this at a time. Returns whether there was a line. Safe in a signal handler.
+ * Writes all lines in the rings in order. Each system call writes a whole number of lines. A
+ * failure is stored in `error`, and no lines are written from then on, so that no line is missing
+ * before the last line in the file. Only one thread or process may call this function at a time,
+ * and it must have blocked the signals that a write may cause. Returns whether there was a line.
+ * This function is safe in a signal handler.
  */
-bool ring_drain(struct shared *shared, int descriptor);
+bool ring_drain(struct ring_shared *shared, int descriptor);
 
 #endif

@@ -1,86 +1,296 @@
 /* SPDX-License-Identifier: MIT */
 /* See sink.h. */
 #define _GNU_SOURCE
-#include "sink.h"
+#include "tools/log/sink.h"
 
-#include "toolkit/toolkit.h"
+#include "tools/log/ring.h"
 #include "util/util.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-/* Of `state`; any other is the process in which a thread is opening it. */
+enum { START_MS = 2000, FLUSH_MS = 10000, STEP_MS = 50 };
+
+/* This flag tells whether this process has started the buffers. It lies in memory that the kernel
+ * clears in a forked child, regardless of how the child was forked. */
+static atomic_bool *is_here;
+
+static bool is_active(const struct sink_buffer *buffer)
+{
+    return buffer->shared && atomic_load_explicit(is_here, memory_order_relaxed);
+}
+
+/* ---- The buffer: starting the writer --------------------------------------------------------- */
+
+/* Marks this process as the one that starts the buffers. Returns false in a forked child, whose
+ * mark the kernel has cleared, and if there can be no such mark. */
+static bool mark_process(void)
+{
+    if (is_here)
+        return atomic_load(is_here);
+    const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return false;
+    is_here = page;
+    atomic_store(is_here, madvise(page, size, MADV_WIPEONFORK) == 0);
+    return atomic_load(is_here);
+}
+
+/* Returns whether the shared memory may be created. A limit on the size of files also applies to
+ * memory files, and exceeding it would raise a signal. */
+static bool may_make_memory_file(void)
+{
+    struct rlimit limit;
+    return !getrlimit(RLIMIT_FSIZE, &limit) &&
+           (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= sizeof(struct ring_shared));
+}
+
+static struct ring_shared *map_rings(int memory)
+{
+    if (memory < 0 || ftruncate(memory, sizeof(struct ring_shared)))
+        return NULL;
+    void *pages = mmap(NULL, sizeof(struct ring_shared), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_NORESERVE, memory, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+/* Duplicates a descriptor to a number that is not used by the descriptors of a detached program. */
+static int duplicate_above(int descriptor)
+{
+    return fcntl(descriptor, F_DUPFD_CLOEXEC, QMPI_SPAWN_DESCRIPTORS);
+}
+
+static bool start_writer(struct ring_shared *shared, char *const *arguments, const int *descriptors)
+{
+    bool good = true;
+    for (int i = 0; i < QMPI_SPAWN_DESCRIPTORS; i++)
+        good = good && descriptors[i] >= 0;
+    good = good && qmpi_spawn_detached(arguments, descriptors);
+    for (int waited = 0; good && waited < START_MS && !atomic_load(&shared->writer);
+         waited += STEP_MS)
+        ring_wait(&shared->writer, 0, STEP_MS);
+    return good && atomic_load(&shared->writer);
+}
+
+/* Starts the program at `arguments[0]`, which writes to `output`. If the program cannot be started,
+ * the buffer stays unused and buffer_add returns false. */
+static void buffer_start(struct sink_buffer *buffer, char *const *arguments,
+                         struct qmpi_output *output)
+{
+    if (!may_make_memory_file() || !mark_process())
+        return;
+    const int made = memfd_create("qmpi-log", MFD_CLOEXEC);
+    struct ring_shared *shared = map_rings(made);
+    if (shared) {
+        const int descriptors[QMPI_SPAWN_DESCRIPTORS] = {qmpi_spawn_end_of_process(),
+                                                         duplicate_above(made),
+                                                         duplicate_above(output->descriptor)};
+        buffer->output = output;
+        if (start_writer(shared, arguments, descriptors))
+            buffer->shared = shared;
+        else
+            munmap(shared, sizeof *shared);
+        for (int i = 0; i < QMPI_SPAWN_DESCRIPTORS; i++)
+            close(descriptors[i]);
+    }
+    close(made);
+}
+
+/* Returns 0, or the errno of the first write that failed. Lines that are added after a failure are
+ * lost. This function is safe in a signal handler. */
+static int buffer_error(const struct sink_buffer *buffer)
+{
+    return is_active(buffer) ? atomic_load(&buffer->shared->error) : 0;
+}
+
+/* ---- The buffer: waiting for the writer ------------------------------------------------------ */
+
+static void drain_rings(struct sink_buffer *buffer)
+{
+    struct qmpi_output_signals signals;
+    const int descriptor = qmpi_output_descriptor(buffer->output);
+    if (descriptor < 0)
+        atomic_store(&buffer->shared->error, errno);
+    qmpi_output_signals_block(&signals);
+    ring_drain(buffer->shared, descriptor);
+    qmpi_output_signals_restore(&signals);
+}
+
+/* Returns whether the process must write its lines itself from now on because the writer is gone,
+ * and writes the lines in the rings if so. If another thread is already writing them, it looks for
+ * new lines again when it is done. */
+static bool take_over(struct sink_buffer *buffer)
+{
+    struct ring_shared *shared = buffer->shared;
+    if (!(atomic_load(&shared->writer) & FUTEX_OWNER_DIED))
+        return false;
+    atomic_store(&shared->state, WRITER_GONE);
+    while (ring_has(shared, 1) && !atomic_exchange(&shared->draining, true)) {
+        drain_rings(buffer);
+        atomic_store(&shared->draining, false);
+    }
+    return true;
+}
+
+static void wake_writer(struct sink_buffer *buffer, bool for_any)
+{
+    struct ring_shared *shared = buffer->shared;
+    unsigned state = atomic_load(&shared->state);
+    if (state == WRITER_GONE)
+        take_over(buffer);
+    else if ((for_any || state == WRITER_SLEEPS) && state != WRITER_WORKS &&
+             atomic_compare_exchange_strong(&shared->state, &state, WRITER_WORKS))
+        ring_wake(&shared->state);
+}
+
+/* Waits at most FLUSH_MS until all lines that were added are written. This function is safe in a
+ * signal handler. */
+static void buffer_flush(struct sink_buffer *buffer)
+{
+    if (!is_active(buffer))
+        return;
+    struct ring_shared *shared = buffer->shared;
+    const unsigned wanted = atomic_fetch_add(&shared->asked, 1) + 1;
+    unsigned done = atomic_load(&shared->done);
+    wake_writer(buffer, true);
+    for (int waited = 0; (int)(done - wanted) < 0 && waited < FLUSH_MS && !take_over(buffer);
+         waited += STEP_MS) {
+        ring_wait(&shared->done, done, STEP_MS);
+        done = atomic_load(&shared->done);
+    }
+}
+
+/* ---- The buffer: adding lines ---------------------------------------------------------------- */
+
+static bool wait_for_room(struct sink_buffer *buffer, struct ring *ring, uint64_t head)
+{
+    while (head - atomic_load_explicit(&ring->tail, memory_order_acquire) > RING_SIZE) {
+        buffer_flush(buffer);
+        if (atomic_load(&buffer->shared->state) == WRITER_GONE)
+            return head - atomic_load(&ring->tail) <= RING_SIZE;
+    }
+    return true;
+}
+
+static void use_ring(struct ring_shared *shared, int ring)
+{
+    int count = atomic_load(&shared->rings);
+    while (count <= ring && !atomic_compare_exchange_weak(&shared->rings, &count, ring + 1))
+        continue;
+}
+
+/* Adds a line to a ring. No other thread and no interrupted work may be using the same ring.
+ * Returns false if the caller must write the line itself after buffer_flush. This function is safe
+ * in a signal handler. */
+static bool buffer_add(struct sink_buffer *buffer, int place, const char *bytes, size_t length)
+{
+    const size_t unit = sizeof(struct ring_record);
+    const size_t size = unit + (length + unit - 1) / unit * unit;
+    if (!is_active(buffer) || place < 0 || place >= RING_COUNT || length > RING_SIZE / 4)
+        return false;
+    struct ring_shared *shared = buffer->shared;
+    struct ring *ring = &shared->ring[place];
+    uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    const size_t left = RING_SIZE - head % RING_SIZE, skipped = left < size ? left : 0;
+    if (!wait_for_room(buffer, ring, head + skipped + size))
+        return false;
+    if (!head)
+        use_ring(shared, place);
+    if (skipped)
+        *(struct ring_record *)(void *)(ring->bytes + head % RING_SIZE) =
+            (struct ring_record){.length = RECORD_NONE};
+    head += skipped;
+    struct ring_record *record = (void *)(ring->bytes + head % RING_SIZE);
+    record->length = (uint32_t)length;
+    memcpy(record + 1, bytes, length);
+    record->number = atomic_fetch_add(&shared->number, 1);
+    head += size;
+    /* The head must be stored before the state is read; see writer.c. */
+    atomic_store(&ring->head, head);
+    if (__builtin_expect(atomic_load(&shared->state) != WRITER_WORKS, 1))
+        wake_writer(buffer, head - atomic_load_explicit(&ring->tail, memory_order_relaxed) >=
+                                RING_SIZE / 2);
+    return true;
+}
+
+/* ---- The sink -------------------------------------------------------------------------------- */
+
+/* These are values of `state`. Any other value is the ID of the process in which a thread is
+ * opening the sink. */
 enum { CLOSED = 0, OPEN = -1 };
 
-/* Two ranks must not write one file; the program may go to another directory before the first call.
- */
-static char *find_path(int tool_id, const char *pattern, int rank)
+/* Makes the name of the file. Ranks must not share a file. The name is made absolute because the
+ * program may change its working directory before the first call. */
+static void name_output_file(struct sink *sink, const char *pattern, int rank)
 {
-    char *name = tool_file_name(pattern, tool_id, rank < 0 ? 0 : rank);
-    if (!name)
-        return NULL;
-    char *folder = *name == '/' ? NULL : getcwd(NULL, 0);
-    const bool is_shared = rank >= 0 && !tool_file_name_is_per_process(pattern);
-    char *path = qmpi_format("%s%s%s", folder ? folder : "", folder ? "/" : "", name);
-    if (is_shared && !tool_file_name_is_special(path)) {
-        char *rank_name = qmpi_format("%s.%d", path, rank);
-        free(path);
-        path = rank_name;
-    }
+    char *folder = getcwd(NULL, 0);
+    const struct tool_output_names names = {.pattern = pattern,
+                                            .tool_id = sink->tool_id,
+                                            .rank = rank < 0 ? 0 : rank,
+                                            .is_of_process = rank >= 0,
+                                            .folder = folder,
+                                            .is_absolute = true};
+    if (!tool_output_make(&sink->output, &names))
+        qmpi_memory_exhausted();
     free(folder);
-    free(name);
-    return path;
 }
 
 void sink_make(struct sink *sink, int tool_id, const char *pattern, int rank)
 {
     sink->tool_id = tool_id;
-    sink->path = pattern ? find_path(tool_id, pattern, rank) : NULL;
+    if (pattern)
+        name_output_file(sink, pattern, rank);
+    sink->path = pattern ? tool_output_path(&sink->output) : NULL;
     sink->writer = sink->path ? tool_companion_file("qmpi-log-writer") : NULL;
-    sink->descriptor = STDERR_FILENO;
 }
 
 bool sink_is_stderr(const struct sink *sink)
 {
-    return !sink->path || (atomic_load(&sink->state) == OPEN && sink->descriptor == STDERR_FILENO);
+    return !sink->path || (atomic_load(&sink->state) == OPEN && !sink->has_file);
 }
 
-/* Lines on a terminal or in a pipe are expected at once. */
-static bool may_wait(const struct sink *sink, mode_t mode)
+/* Returns whether lines may wait in a buffer. On a terminal or in a pipe, they are expected at
+ * once. */
+static bool may_wait(const struct sink *sink)
 {
-    return S_ISREG(mode) || (S_ISCHR(mode) && !isatty(sink->descriptor));
+    const mode_t type = sink->file.type;
+    return type == S_IFREG || (type == S_IFCHR && !isatty(sink->file.descriptor));
 }
 
 static void open_file(struct sink *sink, bool may_print)
 {
-    struct stat status = {0};
-    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOCTTY;
-    const int descriptor = sink->path ? open(sink->path, flags, 0666) : -1;
-    if (descriptor >= 0)
-        sink->descriptor = descriptor;
-    else if (sink->path && may_print)
+    if (sink->path)
+        sink->path = tool_output_claim(&sink->output, true);
+    const int flags = O_CREAT | O_TRUNC | O_APPEND;
+    const int problem = sink->path ? qmpi_output_open(&sink->file, sink->path, flags, 0666) : 0;
+    char *const arguments[] = {sink->writer, (char *)(uintptr_t)sink->path, NULL};
+    sink->has_file = sink->path && !problem;
+    if (problem && may_print)
         qmpi_printf("log (layer %d): cannot write %s: %s\n  writing its lines to stderr instead\n"
                     "  hint: use output=FILE to name a file that can be written",
-                    sink->tool_id, sink->path, strerror(errno));
-    fstat(sink->descriptor, &status);
-    sink->is_pipe = S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode);
-    char *const arguments[] = {sink->writer, sink->path, NULL};
-    if (descriptor >= 0 && may_print && sink->writer && may_wait(sink, status.st_mode))
-        buffer_start(&sink->buffer, arguments, descriptor);
+                    sink->tool_id, sink->path, strerror(problem));
+    if (sink->has_file && may_print)
+        tool_output_report(&sink->output, "log");
+    if (sink->has_file && may_print && sink->writer && may_wait(sink))
+        buffer_start(&sink->buffer, arguments, &sink->file);
 }
 
-/* False: in the handler of a fault in a thread that is opening it. Other signals wait meanwhile:
- * their handlers may call MPI. A thread of the parent is not in a forked child. */
-static bool is_open(struct sink *sink, bool may_print)
+/* Opens the sink if it is not open. Returns false in the handler of a fault that occurred in the
+ * thread that is opening the sink. Other signals are blocked meanwhile, because their handlers may
+ * call MPI. A forked child does not wait for a thread of its parent. */
+static bool open_once(struct sink *sink, bool may_print)
 {
     int state = atomic_load_explicit(&sink->state, memory_order_acquire);
     if (state == OPEN)
@@ -101,64 +311,67 @@ static bool is_open(struct sink *sink, bool may_print)
     return state == OPEN;
 }
 
-static void write_all(int descriptor, const char *bytes, size_t length)
+/* Reports the first line that is lost. In a signal handler, this must not allocate memory. */
+static void report_lost_line(struct sink *sink, int problem, bool may_print)
 {
-    while (length) {
-        const ssize_t written = write(descriptor, bytes, length);
-        if (written >= 0) {
-            bytes += written;
-            length -= (size_t)written;
-        } else if (errno == EAGAIN) {
-            poll(&(struct pollfd){.fd = descriptor, .events = POLLOUT}, 1, -1);
-        } else if (errno != EINTR) {
-            return;
-        }
-    }
-}
-
-/* A pipe without a reader must not terminate the program; a signal that is pending before is not
- * ours to take away. */
-static void write_to_pipe(int descriptor, const char *bytes, size_t length)
-{
-    const struct timespec now = {0};
-    sigset_t pipe, pending, before;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    sigpending(&pending);
-    const bool guarded =
-        !sigismember(&pending, SIGPIPE) && !pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    errno = 0;
-    write_all(descriptor, bytes, length);
-    if (!guarded)
+    static const char before[] = "qmpi: log: lines are missing at the end of ", after[] = "\n";
+    if (atomic_exchange(&sink->has_failed, true))
         return;
-    while (errno == EPIPE && sigtimedwait(&pipe, NULL, &now) < 0 && errno == EINTR)
-        errno = EPIPE;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (may_print) {
+        qmpi_printf("log (layer %d): cannot write %s: %s; lines are missing at its end\n"
+                    "  hint: use output=FILE to name a file where there is more room",
+                    sink->tool_id, sink->path, strerror(problem));
+        return;
+    }
+    qmpi_output_standard_write(STDERR_FILENO, before, sizeof before - 1);
+    qmpi_output_standard_write(STDERR_FILENO, sink->path, strlen(sink->path));
+    qmpi_output_standard_write(STDERR_FILENO, after, sizeof after - 1);
 }
 
-static void write_now(struct sink *sink, const char *bytes, size_t length)
+static void check_buffer(struct sink *sink, bool may_print)
 {
+    const int problem = buffer_error(&sink->buffer);
+    if (__builtin_expect(problem != 0, 0))
+        report_lost_line(sink, problem, may_print);
+}
+
+/* Writes a line at once. No line is written after a line that was lost, and the buffer behaves in
+ * the same way. */
+static void write_now(struct sink *sink, const char *bytes, size_t length, bool may_print)
+{
+    if (!sink->has_file) {
+        qmpi_output_standard_write(STDERR_FILENO, bytes, length);
+        return;
+    }
     buffer_flush(&sink->buffer);
-    if (sink->is_pipe)
-        write_to_pipe(sink->descriptor, bytes, length);
-    else
-        write_all(sink->descriptor, bytes, length);
+    check_buffer(sink, may_print);
+    if (atomic_load(&sink->has_failed))
+        return;
+    const int problem = qmpi_output_write(&sink->file, bytes, length);
+    if (problem)
+        report_lost_line(sink, problem, may_print);
 }
 
 void sink_add(struct sink *sink, int ring, const char *bytes, size_t length)
 {
-    if (is_open(sink, true) && !buffer_add(&sink->buffer, ring, bytes, length))
-        write_now(sink, bytes, length);
+    if (!open_once(sink, true))
+        return;
+    if (buffer_add(&sink->buffer, ring, bytes, length))
+        check_buffer(sink, true);
+    else
+        write_now(sink, bytes, length, true);
 }
 
 void sink_write(struct sink *sink, const char *bytes, size_t length, bool may_print)
 {
-    if (is_open(sink, may_print))
-        write_now(sink, bytes, length);
+    if (open_once(sink, may_print))
+        write_now(sink, bytes, length, may_print);
 }
 
 void sink_flush(struct sink *sink)
 {
-    if (atomic_load(&sink->state) == OPEN)
-        buffer_flush(&sink->buffer);
+    if (atomic_load(&sink->state) != OPEN || !sink->has_file)
+        return;
+    buffer_flush(&sink->buffer);
+    check_buffer(sink, true);
 }

@@ -1,43 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where lines go: stderr, or a file of this process. Lines of a file or a device wait in a buffer
- * (buffer.h) that outlives the process. On stderr, on terminals and in pipes, where the program's
- * prints may stand in between or somebody waits for the lines, each is written by one system call.
- * Either way, lines of several threads and ranks do not mix, and none is lost when the process
- * ends.
+ * A sink writes lines to stderr or to a file of this process. Lines of different threads and ranks
+ * do not mix, and no line is lost when the process ends.
+ *
+ * On stderr, on terminals and in pipes, the lines may alternate with the program's own output or a
+ * reader may be waiting for them, so each line is written with one system call. Lines for a regular
+ * file or a device other than a terminal wait in a buffer, because a system call for each line
+ * would take most of the time that a line costs. If the lines waited in the memory of the process,
+ * they would be lost when SIGKILL, _exit (which some MPI libraries call after a fatal error) or
+ * exec ends the process. A thread that writes the lines would be lost as well, and it should not be
+ * started in a program that may have no other threads. Therefore, lines are put into memory that is
+ * shared with a small program of ours (ring.h, writer.c). This program writes the lines within
+ * 100 ms, writes them at once when a ring is half full, and writes all remaining lines as soon as
+ * the process is gone, however it ends. It runs detached: it is not a child of the process, it
+ * shares only this memory and the file with the process, and signals that are sent to the process
+ * group do not reach it.
+ *
+ * If the program cannot be started or was killed, each line is written by its own system call. The
+ * same happens in a forked child, because the memory that the child inherits belongs to its parent.
  */
 #ifndef QMPI_TOOL_LOG_SINK_H
 #define QMPI_TOOL_LOG_SINK_H
 
-#include "buffer.h"
+#include "toolkit/toolkit.h"
+#include "util/util.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sink_buffer {
+    struct ring_shared *shared; /* NULL if the buffer is not in use */
+    struct qmpi_output *output;
+};
 
 struct sink {
     int tool_id;
-    char *path;   /* NULL: stderr */
-    char *writer; /* the program for the buffer; NULL: none */
+    struct tool_output output;
+    const char *path; /* NULL for stderr */
+    char *writer;     /* path of the program that serves the buffer, or NULL for none */
     atomic_int state;
-    int descriptor;
-    bool is_pipe; /* that may break */
-    struct buffer buffer;
+    bool has_file; /* the file is open; otherwise, lines go to stderr */
+    struct qmpi_output file;
+    struct sink_buffer buffer;
+    atomic_bool has_failed; /* a line was lost, and this was reported */
 };
 
-/* Nothing is opened before the first line. `pattern`: NULL, or output=. */
+/* Initializes a sink. The file is not opened before the first line. `pattern` is the value of the
+ * option output=, or NULL. */
 void sink_make(struct sink *sink, int tool_id, const char *pattern, int rank);
 
-/* Writes a line, soon. `ring` is a number that no other thread and no interrupted work uses
- * meanwhile; -1: none. Speaks of a file that cannot be opened. */
+/* Adds a line, which is written soon. `ring` is the number of a ring that no other thread and no
+ * interrupted work uses meanwhile, or -1 for none. This function prints a message if the file
+ * cannot be opened or if this is the first line that is lost. */
 void sink_add(struct sink *sink, int ring, const char *bytes, size_t length);
 
-/* Writes a line at once, behind those that were added. Any thread; in a signal handler too, unless
- * `may_print`: then a file that cannot be opened is spoken of. */
+/* Writes a line at once, after the lines that were added before. Any thread may call this function.
+ * It is safe in a signal handler unless `may_print` is true. A file that cannot be opened is
+ * reported only if `may_print` is true. The first line that is lost is always reported. */
 void sink_write(struct sink *sink, const char *bytes, size_t length, bool may_print);
 
-/* Returns when all lines that were added are written. */
+/* Waits until all lines that were added are written, and reports the first line that is lost. */
 void sink_flush(struct sink *sink);
 
-/* Whether lines go to stderr, where they need the prefix of all that qmpi says. */
+/* Returns whether lines go to stderr, where they need the prefix that all messages of qmpi have. */
 bool sink_is_stderr(const struct sink *sink);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See text.h. */
-#include "text.h"
+#include "tools/log/text.h"
 
 #include "util/util.h"
 
@@ -15,7 +15,7 @@ static bool make_room(struct text *text, size_t length)
         return false;
     while (size < text->length + length)
         size *= 2;
-    char *data = qmpi_arena_take(size);
+    char *data = qmpi_memory_take(size);
     if (!data)
         return false;
     if (text->length)
@@ -34,7 +34,7 @@ void text_add_beyond(struct text *text, const char *bytes, size_t length)
     __atomic_store_n(&text->length, text->length + length, __ATOMIC_RELEASE);
 }
 
-/* At least `digits` of them. */
+/* Appends a number with at least `digits` decimal digits. */
 static void add_decimal(struct text *text, unsigned long long number, int digits)
 {
     char buffer[32];
@@ -46,7 +46,8 @@ static void add_decimal(struct text *text, unsigned long long number, int digits
     text_add(text, begin, (size_t)(end - begin));
 }
 
-/* In base 8 or 16: so many bits for each digit. */
+/* Appends a number with at least `digits` digits that represent `bits` bits each, so 3 bits give
+ * base 8 and 4 bits give base 16. */
 static void add_binary(struct text *text, unsigned long long number, int bits, int digits)
 {
     char buffer[32];
@@ -65,7 +66,8 @@ void text_number(struct text *text, long long number)
     add_decimal(text, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number, 1);
 }
 
-void text_real(struct text *text, double number)
+/* The comparisons may set floating-point flags too, so they are part of this function. */
+QMPI_COMPUTES static void add_real(struct text *text, double number)
 {
     if (!(number > -9e9 && number < 9e9)) {
         text_string(text, number != number ? "nan" : number < 0 ? "-huge" : "huge");
@@ -79,6 +81,14 @@ void text_real(struct text *text, double number)
     add_decimal(text, billionths / 1000000000, 1);
     text_char(text, '.');
     add_decimal(text, billionths % 1000000000, 9);
+}
+
+void text_real(struct text *text, double number)
+{
+    struct qmpi_arithmetic before;
+    qmpi_arithmetic_begin(&before);
+    add_real(text, number);
+    qmpi_arithmetic_end(&before);
 }
 
 void text_hex(struct text *text, unsigned long long number, int bytes)
@@ -121,7 +131,7 @@ static void add_escaped(struct text *text, unsigned char c, bool digit_follows)
         text_char(text, '\\');
         add_binary(text, c, 3, digit_follows ? 3 : 1);
     } else {
-        text_char(text, (char)c); /* UTF-8 stays what it is */
+        text_char(text, (char)c); /* UTF-8 is left unchanged. */
     }
 }
 
@@ -141,7 +151,8 @@ void text_seconds(struct text *text, uint64_t nanoseconds)
     add_decimal(text, nanoseconds / 1000 % 1000000, 6);
 }
 
-/* Three digits. For each unit apart, so that it divides by constants. */
+/* Appends a number with three digits. The function is inlined for each unit so that it divides by
+ * constants. */
 static inline __attribute__((always_inline)) void add_in_unit(struct text *text, uint64_t number,
                                                               uint64_t unit, const char *name)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line while it is made. It grows in memory that is never given back (util/arena.h), for
- * others may read it, or is held in memory of the caller's and is then cut where that ends. Both
- * are safe in a signal handler. Numbers look the same in every locale.
+ * A text holds a line while it is being made. It either grows in memory that is never freed
+ * (qmpi_memory_take), because other threads may be reading it, or is held in the caller's memory
+ * and is cut at its end. Both kinds are safe in a signal handler. Numbers do not depend on the
+ * locale.
  */
 #ifndef QMPI_TOOL_LOG_TEXT_H
 #define QMPI_TOOL_LOG_TEXT_H
@@ -13,12 +14,12 @@
 #include <string.h>
 
 struct text {
-    char *data; /* no NUL behind it */
+    char *data; /* not terminated by a NUL */
     size_t length, size;
-    bool is_fixed; /* `data` is the caller's */
+    bool is_fixed; /* `data` belongs to the caller */
 };
 
-/* Where there is no room left: makes it, or cuts what is added. */
+/* Handles the case that the text has no room left: makes room, or cuts what is added. */
 void text_add_beyond(struct text *text, const char *bytes, size_t length);
 
 static inline void text_add(struct text *text, const char *bytes, size_t length)
@@ -28,7 +29,7 @@ static inline void text_add(struct text *text, const char *bytes, size_t length)
         return;
     }
     memcpy(text->data + text->length, bytes, length);
-    /* Behind the memory that holds it: see frames_read. */
+    /* The length must become visible after the memory that holds the text; see frames_read. */
     __atomic_store_n(&text->length, text->length + length, __ATOMIC_RELEASE);
 }
 
@@ -43,21 +44,23 @@ static inline void text_char(struct text *text, char c)
 }
 
 void text_number(struct text *text, long long number);
-void text_real(struct text *text, double number); /* nine decimals */
+void text_real(struct text *text, double number); /* The number has nine decimals. */
 
-/* "0x7ffe12", or with all the digits that `bytes` bytes have. */
+/* Appends a number such as "0x7ffe12". If `bytes` is not 0, the number has all digits of that many
+ * bytes. */
 void text_hex(struct text *text, unsigned long long number, int bytes);
 
-/* What is at `from`, `size` bytes, as a number that tells handles apart. */
+/* Appends the `size` bytes at `from` as a number that distinguishes handles. */
 void text_handle(struct text *text, const void *from, size_t size);
 
-/* "NULL" or an address. */
+/* Appends "NULL" or an address. */
 void text_pointer(struct text *text, const void *pointer);
 
-/* In quotes, with what cannot be printed escaped as C does it; `more`: and "..." behind them. */
+/* Appends a string in quotes and escapes unprintable characters as C does. If `more` is true, "..."
+ * follows the quotes. */
 void text_quoted(struct text *text, const char *bytes, size_t length, bool more);
 
 void text_seconds(struct text *text, uint64_t nanoseconds);  /* "12.345678" */
-void text_duration(struct text *text, uint64_t nanoseconds); /* "12.3 us": three digits */
+void text_duration(struct text *text, uint64_t nanoseconds); /* "12.3 us", with three digits */
 
 #endif

@@ -1,53 +1,61 @@
 /* SPDX-License-Identifier: MIT */
-/* Single values and arrays of them in words. */
+/* This part prints single values and arrays of values. */
 #ifndef QMPI_TOOL_LOG_VALUES_H
 #define QMPI_TOOL_LOG_VALUES_H
 
-#include "format.h"
-#include "layer.h"
+#include "tools/log/layer.h"
+#include "tools/log/shape.h"
 
-/* A value's kind and meaning, and what there is to know of its call. */
+/* The kind and meaning of a value, and the call that it belongs to. */
 struct value {
     struct layer *layer;
     const QMPIX_Call *call;
     const struct shape *shape;
     QMPIX_Kind kind;
-    enum how how;
+    QMPIX_Constants constants;
     size_t size;
-    bool in_status;      /* statuses have errors of their own */
-    int place;           /* of the argument */
-    size_t program_size; /* of a value in the program, whose MPI may have other types */
+    bool in_status;      /* the call returned MPI_ERR_IN_STATUS, so each status has its own error */
+    int place;           /* index of the argument */
+    size_t program_size; /* size of the value in the program, whose MPI may have other types */
 };
 
-/* The size of a value of a parameter in this tool. */
-static inline size_t values_size(const QMPIX_Parameter *parameter)
-{
-    if (parameter->kind == QMPIX_KIND_STATUS)
-        return sizeof(MPI_Status);
-    return parameter->kind >= QMPIX_KIND_COMM && parameter->kind <= QMPIX_KIND_WIN
-               ? sizeof(MPI_Comm)
-               : parameter->size;
-}
+/* Returns the integer of `size` bytes at `from`. */
+long long values_integer(const void *from, size_t size);
 
-/* Converts `count` values of the program at `raw`, which may be the end of `values`. */
+/* Converts the `count` values of the program at `raw` to the types of this tool. `raw` may lie at
+ * the end of `values`. */
 void values_convert(const struct value *value, const void *raw, long long count, void *values);
 
-/* The value at `from`. */
+/* Appends the value at `from`. */
 void values_add(struct text *text, const struct value *value, const void *from);
 
-/* "[1, 2, 3, ...]": of `count` values as many as the options say. False: they cannot be read, and
- * nothing is added. */
+/* Appends `count` values, such as "[1, 2, 3, ...]", but at most as many as the options allow.
+ * Returns false and appends nothing if the values cannot be read. */
 bool values_add_array(struct text *text, const struct value *value, const void *from,
                       long long count);
 
-/* A string, or `count` of them (-1: until a NULL); false as above. */
+/* These functions append a string, or `count` strings. If `count` is -1, the array ends with NULL.
+ * They return false and append nothing if the strings cannot be read. */
 bool values_add_string(struct text *text, struct layer *layer, const char *from);
 bool values_add_strings(struct text *text, struct layer *layer, char *const *from, long long count);
 
-/* An error code: the name of its class; with what MPI says of it where `explained`. */
+/* Appends the name of the class of an error code. If `explained` is true, MPI's description of the
+ * error follows. */
 void values_add_error(struct text *text, struct layer *layer, int code, bool explained);
 
-/* The class of an error code, as far as MPI can be asked. */
+/* Appends the name of an error class, or its number if it has none. */
+void values_add_class(struct text *text, int class);
+
+/* Returns whether a handle is MPI_COMM_NULL, MPI_REQUEST_NULL or another null handle. */
+bool values_is_null(QMPIX_Kind kind, const void *from, size_t size);
+
+/* Returns the name of a special address that is passed in place of an array or a buffer, or NULL if
+ * the address has no name. `is_array`: the parameter is an array, also if it is declared as a
+ * pointer. */
+const char *values_address_name(QMPIX_Constants constants, const QMPIX_Parameter *parameter,
+                                bool is_array, const void *address);
+
+/* Returns the class of an error code, or the code itself if MPI cannot be asked. */
 int values_error_class(struct layer *layer, int code);
 
 #endif

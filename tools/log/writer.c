@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program qmpi-log-writer, which log starts to write the lines of a process: see buffer.h. It
- * writes what is there, and pauses 100 ms; when nothing was there, it sleeps until a line is added.
- * When the process is gone, it writes what is left and ends.
+ * The tool log starts the program qmpi-log-writer to write the lines of a process; see sink.h.
+ * The program writes the lines in the rings and then pauses for 100 ms. If it has found no lines,
+ * it sleeps until a line is added. When the process is gone, it writes the remaining lines and
+ * ends.
  *
  *     qmpi-log-writer FILE
  *
- * Descriptor 0 becomes ready when the process is gone; 1 is the memory that both share, and 2 the
- * file, which FILE only names for who lists processes. It has nothing else of the program's: no
- * environment, neither its session nor its directory.
+ * Descriptor 0 becomes ready when the process is gone, descriptor 1 is the shared memory, and
+ * descriptor 2 is the file. The argument FILE only shows the name of the file in lists of
+ * processes. The program shares nothing else with the process: it has an empty environment, a
+ * session of its own and another working directory.
  */
 #define _GNU_SOURCE
-#include "ring.h"
+#include "tools/log/ring.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -26,17 +29,18 @@
 enum { PROCESS, MEMORY, OUTPUT, OTHERS };
 enum { PAUSE_MS = 100, SLEEP_MS = 1000, STACK_SIZE = 64 * 1024, PATIENCE = 60 /* s */ };
 
-static struct shared *shared;
-static atomic_bool is_over; /* the process is gone */
+static struct ring_shared *shared;
+static atomic_bool is_over; /* The process is gone. */
 
-/* The program's signals are not meant for it. It ends by itself soon after the program. */
+/* Separates this program from the observed process. Signals that are meant for the process are
+ * blocked, because this program ends by itself soon after the process. */
 static void detach(void)
 {
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     setsid();
-    closefrom(OTHERS);
+    qmpi_spawn_close_from(OTHERS);
     (void)!chdir("/");
 }
 
@@ -50,7 +54,8 @@ static bool map_memory(void)
     return pages != MAP_FAILED;
 }
 
-/* From here on the kernel marks the word when this program ends, however it does. */
+/* Announces the writer to the process. From here on, the kernel marks the word when this program
+ * ends for any reason. */
 static bool announce(void)
 {
     static struct robust_list entry;
@@ -65,8 +70,8 @@ static bool announce(void)
     return true;
 }
 
-/* A process that wrote over the memory, or a file system that does not answer, must not leave this
- * program behind for ever. */
+/* Limits the time that this program outlives the process, in case the process has overwritten the
+ * shared memory or a file system does not respond. */
 static void *wait_for_end(void *data)
 {
     struct pollfd gone = {.fd = PROCESS, .events = POLLIN};
@@ -89,9 +94,10 @@ static bool watch_process(void)
     return !pthread_create(&thread, &attributes, wait_for_end, NULL);
 }
 
-/* Who adds a line or asks looks at the state afterwards; here it is set first. So nobody who is not
- * seen here finds an old state. */
-static void rest(bool paused, unsigned asked)
+/* Waits for work. A thread that adds a line or asks for a flush reads the state afterwards, and
+ * this function sets the state before it looks for lines and requests. Therefore, a thread whose
+ * line or request is missed here sees the new state and wakes this program. */
+static void wait_for_work(bool paused, unsigned asked)
 {
     const unsigned state = paused ? WRITER_PAUSES : WRITER_SLEEPS;
     const uint64_t enough = paused ? RING_SIZE / 2 : 1;
@@ -111,7 +117,7 @@ static void write_lines(void)
             ring_wake(&shared->done);
         if (last)
             return;
-        rest(any, asked);
+        wait_for_work(any, asked);
     }
 }
 

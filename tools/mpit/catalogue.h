@@ -1,41 +1,56 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * All variables and categories that there are below a layer of mpit, with their values, as they
- * were at one moment.
- */
+/* All variables and categories below a layer of mpit, with their values at one moment, and lists of
+ * them. */
 #ifndef QMPI_TOOL_MPIT_CATALOGUE_H
 #define QMPI_TOOL_MPIT_CATALOGUE_H
 
-#include "pvar_session.h"
-#include "unready.h"
-#include "variable.h"
+#include "tools/mpit/samples.h"
+#include "tools/mpit/variable.h"
 
-/* Indices into the catalogue's arrays, which are those of MPI_T. */
-struct members {
+#include <stdio.h>
+
+/* Indices of MPI_T, which are also those of the catalogue's arrays. */
+struct catalogue_members {
     int *indices;
     int count;
 };
 
-struct category {
+struct catalogue_category {
     char *name, *description;
-    struct members cvars, pvars, categories;
+    struct catalogue_members cvars, pvars, categories;
 };
 
 struct catalogue {
     struct variable *cvars, *pvars;
-    struct category *categories;
+    struct catalogue_category *categories;
     int cvar_count, pvar_count, category_count;
-    bool early; /* some variables' values are from before MPI_Init */
+    bool early; /* the values of some variables are from before MPI_Init */
 };
 
 /*
- * Reads it all. Values of variables that must be started are those of `watch`, if they are in it,
- * for they count from there on. Variables bound to communicators are read for MPI_COMM_WORLD if
- * `has_world`. MPI_T is initialized. `early` says what of the
- * library is not to be asked; `show` is what the user asked for.
+ * Reads all variables and categories. MPI_T must be initialized. Variables in `watch` are read by
+ * its handles, which count from their start. Variables bound to communicators are read for
+ * MPI_COMM_WORLD if `has_world`. `early` tells which variables of the library must not be read,
+ * unless `patterns`, those of the user, name them. The caller frees the result with catalogue_free.
  */
-struct catalogue *catalogue_read(int tool_id, const struct watch *watch, const struct early *early,
-                                 const char *patterns, bool has_world);
+struct catalogue *catalogue_read(int tool_id, const struct samples_watch *watch,
+                                 const struct variable_early *early, const char *patterns,
+                                 bool has_world);
 void catalogue_free(struct catalogue *catalogue);
+
+/* ---- Lists ----------------------------------------------------------------------------------- */
+
+struct catalogue_list {
+    const struct catalogue *catalogue;
+    const char *patterns; /* patterns of names; NULL: all */
+    const char *moment;   /* "init" or "finalize" */
+    int tool_id, rank;
+};
+
+/* Prints a table of the variables with their values, and of the categories with their sizes. */
+void catalogue_print_table(FILE *stream, const struct catalogue_list *list);
+
+/* Prints everything, with schema qmpi-mpit/1. Returns false if it cannot be written. */
+bool catalogue_print_json(FILE *stream, const struct catalogue_list *list);
 
 #endif

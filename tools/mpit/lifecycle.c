@@ -1,122 +1,180 @@
 /* SPDX-License-Identifier: MIT */
 /* See lifecycle.h. */
 #define _GNU_SOURCE
-#include "lifecycle.h"
+#include "tools/mpit/lifecycle.h"
 
-#include "catalogue.h"
-#include "list.h"
-#include "settings.h"
 #include "toolkit/toolkit.h"
+#include "tools/mpit/catalogue.h"
 #include "util/util.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- Listing --------------------------------------------------------------------------------- */
 
-static bool write_list(FILE *stream, const struct layer *layer, const struct list *list)
+static bool print_list_in_format(FILE *stream, const struct mpit_layer *layer,
+                                 const struct catalogue_list *list)
 {
-    struct tool_numbers numbers;
+    struct qmpi_value_numbers numbers;
+    bool good = true;
+    qmpi_value_begin_numbers(&numbers);
     if (layer->json)
-        return list_json(stream, list);
-    tool_numbers_begin(&numbers);
-    list_table(stream, list);
-    tool_numbers_end(&numbers);
-    return !ferror(stream);
+        good = catalogue_print_json(stream, list);
+    else
+        catalogue_print_table(stream, list);
+    qmpi_value_end_numbers(&numbers);
+    return good && !ferror(stream);
 }
 
-static void say_list(const struct layer *layer, const struct list *list)
+/* Returns the list as text, which the caller frees; NULL: memory is exhausted. */
+static char *format_list(const struct mpit_layer *layer, const struct catalogue_list *list)
 {
     char *text = NULL;
     size_t length;
     FILE *stream = open_memstream(&text, &length);
-    if (!stream)
-        return;
-    write_list(stream, layer, list);
-    fclose(stream);
-    qmpi_print(text);
+    bool good = stream && print_list_in_format(stream, layer, list);
+    if (stream && fclose(stream) != 0)
+        good = false;
+    if (good)
+        return text;
     free(text);
+    return NULL;
 }
 
-static void save_list(const struct layer *layer, const struct list *list)
+/* Returns false if memory is exhausted. */
+static bool name_file(const struct mpit_layer *layer, const char *pattern, bool is_of_process,
+                      struct tool_output *output)
 {
-    char *name = tool_file_name(layer->output, layer->tool_id, layer->rank);
-    FILE *stream = name ? fopen(name, "we") : NULL;
-    const bool written = stream && write_list(stream, layer, list);
-    if (!stream || fclose(stream) || !written)
-        qmpi_printf("mpit (layer %d): cannot write %s: %s\n"
-                    "  hint: give output= a file in a directory that you can write to",
-                    layer->tool_id, name ? name : layer->output, strerror(errno));
-    free(name);
+    const struct tool_output_names names = {.pattern = pattern,
+                                            .tool_id = layer->tool_id,
+                                            .rank = layer->rank,
+                                            .is_of_process = is_of_process};
+    return tool_output_make(output, &names);
 }
 
-/* Of a job whose processes would all write one file the first does. */
-static void write_catalogue(struct layer *layer, const char *moment)
+static void print_unwritten(const struct mpit_layer *layer, const char *name, const char *reason)
 {
+    qmpi_printf("mpit (layer %d): cannot write %s: %s\n"
+                "  hint: give output= a file in a directory that you can write to",
+                layer->tool_id, name, reason);
+}
+
+/* Flushes stdout first, so that the list follows the output of the program. */
+static void print_list(const struct mpit_layer *layer, const char *text)
+{
+    const size_t length = strlen(text);
+    fflush(stdout);
+    if (qmpi_output_standard_write(STDOUT_FILENO, text, length) < length)
+        print_unwritten(layer, "the list to stdout", "it is closed, or nobody reads it");
+}
+
+static void save_list(const struct mpit_layer *layer, const char *text)
+{
+    struct tool_output output;
+    struct qmpi_output file;
+    const char *name =
+        name_file(layer, layer->output, false, &output) ? tool_output_claim(&output, true) : NULL;
+    int problem = name ? qmpi_output_open(&file, name, O_CREAT | O_TRUNC, 0666) : ENOMEM;
+    if (!problem) {
+        problem = qmpi_output_write(&file, text, strlen(text));
+        const int after = qmpi_output_close(&file);
+        problem = problem ? problem : after;
+    }
+    if (problem)
+        print_unwritten(layer, name ? name : layer->output, strerror(problem));
+    else
+        tool_output_report(&output, "mpit");
+    tool_output_clear(&output);
+}
+
+struct list_request {
+    struct mpit_layer *layer;
+    const char *moment;
+};
+
+/* If the processes of a job would all write the same file, only the first one writes. */
+static void write_list_now(void *data)
+{
+    const struct list_request *request = data;
+    struct mpit_layer *layer = request->layer;
+    const char *moment = request->moment;
     const bool to_file = layer->output && strcmp(layer->output, "-") != 0;
-    if (layer->rank && !(to_file && tool_file_name_is_per_process(layer->output)))
+    if (layer->rank && !(to_file && tool_output_name_is_per_process(layer->output)))
         return;
-    early_has_lost(&layer->early);
+    variable_early_has_lost(&layer->early);
     struct catalogue *catalogue = catalogue_read(layer->tool_id, &layer->started, &layer->early,
                                                  layer->patterns, layer->has_world);
-    const struct list list = {.catalogue = catalogue,
-                              .patterns = layer->patterns,
-                              .moment = moment,
-                              .tool_id = layer->tool_id,
-                              .rank = layer->rank};
-    if (to_file)
-        save_list(layer, &list);
+    const struct catalogue_list list = {.catalogue = catalogue,
+                                        .patterns = layer->patterns,
+                                        .moment = moment,
+                                        .tool_id = layer->tool_id,
+                                        .rank = layer->rank};
+    char *text = format_list(layer, &list);
+    if (!text)
+        print_unwritten(layer, "the list", strerror(ENOMEM));
+    else if (to_file)
+        save_list(layer, text);
     else if (layer->output)
-        write_list(stdout, layer, &list);
+        print_list(layer, text);
     else
-        say_list(layer, &list);
-    if (layer->output && !to_file)
-        fflush(stdout);
+        qmpi_print(text);
+    free(text);
     catalogue_free(catalogue);
-    early_clear(&layer->early);
+    variable_early_clear(&layer->early);
 }
 
-static bool must_be_started(void *data, const struct variable *variable)
+/* The program may have used up its memory, but must be able to continue. */
+static void write_catalogue(struct mpit_layer *layer, const char *moment)
 {
-    const struct layer *layer = data;
-    return !variable->continuous &&
-           early_allows(&layer->early, variable->name, variable->var_class, layer->patterns);
+    struct list_request request = {layer, moment};
+    if (!qmpi_memory_catch_exhausted(write_list_now, &request))
+        qmpi_printf("mpit (layer %d): out of memory: the list is not written", layer->tool_id);
+}
+
+static bool is_to_be_started(void *data, const struct variable *variable)
+{
+    const struct mpit_layer *layer = data;
+    return !variable->continuous && variable_early_allows(&layer->early, variable->name,
+                                                          variable->var_class, layer->patterns);
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
-void lifecycle_begin(struct layer *layer)
+void lifecycle_begin(struct mpit_layer *layer)
 {
     int provided;
     pthread_mutex_lock(&layer->lock);
     if (!layer->begun && CALL_NEXT(layer->tool_id, T_init_thread, MPI_T_INIT_THREAD_T,
                                    MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS) {
         layer->begun = true;
-        settings_apply(layer->tool_id);
-        early_read(&layer->early, layer->at == AT_NEVER ? "" : layer->patterns);
+        mpit_apply_settings(layer->tool_id);
+        variable_early_read(&layer->early, layer->at == AT_NEVER ? "" : layer->patterns);
     }
     pthread_mutex_unlock(&layer->lock);
 }
 
-static char *csv_file(const struct layer *layer)
+static char *make_csv_name(const struct mpit_layer *layer)
 {
-    char *name = tool_file_name(layer->csv, layer->tool_id, layer->rank);
-    if (layer->ranks == 1 || tool_file_name_is_per_process(layer->csv))
-        return name;
-    char *rank_name = qmpi_format("%s.%d", name ? name : "", layer->rank);
-    free(name);
-    return rank_name;
+    struct tool_output output;
+    if (!name_file(layer, layer->csv, layer->ranks > 1, &output))
+        qmpi_memory_exhausted();
+    char *name = qmpi_copy(tool_output_claim(&output, true));
+    tool_output_report(&output, "mpit");
+    tool_output_clear(&output);
+    return name;
 }
 
-void lifecycle_run(struct layer *layer, bool has_world)
+void lifecycle_run(struct mpit_layer *layer, bool has_world)
 {
     pthread_mutex_lock(&layer->lock);
     const bool first = layer->begun && !layer->running && !layer->ended;
     layer->running |= first;
     if (first) {
         layer->has_world = has_world;
-        early_has_lost(&layer->early);
+        variable_early_has_lost(&layer->early);
         const int rank = qmpi_launcher_rank();
         layer->rank = rank < 0 ? 0 : rank;
         layer->ranks = has_world ? 1 : 2;
@@ -129,21 +187,22 @@ void lifecycle_run(struct layer *layer, bool has_world)
         if (layer->at == AT_INIT)
             write_catalogue(layer, "init");
         if (layer->at == AT_FINALIZE)
-            watch_begin(&layer->started, layer->tool_id, has_world, must_be_started, layer);
+            samples_watch_begin(&layer->started, layer->tool_id, has_world, is_to_be_started,
+                                layer);
         if (layer->csv)
             samples_begin(&layer->samples, layer->tool_id, layer->rank, has_world, layer->globs,
-                          &layer->early, csv_file(layer));
+                          &layer->early, make_csv_name(layer));
     }
     pthread_mutex_unlock(&layer->lock);
 }
 
-void lifecycle_sample(struct layer *layer)
+void lifecycle_sample(struct mpit_layer *layer)
 {
     if (layer->csv && layer->running)
         samples_write(&layer->samples, "pcontrol");
 }
 
-void lifecycle_end(struct layer *layer)
+void lifecycle_end(struct mpit_layer *layer)
 {
     pthread_mutex_lock(&layer->lock);
     if (layer->running) {
@@ -152,9 +211,9 @@ void lifecycle_end(struct layer *layer)
             samples_end(&layer->samples);
         }
         if (layer->at == AT_FINALIZE) {
-            watch_extend(&layer->started);
+            samples_watch_extend(&layer->started);
             write_catalogue(layer, "finalize");
-            watch_end(&layer->started);
+            samples_watch_end(&layer->started);
         }
         layer->running = false;
         layer->ended = true;

@@ -1,49 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one layer of mpit does from MPI's beginning to its end: settings before, then the list or
- * the begin of following variables, at the end what there is to tell.
+ * The work of one layer of mpit: it makes settings before MPI is initialized, then prints the list
+ * or starts handles, and prints the list or a last sample before MPI is finalized.
  */
 #ifndef QMPI_TOOL_MPIT_LIFECYCLE_H
 #define QMPI_TOOL_MPIT_LIFECYCLE_H
 
-#include "samples.h"
-#include "unready.h"
+#include "tools/mpit/samples.h"
+#include "tools/mpit/variable.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 
-enum moment { AT_INIT, AT_FINALIZE, AT_NEVER };
+enum lifecycle_moment { AT_INIT, AT_FINALIZE, AT_NEVER };
 
-struct layer {
+struct mpit_layer {
     int tool_id;
-    enum moment at;
+    enum lifecycle_moment at;
     bool json;
     const char *output; /* pattern; NULL: stderr; "-": stdout */
     const char *patterns, *globs, *csv;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* of the following members */
     bool begun;           /* MPI_T is initialized, and settings are made */
     bool running, ended;  /* between the end of MPI_Init and MPI_Finalize */
     bool has_world;
-    int sessions; /* open ones */
+    int sessions; /* number of open sessions */
     int rank, ranks;
-    struct early early;   /* the library's control variables before MPI is initialized */
-    struct watch started; /* variables that count from when they are started */
+    struct variable_early early;  /* the library's control variables before MPI is initialized */
+    struct samples_watch started; /* variables that must be started */
     struct samples samples;
 };
 
 /*
- * Before MPI is initialized. MPI_T is initialized from the top of the stack, as if the application
- * did it: then layers that publish on demand do so, those above this one too.
+ * Called before MPI is initialized. Initializes MPI_T through the whole stack, so that all layers
+ * that publish on demand do so, also those above this one.
  */
-void lifecycle_begin(struct layer *layer);
+void lifecycle_begin(struct mpit_layer *layer);
 
-/* MPI is initialized; again: does nothing. `has_world`: by MPI_Init. */
-void lifecycle_run(struct layer *layer, bool has_world);
+/* Called when MPI has been initialized; further calls have no effect. `has_world`: MPI_COMM_WORLD
+ * exists. */
+void lifecycle_run(struct mpit_layer *layer, bool has_world);
 
-/* MPI_Pcontrol(2). */
-void lifecycle_sample(struct layer *layer);
+/* Called by MPI_Pcontrol(2). */
+void lifecycle_sample(struct mpit_layer *layer);
 
-/* MPI is about to be finalized. */
-void lifecycle_end(struct layer *layer);
+/* Called before MPI is finalized. */
+void lifecycle_end(struct mpit_layer *layer);
+
+/*
+ * Sets the control variables of the options set.NAME=VALUE; in settings.c. Called when MPI_T, but
+ * not MPI, is initialized. If one cannot be set, one process of the job prints a message, and each
+ * process exits with status 2; with QMPI_ON_ERROR=skip, it continues without the setting.
+ */
+void mpit_apply_settings(int tool_id);
 
 #endif

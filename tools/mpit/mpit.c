@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mpit: what MPI_T offers. Lists all variables and categories with their values, samples chosen
- * performance variables into a CSV file, and sets control variables before MPI is initialized. It
- * sees what all layers publish; here it joins the stack and follows the beginning and the end.
+ * mpit lists all variables and categories of MPI_T with their values, samples performance variables
+ * into a CSV file, and sets control variables before MPI is initialized. It also sees the variables
+ * that layers publish. This file contains the interceptors and reads the options.
  */
 #define _GNU_SOURCE
 #include "generate/build.h"
-#include "lifecycle.h"
-#include "mpit_manifest.h"
-#include "options.h"
 #include "toolkit/toolkit.h"
+#include "tools/mpit/lifecycle.h"
+#include "tools/mpit_manifest.h"
 #include "util/util.h"
 
 #include <qmpi/qmpi.h>
 
+#include <string.h>
+
 /* ---- The interceptors ------------------------------------------------------------------------ */
 
-static struct layer *layer_of(QMPI_Context context)
+static struct mpit_layer *layer_of(QMPI_Context context)
 {
     int tool_id = 0;
     void *layer = NULL;
@@ -25,7 +26,7 @@ static struct layer *layer_of(QMPI_Context context)
     return layer;
 }
 
-static int init_mpi(QMPI_Context context, int *argc, char ***argv)
+static int mpit_init(QMPI_Context context, int *argc, char ***argv)
 {
     lifecycle_begin(layer_of(context));
     const int result = QMPIX_NEXT(context, Init)(QMPIX_NEXT_CONTEXT(context), argc, argv);
@@ -34,7 +35,8 @@ static int init_mpi(QMPI_Context context, int *argc, char ***argv)
     return result;
 }
 
-static int init_thread(QMPI_Context context, int *argc, char ***argv, int required, int *provided)
+static int mpit_init_thread(QMPI_Context context, int *argc, char ***argv, int required,
+                            int *provided)
 {
     lifecycle_begin(layer_of(context));
     const int result = QMPIX_NEXT(context, Init_thread)(QMPIX_NEXT_CONTEXT(context), argc, argv,
@@ -44,15 +46,15 @@ static int init_thread(QMPI_Context context, int *argc, char ***argv, int requir
     return result;
 }
 
-static int finalize(QMPI_Context context)
+static int mpit_finalize(QMPI_Context context)
 {
     lifecycle_end(layer_of(context));
     return QMPIX_NEXT(context, Finalize)(QMPIX_NEXT_CONTEXT(context));
 }
 
-QMPIX_PCONTROL_READER static int pcontrol(QMPI_Context context, const int level, ...)
+QMPIX_PCONTROL_READER static int mpit_pcontrol(QMPI_Context context, const int level, ...)
 {
-    struct layer *layer = layer_of(context);
+    struct mpit_layer *layer = layer_of(context);
     QMPIX_Pcontrol_words words;
     QMPIX_PCONTROL_READ(words, level);
     if (level == 2)
@@ -62,10 +64,10 @@ QMPIX_PCONTROL_READER static int pcontrol(QMPI_Context context, const int level,
 }
 
 #ifdef MPI_SESSION_NULL
-static int session_init(QMPI_Context context, MPI_Info info, MPI_Errhandler errhandler,
-                        MPI_Session *session)
+static int mpit_session_init(QMPI_Context context, MPI_Info info, MPI_Errhandler errhandler,
+                             MPI_Session *session)
 {
-    struct layer *layer = layer_of(context);
+    struct mpit_layer *layer = layer_of(context);
     lifecycle_begin(layer);
     const int result =
         QMPIX_NEXT(context, Session_init)(QMPIX_NEXT_CONTEXT(context), info, errhandler, session);
@@ -78,10 +80,10 @@ static int session_init(QMPI_Context context, MPI_Info info, MPI_Errhandler errh
     return result;
 }
 
-/* The last session's end is that of MPI, unless MPI_Init was called. */
-static int session_finalize(QMPI_Context context, MPI_Session *session)
+/* The end of the last session is that of MPI, unless MPI_Init was called. */
+static int mpit_session_finalize(QMPI_Context context, MPI_Session *session)
 {
-    struct layer *layer = layer_of(context);
+    struct mpit_layer *layer = layer_of(context);
     int initialized = 0;
     PMPI_Initialized(&initialized);
     if (__atomic_sub_fetch(&layer->sessions, 1, __ATOMIC_RELAXED) == 0 && !initialized)
@@ -90,36 +92,78 @@ static int session_finalize(QMPI_Context context, MPI_Session *session)
 }
 #endif
 
+/* ---- Options --------------------------------------------------------------------------------- */
+
+static bool read_file_options(struct mpit_layer *layer)
+{
+    const int tool_id = layer->tool_id;
+    if (!tool_option_file(tool_id, "output", &layer->output) ||
+        !tool_option_file(tool_id, "csv", &layer->csv))
+        return false;
+    if (layer->output && layer->csv && !strcmp(layer->output, layer->csv)) {
+        QMPIX_Tool_fail(tool_id,
+                        "output= and csv= name the same file\nhint: give them different names");
+        return false;
+    }
+    const bool is_stdout = layer->output && !strcmp(layer->output, "-");
+    return !(!is_stdout && tool_option_file_is_taken(tool_id, "output", layer->output)) &&
+           !tool_option_file_is_taken(tool_id, "csv", layer->csv);
+}
+
+/* Reads the options of a layer. Returns false if one is invalid, after QMPIX_Tool_fail. */
+static bool read_options(struct mpit_layer *layer)
+{
+    static const char *const moments[] = {"init", "finalize", "never", NULL};
+    static const char *const formats[] = {"table", "json", NULL};
+    const int tool_id = layer->tool_id;
+    int at = 0, format = 0;
+    if (!tool_option_word(tool_id, "at", moments, "give init, finalize or never", &at) ||
+        !tool_option_word(tool_id, "format", formats, "give table or json", &format) ||
+        !read_file_options(layer))
+        return false;
+    layer->at = (enum lifecycle_moment)at;
+    layer->json = format == 1;
+    QMPIX_Tool_get_option(tool_id, "show", &layer->patterns);
+    QMPIX_Tool_get_option(tool_id, "pvars", &layer->globs);
+    if (layer->globs && !layer->csv) {
+        QMPIX_Tool_fail(tool_id, "pvars= selects variables for a CSV file, but no file is named\n"
+                                 "hint: name a file with csv=FILE");
+        return false;
+    }
+    return true;
+}
+
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
-static void init(int tool_id)
+static void init_layer(int tool_id)
 {
-    struct layer *layer = qmpi_allocate(1, sizeof *layer);
+    struct mpit_layer *layer = qmpi_allocate(1, sizeof *layer);
     layer->tool_id = tool_id;
     layer->started.session = MPI_T_PVAR_SESSION_NULL;
     pthread_mutex_init(&layer->lock, NULL);
-    if (!options_read(layer))
+    if (!read_options(layer))
         return;
-    tool_file_name_start();
+    tool_output_name_start();
     QMPI_Register_tool_storage(tool_id, layer);
-    QMPIX_REGISTER(tool_id, Init, init_mpi);
-    QMPIX_REGISTER(tool_id, Init_thread, init_thread);
-    QMPIX_REGISTER(tool_id, Finalize, finalize);
-    QMPIX_REGISTER(tool_id, Pcontrol, pcontrol);
+    QMPIX_REGISTER(tool_id, Init, mpit_init);
+    QMPIX_REGISTER(tool_id, Init_thread, mpit_init_thread);
+    QMPIX_REGISTER(tool_id, Finalize, mpit_finalize);
+    QMPIX_REGISTER(tool_id, Pcontrol, mpit_pcontrol);
 #ifdef MPI_SESSION_NULL
-    QMPIX_REGISTER(tool_id, Session_init, session_init);
-    QMPIX_REGISTER(tool_id, Session_finalize, session_finalize);
+    QMPIX_REGISTER(tool_id, Session_init, mpit_session_init);
+    QMPIX_REGISTER(tool_id, Session_finalize, mpit_session_finalize);
 #endif
 }
 
 __attribute__((constructor)) static void register_tool(void)
 {
+    static const QMPIX_Tool_option options[] = TOOL_OPTIONS;
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
         .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
-        .options = options_known,
+        .options = options,
     };
-    QMPI_Register_tool_name("mpit", init);
+    QMPI_Register_tool_name("mpit", init_layer);
     QMPIX_Register_tool_info("mpit", &info);
 }

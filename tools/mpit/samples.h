@@ -1,37 +1,93 @@
 /* SPDX-License-Identifier: MIT */
-/* The values of chosen performance variables, again and again, as lines of a CSV file. */
+/* Samples of chosen performance variables. */
 #ifndef QMPI_TOOL_MPIT_SAMPLES_H
 #define QMPI_TOOL_MPIT_SAMPLES_H
 
-#include "pvar_session.h"
-#include "unready.h"
+#include "tools/mpit/variable.h"
+#include "util/util.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
+/* ---- Handles of variables -------------------------------------------------------------------- */
+
+/*
+ * A session with a started handle for each chosen performance variable, also for variables that
+ * appear later.
+ */
+
+struct samples_watched {
+    int index;
+    char *name;
+    int var_class;
+    const struct variable_type *type;
+    int count; /* of elements */
+    MPI_T_pvar_handle handle;
+};
+
+struct samples_watch {
+    int tool_id;
+    bool has_world; /* MPI_COMM_WORLD may be used */
+    bool (*wants)(void *data, const struct variable *variable);
+    void *data;
+    MPI_T_pvar_session session;
+    int seen; /* number of variables examined so far */
+    struct samples_watched *all;
+    int count;
+    size_t room;
+};
+
+/* Starts a handle for each variable for which `wants` returns true. MPI_T must be initialized. */
+void samples_watch_begin(struct samples_watch *watch, int tool_id, bool has_world,
+                         bool (*wants)(void *data, const struct variable *variable), void *data);
+
+/* Adds variables that have appeared since the last call. */
+void samples_watch_extend(struct samples_watch *watch);
+
+/* Returns the watched variable with this index; NULL: none. */
+const struct samples_watched *samples_watch_find(const struct samples_watch *watch, int index);
+
+/* Returns the current value, which the caller frees; NULL: it cannot be read. */
+void *samples_watch_read(const struct samples_watch *watch, const struct samples_watched *watched);
+
+void samples_watch_end(struct samples_watch *watch);
+
+/*
+ * Allocates a handle and sets the number of elements. Variables bound to communicators are bound to
+ * MPI_COMM_WORLD if `has_world`. Returns NULL, or the reason why there is no handle.
+ */
+const char *samples_watch_open(int tool_id, MPI_T_pvar_session session,
+                               const struct variable *variable, bool has_world,
+                               MPI_T_pvar_handle *handle, int *count);
+
+/* ---- Samples --------------------------------------------------------------------------------- */
+
+/* Lines of a CSV file with the values of chosen performance variables. */
+
 struct samples {
     const char *globs; /* of names; NULL: all */
-    const struct early *early;
-    bool has_left_out; /* some that they match, for `early` does not allow them */
+    const struct variable_early *early;
+    bool has_left_out; /* `early` forbids reading some variables that match */
     int tool_id, rank;
-    char *file;
-    FILE *stream;   /* NULL: nothing is written */
-    int number;     /* of the next sample */
-    uint64_t begin; /* ticks */
-    struct watch watch;
+    char *file, *path;         /* name as given, and absolute path */
+    struct qmpi_output output; /* behind `stream` */
+    FILE *stream;              /* NULL: no more output */
+    int number;                /* of the next sample */
+    uint64_t begin;            /* ticks */
+    struct samples_watch watch;
     pthread_mutex_t lock;
 };
 
-/* Opens the file (`file` is taken over) and follows the variables. Says what goes wrong. */
+/* Opens `file`, which `samples` owns then, and starts the handles. Prints errors. */
 void samples_begin(struct samples *samples, int tool_id, int rank, bool has_world,
-                   const char *globs, const struct early *early, char *file);
+                   const char *globs, const struct variable_early *early, char *file);
 
-/* Appends the present values; `moment` is "pcontrol" or "finalize". Any thread. */
+/* Appends the current values; `moment` is "pcontrol" or "finalize". Any thread. */
 void samples_write(struct samples *samples, const char *moment);
 
-/* Closes the file and says of patterns that nothing matched. */
+/* Closes the file, and prints which patterns matched no variable. */
 void samples_end(struct samples *samples);
 
 #endif

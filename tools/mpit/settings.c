@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See settings.h. */
+/* The options set.NAME=VALUE: see lifecycle.h. */
 #define _GNU_SOURCE
-#include "settings.h"
-
-#include "catalogue.h"
-#include "constants.h"
 #include "toolkit/toolkit.h"
+#include "tools/mpit/lifecycle.h"
+#include "tools/mpit/variable.h"
 #include "util/util.h"
 
 #include <stdlib.h>
@@ -17,7 +15,7 @@ enum { PREFIX = sizeof prefix - 1 };
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* The items of an enumeration as `name (value), …`; and whether `text` is one of them. */
+/* Returns the items of an enumeration as `name (value), …`; sets whether `text` is one of them. */
 static char *list_items(int tool_id, MPI_T_enum enumtype, const char *text, size_t length,
                         int *chosen, bool *found)
 {
@@ -69,7 +67,7 @@ static char *read_text(struct variable *variable, const char *text)
     return NULL;
 }
 
-/* As many elements as the variable has, with blanks between them. */
+/* Reads as many elements as the variable has, separated by blanks. */
 static char *read_elements(int tool_id, struct variable *variable, const char *text)
 {
     int given = 0;
@@ -81,7 +79,7 @@ static char *read_elements(int tool_id, struct variable *variable, const char *t
         const size_t length = strcspn(text, " ");
         if (is_enum)
             problem = read_item(tool_id, variable, text, length, given);
-        else if (!value_parse(variable->type, text, length, variable->data, given))
+        else if (!variable_parse_element(variable->type, text, length, variable->data, given))
             problem = qmpi_message("'%.*s' is not a valid %s\n"
                                    "hint: give a number that fits the type",
                                    (int)length, text, variable->type->name);
@@ -120,7 +118,7 @@ static char *write_value(int tool_id, struct variable *variable, const char *tex
                            NULL, &handle, &variable->count);
     if (result != MPI_SUCCESS)
         return describe_refusal(result);
-    variable->data = value_room(variable->type, variable->count);
+    variable->data = variable_make_room(variable->type, variable->count);
     char *problem = variable->type->kind == VALUE_TEXT ? read_text(variable, text)
                                                        : read_elements(tool_id, variable, text);
     if (!problem) {
@@ -131,41 +129,41 @@ static char *write_value(int tool_id, struct variable *variable, const char *tex
     return problem;
 }
 
-static char *set(int tool_id, const char *name, const char *text)
+static char *set_variable(int tool_id, const char *name, const char *text)
 {
     int index = -1;
     struct variable variable;
     char *problem = NULL;
     if (CALL_NEXT(tool_id, T_cvar_get_index, MPI_T_CVAR_GET_INDEX_T, name, &index) != MPI_SUCCESS ||
-        !catalogue_read_cvar_info(tool_id, index, &variable))
+        !variable_read_cvar_info(tool_id, index, &variable))
         return qmpi_copy("unknown control variable\n"
                          "hint: list the variables with `qmpi vars -t TOOLS`");
     if (variable.scope == MPI_T_SCOPE_CONSTANT || variable.scope == MPI_T_SCOPE_READONLY)
         problem = qmpi_message("it is read-only (scope %s)\n"
                                "hint: remove this setting",
-                               word_of_scope(variable.scope));
+                               variable_scope_name(variable.scope));
     else if (variable.bind != MPI_T_BIND_NO_OBJECT)
         problem = qmpi_message("it is bound to MPI objects (%s), and none exist yet\n"
                                "hint: remove this setting",
-                               word_of_binding(variable.bind));
+                               variable_binding_name(variable.bind));
     else if (!variable.type)
         problem = qmpi_copy("its datatype is not one of MPI_T's\n"
                             "hint: remove this setting");
     else
         problem = write_value(tool_id, &variable, text);
-    catalogue_clear(&variable);
+    variable_clear(&variable);
     return problem;
 }
 
-/* ---- All of them ----------------------------------------------------------------------------- */
+/* ---- All variables --------------------------------------------------------------------------- */
 
-static void report(int tool_id, const char *key, const char *value, const char *problem)
+static void report_problem(int tool_id, const char *key, const char *value, const char *problem)
 {
     int skips = 0;
     QMPIX_Tool_get_skip_errors(tool_id, &skips);
-    if (qmpi_is_reporting_process()) {
+    if (qmpi_launcher_reports()) {
         const char *hint = strstr(problem, "\nhint: ");
-        char *shown = qmpi_shorten(value);
+        char *shown = qmpi_message_shorten(value);
         qmpi_printf("mpit (layer %d): %s=%s: %.*s%-s%s%-s", tool_id, key, shown,
                     hint ? (int)(hint - problem) : (int)strlen(problem), problem,
                     hint ? "\n  " : "", hint ? hint + 1 : "",
@@ -173,7 +171,8 @@ static void report(int tool_id, const char *key, const char *value, const char *
         free(shown);
     }
     if (!skips)
-        _exit(2); /* as when a tool cannot be used: exit handlers would report on a run of none */
+        _exit(2); /* _exit as for unusable tools, so that exit handlers do not report on a run that
+                     did not happen */
 }
 
 static bool next_setting(int tool_id, int *at, const char **key, const char **value)
@@ -185,16 +184,16 @@ static bool next_setting(int tool_id, int *at, const char **key, const char **va
     return false;
 }
 
-void settings_apply(int tool_id)
+void mpit_apply_settings(int tool_id)
 {
     const char *key, *value;
-    struct tool_numbers numbers;
-    tool_numbers_begin(&numbers);
+    struct qmpi_value_numbers numbers;
+    qmpi_value_begin_numbers(&numbers);
     for (int at = 0; next_setting(tool_id, &at, &key, &value);) {
-        char *problem = set(tool_id, key + PREFIX, value);
+        char *problem = set_variable(tool_id, key + PREFIX, value);
         if (problem)
-            report(tool_id, key, value, problem);
+            report_problem(tool_id, key, value, problem);
         free(problem);
     }
-    tool_numbers_end(&numbers);
+    qmpi_value_end_numbers(&numbers);
 }

@@ -1,28 +1,122 @@
 /* SPDX-License-Identifier: MIT */
-/* A variable of MPI_T below a layer of mpit. */
+/* Variables of MPI_T: their descriptions, their values, the constants of MPI_T as text, and the
+ * patterns that choose them. */
 #ifndef QMPI_TOOL_MPIT_VARIABLE_H
 #define QMPI_TOOL_MPIT_VARIABLE_H
 
-#include "value.h"
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 
+enum variable_kind { VALUE_SIGNED, VALUE_UNSIGNED, VALUE_DOUBLE, VALUE_TEXT };
+
+struct variable_type {
+    MPI_Datatype datatype;
+    const char *name; /* "MPI_INT" */
+    enum variable_kind kind;
+    size_t size; /* bytes of an element */
+};
+
+/* A variable below a layer of mpit. */
 struct variable {
     int index;
     char *name, *description;
-    const struct value_type *type; /* NULL: one that MPI_T does not have */
+    const struct variable_type *type; /* NULL: not a type of MPI_T */
     MPI_T_enum enumtype;
-    char *label; /* what the enumeration calls the value; NULL: nothing */
+    char *label; /* the name of the value in the enumeration; NULL: none */
     int verbosity, bind;
     int scope;                                   /* cvars */
     int var_class, readonly, continuous, atomic; /* pvars */
     int count;                                   /* of elements in `data` */
     void *data;                                  /* NULL: there is no value */
-    const char *reason;                          /* why there is none */
-    bool early;                                  /* the value is one from before MPI_Init */
+    const char *reason;                          /* why there is no value */
+    bool early;                                  /* the value is from before MPI_Init */
 };
 
-/* One control variable without its value: what settings.c looks at. False: no such index. */
-bool catalogue_read_cvar_info(int tool_id, int index, struct variable *variable);
-bool catalogue_read_pvar_info(int tool_id, int index, struct variable *variable);
-void catalogue_clear(struct variable *variable);
+/* Read the description of a variable, without its value. Return false if the index does not exist.
+ */
+bool variable_read_cvar_info(int tool_id, int index, struct variable *variable);
+bool variable_read_pvar_info(int tool_id, int index, struct variable *variable);
+void variable_clear(struct variable *variable);
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+/* Returns the type of a datatype; NULL: MPI_T has no variables of it. */
+const struct variable_type *variable_type_of(MPI_Datatype datatype);
+
+/* Allocates memory for the elements, zeroed, and one more, since some libraries terminate strings
+ * behind the last element. The caller frees it. */
+void *variable_make_room(const struct variable_type *type, int count);
+
+/* Return element `i` of an array; the function must fit the kind of its type. */
+long long variable_signed(const struct variable_type *type, const void *array, int i);
+unsigned long long variable_unsigned(const struct variable_type *type, const void *array, int i);
+double variable_double(const void *array, int i);
+
+/* Writes element `i` as text that variable_parse_element reads. Both must be called between
+ * qmpi_value_begin_numbers and qmpi_value_end_numbers. */
+void variable_print_element(FILE *stream, const struct variable_type *type, const void *array,
+                            int i);
+
+/* Writes all `count` elements, separated by blanks, or a string up to its end. */
+void variable_print(FILE *stream, const struct variable_type *type, const void *array, int count);
+
+/* Reads a number into element `i`. Returns false if the text, of `length` bytes, is not a number
+ * that fits the type. */
+bool variable_parse_element(const struct variable_type *type, const char *text, size_t length,
+                            void *array, int i);
+
+/* ---- Constants ------------------------------------------------------------------------------- */
+
+/* Return the names of the standard in lower case, without their prefix; "?": the standard has no
+ * such constant. */
+const char *variable_verbosity_name(int verbosity); /* "user_basic" */
+const char *variable_class_name(int var_class);     /* "counter" */
+const char *variable_scope_name(int scope);         /* "all_eq" */
+const char *variable_binding_name(int binding);     /* "comm"; "none" */
+
+/* ---- Variables that cannot be read ----------------------------------------------------------- */
+
+/*
+ * Variables of the MPI library that exist but cannot be read.
+ *
+ * MPI_Init of Open MPI closes components that it does not use, and their variables disappear. For
+ * some, only the memory disappears: MPI_T still describes them, but reading the control variable or
+ * allocating a handle of the performance variable crashes (Open MPI 4.1.4: opal_common_ucx_verbose,
+ * mtl_psm2_tx_num), and MPI_T does not distinguish them from others. Therefore, if variables of the
+ * library have disappeared, its control variables have the values from before MPI_Init, and its
+ * performance variables are read only if the user has named them.
+ */
+
+struct variable_early_value {
+    void *data; /* NULL: it could not be read */
+    int count;
+};
+
+/* [index of the library]: values from before MPI_Init. */
+struct variable_early {
+    struct variable_early_value *values; /* NULL: cleared */
+    int count;
+    bool lost; /* variables have disappeared */
+};
+
+/* Reads the control variables whose names match `patterns`. Called when MPI_T, but not MPI, is
+ * initialized. */
+void variable_early_read(struct variable_early *early, const char *patterns);
+/* Frees the values; `lost` stays. */
+void variable_early_clear(struct variable_early *early);
+
+/* Checks whether variables of the library have disappeared since variable_early_read. */
+bool variable_early_has_lost(struct variable_early *early);
+
+/* Whether the variable belongs to a library that has lost some; sets its value from before
+ * MPI_Init, whose data is NULL if it is not known. */
+bool variable_early_find(const struct variable_early *early, const char *name,
+                         struct variable_early_value *value);
+
+/* Whether a performance variable may be read; `globs` are the patterns of the user. */
+bool variable_early_allows(const struct variable_early *early, const char *name, int var_class,
+                           const char *globs);
 
 #endif

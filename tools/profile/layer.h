@@ -1,70 +1,188 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one layer of profile knows: its options, what is being profiled now, and the communicators,
- * files and regions of the process. What calls cost and carry each thread notes for itself: see
- * threads.h.
+ * The state of a layer of profile that all threads of the process share: the options, the
+ * communicators, files, regions and pending receives. The figures of calls are kept separately for
+ * each thread (see threads.h).
  */
 #ifndef QMPI_TOOL_PROFILE_LAYER_H
 #define QMPI_TOOL_PROFILE_LAYER_H
 
-#include "options.h"
-#include "record/tables.h"
 #include "toolkit/toolkit.h"
+#include "tools/profile/record/threads.h"
+#include "tools/profile/record/windows.h"
+#include "tools/profile/result/profile.h"
+
+#include <qmpi/qmpi.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-/* The thread that saves what there is; see checkpoint.h. */
-struct saving {
+/* The options, after they were checked (profile.c). */
+struct layer_options {
+    const char *output; /* the pattern of the file's name; NULL: the table goes to stderr */
+    enum profile_output_format format;
+    profile_html_writer *write_page; /* NULL unless the format is HTML */
+    int top;                         /* the maximum number of rows in each table; 0: all rows */
+    int depth;                       /* the maximum number of frames of a call site */
+    bool sync;                       /* A barrier precedes blocking collectives. */
+    bool every_rank;                 /* Lists by rank contain every rank, not only outliers. */
+    uint64_t checkpoint;             /* the interval in nanoseconds; 0: no checkpoints */
+    struct profile_thresholds thresholds;
+};
+
+struct layer_comm {
+    MPI_Comm handle;
+    bool live;
+    int size, first; /* These and `members` are described at struct profile_communicator. */
+    uint64_t members;
+    char name[MPI_MAX_OBJECT_NAME];
+};
+
+/* The sum over communicators that have one name and the same processes. */
+struct layer_comm_sum {
+    uint64_t key[3]; /* hash of the name, size, members */
+    struct layer_comm comm;
+    uint64_t instances;
+    struct thread_stats stats;
+};
+
+struct layer_comms {
+    struct handles handles;
+    /* A communicator that was freed stays in `all`, not live, until its number is reused. */
+    struct layer_comm **all; /* [number] */
+    int count;
+    int *unused; /* the unused numbers; the array has room for `count` of them */
+    int unused_count;
+    size_t room, unused_room; /* see QMPI_MEMORY_RESERVE */
+    struct table freed;       /* The rows are struct layer_comm_sum. */
+    MPI_Group world; /* the group of MPI_COMM_WORLD or mpi://WORLD; MPI_GROUP_NULL: unknown */
+};
+
+struct layer_file {
+    char *name;
+    uint64_t opens;
+};
+
+struct layer_files {
+    struct handles handles;
+    struct layer_file *all; /* [number] */
+    int count;
+    size_t room;          /* see QMPI_MEMORY_RESERVE */
+    struct table numbers; /* The rows are struct file_name_row (objects.c). */
+};
+
+struct layer_region {
+    char *name;
+    uint64_t entries;
+    uint64_t time;  /* ticks that it was open while profiling was on, until it was last closed */
+    uint64_t since; /* the result of regions_time when it was opened; valid if `open` is not 0 */
+    int open;       /* how many begins have had no end yet */
+};
+
+/*
+ * A node of a binary trie that represents a set of regions. A node is a leaf with one region, or
+ * joins two sets of regions whose numbers agree above one bit and differ in that bit. Each set has
+ * exactly one node, whatever the order in which its regions were opened. Because sets share nodes,
+ * opening or closing one of n regions takes O(log n) steps and new nodes. Node 0 is the empty set.
+ */
+struct layer_region_node {
+    int without, with; /* the nodes of the regions whose numbers lack the bit, and have it */
+    /* `bit` is 0 in a leaf. `prefix` holds the bits above `bit`, which all numbers share; in a leaf
+     * it is the number of the region. */
+    unsigned bit, prefix;
+};
+
+struct layer_regions {
+    /* The key under which calls are counted now, without the number of their function. CALL_OFF is
+     * set while profiling is off, and CALL_APART outside application time (see threads.h). */
+    _Atomic uint64_t now;
+    struct layer_region *all;
+    int count;
+    size_t room;        /* see QMPI_MEMORY_RESERVE */
+    struct table names; /* The rows are struct region_name; they map a name to its number. */
+    struct layer_region_node *nodes;
+    int node_count;
+    size_t node_room;
+    struct table sets;         /* The rows are struct region_set; they map members to a node. */
+    int open;                  /* the node of the set of open regions */
+    uint64_t unmatched;        /* how many ends named a region that was not open */
+    char first_unmatched[128]; /* the name in the first of these ends */
+    /* The ticks of application time during which profiling was on. The period that began at
+     * `on_since` is added when it ends. */
+    uint64_t on_time;
+    uint64_t on_since; /* 0: profiling is off, or application time has not begun */
+    struct windows_scale scale;
+    struct windows on_windows; /* the time in on_time, by window */
+};
+
+struct layer_receives {
+    struct pending_table table; /* The entries are struct receive (receives.c). */
+    /* This grows when the layer is switched off, because the layer misses completions from then on.
+     * Receives of an earlier epoch are dropped. */
+    uint64_t epoch;
+};
+
+/* The state of the thread that writes checkpoints (see collect/save.h). `lock` protects `stop`. */
+struct layer_saving {
     bool runs, stop;
-    atomic_bool writes; /* a checkpoint, now */
+    atomic_bool writes; /* The thread is writing a checkpoint. */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
 };
 
-struct path;
-
 struct layer {
     int tool_id;
-    struct options options;
+    struct layer_options options;
     char begin[32];       /* ISO 8601, UTC */
-    char *program;        /* its path; NULL: not known */
-    char *mpi;            /* the MPI library's version, first line */
-    int rank;             /* in MPI_COMM_WORLD (mpi://WORLD); before it is known the launcher's */
-    atomic_bool closed;   /* MPI_Finalize was called: nothing more is noted */
-    atomic_bool reported; /* what there is has been written, or is in the merged result */
-    atomic_bool was_on;   /* the layer has been switched on: there is something to report */
-    char *folder;         /* the current one in `init`; NULL: not known */
-    struct saving saving;
-    bool saved, warned;   /* a checkpoint was written; that one could not was said */
-    atomic_int snapshots; /* written so far */
-    struct tool_sessions sessions;
-    pthread_mutex_t lock; /* of the three below; never taken where only known things are seen */
-    struct comms comms;
-    struct files files;
-    struct regions regions;
-    struct receives receives;
-    struct path *path; /* NULL: path=no */
+    char *program;        /* the path of the executable; NULL: unknown */
+    char *mpi;            /* the first line of the MPI library's version */
+    int rank;             /* in MPI_COMM_WORLD or mpi://WORLD; at first, as the launcher tells it */
+    atomic_bool closed;   /* MPI_Finalize was called, and no session of the program outlives it. */
+    atomic_bool reported; /* The data has been written, or is in the merged result. */
+    atomic_bool was_on;   /* The layer has been switched on, so there is something to report. */
+    char *folder;         /* the working directory during `init`; NULL: unknown */
+    struct tool_output output;         /* for the result of all ranks */
+    struct tool_output process_output; /* for the result of this process alone */
+    struct layer_saving saving;
+    /* `saved`: a checkpoint has been written and not removed. `warned`: the user was told that one
+     * could not be written. */
+    bool saved, warned;
+    atomic_int snapshots; /* how many files MPI_Pcontrol(2) has begun */
+    struct tool_world_sessions sessions;
+    /* This protects `comms`, `files` and `regions` against concurrent changes; `receives` needs no
+     * lock. Calls on known communicators and files find them without taking it. */
+    pthread_mutex_t lock;
+    struct layer_comms comms;
+    struct layer_files files;
+    struct layer_regions regions;
+    struct layer_receives receives;
     struct layer *next;
 };
 
-/* All layers of this process, the lowest last. */
-extern struct layer *profile_layers;
+/* The layers of this process, linked by `next`. The layer that was added last comes first. */
+extern struct layer *layer_first;
 
-/* Whether the layer is switched on. */
-bool profile_is_on(const struct layer *layer);
+/* Adds a layer, which must be complete. This is called in `init`. */
+void layer_add(struct layer *layer);
 
-/* Whether it is on for a function that it is called for also while it is off. */
-bool profile_is_on_for(const struct layer *layer, int number);
+/* Returns whether the layer is switched on. */
+bool layer_is_on(const struct layer *layer);
 
-/* Whether this process is the one that MPI runs in: a forked child reports nothing. */
-bool profile_is_owner(void);
+/* Returns whether the layer is switched on for a function. This matters for functions that the
+ * layer observes even while it is switched off (see traits_set_always_on). */
+bool layer_is_on_for(const struct layer *layer, int number);
 
-/* Takes the layer's lock; where `crashed`, after a while without it: the thread that holds it may
- * be the one that was struck. */
-bool profile_lock(struct layer *layer, bool crashed);
-void profile_unlock(struct layer *layer, bool locked);
+/* Returns whether this is the process that made the layers. A forked child returns false, and must
+ * report nothing. */
+bool layers_are_of_process(void);
+
+/* Takes the lock of the layer, and returns whether it was taken. If `crashed`, the function gives
+ * up after about 10 ms and returns false, because the lock may be held by the thread that a signal
+ * interrupted. Pass the result to layer_unlock. */
+bool layer_lock(struct layer *layer, bool crashed);
+void layer_unlock(struct layer *layer, bool locked);
 
 #endif

@@ -1,75 +1,301 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile: where a program's MPI time goes: by function, call site, peer, communicator, file and
- * region, over all ranks. One observer for all functions. Here it joins the stack; record.c notes
- * calls, control.c follows the few that change what is noted, gather.c brings the ranks together.
+ * The tool profile shows how a program spends its time in MPI, by function, call site, peer,
+ * communicator, file and region, over all ranks. This file reads the options, publishes variables,
+ * and makes the layers, each of which has one observer of all functions.
+ *
+ * A call passes these files: record/record.c receives it, and counts it (record/call.h) in the
+ * tables of its thread (record/threads.h). In MPI_Finalize, collect/gather.c merges the results of
+ * all ranks (result/merge.c), each of which collect/rank_result.c and collect/rank_calls.c make
+ * from these tables. collect/save.c writes the merged result through the functions of
+ * result/profile.h; as text, these are in result/text.c and result/text_tables.c.
  */
 #define _GNU_SOURCE
 #include "generate/build.h"
-#include "layer.h"
-#include "path/observe.h"
-#include "profile_manifest.h"
-#include "pvars.h"
-#include "record/comms.h"
-#include "record/files.h"
-#include "record/peer_waits.h"
-#include "record/receives.h"
-#include "record/record.h"
-#include "record/regions.h"
-#include "record/traits.h"
 #include "toolkit/toolkit.h"
+#include "tools/profile/layer.h"
+#include "tools/profile/record/objects.h"
+#include "tools/profile/record/receives.h"
+#include "tools/profile/record/record.h"
+#include "tools/profile/record/regions.h"
+#include "tools/profile/record/threads.h"
+#include "tools/profile/record/traits.h"
+#include "tools/profile/record/waits.h"
+#include "tools/profile_manifest.h"
 #include "util/util.h"
 
+#include <qmpi/mpit.h>
 #include <qmpi/observer.h>
 
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-struct layer *profile_layers;
-static pid_t owner;
+/* ---- Options --------------------------------------------------------------------------------- */
 
-bool profile_is_owner(void)
-{
-    return owner == getpid();
-}
+static const QMPIX_Tool_option known_options[] = TOOL_OPTIONS;
 
-bool profile_is_on(const struct layer *layer)
-{
-    int enabled = 1;
-    QMPIX_Tool_get_enabled(layer->tool_id, &enabled);
-    return enabled != 0;
-}
+#define SECOND UINT64_C(1000000000)
 
-bool profile_is_on_for(const struct layer *layer, int number)
+/* Opens the library that writes a page in HTML. NULL: *problem says why and gives a hint; the
+ * caller frees it (NULL: memory is exhausted). */
+static profile_html_writer *open_page_writer(char **problem)
 {
-    int enabled = 1;
-    QMPIX_Tool_get_function_enabled(layer->tool_id, (enum QMPI_Functions_enum)number, &enabled);
-    return enabled != 0;
-}
-
-bool profile_lock(struct layer *layer, bool crashed)
-{
-    const struct timespec pause = {0, 1000000};
-    if (!crashed)
-        return !pthread_mutex_lock(&layer->lock);
-    /* In the copy of a crashed process, it is never released. */
-    for (int tries = 0; tries < 10; tries++) {
-        if (!pthread_mutex_trylock(&layer->lock))
-            return true;
-        nanosleep(&pause, NULL);
+    char *path = tool_companion_file(PROFILE_HTML_FILE);
+    void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *find = library ? dlsym(library, PROFILE_HTML_FUNCTION) : NULL;
+    free(path);
+    *problem = NULL;
+    if (!find) {
+        const char *reason = dlerror();
+        *problem = qmpi_format("the library that writes HTML cannot be opened: %s\n"
+                               "hint: write JSON, which qmpi report --html reads",
+                               reason ? reason : "out of memory");
+        return NULL;
     }
+    profile_html_writer *writer = ((profile_html_find *)(uintptr_t)find)();
+    if (!writer)
+        *problem = qmpi_format("%s", "HTML requires zlib, without which qmpi was built\n"
+                                     "hint: write JSON, which qmpi report --html of another build "
+                                     "reads");
+    return writer;
+}
+
+static bool find_page_writer(int tool_id, struct layer_options *options)
+{
+    char *problem;
+    options->write_page = open_page_writer(&problem);
+    if (!options->write_page)
+        QMPIX_Tool_fail(tool_id, problem ? problem : "out of memory");
+    free(problem);
+    return options->write_page;
+}
+
+static bool read_output(int tool_id, struct layer_options *options)
+{
+    const char *given;
+    int format = 0;
+    if (!tool_option_file(tool_id, "output", &options->output) ||
+        !tool_option_word(tool_id, "format", profile_output_format_names,
+                          "give text, json, csv or html", &format))
+        return false;
+    const bool is_given = QMPIX_Tool_get_option(tool_id, "format", &given) == MPI_SUCCESS;
+    options->format =
+        is_given ? (enum profile_output_format)format : profile_output_format_of(options->output);
+    if (options->format == PROFILE_HTML && !find_page_writer(tool_id, options))
+        return false;
+    if (options->output || options->format == PROFILE_TEXT)
+        return true;
+    QMPIX_Tool_fail(tool_id, "format= requires a file; only the table can go to stderr\n"
+                             "hint: name a file with output=FILE");
     return false;
 }
 
-void profile_unlock(struct layer *layer, bool locked)
+/* Returns false if an option is invalid; the layer has then failed with a message. */
+static bool read_options(int tool_id, struct layer_options *options)
 {
-    if (locked)
-        pthread_mutex_unlock(&layer->lock);
+    static const char *const ranks[] = {"outliers", "all", NULL};
+    int all = 0;
+    bool path = false;
+    *options = (struct layer_options){
+        .top = 20, .depth = 1, .thresholds = {PROFILE_THRESHOLD, PROFILE_INIT_THRESHOLD}};
+    if (!tool_option_word(tool_id, "ranks", ranks, "give outliers or all", &all) ||
+        !tool_option_boolean(tool_id, "sync", &options->sync) ||
+        !tool_option_boolean(tool_id, "path", &path) ||
+        !tool_option_whole(tool_id, "top", 0, 1000000, &options->top) ||
+        !tool_option_whole(tool_id, "depth", 1, PROFILE_DEPTH_MAX, &options->depth) ||
+        !tool_option_percent(tool_id, "threshold", &options->thresholds.any) ||
+        !tool_option_percent(tool_id, "init-threshold", &options->thresholds.init) ||
+        !tool_option_time(tool_id, "checkpoint", "of at least 1s", SECOND, 1000000 * SECOND,
+                          &options->checkpoint))
+        return false;
+    if (path) {
+        QMPIX_Tool_fail(tool_id, "path=yes is no longer supported: the critical path is found in a "
+                                 "trace\nhint: run the program with '-t trace', and then "
+                                 "'qmpi report --path qmpi-trace'");
+        return false;
+    }
+    options->every_rank = all == 1;
+    return read_output(tool_id, options);
 }
 
-/* The first line of what may be a page. */
+/* ---- Performance variables -------------------------------------------------------------------
+ * The figures of each function are MPI_T performance variables, which a monitor can read while the
+ * program runs. They are sums over the figures of threads, which are read without a lock. If a
+ * monitor resets a variable, this affects only the value of its handle.
+ */
+
+/* Returns the word that tells the function and the layer of a variable. */
+static void *make_user_word(int tool_id, int number)
+{
+    return (void *)((uintptr_t)tool_id << 16 | (uintptr_t)number);
+}
+
+/* Adds a thread's figures of a function. If the thread never called the function, as is usual, its
+ * sites are not searched. */
+static void add_thread_figures(struct thread_stats *sum, const struct thread_profile *thread,
+                               int number)
+{
+    struct table_place place = {0}, place_of_site = {0};
+    const struct thread_function_row *row;
+    while ((row = table_next(&thread->functions, &place)) &&
+           thread_key_function(row->key) != number)
+        ;
+    const size_t depth = row ? thread->sites.key_words - 1 : 0;
+    for (uint64_t *its; row && (its = table_next(&thread->sites, &place_of_site));) {
+        if (thread_key_function(*its) == number)
+            thread_stats_add(sum, &thread_site_of(its, depth)->stats);
+    }
+}
+
+/* Returns the sum over all threads and regions. */
+static struct thread_stats sum_threads(const void *user)
+{
+    const uintptr_t word = (uintptr_t)user;
+    struct thread_stats sum = {0};
+    for (const struct thread_profile *thread = threads_first((int)(word >> 16)); thread;
+         thread = thread->next)
+        add_thread_figures(&sum, thread, (int)(word & 0xffff));
+    return sum;
+}
+
+#define READ_WORDS(member)                                                                         \
+    static int read_##member(void *user, const void *object, void *buffer, int count)              \
+    {                                                                                              \
+        const unsigned long long value = sum_threads(user).member;                                 \
+        (void)object;                                                                              \
+        (void)count;                                                                               \
+        memcpy(buffer, &value, sizeof value);                                                      \
+        return MPI_SUCCESS;                                                                        \
+    }
+READ_WORDS(calls)
+READ_WORDS(sent)
+READ_WORDS(received)
+
+/* Returns the length of a tick, as it was known when a timer was first read. It stays the same, so
+ * that no timer goes back. This may be called in a signal handler, and therefore waits for nothing.
+ */
+static double tick_of_readers(void)
+{
+    static _Atomic double tick;
+    double known = atomic_load(&tick);
+    if (known == 0) {
+        const double mine = ticks_length();
+        if (atomic_compare_exchange_strong(&tick, &known, mine))
+            known = mine;
+    }
+    return known;
+}
+
+QMPI_COMPUTES static double seconds_of(const void *user)
+{
+    return (double)sum_threads(user).time * tick_of_readers();
+}
+
+static int read_time(void *user, const void *object, void *buffer, int count)
+{
+    struct qmpi_arithmetic before;
+    (void)object;
+    (void)count;
+    qmpi_arithmetic_begin(&before);
+    const double seconds = seconds_of(user);
+    qmpi_arithmetic_end(&before);
+    memcpy(buffer, &seconds, sizeof seconds);
+    return MPI_SUCCESS;
+}
+
+static const struct kind {
+    /* The name of the function is appended to `name` and `description`. */
+    const char *category, *name, *description;
+    int var_class;
+    MPI_Datatype datatype;
+    QMPIX_Var_read *read;
+    bool moves; /* The kind exists only for functions that move bytes. */
+} kinds[] = {
+    {"calls", "calls.", "Calls of ", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, read_calls,
+     false},
+    {"bytes", "bytes.sent.", "Bytes sent or written by ", MPI_T_PVAR_CLASS_AGGREGATE,
+     MPI_UNSIGNED_LONG_LONG, read_sent, true},
+    {"bytes", "bytes.received.", "Bytes received or read by ", MPI_T_PVAR_CLASS_AGGREGATE,
+     MPI_UNSIGNED_LONG_LONG, read_received, true},
+    {"time", "time.", "Seconds in ", MPI_T_PVAR_CLASS_TIMER, MPI_DOUBLE, read_time, false},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static bool publish_categories(int tool_id)
+{
+    static const struct {
+        const char *name, *description;
+    } all[] = {
+        {"calls", "Calls by function"},
+        {"bytes", "Bytes moved by calls, by function"},
+        {"time", "Time in calls, by function"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const QMPIX_Category category = {
+            .size = sizeof category, .name = all[i].name, .description = all[i].description};
+        if (QMPIX_Category_create(tool_id, &category, NULL) != MPI_SUCCESS)
+            return false;
+    }
+    return true;
+}
+
+static bool publish_kind(int tool_id, const struct kind *kind, int number)
+{
+    char name[300], description[300];
+    const char *function = QMPIX_Function_name((enum QMPI_Functions_enum)number);
+    const QMPIX_Pvar pvar = {
+        .size = sizeof pvar,
+        .name = name,
+        .description = description,
+        .var_class = kind->var_class,
+        .datatype = kind->datatype,
+        .flags = QMPIX_PVAR_CONTINUOUS | QMPIX_PVAR_ATOMIC,
+        .category = kind->category,
+        .read = kind->read,
+        .user = make_user_word(tool_id, number),
+    };
+    snprintf(name, sizeof name, "%s%s", kind->name, function);
+    snprintf(description, sizeof description, "%s%s", kind->description, function);
+    return QMPIX_Pvar_create(tool_id, &pvar, NULL) == MPI_SUCCESS;
+}
+
+static bool publish_variables(int tool_id)
+{
+    if (!publish_categories(tool_id))
+        return false;
+    for (int number = 0; number < MPI_LAST_FUNC; number++) {
+        const struct traits *traits = &traits_all[number];
+        int exists = 0;
+        QMPIX_Function_exists((enum QMPI_Functions_enum)number, &exists);
+        for (int i = 0; exists && i < KINDS; i++) {
+            if (kinds[i].moves && !traits->has_transfers && !traits->has_bytes)
+                continue;
+            if (!publish_kind(tool_id, &kinds[i], number))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* libqmpi calls this when MPI_T is first initialized, so that programs that do not use MPI_T pay
+ * nothing for more than a thousand variables. */
+static void publish_or_say(int tool_id)
+{
+    if (!publish_variables(tool_id))
+        qmpi_printf("profile (layer %d): libqmpi rejects its variables\n  hint: use the profile.so "
+                    "that is part of this qmpi",
+                    tool_id);
+}
+
+/* ---- Layers ---------------------------------------------------------------------------------- */
+
+/* Returns the first line of the library version, which may have several. */
 static char *mpi_version(void)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -83,7 +309,7 @@ static char *mpi_version(void)
     return strdup(text);
 }
 
-static void note_begin(struct layer *layer)
+static void set_begin_time(struct layer *layer)
 {
     const time_t now = time(NULL);
     struct tm parts;
@@ -94,30 +320,30 @@ static void note_begin(struct layer *layer)
 static struct layer *make_layer(int tool_id)
 {
     struct layer *layer = calloc(1, sizeof *layer);
-    if (!layer || !comms_make(&layer->comms) || !files_make(&layer->files) ||
-        !regions_make(&layer->regions) || !receives_make(&layer->receives)) {
+    if (!layer || !objects_make(layer) || !regions_make(&layer->regions) ||
+        !receives_make(&layer->receives)) {
         QMPIX_Tool_fail(tool_id, "out of memory");
-        return NULL; /* the run stops, or goes on without this layer: nothing is given back */
+        return NULL; /* The run stops, or goes on without this layer, so nothing is freed. */
     }
     const int rank = qmpi_launcher_rank();
     layer->tool_id = tool_id;
     layer->rank = rank < 0 ? 0 : rank;
-    layer->was_on = profile_is_on(layer);
+    layer->was_on = layer_is_on(layer);
     layer->folder = getcwd(NULL, 0);
-    tool_sessions_make(&layer->sessions);
+    tool_world_sessions_make(&layer->sessions);
     layer->program = realpath("/proc/self/exe", NULL);
     layer->mpi = mpi_version();
     pthread_mutex_init(&layer->lock, NULL);
-    note_begin(layer);
+    set_begin_time(layer);
     return layer;
 }
 
 static void stack_changed(int tool_id)
 {
-    for (struct layer *layer = profile_layers; layer; layer = layer->next) {
+    for (struct layer *layer = layer_first; layer; layer = layer->next) {
         if (layer->tool_id != tool_id)
             continue;
-        if (profile_is_on(layer))
+        if (layer_is_on(layer))
             atomic_store(&layer->was_on, true);
         else
             receives_lose(layer);
@@ -126,46 +352,37 @@ static void stack_changed(int tool_id)
 
 static void always_on_functions(int tool_id, bool sync)
 {
-    tool_sessions_retain(tool_id);
+    tool_world_sessions_retain(tool_id);
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
         if (traits_set_always_on(&traits_all[number], sync))
             QMPIX_Tool_keep_function(tool_id, (enum QMPI_Functions_enum)number);
     }
 }
 
-/* The barriers of another layer take the waiting away from this one, or this one's from it. */
+/* Declares that the layer synchronizes collectives, so that of several such layers only one waits
+ * in barriers. */
 static void declare_barriers(int tool_id)
 {
     static const char *const barriers[] = {"synchronizes-collectives", NULL};
     QMPIX_Tool_declare(tool_id, 0, barriers, barriers);
 }
 
-static void (*before_of(const struct options *options))(const QMPIX_Call *, QMPIX_Word *)
+static void init_layer(int tool_id)
 {
-    if (options->path)
-        return path_observe_before;
-    return options->depth == 1 ? observe_before : observe_before_deep;
-}
-
-static void init(int tool_id)
-{
-    const unsigned path_flags =
-        QMPIX_OBSERVE_REQUESTS | QMPIX_OBSERVE_ACTS | QMPIX_OBSERVE_ENTRY_TIME;
     struct layer *layer = make_layer(tool_id);
-    if (!layer || !profile_options_read(tool_id, &layer->options))
+    if (!layer || !read_options(tool_id, &layer->options))
         return;
     if (tool_option_file_is_taken(tool_id, "output", layer->options.output))
         return;
     const QMPIX_Observer observer = {
         .size = sizeof observer,
-        .before = before_of(&layer->options),
-        .after = layer->options.path ? path_observe_after : observe_after,
+        .before = layer->options.depth == 1 ? record_before : record_before_deep,
+        .after = record_after,
         .data = layer,
-        .flags =
-            QMPIX_OBSERVE_STATUSES | QMPIX_OBSERVE_TIME | (layer->options.path ? path_flags : 0),
+        .flags = QMPIX_OBSERVE_STATUSES | QMPIX_OBSERVE_TIME,
     };
     ticks_refine();
-    peer_waits_start();
+    waits_start();
     arguments_find_size();
     traits_find();
     if (layer->options.sync) {
@@ -174,21 +391,15 @@ static void init(int tool_id)
     }
     threads_start();
     if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS ||
-        !publish_lazily(tool_id)) {
+        QMPIX_Register_publisher(tool_id, publish_or_say) != MPI_SUCCESS) {
         QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
                                  "profile.so that is part of this qmpi");
         return;
     }
     always_on_functions(tool_id, layer->options.sync);
-    if (layer->options.path && !path_start(layer)) {
-        QMPIX_Tool_fail(tool_id, "out of memory");
-        return;
-    }
     QMPIX_Register_stack_changed(tool_id, stack_changed);
-    tool_file_name_start();
-    owner = getpid();
-    layer->next = profile_layers;
-    profile_layers = layer;
+    tool_output_name_start();
+    layer_add(layer);
 }
 
 __attribute__((constructor)) static void register_tool(void)
@@ -197,8 +408,8 @@ __attribute__((constructor)) static void register_tool(void)
         .size = sizeof info,
         .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
-        .options = profile_options,
+        .options = known_options,
     };
-    QMPI_Register_tool_name("profile", init);
+    QMPI_Register_tool_name("profile", init_layer);
     QMPIX_Register_tool_info("profile", &info);
 }

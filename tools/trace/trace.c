@@ -1,60 +1,162 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace: a timeline of the run. One observer for all functions records what each thread does; a
- * thread of the tool writes it to a file for each process. Here it joins the stack;
- * record/observe.c records calls, write/writer.c writes them, record/control.c follows the
- * beginning and end of MPI.
+ * trace: a timeline of the run. An observer of all functions records what each thread does, and a
+ * thread of the tool writes it to a file for each process. Here the tool joins the stack and
+ * publishes its MPI_T variables.
+ *
+ * A call passes these files: record/observe.c records it in a chunk (record/recorder.c).
+ * write/writer.c translates chunks (write/translator.c) and writes them to the file of the process.
+ * In MPI_Finalize, which record/control.c follows, save/save.c closes these files and makes an
+ * archive in OTF2 from them: file/otf2.c opens the module whose sources are in otf2/.
  */
 #define _GNU_SOURCE
 #include "generate/build.h"
-#include "layer.h"
-#include "publish.h"
-#include "record/observe.h"
-#include "record/recorder.h"
-#include "record/requests.h"
-#include "record/switches.h"
-#include "save/archive.h"
-#include "save/directory.h"
-#include "save/start.h"
-#include "trace_manifest.h"
+#include "toolkit/toolkit.h"
+#include "tools/trace/layer.h"
+#include "tools/trace/record/observe.h"
+#include "tools/trace/record/operation.h"
+#include "tools/trace/record/recorder.h"
+#include "tools/trace/save/directory.h"
+#include "tools/trace/save/save.h"
+#include "tools/trace/write/writer.h"
+#include "tools/trace_manifest.h"
 #include "util/util.h"
-#include "write/writer.h"
 
 #include <qmpi/clock.h>
+#include <qmpi/mpit.h>
 #include <qmpi/observer.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-struct layer *trace_layers;
-static pid_t owner;
+/* ---- Options --------------------------------------------------------------------------------- */
 
-bool trace_is_owner(void)
+#define LEAST_MEMORY (UINT64_C(1) << 20)
+#define MOST_MEMORY UINT64_C(1000000000000)
+#define LONGEST UINT64_C(1000000000000000000) /* nanoseconds: 32 years */
+
+static bool read_signal(int tool_id, int *number)
 {
-    return owner == getpid();
+    static const struct {
+        const char *name;
+        int number;
+    } signals[] = {{"SIGUSR1", SIGUSR1},
+                   {"SIGUSR2", SIGUSR2},
+                   {"SIGHUP", SIGHUP},
+                   {"SIGURG", SIGURG},
+                   {"SIGWINCH", SIGWINCH}};
+    const char *value;
+    if (QMPIX_Tool_get_option(tool_id, "save-signal", &value) != MPI_SUCCESS)
+        return true;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        if (!strcmp(value, signals[i].name)) {
+            *number = signals[i].number;
+            return true;
+        }
+    }
+    tool_option_fail(tool_id, "save-signal", value,
+                     "give SIGUSR1, SIGUSR2, SIGHUP, SIGURG or SIGWINCH");
+    return false;
+}
+
+static bool read_functions(int tool_id, struct layer_options *options)
+{
+    const char *value;
+    options->all_chosen = QMPIX_Tool_get_option(tool_id, "functions", &value) != MPI_SUCCESS;
+    if (options->all_chosen) {
+        memset(options->chosen, 1, sizeof options->chosen);
+        return true;
+    }
+    char *item = tool_option_functions(value, options->chosen);
+    if (!item)
+        return true;
+    char *problem = qmpi_value_refuse_functions("functions=", item);
+    QMPIX_Tool_fail(tool_id, problem);
+    free(problem);
+    free(item);
+    return false;
+}
+
+static bool read_words(int tool_id, struct layer_options *options)
+{
+    static const char *const formats[] = {"otf2", "perfetto", "own", NULL};
+    static const char *const fulls[] = {"wait", "drop", NULL};
+    static const char *const buffers[] = {"file", "ring", NULL};
+    int format = 0, full = 0, buffer = 0;
+    const char *value;
+    if (QMPIX_Tool_get_option(tool_id, "format", &value) == MPI_SUCCESS && !strcmp(value, "json")) {
+        QMPIX_Tool_fail(tool_id, "format=json is no longer possible\nhint: use format=perfetto");
+        return false;
+    }
+    if (!tool_option_word(tool_id, "format", formats, "give otf2, perfetto or own", &format) ||
+        !tool_option_word(tool_id, "full", fulls, "give wait or drop", &full) ||
+        !tool_option_word(tool_id, "buffer", buffers, "give file or ring", &buffer) ||
+        !tool_option_boolean(tool_id, "sites", &options->sites) ||
+        !tool_option_boolean(tool_id, "compress", &options->compress))
+        return false;
+    options->format = (enum trace_format)format;
+    options->drops = full == 1;
+    options->is_ring = buffer == 1;
+    return true;
+}
+
+/* Refuses options that have no meaning without others. */
+static bool check_combination(int tool_id, const struct layer_options *options)
+{
+    const char *problem = NULL;
+    if (!options->is_ring && (options->history > 0 || options->save_signal))
+        problem = "keep= and save-signal= require buffer=ring\nhint: add buffer=ring";
+    else if (options->depth > 1 && !options->sites)
+        problem = "depth= requires sites=yes\nhint: add sites=yes";
+    else if (options->end <= options->begin)
+        problem = "end= must be later than begin=\nhint: both are times after MPI_Init";
+    if (problem)
+        QMPIX_Tool_fail(tool_id, problem);
+    return !problem;
+}
+
+/* Reads the options of a layer. False: one is invalid; the layer has failed with a message. */
+static bool read_options(int tool_id, struct layer_options *options)
+{
+    *options = (struct layer_options){.end = UINT64_MAX};
+    QMPIX_Tool_get_option(tool_id, "regions", &options->regions);
+    QMPIX_Tool_get_option(tool_id, "counters", &options->counters);
+    return tool_option_file(tool_id, "output", &options->output) && read_words(tool_id, options) &&
+           tool_option_size(tool_id, "memory", "of at least 1M", LEAST_MEMORY, MOST_MEMORY,
+                            &options->memory) &&
+           tool_option_time(tool_id, "keep", NULL, 0, LONGEST, &options->history) &&
+           tool_option_time(tool_id, "begin", NULL, 0, LONGEST, &options->begin) &&
+           tool_option_time(tool_id, "end", NULL, 0, LONGEST, &options->end) &&
+           tool_option_time(tool_id, "interval", NULL, 0, LONGEST, &options->interval) &&
+           tool_option_whole(tool_id, "depth", 1, TRACE_SITE_FRAMES_MAX, &options->depth) &&
+           read_signal(tool_id, &options->save_signal) && read_functions(tool_id, options) &&
+           tool_option_set(tool_id, "ranks", &options->ranks) &&
+           check_combination(tool_id, options);
 }
 
 /* ---- A layer --------------------------------------------------------------------------------- */
 
-static char *directory_of(int tool_id, const char *pattern, int rank)
+static bool name_directory(struct layer *layer, int rank)
 {
-    char *name = tool_file_name(pattern, tool_id, rank), *here = NULL, *path = NULL;
-    size_t length = name ? strlen(name) : 0;
-    while (length > 1 && name[length - 1] == '/')
-        name[--length] = '\0';
-    if (!name || *name == '/')
-        return name;
-    here = getcwd(NULL, 0);
-    if (!here)
-        return name;
-    if (asprintf(&path, "%s/%s", here, name) < 0)
-        path = NULL;
-    free(here);
-    free(name);
-    return path;
+    char *folder = getcwd(NULL, 0), *pattern = strdup(layer->options.output);
+    size_t length = pattern ? strlen(pattern) : 0;
+    while (length > 1 && pattern[length - 1] == '/')
+        pattern[--length] = '\0';
+    const struct tool_output_names names = {.pattern = pattern,
+                                            .tool_id = layer->tool_id,
+                                            .rank = rank,
+                                            .folder = folder,
+                                            .is_directory = true,
+                                            .is_absolute = true};
+    if (pattern && tool_output_make(&layer->output, &names))
+        layer->directory = strdup(tool_output_path(&layer->output));
+    free(pattern);
+    free(folder);
+    return layer->directory != NULL;
 }
 
 static struct layer *make_layer(int tool_id)
@@ -64,15 +166,16 @@ static struct layer *make_layer(int tool_id)
     if (!layer)
         return NULL;
     layer->tool_id = tool_id;
-    layer->start_early = start_early;
+    layer->start_early = save_start_early;
     layer->launcher_rank = qmpi_launcher_rank();
     layer->rank = layer->launcher_rank < 0 ? TRACE_UNDEFINED : layer->launcher_rank;
     layer->objects.world = MPI_GROUP_NULL;
     for (int kind = 0; kind < OBJECT_KINDS; kind++)
         layer->objects.handles[kind].changes = 1;
     pthread_mutex_init(&layer->lock, NULL);
-    tool_sessions_make(&layer->sessions);
-    layer->sites.buckets = calloc((size_t)1 << SITE_BUCKET_BITS, sizeof *layer->sites.buckets);
+    tool_world_sessions_make(&layer->sessions);
+    layer->sites.buckets =
+        calloc((size_t)1 << LAYER_SITE_BUCKET_BITS, sizeof *layer->sites.buckets);
     clock_gettime(CLOCK_REALTIME, &now);
     layer->started = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
     layer->start_ticks = ticks_now();
@@ -82,14 +185,13 @@ static struct layer *make_layer(int tool_id)
                : NULL;
 }
 
-/* Where the trace is to be written, if it can be. */
-static bool find_directory(struct layer *layer)
+/* Determines the directory, and checks that a trace can be written there. */
+static bool check_directory(struct layer *layer)
 {
     const int rank = layer->launcher_rank < 0 ? 0 : layer->launcher_rank;
-    layer->directory = directory_of(layer->tool_id, layer->options.output, rank);
-    if (!layer->directory)
+    if (!name_directory(layer, rank))
         return false;
-    for (const struct layer *other = trace_layers; other; other = other->next) {
+    for (const struct layer *other = layer_list; other; other = other->next) {
         if (strcmp(other->directory, layer->directory) != 0)
             continue;
         char *message = qmpi_message("output=%s: layer %d (trace) writes to the same directory\n"
@@ -106,24 +208,24 @@ static bool find_directory(struct layer *layer)
     return !problem;
 }
 
-static bool is_enabled(int tool_id)
+static bool is_layer_enabled(int tool_id)
 {
     int enabled = 1;
     QMPIX_Tool_get_enabled(tool_id, &enabled);
     return enabled != 0;
 }
 
-/* While it is off, objects and requests come and go unseen. */
+/* While a layer is off, objects and requests come and go unseen. */
 static void stack_changed(int tool_id)
 {
-    for (struct layer *layer = trace_layers; layer; layer = layer->next) {
+    for (struct layer *layer = layer_list; layer; layer = layer->next) {
         if (layer->tool_id != tool_id)
             continue;
-        const bool is_on = is_enabled(tool_id);
-        switches_set(layer, OFF_ENABLED, !is_on);
+        const bool is_on = is_layer_enabled(tool_id);
+        layer_set_off(layer, LAYER_OFF_DISABLED, !is_on);
         if (is_on)
             continue;
-        requests_lose(layer);
+        operation_forget_all(layer);
         pthread_mutex_lock(&layer->lock);
         for (int kind = 0; kind < OBJECT_KINDS; kind++)
             handles_clear(&layer->objects.handles[kind]);
@@ -131,9 +233,89 @@ static void stack_changed(int tool_id)
     }
 }
 
+/* ---- MPI_T variables ------------------------------------------------------------------------- */
+
+static struct layer *published[256]; /* [tool_id] */
+
+static atomic_int save_values[256]; /* [tool_id]: the last value that was written */
+
+/* MPI 4.0, section 15.3.6: a control variable has the value that was written to it. */
+static int read_save(void *user, const void *object, void *buffer, int count)
+{
+    const struct layer *layer = user;
+    const int value = atomic_load(&save_values[layer->tool_id]);
+    (void)object;
+    (void)count;
+    memcpy(buffer, &value, sizeof value);
+    return MPI_SUCCESS;
+}
+
+/* Any value but 0 saves what has been recorded. */
+static int write_save(void *user, const void *object, const void *buffer, int count)
+{
+    struct layer *layer = user;
+    int value;
+    (void)object;
+    (void)count;
+    memcpy(&value, buffer, sizeof value);
+    atomic_store(&save_values[layer->tool_id], value);
+    if (value)
+        save_request(layer);
+    return MPI_SUCCESS;
+}
+
+static bool publish_variables(struct layer *layer)
+{
+    const struct {
+        const char *name, *description;
+        void *address;
+    } counters[] = {
+        {"events", "Events that have been written", &layer->writer.events},
+        {"dropped", "Records that were lost, because there was no memory left", &layer->dropped},
+        {"bytes", "Bytes that have been written", &layer->writer.bytes},
+    };
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+        const QMPIX_Pvar pvar = {.size = sizeof pvar,
+                                 .name = counters[i].name,
+                                 .description = counters[i].description,
+                                 .var_class = MPI_T_PVAR_CLASS_COUNTER,
+                                 .datatype = MPI_UNSIGNED_LONG_LONG,
+                                 .flags = QMPIX_PVAR_CONTINUOUS | QMPIX_PVAR_ATOMIC,
+                                 .address = counters[i].address};
+        if (QMPIX_Pvar_create(layer->tool_id, &pvar, NULL) != MPI_SUCCESS)
+            return false;
+    }
+    const QMPIX_Cvar save = {.size = sizeof save,
+                             .name = "save",
+                             .description =
+                                 "Each time that it is set to 1, what has been recorded is "
+                                 "written to the file",
+                             .datatype = MPI_INT,
+                             .scope = MPI_T_SCOPE_LOCAL,
+                             .read = read_save,
+                             .write = write_save,
+                             .user = layer};
+    return QMPIX_Cvar_create(layer->tool_id, &save, NULL) == MPI_SUCCESS;
+}
+
+static void publish_or_say(int tool_id)
+{
+    if (!publish_variables(published[tool_id]))
+        qmpi_printf("trace (layer %d): libqmpi rejects its variables\n  hint: use the trace.so "
+                    "that is part of this qmpi",
+                    tool_id);
+}
+
+/* Publishes the variables when MPI_T is first initialized. */
+static void publish_lazily(struct layer *layer)
+{
+    published[layer->tool_id] = layer;
+    QMPIX_Register_publisher(layer->tool_id, publish_or_say);
+}
+
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
-static bool observe(const struct layer *layer)
+static bool register_observer(const struct layer *layer)
 {
     enum QMPI_Functions_enum functions[MPI_LAST_FUNC];
     QMPIX_Observer observer = {
@@ -151,33 +333,34 @@ static bool observe(const struct layer *layer)
         if (traits_are_controlled(&traits_all[number]))
             QMPIX_Tool_keep_function(layer->tool_id, (enum QMPI_Functions_enum)number);
     }
-    tool_sessions_retain(layer->tool_id);
+    tool_world_sessions_retain(layer->tool_id);
     return QMPIX_Register_tool_observer(layer->tool_id, &observer) == MPI_SUCCESS;
 }
 
-/* In a forked child nothing is recorded: it has no writer. */
-static void leave_child(void)
+/* A forked child has no writer, and records nothing. */
+static void stop_in_child(void)
 {
-    for (struct layer *layer = trace_layers; layer; layer = layer->next) {
+    for (struct layer *layer = layer_list; layer; layer = layer->next) {
         pthread_mutex_init(&layer->lock, NULL);
-        switches_set(layer, OFF_CHILD | OFF_CLOSED, true);
+        layer_set_off(layer, LAYER_OFF_CHILD | LAYER_OFF_CLOSED, true);
     }
 }
 
-static uint64_t first_reasons(const struct layer *layer)
+static uint64_t find_first_off(const struct layer *layer)
 {
-    const struct options *options = &layer->options;
-    return (options->regions ? OFF_REGION : 0U) | (options->begin > 0 ? OFF_BEGIN : 0U) |
-           (is_enabled(layer->tool_id) ? 0U : OFF_ENABLED) |
+    const struct layer_options *options = &layer->options;
+    return (options->regions ? LAYER_OFF_REGION : 0U) |
+           (options->begin > 0 ? LAYER_OFF_BEGIN : 0U) |
+           (is_layer_enabled(layer->tool_id) ? 0U : LAYER_OFF_DISABLED) |
            (layer->launcher_rank >= 0 &&
-                    !qmpi_number_set_has(&options->ranks, (uint64_t)layer->launcher_rank)
-                ? OFF_RANK
+                    !qmpi_value_set_has(&options->ranks, (uint64_t)layer->launcher_rank)
+                ? LAYER_OFF_RANK
                 : 0U) |
-           (qmpi_getenv("QMPI_CHECK") ? OFF_CLOSED : 0U);
+           (qmpi_getenv("QMPI_CHECK") ? LAYER_OFF_CLOSED : 0U);
 }
 
-/* What is never recorded, or not from the beginning on: see TRACE_OMITS_…. */
-static unsigned find_omits(const struct layer *layer)
+/* Returns TRACE_OMITS_… for what is never recorded, or not from the beginning on. */
+static unsigned find_omissions(const struct layer *layer)
 {
     unsigned omits = layer->options.all_chosen ? 0 : TRACE_OMITS_FUNCTIONS;
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
@@ -186,7 +369,7 @@ static unsigned find_omits(const struct layer *layer)
         if (exists && !layer->options.chosen[number] && traits_have_messages(&traits_all[number]))
             omits |= TRACE_OMITS_MESSAGES;
     }
-    return switches_are_on(layer) ? omits : omits | TRACE_OMITS_BEGINNING;
+    return layer_is_on(layer) ? omits : omits | TRACE_OMITS_BEGINNING;
 }
 
 static void init(int tool_id)
@@ -196,44 +379,43 @@ static void init(int tool_id)
         QMPIX_Tool_fail(tool_id, "out of memory");
         return;
     }
-    if (!trace_options_read(tool_id, &layer->options) || !find_directory(layer))
+    if (!read_options(tool_id, &layer->options) || !check_directory(layer))
         return;
-    if (!chunk_pool_make(&layer->pool, layer->options.memory)) {
+    if (!(layer->pool = record_pool_make(layer->options.memory))) {
         QMPIX_Tool_fail(tool_id, "out of memory");
         return;
     }
     ticks_refine();
     arguments_find_size();
     traits_find();
-    recorders_start();
+    recorder_start();
     observe_prepare(layer);
     writer_make(layer);
-    switches_make(layer, first_reasons(layer));
-    atomic_store(&layer->omits, find_omits(layer));
-    if (!observe(layer)) {
+    layer_set_first_off(layer, find_first_off(layer));
+    atomic_store(&layer->omits, find_omissions(layer));
+    if (!register_observer(layer)) {
         QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
                                  "trace.so that is part of this qmpi");
         return;
     }
-    archive_check(layer);
+    save_check_format(layer);
     publish_lazily(layer);
     QMPIX_Register_stack_changed(tool_id, stack_changed);
-    tool_file_name_start();
-    if (!trace_layers)
-        pthread_atfork(NULL, NULL, leave_child);
-    owner = getpid();
-    layer->next = trace_layers;
-    trace_layers = layer;
+    tool_output_name_start();
+    if (!layer_list)
+        pthread_atfork(NULL, NULL, stop_in_child);
+    layer_add(layer);
     QMPIX_Clock_request_offsets(tool_id);
 }
 
 __attribute__((constructor)) static void register_tool(void)
 {
+    static const QMPIX_Tool_option options[] = TOOL_OPTIONS;
     static const QMPIX_Tool_info info = {
         .size = sizeof info,
         .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
-        .options = trace_options,
+        .options = options,
     };
     QMPI_Register_tool_name("trace", init);
     QMPIX_Register_tool_info("trace", &info);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A kernel that has found the counter to differ between cores offers it no longer. */
+/* The kernel no longer offers a counter that it has found to differ between cores. */
 static bool kernel_trusts_counter(void)
 {
     char line[256] = "";

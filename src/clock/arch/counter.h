@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A counter of the processor that goes on at one rate, where it has one that is fast to read. */
+/* A cycle counter of the processor that has a constant rate and is fast to read, if there is one.
+ */
 #ifndef QMPI_CLOCK_ARCH_COUNTER_H
 #define QMPI_CLOCK_ARCH_COUNTER_H
 
@@ -22,7 +23,8 @@ static inline uint64_t qmpi_counter_now(void)
 }
 #endif
 
-/* Whether its rate never changes, and is the same on all cores. Async-signal-safe. */
+/* Whether the rate of the counter never changes, and is the same on all cores. Async-signal-safe.
+ */
 bool qmpi_counter_is_invariant(void);
 
 #endif

@@ -10,10 +10,10 @@
 
 #include <string.h>
 
-/* The frame of the function in which this is written. */
+/* The frame of the function that contains this macro. */
 #define QMPI_THIS_FRAME() __builtin_dwarf_cfa()
 
-/* Where a frame that is in use returns to. */
+/* Returns the return address of a frame that is in use. */
 static inline void *qmpi_frame_return_address(const void *frame)
 {
 #if defined(__x86_64__)
@@ -25,7 +25,7 @@ static inline void *qmpi_frame_return_address(const void *frame)
 #endif
 }
 
-/* The register in which over_X keeps the outer frame, by its DWARF number. */
+/* The register in which thunk_call_X keeps the outer frame, by its DWARF number. */
 #if defined(__x86_64__)
 #define QMPI_THUNK_FRAME_REGISTER 3 /* rbx */
 #else
@@ -33,9 +33,9 @@ static inline void *qmpi_frame_return_address(const void *frame)
 #endif
 
 /*
- * Sets a pointer that each thread has (of the initial-exec model); the same, and returns what it
- * was before. Its address is computed here: compilers keep it in a register over the call of a
- * layer, which costs a push, a pop and a move more.
+ * SET stores a thread-local pointer (of the initial-exec model); SWAP also returns its old value.
+ * The assembly code computes its address each time, because compilers would keep it in a register
+ * across the call of a layer, which costs an additional push, pop and move.
  */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define QMPI_SET_THREAD_POINTER(variable, value)                                                   \

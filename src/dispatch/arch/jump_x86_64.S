@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* x86-64, System V ABI: see dispatch/jump.c. A jump changes nothing but what C's functions may change. */
-#ifndef QMPI_STATIC /* there the C library's own are the program's */
+/* x86-64, System V ABI: see dispatch/frame.c. Only registers that C functions may change are changed. */
+#ifndef QMPI_STATIC
     .section .data.qmpi_real_jumps, "aw", @progbits
     .balign 8
     .globl qmpi_real_jumps
@@ -21,7 +21,7 @@ qmpi_real_jumps:
     movq qmpi_jumped_frame@gottpoff(%rip), %rdx
     movq %rax, %fs:(%rdx)
     jmp *qmpi_real_jumps + 8 * \number(%rip)
-    /* Before our constructor ran. */
+    /* The initial target, for a jump before the constructor of frame.c has run. */
 resolve_\name:
     pushq %rdi
     .cfi_adjust_cfa_offset 8

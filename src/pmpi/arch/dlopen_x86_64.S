@@ -2,35 +2,35 @@
 #include "pmpi/arch/call_x86_64.inc"
 
 /*
- * dlopen, exported: what a PMPI tool opens becomes part of its layer. Every other call jumps on to
- * the C library's, which sees the caller's own return address: whose run paths hold is as ever.
+ * dlopen, exported: what a PMPI tool opens becomes part of its layer. Every other call jumps to the C
+ * library's dlopen, which sees the return address of the caller, so that the caller's run paths apply.
  */
     .text
     .p2align 4
-#ifndef QMPI_STATIC /* there the C library's own is the program's */
+#ifndef QMPI_STATIC /* the program uses the C library's */
     .globl dlopen
     .type dlopen, @function
 dlopen:
 #endif
-    .globl qmpi_dlopen
-    .hidden qmpi_dlopen
-    .type qmpi_dlopen, @function
-qmpi_dlopen:
+    .globl qmpi_interpose_dlopen
+    .hidden qmpi_interpose_dlopen
+    .type qmpi_interpose_dlopen, @function
+qmpi_interpose_dlopen:
     .cfi_startproc
     movq (%rsp), %rdx
     SAVE_ARGUMENTS
     movq %rdx, %rdi
-    call qmpi_tool_dlopen_layer
+    call qmpi_pmpi_dlopen_layer
     RESTORE_ARGUMENTS
     testq %rax, %rax
     je 1f
     movq %rax, %rdx
     movq (%rsp), %rcx
-    jmp qmpi_tool_dlopen
+    jmp qmpi_pmpi_dlopen
 1:
     jmp *qmpi_real_dlopen(%rip)
     .cfi_endproc
-    .size qmpi_dlopen, . - qmpi_dlopen
+    .size qmpi_interpose_dlopen, . - qmpi_interpose_dlopen
 #ifndef QMPI_STATIC
     .size dlopen, . - dlopen
 #endif

@@ -2,17 +2,18 @@
 #include "pmpi/arch/call_x86_64.inc"
 
 /*
- * dlsym, exported: a call that is ours to answer is answered; every other jumps on to the C library's,
- * which sees the caller's own return address: RTLD_NEXT keeps its meaning for everybody.
+ * dlsym, exported: calls of which qmpi_interpose_dlsym knows the result return it. Every other call
+ * jumps to the C library's dlsym, which sees the return address of the caller, so that RTLD_NEXT
+ * keeps its meaning.
  */
-#ifndef QMPI_STATIC /* there the C library's own is the program's */
+#ifndef QMPI_STATIC /* the program uses the C library's */
     .text
     .p2align 4
     .globl dlsym
     .type dlsym, @function
 dlsym:
     .cfi_startproc
-    /* Names of MPI's begin with M or P; and there is dlclose. */
+    /* Names of MPI functions begin with M or P; d is for dlclose. */
     movzbl (%rsi), %eax
     cmpb $'M', %al
     je 1f
@@ -27,7 +28,7 @@ dlsym:
 1:
     movq (%rsp), %rdx
     SAVE_ARGUMENTS
-    call qmpi_tool_dlsym
+    call qmpi_interpose_dlsym
     RESTORE_ARGUMENTS
     testq %rax, %rax
     je 2f

@@ -10,6 +10,7 @@
 
 typedef long MPI_Aint;
 typedef struct small_comm *MPI_Comm; /* a handle that is no int */
+typedef struct small_errhandler *MPI_Errhandler;
 typedef struct MPI_Status {
     int MPI_SOURCE;
     int MPI_TAG;

@@ -17,12 +17,12 @@ int main(int argc, char **argv)
     DO(Mprobe, (0, 1, MPI_COMM_SELF, &message, MPI_STATUS_IGNORE), "@");
     const int received = MPI_Mrecv(got, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
     expect_call("MPI_Mprobe", MPI_SUCCESS, "@");
-    expect_call("MPI_Mrecv", received, says("received=4 transfers=<0/%d/1/4", rank));
+    expect_call("MPI_Mrecv", received, says("@ received=4 transfers=<0/%d/1/4", rank));
     const int passed = MPI_Barrier(MPI_COMM_SELF);
     expect_call(
         "MPI_Mrecv", MPI_SUCCESS,
-        says("received=8 transfers=<0/%d/2/8 received_before=16 transfers_before=<0/%d/2/16", rank,
-             rank));
+        says("@ received=8 transfers=<0/%d/2/8 received_before=16 transfers_before=<0/%d/2/16",
+             rank, rank));
     expect_call("MPI_Barrier", passed, "@ root=*");
     PMPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     expect_finalize();

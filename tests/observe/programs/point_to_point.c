@@ -197,11 +197,11 @@ static void matched(void)
             counterpart();
         return;
     }
-    /* The receive names neither communicator nor source: the probe did. */
-    const char *mine = says("received=16 transfers=<%d/%d/7/16 received_before=24 "
+    /* The receive names neither communicator nor source; both are those of the probe. */
+    const char *mine = says("@ received=16 transfers=<%d/%d/7/16 received_before=24 "
                             "transfers_before=<%d/%d/7/24",
                             peer, world_peer, peer, world_peer);
-    const char *room = says("received=24 came=16 transfers=<%d/%d/7/24", peer, world_peer);
+    const char *room = says("@ received=24 came=16 transfers=<%d/%d/7/24", peer, world_peer);
     DO(Probe, (peer, 7, comm, &status), "@");
     DO(Mprobe, (MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &message, &status), "@");
     EXPECT_TRUE(status.MPI_SOURCE == peer && status.MPI_TAG == 7);

@@ -2,8 +2,9 @@
 /*
  * Preloaded: gives the ranks different clocks. SKEW_CLOCKS has one entry for each rank, separated
  * by commas: `NANOSECONDS/PPM`, what is added to CLOCK_MONOTONIC, and by how much it is too fast
- * from SKEW_SINCE on. SKEW_NODES has the name of a node for each rank, for libqmpi alone, and
- * SKEW_COUNTER=no lets the kernel offer no cycle counter.
+ * from SKEW_SINCE on: such a clock is that of another time namespace. SKEW_NODES has the name of a
+ * node for each rank, for libqmpi alone, and SKEW_COUNTER=no lets the kernel offer no cycle
+ * counter.
  */
 #undef _FILE_OFFSET_BITS /* it makes open64 of open */
 #define _GNU_SOURCE
@@ -53,6 +54,16 @@ EXPORT int clock_gettime(clockid_t id, struct timespec *time)
     time->tv_sec = now / 1000000000;
     time->tv_nsec = now % 1000000000;
     return 0;
+}
+
+EXPORT ssize_t readlink(const char *path, char *text, size_t size)
+{
+    char name[64];
+    if (!strstr(path, "/ns/time") || (!shift && ppm == 0))
+        return syscall(SYS_readlinkat, AT_FDCWD, path, text, size);
+    const int length = snprintf(name, sizeof name, "time:[%lld/%g]", shift, ppm);
+    memcpy(text, name, (size_t)length < size ? (size_t)length : size);
+    return length;
 }
 
 static int file_of(const char *text)

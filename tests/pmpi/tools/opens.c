@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A PMPI tool that opens a library of its own: the one that TEST_OWN names, in its constructor or,
- * where TEST_OPENS says so, in MPI_Init; and closes it again in MPI_Init where TEST_CLOSES is set.
- * It notes each MPI_Comm_rank, with the number that the library gives it if it has `next_number`;
- * and has the library make its calls, if it has `make_calls`, in MPI_Barrier.
+ * where TEST_OPENS says so, in MPI_Init or, if that is `barrier`, in each MPI_Barrier; and closes
+ * it again in MPI_Init where TEST_CLOSES is set. It notes each MPI_Comm_rank, with the number that
+ * the library gives it if it has `next_number`; and has the library make its calls, if it has
+ * `make_calls`, in MPI_Barrier.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -13,6 +14,7 @@
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void *handle;
 static int (*next_number)(void);
@@ -33,6 +35,12 @@ static void open_library(void)
     trace("opens %s", next_number || make_calls ? "a library" : "another library");
 }
 
+static int opens_in_barrier(void)
+{
+    const char *when = getenv("TEST_OPENS");
+    return when && !strcmp(when, "barrier");
+}
+
 __attribute__((constructor)) static void begin(void)
 {
     void (*turn)(void) = (void (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "program_turn");
@@ -44,7 +52,7 @@ __attribute__((constructor)) static void begin(void)
 
 int MPI_Init(int *argc, char ***argv)
 {
-    if (getenv("TEST_OPENS"))
+    if (getenv("TEST_OPENS") && !opens_in_barrier())
         open_library();
     if (next_number)
         next_number();
@@ -65,6 +73,8 @@ int MPI_Comm_rank(MPI_Comm comm, int *rank)
 int MPI_Barrier(MPI_Comm comm)
 {
     trace("opens MPI_Barrier");
+    if (opens_in_barrier())
+        open_library();
     if (make_calls)
         make_calls(2);
     return PMPI_Barrier(comm);

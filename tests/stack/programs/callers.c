@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
+#include <ucontext.h>
 
 enum { THREADS = 4, ROUNDS = 5000 };
 
@@ -87,10 +88,77 @@ static void leave_a_call(void)
     MPI_Errhandler_free(&handler);
 }
 
+/* Those of the main program if it only waits, and of the two fibers. */
+static ucontext_t contexts[3];
+static int running, home, finished[3];
+static char stacks[3][1 << 18] __attribute__((aligned(16)));
+
+CALLER(caller_in_fiber_1, MPI_Barrier(MPI_COMM_NULL))
+CALLER(caller_in_fiber_2, MPI_Barrier(MPI_COMM_NULL))
+
+static void switch_to(int next)
+{
+    const int now = running;
+    running = next;
+    swapcontext(&contexts[now], &contexts[next]);
+}
+
+static void switch_within_a_call(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    if (!finished[3 - running])
+        switch_to(3 - running);
+}
+
+static void call_as_fiber_1(void)
+{
+    for (int i = 0; i < 2; i++)
+        caller_in_fiber_1();
+    finished[1] = 1;
+    if (!finished[2])
+        switch_to(2);
+    else if (home == 0)
+        switch_to(home);
+}
+
+static void call_as_fiber_2(void)
+{
+    for (int i = 0; i < 3; i++)
+        caller_in_fiber_2();
+    finished[2] = 1;
+    switch_to(finished[1] ? home : 1);
+}
+
+static void start_fiber(int number, void (*function)(void))
+{
+    getcontext(&contexts[number]);
+    contexts[number].uc_stack.ss_sp = stacks[number];
+    contexts[number].uc_stack.ss_size = sizeof stacks[number];
+    makecontext(&contexts[number], function, 0);
+}
+
+static void run_fibers(int count)
+{
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(switch_within_a_call, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    start_fiber(2, call_as_fiber_2);
+    if (count == 1) {
+        running = home = 1;
+        call_as_fiber_1();
+    } else {
+        start_fiber(1, call_as_fiber_1);
+        switch_to(1);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Errhandler_free(&handler);
+}
+
 int main(int argc, char **argv)
 {
     /* With several, MPICH 5 holds a lock while it calls an error handler. */
-    if (argc > 1 && !strcmp(argv[1], "comes_back"))
+    if (argc > 1 && (!strcmp(argv[1], "comes_back") || !strncmp(argv[1], "fiber", 5)))
         level = MPI_THREAD_SINGLE;
     caller_of_initialized();
     caller_of_init();
@@ -98,6 +166,9 @@ int main(int argc, char **argv)
         run_threads();
     } else if (argc > 1 && !strcmp(argv[1], "comes_back")) {
         leave_a_call();
+        caller_of_size();
+    } else if (argc > 1 && !strncmp(argv[1], "fiber", 5)) {
+        run_fibers(strcmp(argv[1], "fiber") ? 2 : 1);
         caller_of_size();
     } else {
         caller_of_rank();

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef MPI_SESSION_NULL
 static MPI_Session session;
@@ -47,6 +48,9 @@ static void run_step(const char *step)
         result = MPI_Finalize();
     else if (!strcmp(step, "finalized"))
         result = MPI_Finalized(&flag);
+    else if (!strncmp(step, "await=", 6)) /* until there is such a file */
+        while (access(step + 6, F_OK))
+            usleep(1000);
     else if (!strncmp(step, "abort=", 6))
         result = MPI_Abort(MPI_COMM_WORLD, atoi(step + 6));
     else

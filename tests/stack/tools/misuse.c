@@ -112,6 +112,12 @@ static void check_null_outputs(int tool_id)
     BAD_ARG(QMPIX_Tool_get_info(tool_id, NULL));
     BAD_ARG(QMPIX_Tool_intercepts(tool_id, MPI_SEND_T, NULL));
     BAD_ARG(QMPIX_Tool_count(NULL));
+    int part = -1;
+    BAD_ARG(QMPIX_Get_version(NULL, &part, &part));
+    BAD_ARG(QMPIX_Get_version(&part, NULL, &part));
+    BAD_ARG(QMPIX_Get_version(&part, &part, NULL));
+    if (part != -1)
+        trace("misuse WRONG: QMPIX_Get_version touched its outputs");
     BAD_ARG(QMPIX_Announced_count(NULL));
     BAD_ARG(QMPIX_Announced_get(-1, &text, &info));
     BAD_ARG(QMPIX_Announced_get(INT_MAX, &text, &info));
@@ -174,11 +180,8 @@ static int misuse_rank(QMPI_Context context, MPI_Comm comm, int *rank)
     EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_name("latecomer", second_init));
     EXPECT(MPI_ERR_OTHER, QMPIX_Register_tool_info("misuse", &unseen));
     EXPECT(MPI_ERR_OTHER, QMPIX_Tool_fail(tool_id, "too late"));
-    for (int layer = 1; layer <= 3; layer++) {
+    for (int layer = 1; layer <= 3; layer++)
         EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_storage(layer, &mark));
-        EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_function(layer, MPI_COMM_SIZE_T, intruder));
-        EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_function(layer, MPI_COMM_RANK_T, intruder));
-    }
     check_layers();
     check_numbers(tool_id);
     check_null_outputs(tool_id);
@@ -203,6 +206,9 @@ static void init(int tool_id)
         EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_storage(other, &mark));
         EXPECT(MPI_ERR_OTHER, QMPIX_Tool_fail(other, "never"));
     }
+    /* MPI is not initialized. */
+    MPI_Comm comm;
+    EXPECT(MPI_ERR_OTHER, QMPIX_Tool_create_comm(tool_id, &comm));
     /* What a layer above this one has below itself is not known yet. */
     check_get_function(1, MPI_SEND_T);
     check_layers();

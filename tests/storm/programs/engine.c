@@ -34,7 +34,8 @@ static const struct storm_action *find_action(const char *name)
         storm_message_actions,   storm_collective_actions, storm_object_actions,
         storm_callback_actions,  storm_memory_actions,     storm_information_actions,
         storm_lifecycle_actions, storm_switch_actions,     storm_plugin_actions,
-        storm_signal_actions,    storm_process_actions,    storm_fortran_actions};
+        storm_signal_actions,    storm_process_actions,    storm_handle_actions,
+        storm_fortran_actions};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         for (const struct storm_action *row = tables[i]; row->name; row++)
             if (!strcmp(row->name, name))

@@ -3,6 +3,8 @@
 #include "../../stack/tools/fortran_handles.h"
 #include "program.h"
 
+#include <dlfcn.h>
+
 /* Allowed before MPI_Init and after MPI_Finalize, and from several threads at once. */
 static void outside(struct storm_thread *thread, const long *a)
 {
@@ -75,6 +77,40 @@ static void finalize(struct storm_thread *thread, const long *a)
     OK(Finalize, ());
 }
 
-const struct storm_action storm_lifecycle_actions[] = {{"outside", outside},   {"init", init},
-                                                       {"setup", setup},       {"cleanup", cleanup},
-                                                       {"finalize", finalize}, {0}};
+static void finalize_at_exit(void)
+{
+    OK(Finalize, ());
+}
+
+/* The library is preloaded: tools are loaded later, and their destructors run before its own. */
+static void finalize_last(struct storm_thread *thread, const long *a)
+{
+    void (*call)(void (*)(void)) =
+        (void (*)(void (*)(void)))(uintptr_t)dlsym(RTLD_DEFAULT, "storm_last_call");
+    (void)thread;
+    (void)a;
+    if (call)
+        call(finalize_at_exit);
+    else
+        storm_wrong(storm, "storm_last.so is not loaded");
+}
+
+/* a[0]: 1 opens a session, 0 closes it. */
+static void session(struct storm_thread *thread, const long *a)
+{
+    (void)thread;
+    (void)a;
+#ifdef MPI_SESSION_NULL
+    static MPI_Session opened;
+    if (a[0])
+        OK(Session_init, (MPI_INFO_NULL, MPI_ERRORS_RETURN, &opened));
+    else
+        OK(Session_finalize, (&opened));
+#endif
+}
+
+const struct storm_action storm_lifecycle_actions[] = {
+    {"session", session},   {"finalize_last", finalize_last},
+    {"outside", outside},   {"init", init},
+    {"setup", setup},       {"cleanup", cleanup},
+    {"finalize", finalize}, {0}};

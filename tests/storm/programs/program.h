@@ -50,7 +50,7 @@ int (*storm_set_enabled(void))(int, int);
 extern const struct storm_action storm_message_actions[], storm_collective_actions[],
     storm_object_actions[], storm_callback_actions[], storm_memory_actions[],
     storm_information_actions[], storm_lifecycle_actions[], storm_switch_actions[],
-    storm_plugin_actions[], storm_signal_actions[], storm_process_actions[],
+    storm_plugin_actions[], storm_signal_actions[], storm_process_actions[], storm_handle_actions[],
     storm_fortran_actions[];
 
 /* Reads the script that $STORM_SCRIPT names and carries it out. */

@@ -14,9 +14,11 @@ enum { OFF, ON, RACING };
 int (*storm_set_enabled(void))(int, int)
 {
     static int (*function)(int, int);
+    int layers = 0;
+    int (*count)(int *) = (int (*)(int *))(uintptr_t)dlsym(RTLD_DEFAULT, "QMPIX_Tool_count");
     if (!function && getenv("QMPI_TOOLS"))
         function = (int (*)(int, int))(uintptr_t)dlsym(RTLD_DEFAULT, "QMPIX_Tool_set_enabled");
-    return function;
+    return count && count(&layers) == MPI_SUCCESS && layers ? function : NULL;
 }
 
 /* The calls that came to the place of the layer: the program's, and what layers called. */

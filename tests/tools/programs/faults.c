@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application with errors. `faults HANDLER HOW STEP...`: HANDLER is `fatal`, `return` or `own`
- * and is set everywhere; HOW is `bad`: each step gives MPI cause for an error; or `good`: it gives
- * none, and if there is one, somebody else has made it. What the program gets to see is printed,
- * the same for the same error.
+ * An application with errors. `faults HANDLER HOW STEP...`: HANDLER is `fatal`, `return` or `own`,
+ * and is set on all objects. HOW is `bad`: each step makes an error; or `good`: it makes none, so
+ * an error comes from a tool. The program prints what it sees: the same error prints the same.
  */
 #include <mpi.h>
 #include <setjmp.h>
@@ -146,7 +145,7 @@ static int do_start(void)
     return code;
 }
 
-/* The receive's. The other request may be complete or pending. */
+/* Prints the status of the receive. The other request may be complete or pending. */
 static void print_status(const MPI_Status *status)
 {
     printf("  status: class %d\n", class_of(status->MPI_ERROR));
@@ -201,7 +200,7 @@ static int do_waitall_ignore(void)
     return finish(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), requests);
 }
 
-/* Until both are complete, however many come at once: of the failed one what its status says. */
+/* Waits until both are complete, and prints the status of the failed one. */
 static int do_some(int tests)
 {
     MPI_Request requests[2];
@@ -305,8 +304,8 @@ static int do_null(void)
     return MPI_Ssend(data, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_NULL);
 }
 
-/* The same call again and again: what came of each, in a file for each rank. A launcher may mix
- * what ranks print. */
+/* Repeats a call, and writes the results to a file for each rank, because a launcher may mix the
+ * output of ranks. */
 static int do_many(void)
 {
     char name[4096];
@@ -323,7 +322,7 @@ static int do_many(void)
     return MPI_SUCCESS;
 }
 
-/* A handler that does not come back; the next call is as good as the first. */
+/* The handler does not return; the next call must work as the first one. */
 static int do_jump(void)
 {
     volatile int times = 0;
@@ -369,7 +368,7 @@ static void compute(double seconds)
         ;
 }
 
-/* Ten calls, and 5 ms of computing before each: how long that takes. */
+/* Prints the duration of ten calls with 5 ms of computation before each. */
 static int do_timed(void)
 {
     const double start = PMPI_Wtime();
@@ -386,7 +385,7 @@ static int do_wtime(void)
     return MPI_Wtime() > 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-/* By rank 0 and of its own communicator; the others wait until they are killed. */
+/* Rank 0 aborts its own communicator; the others wait until they are killed. */
 static int do_abort(void)
 {
     int rank = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Programs whose critical path is known by construction: path CASE. Work is sleep outside MPI,
- * which needs no processor, in units of UNIT milliseconds; tests/tools/test_profile_path.py knows
+ * which needs no processor, in units of UNIT milliseconds; tests/tools/test_trace_path.py knows
  * for each case how many units the critical path has. Each rank prints by how many seconds it has
  * slept too long, because the machine was busy.
  */

@@ -72,6 +72,21 @@ static void sender_any(void)
     }
 }
 
+/* Each time from another rank. */
+static void sender_moves(void)
+{
+    static int round;
+    const int from = 1 + round++ % (size - 1);
+    if (rank == from) {
+        work(.03);
+        send(0, 8);
+    } else if (rank == 0) {
+        MPI_Recv(buffer, 8, MPI_BYTE, from, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE); /* sender_moves */
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void sender_wait(void)
 {
     MPI_Request request;
@@ -299,6 +314,46 @@ static void last_turns(void)
     TIMED(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)); /* last_turns */
 }
 
+/* Another rank is slow in each round, some more often than others. */
+static void last_moves(void)
+{
+    static int round;
+    int mine = rank, sum;
+    if (round++ % size == rank)
+        work(.03);
+    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* last_moves */
+}
+
+/* The root alone waits, each time for another rank. */
+static void last_reduces(void)
+{
+    static int round;
+    int mine = rank, sum;
+    if (1 + round++ % (size - 1) == rank)
+        work(.03);
+    MPI_Reduce(&mine, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD); /* last_reduces */
+    MPI_Bcast(&sum, 1, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+/* Each rank is slow as often as the others. */
+static void last_equal(void)
+{
+    static int round;
+    int mine = rank, sum;
+    for (int i = 0; i < size; i++) {
+        if (round++ % size == rank)
+            work(.01);
+        MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* last_equal */
+    }
+}
+
+static void busy_allreduce(void)
+{
+    int mine = rank, sum;
+    for (int i = 0; i < 20000; i++)
+        MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* busy_allreduce */
+}
+
 static void last_fence(void)
 {
     if (window == MPI_WIN_NULL)
@@ -306,6 +361,43 @@ static void last_fence(void)
     if (rank == 1)
         work(.03);
     MPI_Win_fence(0, window); /* last_fence */
+}
+
+/* ---- One-sided ------------------------------------------------------------------------------- */
+
+/* All ranks but `target` access its window; a slow rank works before. */
+static void access_window(int target, int slow)
+{
+    MPI_Group world, group;
+    if (window == MPI_WIN_NULL)
+        MPI_Win_create(buffer, LARGE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    if (rank == target)
+        MPI_Group_excl(world, 1, &target, &group);
+    else
+        MPI_Group_incl(world, 1, &target, &group);
+    if (rank == slow)
+        work(.03);
+    if (rank == target) {
+        MPI_Win_post(group, 0, window);
+        MPI_Win_wait(window); /* access_wait */
+    } else {
+        MPI_Win_start(group, 0, window);
+        MPI_Put(buffer + LARGE, 1000, MPI_BYTE, target, 0, 1000, MPI_BYTE, window);
+        MPI_Win_complete(window); /* access_complete */
+    }
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+}
+
+static void access_wait(void)
+{
+    access_window(0, size - 1);
+}
+
+static void access_complete(void)
+{
+    access_window(0, 0);
 }
 
 /* ---- How MPI is used ------------------------------------------------------------------------- */
@@ -384,6 +476,78 @@ static void polling_test(void)
     MPI_Irecv(buffer, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
     while (!done)
         MPI_Test(&request, &done, MPI_STATUS_IGNORE); /* polling_test */
+}
+
+/* Between two calls, the rank sleeps. */
+static void polling_pauses(void)
+{
+    MPI_Request request;
+    int done = 0;
+    if (rank == 1) {
+        work(.03);
+        send(0, 8);
+    } else if (rank == 0) {
+        MPI_Irecv(buffer, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+        while (!done) {
+            MPI_Test(&request, &done, MPI_STATUS_IGNORE); /* polling_pauses */
+            if (!done)
+                work(50e-6);
+        }
+    }
+}
+
+/* The rank asks in several ways before it sleeps. */
+static void polling_ways(void)
+{
+    MPI_Request requests[2];
+    int found = 0, done = 0, indices[2];
+    if (rank == 1) {
+        work(.03);
+        send(0, 8);
+    } else if (rank == 0) {
+        MPI_Irecv(buffer, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(buffer, 8, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &requests[1]);
+        while (!done) {
+            MPI_Testsome(2, requests, &done, indices, MPI_STATUSES_IGNORE); /* polling_ways */
+            MPI_Iprobe(1, 2, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+            if (!done)
+                work(50e-6);
+        }
+        MPI_Cancel(&requests[1]);
+        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    }
+}
+
+static void polling_naps(void)
+{
+    int found = 0;
+    if (rank == 0) {
+        work(.03);
+        send(1, 8);
+    } else if (rank == 1) {
+        while (!found) {
+            MPI_Iprobe(0, 0, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE); /* polling_naps */
+            if (!found)
+                work(50e-6);
+        }
+        MPI_Recv(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void self_exchange(void)
+{
+    work(.002);
+    MPI_Sendrecv(buffer, 8, MPI_BYTE, 0, 0, buffer + 8, 8, MPI_BYTE, 0, 0, /* self_exchange */
+                 MPI_COMM_SELF, MPI_STATUS_IGNORE);
+}
+
+/* A call that no rule is about takes most of the time. */
+static void unexplained(void)
+{
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int length;
+    work(.01);
+    MPI_Get_processor_name(name, &length); /* unexplained */
 }
 
 static void objects_types(void)
@@ -493,6 +657,48 @@ static void healthy_test(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static void compute(int steps)
+{
+    volatile double sum = 0;
+    for (int i = 0; i < steps; i++)
+        sum = sum + i;
+}
+
+/* The rank computes between the calls, and needs what comes only later. */
+static void healthy_progress(void)
+{
+    MPI_Request request;
+    int done = 0;
+    MPI_Irecv(buffer, 1000, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, &request);
+    for (int i = 0; i < 500; i++) {
+        compute(20000);
+        if (i == 450)
+            send(1 - rank, 1000);
+        if (!done)
+            MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* ---- Programs that hang ---------------------------------------------------------------------- */
+
+/* Nobody sends. */
+static void hang_wait(void)
+{
+    MPI_Request request;
+    MPI_Irecv(buffer, 8, MPI_BYTE, (rank + 1) % size, 5, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE); /* hang_wait */
+}
+
+/* One rank goes elsewhere. */
+static void hang_barrier(void)
+{
+    if (rank == 1)
+        MPI_Recv(buffer, 8, MPI_BYTE, 0, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* hang_recv */
+    else
+        MPI_Barrier(MPI_COMM_WORLD); /* hang_barrier */
+}
+
 /* ---------------------------------------------------------------------------------------------- */
 
 static void nothing(void)
@@ -505,6 +711,7 @@ static const struct {
 } cases[] = {
     {"sender_recv", sender_recv},
     {"sender_any", sender_any},
+    {"sender_moves", sender_moves},
     {"sender_wait", sender_wait},
     {"sender_waitall", sender_waitall},
     {"sender_probe", sender_probe},
@@ -524,17 +731,29 @@ static const struct {
     {"last_barrier", last_barrier},
     {"last_branches", last_branches},
     {"last_turns", last_turns},
+    {"last_moves", last_moves},
+    {"last_equal", last_equal},
+    {"last_reduces", last_reduces},
     {"last_fence", last_fence},
+    {"busy_allreduce", busy_allreduce},
+    {"access_wait", access_wait},
+    {"access_complete", access_complete},
     {"small_messages", small_messages},
     {"small_accesses", small_accesses},
     {"serial_io", serial_io},
     {"serial_sends", serial_sends},
     {"polling_probe", polling_probe},
     {"polling_test", polling_test},
+    {"polling_pauses", polling_pauses},
+    {"polling_naps", polling_naps},
+    {"polling_ways", polling_ways},
+    {"self_exchange", self_exchange},
+    {"unexplained", unexplained},
     {"objects_types", objects_types},
     {"objects_comms", objects_comms},
     {"startup", nothing},
     {"shutdown", nothing},
+    {"early_end", nothing},
     {"slow_node", nothing},
     {"healthy_compute", healthy_compute},
     {"healthy_halo", healthy_halo},
@@ -545,6 +764,9 @@ static const struct {
     {"healthy_put", healthy_put},
     {"healthy_types", healthy_types},
     {"healthy_test", healthy_test},
+    {"healthy_progress", healthy_progress},
+    {"hang_wait", hang_wait},
+    {"hang_barrier", hang_barrier},
 };
 
 static void run(const char *name)
@@ -569,6 +791,8 @@ int main(int argc, char **argv)
         MPI_File_close(&file);
     if (!strcmp(name, "slow_node"))
         work(rank >= size / 2 ? .4 : .2);
+    if (!strcmp(name, "early_end"))
+        work(rank == 1 ? .6 : .01);
     if (!strcmp(name, "shutdown"))
         work(rank == 1 ? 1.6 : .2);
     if (lost > 0)

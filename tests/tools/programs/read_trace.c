@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what a trace contains, as lines for tests: the processes, their definitions, and the
+/* Prints the contents of a trace as lines for tests: the processes, their definitions, and the
  * events of each location, in order. */
-#include "trace/trace.h"
+#include "tools/trace/export/trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -125,7 +125,7 @@ static void print_process(const struct trace_process *process)
 static void print_events(const struct trace *trace, uint32_t index)
 {
     const struct trace_process *process = &trace->processes[index];
-    const struct trace_selection all = {0};
+    const struct trace_cursor_selection all = {0};
     for (uint32_t location = 0; location < process->location_count; location++) {
         struct trace_cursor *cursor = trace_cursor_make(trace, index, location, &all);
         struct trace_event event;
@@ -138,7 +138,7 @@ static void print_events(const struct trace *trace, uint32_t index)
 int main(int argc, char **argv)
 {
     char *problem = NULL;
-    struct trace *trace = argc > 1 ? trace_open(argv[1], &problem) : NULL;
+    struct trace *trace = argc > 1 ? trace_reader_open(argv[1], &problem) : NULL;
     if (!trace) {
         fprintf(stderr, "%s\n", problem ? problem : "usage: read_trace PATH");
         return 1;
@@ -148,6 +148,6 @@ int main(int argc, char **argv)
         print_process(&trace->processes[i]);
         print_events(trace, (uint32_t)i);
     }
-    trace_close(trace);
+    trace_reader_close(trace);
     return 0;
 }

@@ -125,6 +125,29 @@ static void imrecv(void)
     finish(&send);
 }
 
+/* On a communicator of its own, which the receives are not given. */
+static void matched(void)
+{
+    MPI_Comm comm;
+    MPI_Request receive, send;
+    MPI_Message message;
+    int flag = 0;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_set_name(comm, "matched");
+    MPI_Isend(out, 7, MPI_BYTE, 0, 0, comm, &send);
+    MPI_Mprobe(0, 0, comm, &message, MPI_STATUS_IGNORE);
+    MPI_Mrecv(in[0], ROOM, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    finish(&send);
+    MPI_Isend(out, 6, MPI_BYTE, 0, 0, comm, &send);
+    while (!flag)
+        MPI_Improbe(0, 0, comm, &flag, &message, MPI_STATUS_IGNORE);
+    MPI_Imrecv(in[0], ROOM, MPI_BYTE, &message, &receive);
+    MPI_Wait(&receive, MPI_STATUS_IGNORE);
+    finish(&send);
+    MPI_Barrier(comm);
+    MPI_Comm_free(&comm);
+}
+
 static void cancelled(void)
 {
     MPI_Request receive;
@@ -299,6 +322,7 @@ int main(int argc, char **argv)
     waitany_and_testany();
     waitsome_and_testsome();
     imrecv();
+    matched();
     cancelled();
     from_nobody();
     freed();

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes calls of all kinds, each from two places, in a thread whose stack is as small as may be. */
+/*
+ * Makes calls of all kinds, each from two places, in a thread whose stack is as small as may be:
+ * `small_stack KILOBYTES [END]`. With END, the thread also ends the run: by `finalize`, `exit` or
+ * `abort`, after `snapshot`, if that is END.
+ */
 #include <mpi.h>
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void communicate(int round)
 {
@@ -23,6 +28,18 @@ static void communicate(int round)
         exit(4);
 }
 
+static void end(const char *how)
+{
+    if (!strcmp(how, "snapshot"))
+        MPI_Pcontrol(2);
+    if (!strcmp(how, "abort"))
+        MPI_Abort(MPI_COMM_WORLD, 0);
+    if (strcmp(how, "exit") != 0)
+        MPI_Finalize();
+    printf("done\n");
+    exit(0);
+}
+
 static void *work(void *data)
 {
     for (int round = 0; round < 20; round++) {
@@ -32,6 +49,8 @@ static void *work(void *data)
         MPI_Pcontrol(-1, "rounds");
     }
     MPI_Send(NULL, 0, MPI_INT, 99, 0, MPI_COMM_SELF); /* fails */
+    if (data)
+        end(data);
     return data;
 }
 
@@ -44,7 +63,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     pthread_attr_init(&attributes);
     if (pthread_attr_setstacksize(&attributes, (size_t)atoi(argv[1]) * 1024) ||
-        pthread_create(&thread, &attributes, work, NULL))
+        pthread_create(&thread, &attributes, work, argc > 2 ? argv[2] : NULL))
         return 3;
     pthread_join(thread, NULL);
     MPI_Finalize();

@@ -7,12 +7,16 @@
 #define _GNU_SOURCE
 #include "steps.h"
 
+#include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -89,6 +93,36 @@ static void use_peers(void)
         send_to_all(comm, size, i == 1);
         MPI_Comm_free(&comm);
     }
+}
+
+/* Creates communicators until the MPI library has no numbers for more. */
+static void use_up_comms(void)
+{
+    enum { MOST = 100000 };
+    MPI_Comm own, comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &own);
+    MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    for (int i = 0; i < MOST && MPI_Comm_dup(own, &comm) == MPI_SUCCESS; i++)
+        continue;
+}
+
+/* Error handlers of the program that count, and return. */
+static int error_count;
+
+static void count_error(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    error_count++;
+}
+
+static void count_errors(void)
+{
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(count_error, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    MPI_Errhandler_free(&handler);
 }
 
 /* Communicators with a name set late, freed, and with their handles used again. */
@@ -245,6 +279,34 @@ static void fork_and_exit(int how)
     waitpid(child, NULL, 0);
 }
 
+/* ---- Calls of qmpi and of MPI_T -------------------------------------------------------------- */
+
+/* Prints what comes of it: 0 is success. */
+static void set_enabled(const char *layer, int enabled)
+{
+    int (*set)(int, int) =
+        (int (*)(int, int))(uintptr_t)dlsym(RTLD_DEFAULT, "QMPIX_Tool_set_enabled");
+    dprintf(1, "switched %d\n", set ? set(atoi(layer), enabled) : -1);
+}
+
+/* Prints how many variables of each kind there are. */
+static void list_variables(void)
+{
+    int provided, cvars = 0, pvars = 0, categories = 0;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_T_cvar_get_num(&cvars);
+    MPI_T_pvar_get_num(&pvars);
+    MPI_T_category_get_num(&categories);
+    for (int i = 0; i < categories; i++) {
+        char name[100], description[10];
+        int length = sizeof name, description_length = sizeof description, count;
+        MPI_T_category_get_info(i, name, &length, description, &description_length, &count, &count,
+                                &count);
+    }
+    MPI_T_finalize();
+    dprintf(1, "variables %d %d %d\n", cvars, pvars, categories);
+}
+
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
 static int mpi_step(const char *step, const char *value)
@@ -272,6 +334,10 @@ static int mpi_step(const char *step, const char *value)
         MPI_Pcontrol(1, value);
     else if (!strcmp(step, "end"))
         MPI_Pcontrol(-1, value);
+    else if (!strcmp(step, "layer_off") || !strcmp(step, "layer_on"))
+        set_enabled(value, !strcmp(step, "layer_on"));
+    else if (!strcmp(step, "variables"))
+        list_variables();
     else if (!strcmp(step, "shift"))
         send_to_next(atoi(value));
     else if (!strcmp(step, "send"))
@@ -290,6 +356,14 @@ static int mpi_step(const char *step, const char *value)
         sort();
     else if (!strcmp(step, "threads"))
         use_threads(atoi(value));
+    else if (!strcmp(step, "use_up_comms"))
+        use_up_comms();
+    else if (!strcmp(step, "count_errors"))
+        count_errors();
+    else if (!strcmp(step, "errors"))
+        dprintf(1, "errors %d\n", error_count);
+    else if (!strcmp(step, "pmpi_init"))
+        PMPI_Init(NULL, NULL);
     else if (!strcmp(step, "finalize"))
         MPI_Finalize();
     else if (!strcmp(step, "abort"))
@@ -297,6 +371,37 @@ static int mpi_step(const char *step, const char *value)
     else
         return 0;
     return 1;
+}
+
+static struct rlimit memory_limit;
+
+/* Takes all memory that the process can get; after lift_limit it can get more again. */
+static void use_up_memory(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%ld", &pages) != 1)
+        exit(98);
+    fclose(file);
+    getrlimit(RLIMIT_AS, &memory_limit);
+    const struct rlimit limit = {(rlim_t)pages * 4096, memory_limit.rlim_max};
+    setrlimit(RLIMIT_AS, &limit);
+    for (size_t size = 1 << 20; size >= 16; size /= 2) {
+        char *volatile memory;
+        while ((memory = malloc(size)))
+            *memory = 1;
+    }
+}
+
+/* For a while; prints the most that the process has used so far, in bytes. */
+static void use_memory(size_t size)
+{
+    struct rusage usage;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(memory, 1, size);
+    munmap(memory, size);
+    getrusage(RUSAGE_SELF, &usage);
+    dprintf(1, "peak %ld\n", usage.ru_maxrss * 1024);
 }
 
 static int other_step(const char *step, const char *value)
@@ -319,6 +424,12 @@ static int other_step(const char *step, const char *value)
         break_heap();
     else if (!strcmp(step, "fork"))
         fork_and_exit(atoi(value));
+    else if (!strcmp(step, "use_up_memory"))
+        use_up_memory();
+    else if (!strcmp(step, "lift_limit"))
+        setrlimit(RLIMIT_AS, &memory_limit);
+    else if (!strcmp(step, "use_memory"))
+        use_memory((size_t)atoi(value) << 20);
     else if (!strcmp(step, "chdir"))
         return !chdir(value);
     else if (!strcmp(step, "exit"))
@@ -365,7 +476,8 @@ int main(int argc, char **argv)
             continue;
         char step[STEP_SIZE];
         const char *value = split_step(argv[i], step);
-        if (!mpi_step(step, value) && !other_step(step, value) && !handle_step(step, value))
+        if (!mpi_step(step, value) && !other_step(step, value) && !handle_step(step, value) &&
+            !(starving_step && starving_step(step, value)))
             exit(99);
     }
     return 0;

@@ -3,10 +3,11 @@
 #ifndef TEST_STEPS_H
 #define TEST_STEPS_H
 
-/* Takes a step; 0: it is none of these. */
 /* `NAME=VALUE` or `NAME`; ends the program where there is no such step. */
 void run_step(const char *text);
 
+/* Take a step; 0: it is none of these. The second one is only in tools_starving. */
 int handle_step(const char *step, const char *value);
+int starving_step(const char *step, const char *value) __attribute__((weak));
 
 #endif

@@ -3,9 +3,10 @@
  * Steps of `steps` with handles that live from one to a later one, of layers that are switched, of
  * MPI Sessions, and of calls that are left by a jump. `dup` `drop`: a communicator; `open=FILE`
  * `close`: a file; `on=TOOL` `off=TOOL`: through MPI_T; `await=FILE`: until it is there;
- * `await_pid=BEGIN`: the same of BEGIN with this process's number behind it; `clock=NAME`: prints
- * what time it is, on the clock that all processes share; `in_dup=STEP`: in a callback of
- * MPI_Comm_dup; `receive`: what nobody sends; `types`: from one place, messages to itself of
+ * `make=FILE`: so that another process finds it; `await_pid=BEGIN`: the same of BEGIN with this
+ * process's number behind it; `clock=NAME`: prints what time it is, on the clock that all processes
+ * share; `in_dup=STEP`: in a callback of MPI_Comm_dup; `in_finalize=STEP`: in one of MPI_Finalize,
+ * which comes later; `receive`: what nobody sends; `types`: from one place, messages to itself of
  * several datatypes, of which each derived one has the handle of the one before, if MPI gives it
  * again.
  */
@@ -159,6 +160,23 @@ static void dup_doing(int depth, const char *step)
     expect(MPI_Comm_dup(original, &copy));
 }
 
+static int delete_doing(MPI_Comm of, int keyval, void *value, void *state)
+{
+    (void)of;
+    (void)keyval;
+    (void)state;
+    run_step(value);
+    free(value);
+    return MPI_SUCCESS;
+}
+
+static void finalize_doing(const char *step)
+{
+    int keyval;
+    expect(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_doing, &keyval, NULL));
+    expect(PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, strdup(step)));
+}
+
 static void *receive_for_ever(void *nothing)
 {
     char byte;
@@ -202,6 +220,13 @@ static void await_file(const char *name)
         fprintf(stderr, "steps: there is no %s\n", name);
         exit(98);
     }
+}
+
+static void make_file(const char *name)
+{
+    FILE *stream = fopen(name, "w");
+    if (stream)
+        fclose(stream);
 }
 
 static void await_self(const char *begin)
@@ -285,6 +310,8 @@ int handle_step(const char *step, const char *value)
         jump();
     else if (!strcmp(step, "in_dup"))
         dup_doing(1, value);
+    else if (!strcmp(step, "in_finalize"))
+        finalize_doing(value);
     else if (!strcmp(step, "in_two_dups"))
         dup_doing(2, value);
     else if (!strcmp(step, "receive"))
@@ -295,6 +322,8 @@ int handle_step(const char *step, const char *value)
         use_odd_names();
     else if (!strcmp(step, "await"))
         await_file(value);
+    else if (!strcmp(step, "make"))
+        make_file(value);
     else if (!strcmp(step, "touch"))
         touch_megabytes(atoi(value));
     else if (!strcmp(step, "locale"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of all kinds whose events are known, in sections: each is a region of its name. For two
- * ranks. `trace_calls FILE`: a name for a file that it writes.
+ * Calls of all kinds whose events are known, in sections. Each section is a region with its name.
+ * For two ranks. `trace_calls FILE` writes to this file.
  */
 #include <mpi.h>
 
@@ -49,7 +49,7 @@ static void nonblocking(void)
     MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE);
     MPI_Isend(out, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[1]);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    /* Their handles may have one value. */
+    /* Both handles may have the same value. */
     for (int i = 0; i < 3; i++)
         MPI_Isend(out, i, MPI_INT, MPI_PROC_NULL, i, MPI_COMM_SELF, &requests[i]);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
@@ -87,7 +87,7 @@ static void persistent(void)
     MPI_Send(out, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     MPI_Request_free(&requests[0]);
-    PMPI_Request_free(&requests[1]); /* no tool sees it; the next one may have its handle */
+    PMPI_Request_free(&requests[1]); /* unseen by tools; the handle may be reused */
     MPI_Send_init(out, 3, MPI_INT, MPI_PROC_NULL, 2, MPI_COMM_SELF, &requests[1]);
     MPI_Start(&requests[1]);
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);

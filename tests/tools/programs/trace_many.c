@@ -88,7 +88,7 @@ static void wait_for_file(void)
         nanosleep(&pause, NULL);
 }
 
-/* From the last rank, which sends when it is told to; one rank alone never does. */
+/* Receives from the last rank, which sends when `go` exists; a single rank never sends. */
 static void receive(void)
 {
     int rank, size;
@@ -102,7 +102,7 @@ static void receive(void)
     }
 }
 
-/* In the inner one of two calls; they have attributes of their own. */
+/* Waits in the inner one of two nested calls. */
 static int copy(MPI_Comm comm, int keyval, void *state, void *value, void *to, int *flag)
 {
     (void)comm, (void)keyval, (void)value, (void)to;
@@ -149,7 +149,7 @@ static void hang_in_thread(void)
     pthread_detach(thread);
 }
 
-/* A session with a communicator of all processes. */
+/* Opens a session with a communicator of all processes. */
 static void run_sessions(void)
 {
 #ifdef MPI_SESSION_NULL

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See gather.h. A binomial tree: each rank merges one child's result after the other into its own
- * and passes on the sum, so that no rank has more than its own part of the tree and one child's.
+ * See gather.h. The ranks form a binomial tree. Each rank merges the results of its children into
+ * its own, one after the other, and passes the sum on. So no rank holds more than the sum of its
+ * own part of the tree and the result of one child.
  */
-#include "collect/gather.h"
+#include "tools/profile/collect/gather.h"
 
-#include "collect/pack.h"
-#include "collect/snapshot.h"
-#include "profile/profile.h"
-#include "save/process_report.h"
+#include "tools/profile/collect/pack.h"
+#include "tools/profile/collect/rank_result.h"
+#include "tools/profile/collect/save.h"
+#include "tools/profile/result/profile.h"
 #include "util/util.h"
 
 #include <stdlib.h>
@@ -16,18 +17,18 @@
 
 enum { TAG = 1, PART = 1 << 30 };
 
-/* What is to be said at the end, of all ranks at once. */
+/* The facts about all ranks that rank 0 prints at the end. */
 struct notice {
-    unsigned long long on;        /* ranks on which the layer has been switched on */
-    unsigned long long lost;      /* ranks whose data are missing */
-    unsigned long long unmatched; /* ends of regions that were not open */
-    int unmatched_rank;           /* the lowest rank of one, and the first it had */
-    char unmatched_name[128];
+    unsigned long long on;        /* the number of ranks on which the layer has been switched on */
+    unsigned long long lost;      /* the number of ranks whose data is missing */
+    unsigned long long unmatched; /* the number of ends of regions that were not open */
+    int unmatched_rank;           /* the lowest rank with such an end */
+    char unmatched_name[128];     /* the region of the first such end on this rank */
 };
 
-/* What goes ahead of a result. */
+/* The message that precedes a result. */
 struct head {
-    unsigned long long size; /* 0: memory is out, there is no result */
+    unsigned long long size; /* in bytes; 0: memory was exhausted, and no result follows */
     struct notice notice;
 };
 
@@ -51,7 +52,7 @@ static struct notice process_notice(const struct layer *layer)
     return notice;
 }
 
-static void say(const struct layer *layer, const struct notice *notice)
+static void print_notice(const struct layer *layer, const struct notice *notice)
 {
     if (notice->lost)
         qmpi_printf("profile (layer %d): out of memory: the data of at least %llu ranks is missing",
@@ -64,8 +65,9 @@ static void say(const struct layer *layer, const struct notice *notice)
                     notice->unmatched_rank);
 }
 
-/* A message may hold no more than an int counts. */
-static bool pass(char *bytes, unsigned long long size, int other, bool sending, MPI_Comm comm)
+/* Sends or receives `size` bytes in several messages, because the count of a message is an int. */
+static bool transfer_bytes(char *bytes, unsigned long long size, int other, bool sending,
+                           MPI_Comm comm)
 {
     bool good = true;
     for (unsigned long long at = 0; at < size && good; at += PART) {
@@ -77,13 +79,14 @@ static bool pass(char *bytes, unsigned long long size, int other, bool sending, 
     return good;
 }
 
-/* Sends the result when the other side says that it has room for it. */
+/* Sends the result to the parent, if the parent replies that it has room for it. Returns false if
+ * an MPI call failed. */
 static bool send_result(struct profile_result *result, const struct notice *notice, int parent,
                         MPI_Comm comm)
 {
     size_t size = 0;
     int room = 0;
-    char *bytes = result ? profile_wire_pack(result, &size) : NULL;
+    char *bytes = result ? pack_make(result, &size) : NULL;
     struct head head = {size, *notice};
     if (result && !bytes)
         head.notice.lost += (unsigned long long)result->ranks;
@@ -91,12 +94,35 @@ static bool send_result(struct profile_result *result, const struct notice *noti
     if (good && bytes)
         good = PMPI_Recv(&room, 1, MPI_INT, parent, TAG, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS;
     if (good && room)
-        good = pass(bytes, size, parent, true, comm);
+        good = transfer_bytes(bytes, size, parent, true, comm);
     free(bytes);
     return good;
 }
 
-/* Merges a child's result into *result. */
+struct merging {
+    struct profile_result **result;
+    char *bytes;
+    size_t size;
+    unsigned long long lost; /* the number of ranks whose data could not be merged */
+};
+
+static void merge_child(void *data)
+{
+    struct merging *merging = data;
+    struct profile_result **result = merging->result;
+    struct profile_result *its = pack_read(merging->bytes, merging->size);
+    const int ranks = its ? its->ranks : 0;
+    if (its && !*result) {
+        *result = its;
+        merging->lost = 0;
+    } else {
+        merging->lost = its && profile_merge(*result, its) ? 0
+                        : ranks                            ? (unsigned long long)ranks
+                                                           : 1;
+    }
+}
+
+/* Merges a child's result into *result. Returns false if an MPI call failed. */
 static bool take_result(struct profile_result **result, struct notice *notice, int child,
                         MPI_Comm comm)
 {
@@ -110,26 +136,37 @@ static bool take_result(struct profile_result **result, struct notice *notice, i
     const int room = bytes != NULL;
     bool good = PMPI_Send(&room, 1, MPI_INT, child, TAG, comm) == MPI_SUCCESS;
     if (good && room)
-        good = pass(bytes, head.size, child, false, comm);
-    struct profile_result *its = good && room ? profile_wire_unpack(bytes, head.size) : NULL;
+        good = transfer_bytes(bytes, head.size, child, false, comm);
+    struct merging merging = {result, bytes, head.size, 1};
+    if (good && room)
+        qmpi_call_stack_run(merge_child, &merging);
     free(bytes);
-    const int ranks = its ? its->ranks : 0;
-    if (its && !*result)
-        *result = its;
-    else if (!its || !profile_merge(*result, its))
-        notice->lost += ranks ? (unsigned long long)ranks : 1;
+    notice->lost += merging.lost;
     return good;
 }
 
-/* False: MPI would not. */
-static bool gather(struct layer *layer, MPI_Comm comm)
+struct building {
+    struct layer *layer;
+    struct profile_result *result;
+};
+
+static void make_own_result(void *data)
+{
+    struct building *building = data;
+    building->result = rank_result_make(building->layer, NULL, false);
+}
+
+/* Returns false if an MPI call failed. */
+QMPI_COMPUTES static bool gather_ranks(struct layer *layer, MPI_Comm comm)
 {
     int rank, size;
     struct notice notice = process_notice(layer);
     if (PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
         PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS)
         return false;
-    struct profile_result *result = build_result(layer, NULL, false);
+    struct building building = {layer, NULL};
+    qmpi_call_stack_run(make_own_result, &building);
+    struct profile_result *result = building.result;
     bool good = true;
     notice.lost = result == NULL;
     for (int distance = 1; distance < size && good; distance *= 2) {
@@ -142,34 +179,38 @@ static bool gather(struct layer *layer, MPI_Comm comm)
     }
     const bool reports = good && rank == 0 && notice.on;
     if (reports)
-        say(layer, &notice);
+        print_notice(layer, &notice);
     if (reports && result) {
-        process_remove_checkpoint(
-            layer); /* first: with %r in output= it may have the result's name */
-        process_write_all(layer, result);
+        /* With %r in output=, the checkpoint may have the name of the result. */
+        save_remove_checkpoint(layer);
+        save_job_result(layer, result);
         result = NULL;
     }
     profile_result_free(result);
     return good;
 }
 
-static void finish(struct layer *layer, bool good)
+static void finish_gather(struct layer *layer, bool good)
 {
     if (!good)
-        return; /* this process reports for itself when it exits */
+        return; /* This process reports for itself when it exits. */
     atomic_store(&layer->reported, true);
-    process_remove_checkpoint(layer);
+    save_remove_checkpoint(layer);
 }
 
 void gather_on(struct layer *layer, MPI_Comm comm)
 {
-    finish(layer, gather(layer, comm));
+    struct qmpi_arithmetic before;
+    qmpi_arithmetic_begin(&before);
+    const bool good = gather_ranks(layer, comm);
+    qmpi_arithmetic_end(&before);
+    finish_gather(layer, good);
     PMPI_Comm_free(&comm);
 }
 
 void gather_world(struct layer *layer)
 {
     MPI_Comm comm;
-    if (tool_private_comm(&comm))
+    if (tool_world_create_comm(layer->tool_id, &comm))
         gather_on(layer, comm);
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Brings the results of all ranks together, by a tree of messages on a communicator of our own. */
+/* This merges the results of all ranks, by a tree of messages on a communicator that the program
+ * does not use. */
 #ifndef QMPI_TOOL_PROFILE_COLLECT_GATHER_H
 #define QMPI_TOOL_PROFILE_COLLECT_GATHER_H
 
-#include "layer.h"
+#include "tools/profile/layer.h"
 
-/* Collective over MPI_COMM_WORLD, before MPI_Finalize: rank 0 writes the result. */
+/* Merges the results of all processes, and writes the merged result on rank 0. This is collective
+ * over MPI_COMM_WORLD, and must be called before MPI_Finalize runs. If it fails, the process
+ * reports for itself when it exits. */
 void gather_world(struct layer *layer);
 
-/* The same over a communicator of all processes, which it frees. */
+/* Does the same over `comm`, a communicator of all processes, and frees it. */
 void gather_on(struct layer *layer, MPI_Comm comm);
 
 #endif

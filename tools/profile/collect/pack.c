@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See pack.h. What is written and what is read cannot differ: one function for each type does both,
- * and measures.
+ * See pack.h. The same functions measure, write and read, by the tables of members, so that these
+ * formats cannot differ.
  */
 #define _GNU_SOURCE
-#include "collect/pack.h"
+#include "tools/profile/collect/pack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct wire {
-    char *to;         /* writing; NULL: only measuring, or reading */
-    const char *from; /* reading */
+    char *to;         /* the target of writing; NULL: the size is measured, or bytes are read */
+    const char *from; /* the source of reading; NULL: bytes are not read */
     size_t size, at;
     bool failed;
 };
 
-static void words(struct wire *wire, void *data, size_t size)
+static void put_words(struct wire *wire, void *data, size_t size)
 {
     if (wire->failed || size > wire->size - wire->at) {
         wire->failed = true;
@@ -28,13 +28,12 @@ static void words(struct wire *wire, void *data, size_t size)
         memcpy(wire->to + wire->at, data, size);
     wire->at += size;
 }
-#define PUT(wire, value) words(wire, &(value), sizeof(value))
 
-static void string(struct wire *wire, char **text)
+static void put_text(struct wire *wire, char **text)
 {
-    enum { NONE = 0 }; /* else the length + 1 */
+    enum { NONE = 0 }; /* Otherwise `length` is the length + 1. */
     uint64_t length = *text && !wire->from ? strlen(*text) + 1 : NONE;
-    PUT(wire, length);
+    put_words(wire, &length, sizeof length);
     if (wire->failed || length == NONE)
         return;
     if (wire->from) {
@@ -42,196 +41,76 @@ static void string(struct wire *wire, char **text)
         wire->failed = !*text;
     }
     if (!wire->failed)
-        words(wire, *text, length - 1);
+        put_words(wire, *text, length - 1);
 }
 
-/* Makes room where one is read; counts that cannot be are not believed. */
-static bool array(struct wire *wire, void *array_pointer, uint64_t *count, size_t size)
+static void put_members(struct wire *wire, const struct member_type *type, void *element);
+
+/* Writes or reads an array, and its number of elements. An array that is read is allocated. Fails
+ * if the number is impossible. */
+static void put_array(struct wire *wire, const struct member *member, void *element)
 {
-    PUT(wire, *count);
-    if (!wire->failed && wire->from && *count) {
-        void *room = *count <= wire->size - wire->at ? calloc((size_t)*count, size) : NULL;
-        wire->failed = !room;
-        memcpy(array_pointer, &room, sizeof room);
+    const size_t size = member->type ? member->type->size : 1;
+    char *all = member_pointer(member, element);
+    uint64_t count = all && !wire->from ? member_count(member, element) : 0;
+    put_words(wire, &count, sizeof count);
+    if (wire->failed || !count)
+        return;
+    if (wire->from) {
+        all = count <= wire->size - wire->at ? calloc((size_t)count, size) : NULL;
+        wire->failed = !all;
+        member_set_pointer(member, element, all);
+        member_set_count(member, element, all ? (size_t)count : 0);
     }
-    if (wire->failed)
-        *count = 0;
-    return !wire->failed;
+    if (!member->type && all)
+        put_words(wire, all, (size_t)count);
+    for (size_t i = 0; member->type && all && i < count; i++)
+        put_members(wire, member->type, all + i * size);
 }
 
-/* For each element of an array of the result. */
-#define ARRAY(wire, pointer, count, put)                                                           \
-    do {                                                                                           \
-        uint64_t number = (count);                                                                 \
-        if (wire->from)                                                                            \
-            number = 0;                                                                            \
-        if (array(wire, &(pointer), &number, sizeof *(pointer))) {                                 \
-            (count) = number;                                                                      \
-            for (uint64_t i = 0; i < number; i++)                                                  \
-                put(wire, &(pointer)[i]);                                                          \
-        }                                                                                          \
-    } while (0)
-
-static void put_rank_calls(struct wire *wire, struct profile_rank_calls *calls)
+static size_t size_of_member(const struct member *member)
 {
-    PUT(wire, calls->rank);
-    PUT(wire, calls->calls);
-    PUT(wire, calls->time);
-    PUT(wire, calls->wait);
-    PUT(wire, calls->sent);
-    PUT(wire, calls->received);
+    switch (member->kind) {
+    case MEMBER_INT:
+        return sizeof(int);
+    case MEMBER_REAL:
+        return sizeof(double);
+    case MEMBER_FLAG:
+    case MEMBER_BOOLEAN:
+        return sizeof(bool);
+    case MEMBER_SPREAD:
+        return sizeof(struct profile_spread);
+    case MEMBER_CALLS:
+        return sizeof(struct profile_calls);
+    case MEMBER_BINS:
+        return (size_t)member->bins * sizeof(uint64_t);
+    default:
+        return sizeof(uint64_t);
+    }
 }
 
-static void put_by_rank(struct wire *wire, struct profile_by_rank *by_rank)
+static void put_members(struct wire *wire, const struct member_type *type, void *element)
 {
-    ARRAY(wire, by_rank->all, by_rank->count, put_rank_calls);
-}
-
-static void put_wait(struct wire *wire, struct profile_wait *wait)
-{
-    PUT(wire, *wait);
-}
-
-static void put_function(struct wire *wire, struct profile_function *function)
-{
-    string(wire, &function->name);
-    string(wire, &function->group);
-    PUT(wire, function->ranks);
-    PUT(wire, function->calls);
-    put_by_rank(wire, &function->by_rank);
-    PUT(wire, function->sizes);
-    PUT(wire, function->no_bytes);
-    PUT(wire, function->times);
-}
-
-static void put_frame(struct wire *wire, struct profile_frame *frame)
-{
-    PUT(wire, frame->offset);
-    string(wire, &frame->module);
-    string(wire, &frame->function);
-    string(wire, &frame->file);
-    PUT(wire, frame->line);
-    PUT(wire, frame->inlined);
-}
-
-static void put_callsite(struct wire *wire, struct profile_callsite *callsite)
-{
-    size_t count = (size_t)callsite->frame_count;
-    string(wire, &callsite->name);
-    ARRAY(wire, callsite->frames, count, put_frame);
-    callsite->frame_count = callsite->frames ? (int)count : 0;
-    PUT(wire, callsite->ranks);
-    PUT(wire, callsite->messages);
-    PUT(wire, callsite->calls);
-    put_by_rank(wire, &callsite->by_rank);
-    ARRAY(wire, callsite->waits.all, callsite->waits.count, put_wait);
-}
-
-static void put_flight(struct wire *wire, struct profile_flight *flight)
-{
-    size_t count = (size_t)flight->frame_count;
-    string(wire, &flight->name);
-    ARRAY(wire, flight->frames, count, put_frame);
-    flight->frame_count = flight->frames ? (int)count : 0;
-    PUT(wire, flight->rank);
-    PUT(wire, flight->time);
-    PUT(wire, flight->waits);
-    string(wire, &flight->since);
-}
-
-static void put_matrix_entry(struct wire *wire, struct profile_matrix_entry *cell)
-{
-    PUT(wire, *cell);
-}
-
-static void put_communicator(struct wire *wire, struct profile_communicator *communicator)
-{
-    string(wire, &communicator->name);
-    PUT(wire, communicator->size);
-    PUT(wire, communicator->first);
-    PUT(wire, communicator->members);
-    PUT(wire, communicator->instances);
-    PUT(wire, communicator->calls);
-}
-
-static void put_file(struct wire *wire, struct profile_file *file)
-{
-    string(wire, &file->name);
-    PUT(wire, file->opens);
-    PUT(wire, file->read);
-    PUT(wire, file->written);
-    PUT(wire, file->calls);
-}
-
-static void put_node(struct wire *wire, struct profile_node *node)
-{
-    string(wire, &node->host);
-    PUT(wire, node->useful);
-}
-
-static void put_region(struct wire *wire, struct profile_region *region)
-{
-    string(wire, &region->name);
-    PUT(wire, region->entries);
-    PUT(wire, region->time);
-    PUT(wire, region->mpi);
-    PUT(wire, region->useful);
-    PUT(wire, region->path);
-    ARRAY(wire, region->nodes, region->node_count, put_node);
-    ARRAY(wire, region->functions, region->function_count, put_function);
-}
-
-static void put_process(struct wire *wire, struct profile_process *process)
-{
-    PUT(wire, process->rank);
-    string(wire, &process->host);
-    PUT(wire, process->application);
-    PUT(wire, process->mpi);
-    PUT(wire, process->useful);
-    PUT(wire, process->path);
-    PUT(wire, process->memory);
-}
-
-static void put_byte(struct wire *wire, unsigned char *byte)
-{
-    PUT(wire, *byte);
-}
-
-static void put_window_rank(struct wire *wire, struct profile_window_rank *rank)
-{
-    size_t profiled = rank->profiled ? rank->count : 0;
-    PUT(wire, rank->rank);
-    PUT(wire, rank->last);
-    ARRAY(wire, rank->mpi, rank->count, put_byte);
-    ARRAY(wire, rank->profiled, profiled, put_byte);
+    for (const struct member *member = type->members; member->kind != MEMBER_END; member++) {
+        void *place = (char *)element + member->offset;
+        if (member->kind == MEMBER_TEXT)
+            put_text(wire, place);
+        else if (member->kind >= MEMBER_BYTES)
+            put_array(wire, member, element);
+        else
+            put_words(wire, place, size_of_member(member));
+    }
 }
 
 static void put_result(struct wire *wire, struct profile_result *result)
 {
-    string(wire, &result->program);
-    string(wire, &result->mpi);
-    string(wire, &result->begin);
-    string(wire, &result->termination);
-    PUT(wire, result->tool_id);
-    PUT(wire, result->ranks);
-    PUT(wire, result->rank);
-    PUT(wire, result->every_rank);
-    PUT(wire, result->application);
-    PUT(wire, result->time);
-    PUT(wire, result->unfinished_receives);
-    ARRAY(wire, result->flights, result->flight_count, put_flight);
-    ARRAY(wire, result->processes, result->process_count, put_process);
-    ARRAY(wire, result->functions, result->function_count, put_function);
-    ARRAY(wire, result->callsites, result->callsite_count, put_callsite);
-    ARRAY(wire, result->matrix, result->matrix_entry_count, put_matrix_entry);
-    ARRAY(wire, result->communicators, result->communicator_count, put_communicator);
-    ARRAY(wire, result->files, result->file_count, put_file);
-    ARRAY(wire, result->regions, result->region_count, put_region);
-    PUT(wire, result->windows.width);
-    ARRAY(wire, result->windows.ranks, result->windows.rank_count, put_window_rank);
+    put_members(wire, &members_result_head, result);
+    put_members(wire, &members_result_unfinished, result);
+    put_members(wire, &members_result_arrays, result);
+    put_members(wire, &members_windows, &result->windows);
 }
 
-char *profile_wire_pack(struct profile_result *result, size_t *size)
+char *pack_make(struct profile_result *result, size_t *size)
 {
     struct wire measure = {.size = SIZE_MAX};
     put_result(&measure, result);
@@ -243,7 +122,7 @@ char *profile_wire_pack(struct profile_result *result, size_t *size)
     return wire.to;
 }
 
-struct profile_result *profile_wire_unpack(const char *bytes, size_t size)
+struct profile_result *pack_read(const char *bytes, size_t size)
 {
     struct wire wire = {.from = bytes, .size = size};
     struct profile_result *result = calloc(1, sizeof *result);

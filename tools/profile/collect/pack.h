@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* A result as bytes, to be sent to another rank of the same job. */
+/* This converts a result to bytes and back, to send it to another rank of the same job. */
 #ifndef QMPI_TOOL_PROFILE_COLLECT_PACK_H
 #define QMPI_TOOL_PROFILE_COLLECT_PACK_H
 
-#include "profile/profile.h"
+#include "tools/profile/result/profile.h"
 
-/* The bytes, to be freed; NULL: memory is out. */
-char *profile_wire_pack(struct profile_result *result, size_t *size);
+/* Returns the bytes, which the caller frees, and their number. Returns NULL if memory is exhausted.
+ */
+char *pack_make(struct profile_result *result, size_t *size);
 
-/* The result, to be freed with profile_result_free; NULL: memory is out, or the bytes are none. */
-struct profile_result *profile_wire_unpack(const char *bytes, size_t size);
+/* Returns the result, which the caller frees with profile_result_free. Returns NULL if memory is
+ * exhausted or the bytes are not a result. */
+struct profile_result *pack_read(const char *bytes, size_t size);
 
 #endif

@@ -1,67 +1,62 @@
 /* SPDX-License-Identifier: MIT */
-/* See receives.h: the places of receives, by their requests' handles. */
-#include "record/receives.h"
+/*
+ * See receives.h. This file maps the handles of requests to entries for receives and sends, and
+ * handles the calls that complete requests.
+ */
+#include "tools/profile/record/receives.h"
 
-#include "layer.h"
-#include "record/receives_parts.h"
 #include "toolkit/toolkit.h"
+#include "tools/profile/layer.h"
+#include "tools/profile/record/threads.h"
+#include "tools/profile/record/traits.h"
+#include "tools/profile/record/waits.h"
+
 #include <string.h>
 
-bool receives_make(struct receives *receives)
+/* The bytes that a call that posted receives has moved so far. Each time that one of its receives
+ * completes, the call moves to the bin of sizes that fits its bytes then. */
+struct tally {
+    uint64_t bytes;
+    uint64_t users; /* how many of its receives have not completed */
+};
+
+struct receive {
+    struct pending pending; /* the entry of its request */
+    bool persistent, active;
+    bool is_whole;  /* The receive is partitioned, so all of `size` comes. */
+    bool is_untold; /* MPI_Isendrecv: MPI libraries do not set the status of the receive. */
+    bool is_send;   /* It is a send of `size` bytes to `peer`. */
+    int peer;       /* the rank in MPI_COMM_WORLD; -1: unknown */
+    uint64_t size, epoch;
+    struct thread_profile *thread; /* the thread that posted it */
+    struct receives_post post_call;
+    uint64_t changes; /* handles_changes of communicators when it was posted */
+    /* `tally` is that of the posting call; NULL: there is none, or it was still in use. It is the
+     * `first_tally` of one of the receives of this call. Only persistent receives that one call
+     * started share a tally. */
+    struct tally first_tally, *tally;
+};
+
+bool receives_make(struct layer_receives *receives)
 {
     receives->epoch = 0;
     return pending_make(&receives->table, sizeof(struct receive));
 }
 
-/* Not MPI_Isendrecv: of what it received MPI libraries leave the status as it was. */
-enum receives_role receives_role(const QMPIX_Function *function)
+static const struct traits *traits_of(const QMPIX_Call *call)
 {
-    static const struct {
-        const char *name;
-        enum receives_role role;
-    } roles[] = {
-        {"MPI_Irecv", RECEIVES_POSTS},        {"MPI_Imrecv", RECEIVES_POSTS},
-        {"MPI_Recv_init", RECEIVES_MAKES},    {"MPI_Precv_init", RECEIVES_MAKES},
-        {"MPI_Start", RECEIVES_STARTS},       {"MPI_Startall", RECEIVES_STARTS},
-        {"MPI_Wait", RECEIVES_COMPLETES},     {"MPI_Waitany", RECEIVES_COMPLETES},
-        {"MPI_Waitall", RECEIVES_COMPLETES},  {"MPI_Waitsome", RECEIVES_COMPLETES},
-        {"MPI_Test", RECEIVES_COMPLETES},     {"MPI_Testany", RECEIVES_COMPLETES},
-        {"MPI_Testall", RECEIVES_COMPLETES},  {"MPI_Testsome", RECEIVES_COMPLETES},
-        {"MPI_Request_free", RECEIVES_FREES},
-    };
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
-        const size_t length = strlen(roles[i].name);
-        if (!strncmp(function->name, roles[i].name, length) &&
-            (!function->name[length] || !strcmp(function->name + length, "_c")))
-            return roles[i].role;
-    }
-    return RECEIVES_NOTHING;
+    return &traits_all[call->function->number];
 }
 
-/* ---- Places ---------------------------------------------------------------------------------- */
+/* ---- Entries --------------------------------------------------------------------------------- */
 
-/* The receive of a request that no call holds; NULL: none. */
-static struct receive *find(const struct receives *receives, uint64_t handle)
+/* Returns the receive of a request that no call holds, or NULL if there is none. */
+static struct receive *find_receive(const struct layer_receives *receives, uint64_t handle)
 {
     return (struct receive *)pending_find(&receives->table, handle, NULL);
 }
 
-/* A request of this handle that completed without our seeing it leaves its place to this one. */
-struct receive *receives_take(const struct receives *receives, uint64_t handle)
-{
-    struct receive *receive = find(receives, handle);
-    if (!receive || !pending_claim(&receive->pending, handle))
-        return (struct receive *)pending_take(&receives->table, handle);
-    receives_complete_now(receive);
-    return receive;
-}
-
-void receives_publish(struct receive *receive, uint64_t handle)
-{
-    pending_publish(&receive->pending, handle);
-}
-
-void receives_complete_now(struct receive *receive)
+static void end_receive(struct receive *receive)
 {
     receive->active = false;
     if (receive->tally && receive->persistent)
@@ -71,29 +66,47 @@ void receives_complete_now(struct receive *receive)
     receive->tally = NULL;
 }
 
-void receives_drop(struct receive *receive)
+/* Returns an entry for a new request, or NULL if memory is exhausted. If there is an entry with
+ * this handle, its request has completed unseen, and the entry is reused. */
+static struct receive *take_receive(struct layer_receives *receives, uint64_t handle)
 {
-    receives_complete_now(receive);
+    struct receive *receive = find_receive(receives, handle);
+    if (!receive || !pending_claim(&receive->pending, handle))
+        return (struct receive *)pending_take(&receives->table, handle);
+    end_receive(receive);
+    return receive;
+}
+
+static void publish_receive(struct receive *receive, uint64_t handle)
+{
+    pending_publish(&receive->pending, handle);
+}
+
+static void drop_receive(struct receive *receive)
+{
+    end_receive(receive);
     pending_drop(&receive->pending);
 }
 
-/* The receive that is behind a request and belongs to the present time of the layer. */
-struct receive *receives_find(const struct receives *receives, uint64_t handle)
+/* Returns the receive of a request, or NULL if there is none. A receive of an earlier epoch is
+ * dropped, or becomes inactive if it is persistent. */
+static struct receive *find_present_receive(const struct layer_receives *receives, uint64_t handle)
 {
-    struct receive *receive = find(receives, handle);
+    struct receive *receive = find_receive(receives, handle);
     if (!receive || receive->epoch == __atomic_load_n(&receives->epoch, __ATOMIC_ACQUIRE))
         return receive;
-    receives_complete_now(receive);
+    end_receive(receive);
     if (receive->persistent)
         return receive;
-    receives_drop(receive);
+    drop_receive(receive);
     return NULL;
 }
 
 /* ---- Requests that come and go --------------------------------------------------------------- */
 
-/* The tally of a receive may still serve others that were started with it before. Where it serves
- * nobody only who has the receive gives it users. */
+/* Starts the tally of a receive. Returns NULL if other receives that one call started together with
+ * this one still use the tally. Otherwise, only the thread that has the receive can give it users,
+ * so that no atomic exchange is needed. */
 static struct tally *begin_tally(struct receive *receive, uint64_t bytes)
 {
     if (__atomic_load_n(&receive->first_tally.users, __ATOMIC_ACQUIRE))
@@ -103,10 +116,10 @@ static struct tally *begin_tally(struct receive *receive, uint64_t bytes)
     return &receive->first_tally;
 }
 
-static void post(struct layer *layer, struct thread *thread, struct receive *receive,
-                 const struct receives_post *post_call)
+static void fill_receive(struct layer *layer, struct thread_profile *thread,
+                         struct receive *receive, const struct receives_post *post_call)
 {
-    receives_complete_now(receive);
+    end_receive(receive);
     receive->thread = thread;
     receive->post_call = *post_call;
     receive->changes = handles_changes(&layer->comms.handles);
@@ -114,80 +127,84 @@ static void post(struct layer *layer, struct thread *thread, struct receive *rec
     receive->active = true;
 }
 
-void receives_start(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+void receives_start(struct layer *layer, struct thread_profile *thread, const QMPIX_Call *call,
                     const struct receives_post *post_call)
 {
-    const bool many = call->function->parameter_count == 2;
-    const int count = many ? argument_int(call, 0) : 1;
+    const struct traits *traits = traits_of(call);
+    const int count = traits->requests < 0 ? 1 : argument_int(call, traits->requests);
     struct tally *tally = NULL;
     for (int i = 0; i < count; i++) {
         struct receive *receive =
-            receives_find(&layer->receives, argument_element_word(call, many, i));
+            find_present_receive(&layer->receives, argument_element_word(call, traits->request, i));
         if (!receive || !receive->persistent)
             continue;
         if (receive->is_send) {
             receive->active = true;
             continue;
         }
-        post(layer, thread, receive, post_call);
+        fill_receive(layer, thread, receive, post_call);
         if (tally)
             __atomic_fetch_add(&tally->users, 1, __ATOMIC_ACQ_REL);
         else
             tally = begin_tally(receive, post_call->sent);
         receive->tally = tally;
-        note_add(&thread->posted, 1);
+        figure_add(&thread->posted, 1);
     }
 }
 
-/* Of the last argument. */
 static uint64_t request_of(const QMPIX_Call *call)
 {
-    return argument_element_word(call, call->function->parameter_count - 1, 0);
+    return argument_element_word(call, traits_of(call)->request, 0);
 }
 
-void receives_post(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+void receives_post(struct layer *layer, struct thread_profile *thread, const QMPIX_Call *call,
                    const struct receives_post *post_call)
 {
     const uint64_t handle = request_of(call);
-    struct receive *receive = receives_take(&layer->receives, handle);
-    note_add(&thread->posted, 1);
+    struct receive *receive = take_receive(&layer->receives, handle);
+    figure_add(&thread->posted, 1);
     if (!receive)
-        return; /* out of memory: it counts as not seen to complete */
-    post(layer, thread, receive, post_call);
+        return; /* Memory is exhausted, so the receive counts as not seen to complete. */
+    fill_receive(layer, thread, receive, post_call);
     receive->persistent = receive->is_whole = receive->is_send = false;
+    receive->is_untold = traits_of(call)->sends_too;
     receive->tally = begin_tally(receive, post_call->sent);
-    receives_publish(receive, handle);
+    publish_receive(receive, handle);
 }
 
-/* Of a partitioned receive: the status need not know it. */
-static uint64_t whole_size(const QMPIX_Call *call)
+/* Returns the size of a partitioned receive, which its status need not tell. If there are no
+ * elements, the type may have any value, so MPI is not asked for its size. */
+static uint64_t find_whole_size(const QMPIX_Call *call)
 {
-    enum { PARTITIONS = 1, COUNT = 2, TYPE = 3 };
+    const struct traits *traits = traits_of(call);
+    const MPI_Count count =
+        argument_int(call, traits->partitions) * argument_count(call, traits->count);
     MPI_Count size = 0;
-    const int partitions = argument_int(call, PARTITIONS);
-    PMPI_Type_size_x(argument_type(call, TYPE), &size);
-    return (uint64_t)(partitions * argument_count(call, COUNT) * size);
+    if (count > 0)
+        PMPI_Type_size_x(argument_type(call, traits->type), &size);
+    return (uint64_t)(count * size);
 }
 
 void receives_add(struct layer *layer, const QMPIX_Call *call)
 {
     const uint64_t handle = request_of(call);
-    struct receive *receive = receives_take(&layer->receives, handle);
+    struct receive *receive = take_receive(&layer->receives, handle);
     if (!receive)
         return;
     receive->persistent = true;
-    receive->active = receive->is_send = false;
-    receive->is_whole = !strncmp(call->function->name, "MPI_P", 5);
-    receive->size = receive->is_whole ? whole_size(call) : 0;
-    receives_publish(receive, handle);
+    receive->active = receive->is_send = receive->is_untold = false;
+    receive->is_whole = traits_of(call)->partitions >= 0;
+    receive->size = receive->is_whole ? find_whole_size(call) : 0;
+    publish_receive(receive, handle);
 }
 
 void receives_forget(struct layer *layer, const QMPIX_Call *call)
 {
-    const bool is_given = argument_address(call, call->function->parameter_count - 1) != NULL;
-    struct receive *receive = is_given ? receives_find(&layer->receives, request_of(call)) : NULL;
+    const bool is_given = argument_address(call, traits_of(call)->request) != NULL;
+    struct receive *receive =
+        is_given ? find_present_receive(&layer->receives, request_of(call)) : NULL;
     if (receive)
-        receives_drop(receive);
+        drop_receive(receive);
 }
 
 void receives_lose(struct layer *layer)
@@ -198,9 +215,257 @@ void receives_lose(struct layer *layer)
 uint64_t receives_unfinished(int tool_id)
 {
     uint64_t posted = 0, arrived = 0;
-    for (const struct thread *thread = threads_first(tool_id); thread; thread = thread->next) {
+    for (const struct thread_profile *thread = threads_first(tool_id); thread;
+         thread = thread->next) {
         arrived += __atomic_load_n(&thread->arrived, __ATOMIC_ACQUIRE);
         posted += __atomic_load_n(&thread->posted, __ATOMIC_ACQUIRE);
     }
     return posted > arrived ? posted - arrived : 0;
+}
+
+/* ---- Sends ----------------------------------------------------------------------------------- */
+
+/* Returns the size of a persistent send. If there are no elements, the type may have any value, so
+ * MPI is not asked for its size. */
+static uint64_t find_send_size(const QMPIX_Call *call)
+{
+    const MPI_Count count = argument_count(call, MESSAGE_COUNT);
+    MPI_Count size = 0;
+    if (count > 0)
+        PMPI_Type_size_x(argument_type(call, MESSAGE_TYPE), &size);
+    return (uint64_t)(count * size);
+}
+
+/* `call` is a call of MPI_Send_init or MPI_Ssend_init. */
+static bool may_send_wait_when_started(const QMPIX_Call *call)
+{
+    return call->function->name[sizeof "MPI_S" - 1] == 's' ||
+           find_send_size(call) >= RECEIVES_LARGE_SEND;
+}
+
+void receives_post_send(struct layer *layer, const QMPIX_Call *call, uint64_t bytes)
+{
+    enum { REQUEST = MESSAGE_COMM + 1 };
+    const int peer = argument_int(call, MESSAGE_PEER);
+    const uint64_t handle = argument_element_word(call, REQUEST, 0);
+    const bool persistent = traits_all[call->function->number].sends == SENDS_WHEN_STARTED;
+    if (peer == MPI_PROC_NULL || (persistent && !may_send_wait_when_started(call)))
+        return;
+    struct receive *send = take_receive(&layer->receives, handle);
+    if (!send)
+        return;
+    end_receive(send);
+    send->is_send = true;
+    send->persistent = persistent;
+    send->active = !persistent;
+    send->size = persistent ? find_send_size(call) : bytes;
+    send->peer = waits_find_world_rank(argument_comm(call, MESSAGE_COMM), peer);
+    send->epoch = __atomic_load_n(&layer->receives.epoch, __ATOMIC_ACQUIRE);
+    publish_receive(send, handle);
+}
+
+static inline const struct pending_completion *completion_of(const QMPIX_Call *call)
+{
+    return &traits_all[call->function->number].completion;
+}
+
+/* ---- Before a completing call ---------------------------------------------------------------- */
+
+void receives_hold(struct layer *layer, struct flight *flight, const QMPIX_Call *call)
+{
+    const struct pending_completion *completion = completion_of(call);
+    const int count = completion->count < 0 ? 1 : argument_int(call, completion->count);
+    const void *requests = argument_address(call, completion->requests);
+    flight->held = NULL;
+    for (int i = count - 1; requests && i >= 0; i--) {
+        struct receive *receive = find_present_receive(
+            &layer->receives, argument_element_word(call, completion->requests, i));
+        if (!receive || !receive->active)
+            continue;
+        pending_hold(&receive->pending, i, flight->held);
+        flight->held = receive;
+    }
+}
+
+/* ---- Completed operations -------------------------------------------------------------------- */
+
+/* The place of a status: an element of an argument of a call. */
+struct told {
+    const QMPIX_Call *call;
+    int argument, element;
+};
+
+static bool is_receive_cancelled(const struct told *told)
+{
+    MPI_Status status;
+    int cancelled = 0;
+    if (argument_status_at(told->call, told->argument, told->element, &status))
+        PMPI_Test_cancelled(&status, &cancelled);
+    return cancelled;
+}
+
+/* Finds the bytes that a receive got. Returns false if there is no status, because memory was
+ * exhausted. */
+static bool find_received_bytes(const struct receive *receive, const struct told *told,
+                                uint64_t *bytes)
+{
+    MPI_Count came = 0;
+    const int result =
+        QMPIX_Call_get_status_bytes(told->call, told->argument, told->element, &came);
+    *bytes = (uint64_t)came;
+    if (receive->is_whole)
+        *bytes = is_receive_cancelled(told) ? 0 : receive->size;
+    return result != MPI_ERR_ARG;
+}
+
+/* Moves the posting call, which was counted with the bytes that were known then, to another bin. */
+static void change_size_bin(struct thread_function_row *row, uint64_t before, uint64_t now)
+{
+    uint64_t *from = before ? &row->sizes[thread_bin(before, PROFILE_SIZE_BINS)] : NULL;
+    uint64_t *to = &row->sizes[thread_bin(now, PROFILE_SIZE_BINS)];
+    if (from != to)
+        figure_add(to, 1);
+    if (from && from != to)
+        figure_add(from, UINT64_MAX);
+}
+
+/* Returns whether the row of the communicator is still valid. The communicator may have been freed,
+ * and its number may now belong to another one. */
+static bool is_comm_unchanged(const struct handles *handles, const struct receive *receive)
+{
+    return __builtin_expect(receive->changes == handles_changes(handles), 1) ||
+           handles_find(handles, receive->post_call.comm_handle) ==
+               (int)receive->post_call.comm->key;
+}
+
+/* Returns the rows with the same keys in this thread's tables, because each thread writes only to
+ * its own tables. */
+static struct receives_post entries_of_thread(struct layer *layer, struct thread_profile *thread,
+                                              const struct receives_post *post_call)
+{
+    const int depth = layer->options.depth;
+    struct receives_post entries = *post_call;
+    if (entries.site)
+        entries.site = thread_site_find_same(
+            thread, thread_site_key(entries.site, (size_t)depth)[0], entries.site, depth);
+    if (entries.comm)
+        entries.comm = table_get(&thread->comms, &entries.comm->key, 1);
+    return entries;
+}
+
+static uint64_t add_to_tally(const struct receive *receive, uint64_t bytes)
+{
+    if (receive->persistent)
+        return __atomic_fetch_add(&receive->tally->bytes, bytes, __ATOMIC_ACQ_REL);
+    const uint64_t before = receive->tally->bytes;
+    receive->tally->bytes = before + bytes;
+    return before;
+}
+
+static void add_received_bytes(struct layer *layer, struct thread_profile *thread,
+                               const struct receive *receive, uint64_t bytes)
+{
+    struct receives_post other;
+    const struct receives_post *entries = &receive->post_call;
+    if (__builtin_expect(receive->thread != thread, 0)) {
+        other = entries_of_thread(layer, thread, entries);
+        entries = &other;
+    }
+    if (__builtin_expect(entries->site != NULL, 1)) {
+        figure_add(&entries->site->stats.received, bytes);
+        if (receive->tally) {
+            const uint64_t before = add_to_tally(receive, bytes);
+            change_size_bin(entries->site->function, before, before + bytes);
+        }
+    }
+    if (entries->comm && is_comm_unchanged(&layer->comms.handles, receive))
+        figure_add(&entries->comm->stats.received, bytes);
+}
+
+/* Returns the communicator of a receive, or MPI_COMM_NULL if it may no longer exist. */
+static MPI_Comm find_receive_comm(const struct layer *layer, const struct receive *receive)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    if (receive->post_call.comm && is_comm_unchanged(&layer->comms.handles, receive))
+        memcpy(&comm, &receive->post_call.comm_handle, sizeof comm);
+    return comm;
+}
+
+/* Records that a send has completed. */
+static void complete_send(struct thread_profile *thread, struct receive *send)
+{
+    if (thread->completed.is_wanted)
+        waits_add_peer(thread, send->peer, send->size);
+    end_receive(send);
+}
+
+static void add_receive_wait(struct layer *layer, struct thread_profile *thread,
+                             const struct receive *receive, const struct told *told, uint64_t bytes)
+{
+    MPI_Status status;
+    if (argument_status_at(told->call, told->argument, told->element, &status) &&
+        status.MPI_SOURCE != MPI_PROC_NULL)
+        waits_add_peer(thread,
+                       waits_find_world_rank(find_receive_comm(layer, receive), status.MPI_SOURCE),
+                       bytes);
+}
+
+/* Records that a receive or a send has completed. If `told` is NULL, it has failed and transferred
+ * nothing. The entry is still held. */
+static void complete_one(struct layer *layer, struct thread_profile *thread,
+                         struct receive *receive, const struct told *told)
+{
+    if (__builtin_expect(receive->is_send, 0)) {
+        complete_send(thread, receive);
+        return;
+    }
+    if (receive->is_untold) { /* The bytes are unknown, so the receive counts as unfinished. */
+        end_receive(receive);
+        return;
+    }
+    uint64_t bytes = 0;
+    if (told && !find_received_bytes(receive, told, &bytes))
+        return;
+    if (bytes)
+        add_received_bytes(layer, thread, receive, bytes);
+    if (__builtin_expect(thread->completed.is_wanted && told, 0))
+        add_receive_wait(layer, thread, receive, told, bytes);
+    figure_add(&thread->arrived, 1);
+    end_receive(receive);
+}
+
+/* ---- After a completing call ----------------------------------------------------------------- */
+
+struct arrivals {
+    struct layer *layer;
+    struct thread_profile *thread;
+    const QMPIX_Call *call;
+};
+
+static void complete_held(void *data, struct pending *pending, int argument, int element)
+{
+    const struct arrivals *arrivals = data;
+    struct receive *receive = (struct receive *)pending;
+    const struct told told = {arrivals->call, argument, element};
+    if (receive->active)
+        complete_one(arrivals->layer, arrivals->thread, receive, argument < 0 ? NULL : &told);
+}
+
+void receives_complete(struct layer *layer, struct thread_profile *thread, struct flight *flight,
+                       const QMPIX_Call *call)
+{
+    struct arrivals arrivals = {layer, thread, call};
+    struct pending *held = flight->held;
+    flight->held = NULL;
+    if (!held)
+        return;
+    pending_each_completed(call, completion_of(call), held, complete_held, &arrivals);
+    for (struct pending *next; held; held = next) {
+        struct receive *receive = (struct receive *)held;
+        next = held->next_held;
+        if (!receive->active && !receive->persistent)
+            drop_receive(receive);
+        else
+            pending_release(held);
+    }
 }

@@ -1,60 +1,77 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receives that a call posts and another one completes: what came is known then, and is noted in
- * the row and the call site of the call that posted it. A request's handle is another one's as soon
- * as MPI has completed it, before our `after`: so the completing call finds its receives before,
- * and keeps hold of them.
+ * This follows receives, and sends that may wait, which one call posts and another one completes.
+ * The bytes of a receive are known only at its completion, but count for the function and the call
+ * site that posted it. MPI may reuse the handle of a request as soon as the request has completed,
+ * which is before our callback `after`. Therefore a completing call looks up its receives before
+ * MPI runs, and holds them.
  *
- * No lock and no malloc: the place of a receive is claimed by one exchange, and used again.
+ * Recording uses no lock and no malloc: one atomic exchange claims the entry of a receive, and
+ * entries are reused.
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_RECEIVES_H
 #define QMPI_TOOL_PROFILE_RECORD_RECEIVES_H
 
-#include "record/tables.h"
+#include "tools/profile/layer.h"
+#include "tools/profile/record/threads.h"
+#include "tools/profile/record/traits.h"
 
 #include <qmpi/observer.h>
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct layer;
-
-/* What a function does to requests. */
-enum receives_role {
-    RECEIVES_NOTHING,
-    RECEIVES_POSTS,     /* MPI_Irecv and its like */
-    RECEIVES_MAKES,     /* MPI_Recv_init: MPI_Start posts it */
-    RECEIVES_STARTS,    /* MPI_Start, MPI_Startall */
-    RECEIVES_COMPLETES, /* MPI_Wait and its like */
-    RECEIVES_FREES      /* MPI_Request_free */
+/* The rows, in the tables of its thread, in which the posting call was counted. */
+struct receives_post {
+    struct thread_site *site;       /* NULL: memory was exhausted */
+    struct thread_object_row *comm; /* NULL: memory was exhausted, or there is no communicator */
+    uint64_t comm_handle;           /* the handle of the communicator */
+    uint64_t sent;                  /* bytes that the same call sent */
 };
-enum receives_role receives_role(const QMPIX_Function *function);
 
-bool receives_make(struct receives *receives);
+/* Returns false if memory is exhausted. */
+bool receives_make(struct layer_receives *receives);
 
-/* After MPI_Irecv and its like that succeeded and was noted. */
-void receives_post(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+/* Call this after MPI_Irecv or a similar function has succeeded and was counted. */
+void receives_post(struct layer *layer, struct thread_profile *thread, const QMPIX_Call *call,
                    const struct receives_post *post_call);
 
-/* After MPI_Start(all), likewise. */
-void receives_start(struct layer *layer, struct thread *thread, const QMPIX_Call *call,
+/* Call this after MPI_Start or MPI_Startall has succeeded and was counted. */
+void receives_start(struct layer *layer, struct thread_profile *thread, const QMPIX_Call *call,
                     const struct receives_post *post_call);
 
-/* After MPI_Recv_init and its like that succeeded. */
+/* Call this after MPI_Recv_init or a similar function has succeeded. */
 void receives_add(struct layer *layer, const QMPIX_Call *call);
 
-/* Around a call that may complete requests. `flight` is the call's. */
+/* Call these before and after a call that may complete requests. `flight` belongs to this call. */
 void receives_hold(struct layer *layer, struct flight *flight, const QMPIX_Call *call);
-void receives_complete(struct layer *layer, struct thread *thread, struct flight *flight,
+void receives_complete(struct layer *layer, struct thread_profile *thread, struct flight *flight,
                        const QMPIX_Call *call);
 
-/* Before MPI_Request_free. */
+/* Call this before MPI_Request_free. */
 void receives_forget(struct layer *layer, const QMPIX_Call *call);
 
-/* The layer was switched off: what completes meanwhile is not seen. */
+/* Drops all receives, because the layer was switched off and misses completions until it is
+ * switched on again. */
 void receives_lose(struct layer *layer);
 
-/* How many of the receives that were posted have not been seen to complete. */
+/* Returns how many posted receives have not been seen to complete. Any thread may call this. */
 uint64_t receives_unfinished(int tool_id);
+
+/* MPI libraries are taken to send fewer bytes than this without waiting for the receiver, except in
+ * synchronous sends. */
+enum { RECEIVES_LARGE_SEND = 4096 };
+
+/* Records a send that may wait. Call this after a call has succeeded for which
+ * receives_send_may_wait returns true. */
+void receives_post_send(struct layer *layer, const QMPIX_Call *call, uint64_t bytes);
+
+/* Returns whether a nonblocking or persistent send of `bytes` may wait for its receiver. For a
+ * persistent one `bytes` does not matter, because nothing was sent yet. */
+static inline bool receives_send_may_wait(const struct traits *traits, uint64_t bytes)
+{
+    return traits->sends != SENDS_NOTHING &&
+           (traits->sends != SENDS_IMMEDIATELY || bytes >= RECEIVES_LARGE_SEND);
+}
 
 #endif

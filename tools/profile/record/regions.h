@@ -1,64 +1,68 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What MPI_Pcontrol steers: whether profiling is on, and the regions that are open. Both hold for
- * the whole process. Every set of open regions that occurs is a node; calls are noted under the
- * node of their time and count in all its regions. Node 0 is outside all regions.
+ * The state that MPI_Pcontrol sets for the whole process: whether profiling is on, and which
+ * regions are open. Each set of open regions that occurs is a node (see struct layer_region_node).
+ * Calls are counted under the current node, and thus in all its regions.
+ *
+ * Functions that get a struct layer * take the layer's lock; the others take none.
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_REGIONS_H
 #define QMPI_TOOL_PROFILE_RECORD_REGIONS_H
 
-#include "record/tables.h"
+#include "tools/profile/layer.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct layer;
+/* Returns false if memory is exhausted. */
+bool regions_make(struct layer_regions *regions);
 
-bool regions_make(struct regions *regions);
-
-/* MPI_Init has ended: application time begins. */
+/* Starts application time, when MPI_Init has ended or the first session was opened. */
 void regions_begin(struct layer *layer);
 
-/* The last session was finalized, and MPI_Init not called: application time stands still, until
- * MPI begins again. */
+/* Stops application time until regions_begin is called again. This is for the end of the last
+ * session of a program that does not use MPI_Init. */
 void regions_end(struct layer *layer);
 
-/* Application time up to `moment`, in ticks. Under the layer's lock, which has been held since that
- * moment. */
-uint64_t regions_time(const struct regions *regions, uint64_t moment);
+/* Returns the application time up to the tick `moment` during which profiling was on, in ticks. The
+ * caller must hold the layer's lock, and must have taken it no later than at `moment`. */
+uint64_t regions_time(const struct layer_regions *regions, uint64_t moment);
 
-/* MPI_Pcontrol(0), (1). */
+/* Switches profiling on or off, as MPI_Pcontrol(1) and MPI_Pcontrol(0) demand. */
 void regions_switch(struct layer *layer, bool on);
 
-/* Opens and closes a region. An end without a begin is counted. */
+/* Opens or closes a region. regions_close counts an end that has no begin, and ignores it
+ * otherwise. If memory is exhausted, regions_open does nothing but report that. */
 void regions_open(struct layer *layer, const char *name);
 void regions_close(struct layer *layer, const char *name);
 
-/* The node of now. */
-static inline int regions_node(const struct regions *regions)
+/* Returns the node of the regions that are open now. */
+static inline int regions_node(const struct layer_regions *regions)
 {
-    return call_key_node(atomic_load(&regions->now));
+    return thread_key_node(atomic_load(&regions->now));
 }
 
-/* Whether application time has begun. */
-static inline bool regions_have_begun(const struct regions *regions)
+/* Returns whether it is application time now. */
+static inline bool regions_have_begun(const struct layer_regions *regions)
 {
     return !(atomic_load(&regions->now) & CALL_APART);
 }
 
-/* What calls are noted under now. */
-static inline uint64_t regions_place(const struct regions *regions)
+/* Returns the key under which calls are counted now, without the number of their function. */
+static inline uint64_t regions_place(const struct layer_regions *regions)
 {
     return atomic_load_explicit(&regions->now, memory_order_relaxed);
 }
 
-/* Whether profiling is on. */
-static inline bool regions_are_on(const struct regions *regions)
+/* Returns whether profiling is on. */
+static inline bool regions_are_on(const struct layer_regions *regions)
 {
     return !(regions_place(regions) & CALL_OFF);
 }
 
-/* Whether the region is among those of the node. Under the layer's lock. */
-bool regions_hold(const struct regions *regions, int node, int region);
+/* Calls `each` for each region of a node. The caller holds the layer's lock. */
+typedef void region_visitor(void *data, int region);
+void regions_visit(const struct layer_regions *regions, int node, region_visitor *each, void *data);
 
 #endif

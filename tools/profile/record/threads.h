@@ -1,193 +1,210 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each thread notes, for itself and for each layer, so that the path of a call has no lock and
- * no atomic instruction. A thread that ends leaves its notes, and the next one that begins goes on
- * in them. Calls that interrupt the noting of another one (a signal's handler made them) have notes
- * of their own, as if they were another thread's. Times are in ticks (toolkit/ticks.h).
+ * The tables in which a thread counts its calls, and the call sites in them. Each thread has its
+ * own tables for each layer, so that counting a call takes no lock and no atomic read-modify-write
+ * instruction. When a thread ends, the next new thread continues its tables. If a signal handler
+ * interrupts the counting of a call, its own calls are counted in separate tables, as if another
+ * thread made them. Times are in ticks (toolkit/ticks.h).
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_THREADS_H
 #define QMPI_TOOL_PROFILE_RECORD_THREADS_H
 
-#include "options.h"
-#include "profile/profile.h"
-#include "record/arch/add.h"
-#include "record/windows.h"
 #include "toolkit/toolkit.h"
+#include "tools/profile/record/arch/figure.h"
+#include "tools/profile/record/windows.h"
+#include "tools/profile/result/profile.h"
 
-struct layer;
+#include <qmpi/observer.h>
 
-/* Calls of one kind, as one thread saw them. */
+/* The maximum of options.depth, which is the number of frames of a call site. */
+enum { PROFILE_DEPTH_MAX = 32 };
+
+/* The figures of calls of one kind in one thread. */
 #define STATS_MEMBER(NAME, UNIT, COMBINE, HEADING, SINCE) uint64_t NAME;
-struct stats {
+struct thread_stats {
     uint64_t calls, time;
     PROFILE_FIGURES(STATS_MEMBER)
     uint64_t wait, sent, received;
 };
 
 /*
- * Calls are noted under a key: the function's number and the region node << 32. The time of calls
- * with CALL_APART is not part of the time in MPI: they were made within another call, or outside of
- * application time. CALL_OFF is in no key: while profiling is off, what calls are noted under is
- * not that of any site.
+ * Calls are counted under a key: the number of the function, and the region node << 32. The time of
+ * calls with CALL_APART is not part of the time in MPI, because they were made within another call
+ * or outside application time. No key has CALL_OFF, so that no site matches while profiling is off.
  */
 enum { CALL_APART = 1 << 16, CALL_OFF = 1 << 17, CALL_NUMBER = CALL_APART - 1 };
 
-static inline int call_key_number(uint64_t key)
+static inline int thread_key_function(uint64_t key)
 {
     return (int)(key & CALL_NUMBER);
 }
 
-static inline int call_key_node(uint64_t key)
+static inline int thread_key_node(uint64_t key)
 {
     return (int)(key >> 32);
 }
 
-/* Rows of the tables; first the key. What calls of a function cost is the sum over its sites. */
-struct function_row {
+/* Each row of a table begins with its key. A row of a function has no cost of its own: the cost is
+ * the sum over the call sites of the function. */
+struct thread_function_row {
     uint64_t key; /* without CALL_APART */
     uint64_t sizes[PROFILE_SIZE_BINS];
-    uint64_t times[PROFILE_TIME_BINS]; /* see struct site */
-};
-
-/* How most calls of a site end, which need not be looked at as a whole. */
-enum site_end {
-    SITE_ENDS_PLAINLY, /* they carry nothing */
-    SITE_SENDS,        /* one message: see message.h */
-    SITE_RECEIVES
+    uint64_t times[PROFILE_TIME_BINS]; /* see struct thread_site */
 };
 
 /*
- * A call site, and the communicator, the datatype and the peer of its last call: they most often
- * are the next one's, too.
+ * A call site. It remembers the communicator, the datatype and the peer of its last call, because
+ * the next call usually has the same.
  *
- * The time of its last call is not in the function's bins: it is put there by the next one. Before
- * the first call `last` is 0, and the bin of 0 has one call too few. The processor does not read
- * its clock while it waits for the address of an earlier store; that of a bin would depend on the
- * reading before.
+ * The time of a call is added to the bins of the function only by the next call of the site. Until
+ * then it is in `last`. Otherwise the address of the bin would depend on a reading of the clock,
+ * and the processor does not read its clock again while the address of an earlier store is unknown.
+ * `last` is 0 before the first call; to make up for this, the bin of 0 starts with one call too
+ * few.
  */
-struct site {
-    struct stats stats;
+struct thread_site {
+    struct thread_stats stats;
     uint64_t last;
-    uint64_t more_messages;        /* than its calls times traits_messages; modulo 2^64 */
-    uint64_t comm;                 /* handle */
-    uint64_t changes;              /* handles_changes when it was looked up; 0: never */
-    struct numbered_row *row;      /* of that communicator */
-    struct function_row *function; /* NULL: memory was out */
-    uint64_t usual;                /* what calls are noted under, but for their function, where they
-                                      end as `end` says; UINT64_MAX: nowhere */
-    struct matrix_row *cell;       /* of what is sent to `peer` in that communicator; NULL: none */
-    uint64_t type, type_size;      /* a predefined datatype, and its size; 0: none */
-    uint64_t derived;              /* one that is not predefined; 0: none */
+    /* The number of messages minus the number of calls times traits_messages, modulo 2^64. */
+    uint64_t more_messages;
+    uint64_t comm;                        /* the handle of the last communicator */
+    uint64_t changes;                     /* handles_changes when `comm` was looked up; 0: never */
+    struct thread_object_row *row;        /* the figures of `comm` */
+    struct thread_function_row *function; /* NULL: memory was exhausted */
+    /* The key, without the function, under which calls that end as `end` says are counted.
+     * UINT64_MAX: calls of this site never take the fast path. */
+    uint64_t usual;
+    struct thread_matrix_row *cell; /* messages sent to `peer` in `comm`; NULL: not known */
+    uint64_t type, type_size;       /* the last predefined datatype, and its size; 0: none */
+    uint64_t derived;               /* the last datatype that is not predefined; 0: none */
     int peer;
-    signed char comm_argument; /* see struct traits */
-    unsigned char end;         /* enum site_end */
+    signed char comm_argument; /* `comm` of struct traits */
+    unsigned char end;         /* enum traits_end */
 };
 
-/* The key of a call site is that of its calls and options.depth frames, the caller first; 0: no
- * more. The site lies behind them. */
-#define SITE_SIZE(depth) ((1 + (depth)) * sizeof(uint64_t) + sizeof(struct site))
+/* A row of the table `sites`. The key consists of the key of the calls and of options.depth frames,
+ * the caller first; frames that do not exist are 0. struct thread_site follows the key. `depth` is
+ * always options.depth. */
+#define SITE_SIZE(depth) ((1 + (depth)) * sizeof(uint64_t) + sizeof(struct thread_site))
 
-static inline struct site *site_of(uint64_t *key, size_t depth)
+static inline struct thread_site *thread_site_of(uint64_t *key, size_t depth)
 {
-    return (struct site *)(void *)(key + 1 + depth);
+    return (struct thread_site *)(void *)(key + 1 + depth);
 }
 
-/* And the key again. */
-static inline const uint64_t *site_key(const struct site *site, size_t depth)
+static inline const uint64_t *thread_site_key(const struct thread_site *site, size_t depth)
 {
     return (const uint64_t *)(const void *)site - 1 - depth;
 }
 
-/* The bin of a number among `bins`: see profile_function. */
-static inline unsigned note_bin(uint64_t number, unsigned bins)
+/* Returns the bin of a number, where there are `bins` bins (see struct profile_function). */
+static inline unsigned thread_bin(uint64_t number, unsigned bins)
 {
     const unsigned bin = 63U ^ (unsigned)__builtin_clzll(number | 1);
     return bin < bins ? bin : bins - 1;
 }
 
-static inline unsigned note_time_bin(uint64_t ticks)
+static inline unsigned thread_time_bin(uint64_t ticks)
 {
-    return note_bin(ticks_nanoseconds(ticks), PROFILE_TIME_BINS);
+    return thread_bin(ticks_nanoseconds(ticks), PROFILE_TIME_BINS);
 }
 
-struct matrix_row {
-    uint64_t key; /* the other rank << 1 | whether this rank sends */
+struct thread_matrix_row {
+    uint64_t key; /* the other rank in MPI_COMM_WORLD << 1 | whether this rank sends */
     uint64_t messages, bytes;
 };
-struct numbered_row {
-    uint64_t key; /* number of the communicator or the file */
-    struct stats stats;
+struct thread_object_row {
+    uint64_t key; /* the number of the communicator or the file */
+    struct thread_stats stats;
 };
 
-/* How long was waited for a peer at a call site: see peer_waits.h. */
-struct peer_wait_row {
-    uint64_t key[2]; /* address of the site in this thread's table; rank of the peer, -1: unknown */
+/* The time spent waiting for one peer at one call site (see waits.h). */
+struct thread_wait_row {
+    /* The address of the site in this thread's table, and the rank of the peer (-1: unknown). */
+    uint64_t key[2];
     uint64_t calls, time;
 };
 
-/* The receives and sends that a call under way has completed, if it may have waited for them. */
+/* The receives and sends that the returning call has completed. They are collected only if
+ * `is_wanted`, that is, if the call may have waited for them. */
 enum { COMPLETED_MAX = 32 };
-struct completed {
+struct thread_completed {
     bool is_wanted;
     int count;
-    uint64_t bytes;
+    uint64_t bytes;           /* the sum over all of them */
     int peers[COMPLETED_MAX]; /* ranks in MPI_COMM_WORLD; -1: unknown */
+};
+
+/* The processor usage of the thread when its last polling call was counted. It is known only if the
+ * usage was measured then, which is done after a short pause between two polling calls. */
+struct thread_polled_usage {
+    bool is_known;
+    long switches;  /* how often the thread had given up the processor voluntarily */
+    int64_t worked; /* the processor time in microseconds */
 };
 
 enum { RECENT_SITES_BITS = 7 };
 
-struct thread {
+/* The calls of one thread on one layer. */
+struct thread_profile {
     struct table functions, matrix, comms, files, sites, peer_waits;
-    struct flights flights;                      /* the calls under way */
-    struct windows windows;                      /* the time in MPI */
-    struct site *recent[1 << RECENT_SITES_BITS]; /* by callers; never NULL */
-    bool interrupts;                             /* notes of calls that interrupt others' noting */
-    struct completed completed;
-    struct site *polled;      /* where it last asked for something: see note_polling */
-    uint64_t polled_tick;     /* at which that call ended */
-    uint64_t posted, arrived; /* receives that calls posted, and that were seen to complete */
-    struct leavings leavings;
-    bool is_deeper; /* of calls that interrupt the noting of another one: no thread of its own */
-    struct thread *next; /* of the same layer */
+    struct flights flights;                             /* the calls in progress */
+    struct windows windows;                             /* the time in MPI */
+    struct thread_site *recent[1 << RECENT_SITES_BITS]; /* by a hash of the callers; never NULL */
+    bool interrupts; /* The calls counted here interrupt other work of the tool. */
+    struct thread_completed completed;
+    struct thread_site *polled; /* the site of the last polling call (see add_polling) */
+    uint64_t polled_tick;       /* the tick at which that call ended */
+    struct thread_polled_usage polled_usage;
+    bool polls_on;                   /* The last polling call found that nothing had completed. */
+    uint64_t posted, arrived;        /* receives that were posted, and that were seen to complete */
+    struct handle_leavings leavings; /* the handles that calls in progress are freeing */
+    bool is_deeper; /* This is not the first level, so it does not count as a thread. */
+    struct thread_profile *next; /* of the same layer */
 };
 
-/* The notes of one level of one thread, by layer; see toolkit/thread_state.h. */
+/* The tables of one level of one thread, by layer (see toolkit/thread_state.h). */
 struct thread_row {
     struct thread_level level;
-    struct thread *by_layer[256];
+    struct thread_profile *by_layer[256]; /* [tool_id]; NULL: not made yet */
 };
 
-/* To be called in `init`. */
+/* Prepares this file's data. Call it in `init`, before the first call is counted. */
 void threads_start(void);
 
-/* Says, once in a process, that calls are missing. */
+/* Tells the user, once in a process, that calls are missing because memory is exhausted. */
 void threads_out_of_memory(int tool_id);
 
-/* Makes the present level's notes for a layer; NULL: memory is out, which is said once. */
-struct thread *threads_add(int tool_id, int depth);
+/* Makes the tables of the current level of this thread for a layer. `depth` is options.depth.
+ * Returns NULL if memory is exhausted, which is reported once. */
+struct thread_profile *threads_add(int tool_id, int depth);
 
-/* The notes of the present level, which thread_level_enter gave. */
-static inline struct thread *threads_at(const struct thread_level *level, int tool_id, int depth)
+/* Returns the tables of a level, which thread_level_enter returned, and makes them if needed.
+ * Returns NULL if memory is exhausted. */
+static inline struct thread_profile *threads_at(const struct thread_level *level, int tool_id,
+                                                int depth)
 {
     const struct thread_row *row = (const struct thread_row *)level;
-    struct thread *thread = row ? row->by_layer[tool_id] : NULL;
+    struct thread_profile *thread = row ? row->by_layer[tool_id] : NULL;
     return __builtin_expect(thread != NULL, 1) ? thread : threads_add(tool_id, depth);
 }
 
-/* Between thread_level_enter and thread_level_leave. */
-static inline struct thread *threads_self(int tool_id, int depth)
+/* Does the same for the current level. Call it between thread_level_enter and thread_level_leave.
+ */
+static inline struct thread_profile *threads_self(int tool_id, int depth)
 {
     return threads_at(thread_level_current, tool_id, depth);
 }
 
-/* All threads' notes for a layer; follow `next`. Any thread, without a lock. */
-struct thread *threads_first(int tool_id);
+/* Returns the first of the threads of a layer; `next` leads to the others. Any thread may call this
+ * at any time, without a lock. Threads are never removed. */
+struct thread_profile *threads_first(int tool_id);
 
-/* Notes are read by others while this thread writes them: see note_add. A call that is seen in its
- * notes is not seen under way. Without calls both limits are 0, so that the first call exceeds the
- * upper one or is equal to both.
- */
-static inline void note_call(struct stats *stats, uint64_t time)
+/* Counts a call of `time` ticks. Other threads may read the figures meanwhile (see figure_add).
+ * `shortest` and `longest` are both 0 before the first call, which therefore either exceeds
+ * `longest` or is 0 itself. The call must no longer be published as in progress
+ * (toolkit/flights.h), so that no reader sees it both counted and in progress. */
+static inline void thread_count_call(struct thread_stats *stats, uint64_t time)
 {
     if (__builtin_expect(time < stats->shortest, 0))
         __atomic_store_n(&stats->shortest, time, __ATOMIC_RELAXED);
@@ -196,11 +213,65 @@ static inline void note_call(struct stats *stats, uint64_t time)
         if (!stats->calls)
             __atomic_store_n(&stats->shortest, time, __ATOMIC_RELAXED);
     }
-    note_add(&stats->calls, 1);
-    note_add(&stats->time, time);
+    figure_add(&stats->calls, 1);
+    figure_add(&stats->time, time);
 }
 
-/* Adds what another thread, or another communicator, noted. */
-void stats_add(struct stats *sum, const struct stats *more);
+/* Adds `more` to `sum`. Other threads may write `more` meanwhile. */
+void thread_stats_add(struct thread_stats *sum, const struct thread_stats *more);
+
+/* ---- Call sites ------------------------------------------------------------------------------
+ * A call site is the place in the program that makes a call, given by options.depth frames.
+ */
+
+/* Returns this thread's figures for calls with this key from the place that made `call`, and adds
+ * them if there are none. Returns NULL if memory is exhausted. */
+struct thread_site *thread_site_find(struct thread_profile *thread, uint64_t key,
+                                     const QMPIX_Call *call, int depth);
+
+/* Returns this thread's figures for calls with another key from the same place as `site`, which may
+ * belong to another thread. Returns NULL if memory is exhausted. */
+struct thread_site *thread_site_find_same(struct thread_profile *thread, uint64_t key,
+                                          const struct thread_site *site, int depth);
+
+/* Finds the place that made a call: `depth` return addresses, the caller first. Frames that do not
+ * exist are NULL. */
+static inline void thread_site_find_callers(const QMPIX_Call *call, void **callers, size_t depth)
+{
+    int count = 1;
+    if (depth == 1)
+        QMPIX_Call_get_caller(call, callers);
+    else
+        QMPIX_Call_get_callers(call, (int)depth, callers, &count);
+    for (size_t i = (size_t)count; i < depth; i++)
+        callers[i] = NULL;
+}
+
+static inline struct thread_site **thread_site_recent_place(struct thread_profile *thread,
+                                                            void *const *callers, size_t depth)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)callers[0];
+    for (size_t i = 1; i < depth; i++)
+        hash = (hash << 7 | hash >> 57) ^ (uint64_t)(uintptr_t)callers[i];
+    hash *= UINT64_C(0x9e3779b97f4a7c15);
+    return &thread->recent[hash >> (64 - RECENT_SITES_BITS)];
+}
+
+/* Returns the result of thread_site_find if that has found the site recently, for a function with
+ * `begins_simply`. Otherwise returns NULL. */
+static inline struct thread_site *thread_site_find_recent(struct thread_profile *thread,
+                                                          uint64_t key, void *const *callers,
+                                                          size_t depth)
+{
+    struct thread_site *site = *thread_site_recent_place(thread, callers, depth);
+    const uint64_t *words = thread_site_key(site, depth);
+    if (words[0] != key)
+        return NULL;
+    for (size_t i = 0; i < depth; i++) {
+        if (words[1 + i] != (uint64_t)(uintptr_t)callers[i])
+            return NULL;
+    }
+    return site;
+}
 
 #endif

@@ -1,135 +1,170 @@
 /* SPDX-License-Identifier: MIT */
 /* See traits.h. */
-#include "record/traits.h"
-
-#include "record/message.h"
-#include "record/receives.h"
-#include "toolkit/toolkit.h"
-
-#include <string.h>
+#include "tools/profile/record/traits.h"
 
 struct traits traits_all[MPI_LAST_FUNC];
 
-/* The first argument of a kind that is given by value; -1: none. */
-static signed char find(const QMPIX_Function *function, QMPIX_Kind kind)
+/* Returns the index of an argument if it exists and is passed by value, otherwise -1. */
+static signed char value_of_role(const QMPIX_Function *function, int argument)
 {
-    for (int i = 0; i < function->parameter_count; i++) {
-        if (function->parameters[i].kind == kind && !function->parameters[i].indirection)
-            return (signed char)i;
+    return (signed char)(argument >= 0 && !function->parameters[argument].indirection ? argument
+                                                                                      : -1);
+}
+
+static bool is_blocking(const QMPIX_Traits *known)
+{
+    return !(known->flags & (QMPIX_TRAIT_NONBLOCKING | QMPIX_TRAIT_PERSISTENT));
+}
+
+static enum traits_receives find_receives(const QMPIX_Traits *known)
+{
+    switch (known->role) {
+    case QMPIX_ROLE_RECEIVE:
+    case QMPIX_ROLE_MATCHED_RECEIVE:
+    case QMPIX_ROLE_SENDRECV:
+        return known->flags & QMPIX_TRAIT_PERSISTENT    ? RECEIVES_MAKES
+               : known->flags & QMPIX_TRAIT_NONBLOCKING ? RECEIVES_POSTS
+                                                        : RECEIVES_NOTHING;
+    case QMPIX_ROLE_START:
+        return RECEIVES_STARTS;
+    case QMPIX_ROLE_COMPLETE:
+        return RECEIVES_COMPLETES;
+    case QMPIX_ROLE_REQUEST_FREE:
+        return RECEIVES_FREES;
+    default:
+        return RECEIVES_NOTHING;
     }
-    return -1;
 }
 
-static signed char find_named(const QMPIX_Function *function, const char *name)
+/* Buffered, ready and partitioned sends are not followed, nor are blocking ones. */
+static enum traits_sends find_sends(const QMPIX_Traits *known)
 {
-    for (int i = 0; i < function->parameter_count; i++) {
-        if (!strcmp(function->parameters[i].name, name))
-            return (signed char)i;
+    const unsigned others = QMPIX_TRAIT_BUFFERED | QMPIX_TRAIT_READY | QMPIX_TRAIT_PARTITIONED;
+    if (known->role != QMPIX_ROLE_SEND || known->flags & others || is_blocking(known))
+        return SENDS_NOTHING;
+    if (known->flags & QMPIX_TRAIT_PERSISTENT)
+        return SENDS_WHEN_STARTED;
+    return known->flags & QMPIX_TRAIT_SYNCHRONOUS ? SENDS_SYNCHRONOUSLY : SENDS_IMMEDIATELY;
+}
+
+static struct traits_awaited find_awaited(const QMPIX_Traits *known)
+{
+    switch (known->role) {
+    case QMPIX_ROLE_SEND:
+    case QMPIX_ROLE_RECEIVE:
+    case QMPIX_ROLE_SENDRECV:
+    case QMPIX_ROLE_PROBE:
+    case QMPIX_ROLE_MATCHED_PROBE:
+    case QMPIX_ROLE_MATCHED_RECEIVE:
+        if (is_blocking(known))
+            return (struct traits_awaited){(signed char)known->source,
+                                           (signed char)known->destination,
+                                           (signed char)known->status};
+        break;
+    default:
+        break;
     }
-    return -1;
+    return (struct traits_awaited){-1, -1, -1};
 }
 
-static bool takes(const QMPIX_Function *function, QMPIX_Kind kind)
+/* Returns whether control_before and control_after (record.c) handle the function. */
+static bool is_controlled(enum QMPI_Functions_enum number, QMPIX_Role role)
 {
-    for (int i = 0; i < function->parameter_count; i++) {
-        if (function->parameters[i].kind == kind)
-            return true;
-    }
-    return false;
-}
-
-static enum sends_role find_sends(const QMPIX_Function *function)
-{
-    static const struct {
-        const char *name;
-        enum sends_role role;
-    } roles[] = {
-        {"MPI_Isend", SENDS_IMMEDIATELY},
-        {"MPI_Issend", SENDS_SYNCHRONOUSLY},
-        {"MPI_Send_init", SENDS_WHEN_STARTED},
-        {"MPI_Ssend_init", SENDS_WHEN_STARTED},
-    };
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
-        const size_t length = strlen(roles[i].name);
-        if (!strncmp(function->name, roles[i].name, length) &&
-            (!function->name[length] || !strcmp(function->name + length, "_c")))
-            return roles[i].role;
-    }
-    return SENDS_NOTHING;
-}
-
-static void describe_receives(struct traits *traits, const QMPIX_Function *function)
-{
-    traits->receives = (unsigned char)receives_role(function);
-    traits->sends = (unsigned char)find_sends(function);
-    traits->completion = (unsigned char)completions_find(function);
-    traits->source = traits->receives == RECEIVES_POSTS ? find_named(function, "source") : -1;
-}
-
-static struct awaited find_awaited(const QMPIX_Function *function)
-{
-    if (function->group != QMPIX_GROUP_POINT_TO_POINT || takes(function, QMPIX_KIND_REQUEST))
-        return (struct awaited){-1, -1, -1};
-    return (struct awaited){find_named(function, "source"), find_named(function, "dest"),
-                            find_named(function, "status")};
-}
-
-/* What control.h follows. */
-static bool is_controlled(enum QMPI_Functions_enum number)
-{
-    switch (number) {
-    case MPI_INIT_T:
-    case MPI_INIT_THREAD_T:
-    case MPI_FINALIZE_T:
-    case MPI_SESSION_INIT_T:
-    case MPI_SESSION_FINALIZE_T:
-    case MPI_ABORT_T:
-    case MPI_PCONTROL_T:
-    case MPI_COMM_FREE_T:
-    case MPI_COMM_DISCONNECT_T:
-    case MPI_COMM_SET_NAME_T:
-    case MPI_COMM_CREATE_FROM_GROUP_T:
-    case MPI_FILE_OPEN_T:
-    case MPI_FILE_CLOSE_T:
+    switch (role) {
+    case QMPIX_ROLE_INIT:
+    case QMPIX_ROLE_FINALIZE:
+    case QMPIX_ROLE_SESSION_INIT:
+    case QMPIX_ROLE_SESSION_FINALIZE:
+    case QMPIX_ROLE_ABORT:
+    case QMPIX_ROLE_PCONTROL:
+    case QMPIX_ROLE_COMM_FREE:
+    case QMPIX_ROLE_COMM_NAME:
+    case QMPIX_ROLE_FILE_OPEN:
+    case QMPIX_ROLE_FILE_CLOSE:
         return true;
     default:
-        return false;
+        return number == MPI_COMM_CREATE_FROM_GROUP_T;
     }
 }
 
-static void describe_end(struct traits *traits, const QMPIX_Function *function)
+static bool has_message_arguments(const QMPIX_Function *function)
 {
-    enum site_end end = SITE_ENDS_PLAINLY;
-    const bool carries = traits_carry(traits) && !message_end(function, &end);
+    const QMPIX_Parameter *parameters = function->parameters;
+    return function->parameter_count > MESSAGE_COMM &&
+           parameters[MESSAGE_COUNT].kind == QMPIX_KIND_INT &&
+           parameters[MESSAGE_TYPE].kind == QMPIX_KIND_DATATYPE &&
+           parameters[MESSAGE_COMM].kind == QMPIX_KIND_COMM;
+}
+
+/* Persistent sends are excluded, because MPI_Start sends their messages. */
+static bool find_message_end(const QMPIX_Function *function, const QMPIX_Traits *traits,
+                             enum traits_end *end)
+{
+    const bool is_nonblocking = traits->flags & QMPIX_TRAIT_NONBLOCKING;
+    if (!has_message_arguments(function) || traits->flags & QMPIX_TRAIT_PERSISTENT)
+        return false;
+    if (traits->role == QMPIX_ROLE_SEND && traits->send_count == MESSAGE_COUNT &&
+        traits->destination == MESSAGE_PEER)
+        *end = ENDS_SENDING;
+    else if (traits->role == QMPIX_ROLE_RECEIVE && !is_nonblocking &&
+             traits->receive_count == MESSAGE_COUNT && traits->source == MESSAGE_PEER &&
+             traits->status == MESSAGE_STATUS)
+        *end = ENDS_RECEIVING;
+    else
+        return false;
+    return true;
+}
+
+static void describe_end(struct traits *traits, const QMPIX_Function *function,
+                         const QMPIX_Traits *known)
+{
+    enum traits_end end = ENDS_PLAINLY;
+    const bool carries = traits_carry(traits) && !find_message_end(function, known, &end);
     traits->end = (unsigned char)end;
     traits->ends_usually =
-        !traits->is_controlled && !carries && traits->file < 0 &&
+        !traits->is_controlled && !carries && traits->file < 0 && !traits->polls &&
         (traits->receives == RECEIVES_NOTHING || traits->receives == RECEIVES_FREES);
 }
 
-static void describe(struct traits *traits, const QMPIX_Function *function)
+static void describe_function(struct traits *traits, const QMPIX_Function *function)
 {
-    const enum QMPI_Functions_enum number = function->number;
-    describe_receives(traits, function);
+    QMPIX_Traits known = {.size = sizeof known};
+    QMPIX_Function_get_traits(function, &known);
+    traits->receives = (unsigned char)find_receives(&known);
+    traits->sends = (unsigned char)find_sends(&known);
+    traits->completion = pending_describe_completion(&known);
     const bool completes = traits->receives == RECEIVES_COMPLETES;
     const bool starts = traits->receives == RECEIVES_STARTS;
+    traits->request = (signed char)known.request;
+    traits->requests = (signed char)known.requests;
+    traits->partitions = (signed char)known.partitions;
+    traits->count = (signed char)known.receive_count;
+    traits->type = (signed char)known.receive_type;
+    traits->sends_too = known.role == QMPIX_ROLE_SENDRECV;
+    traits->source =
+        (signed char)(traits->receives == RECEIVES_POSTS && known.destination < 0 ? known.source
+                                                                                  : -1);
     traits->reads_peer = function->group == QMPIX_GROUP_ONE_SIDED;
     traits->has_transfers =
         starts || traits->reads_peer || function->group == QMPIX_GROUP_POINT_TO_POINT;
     traits->has_bytes =
         starts || function->group == QMPIX_GROUP_COLLECTIVE || function->group == QMPIX_GROUP_IO;
-    traits->comm = find(function, QMPIX_KIND_COMM);
-    traits->file = find(function, QMPIX_KIND_FILE);
-    traits->waits = function->group == QMPIX_GROUP_COLLECTIVE && traits->comm >= 0 &&
-                    number != MPI_BARRIER_T && !takes(function, QMPIX_KIND_REQUEST);
-    traits->has_error = function->result == QMPIX_KIND_INT;
-    traits->is_controlled = is_controlled(number);
+    traits->comm = value_of_role(function, known.comm);
+    traits->file = value_of_role(function, known.file);
+    traits->has_known_comm =
+        starts || (traits->comm < 0 && known.role == QMPIX_ROLE_MATCHED_RECEIVE);
+    traits->waits = known.role == QMPIX_ROLE_COLLECTIVE &&
+                    known.collective != QMPIX_COLLECTIVE_BARRIER && is_blocking(&known);
+    traits->has_error = known.flags & QMPIX_TRAIT_ERROR;
+    traits->is_controlled = is_controlled(function->number, known.role);
     traits->begins_simply =
         !traits->is_controlled && !completes && traits->receives != RECEIVES_FREES;
-    traits->awaited = find_awaited(function);
-    traits->polls = (completes || function->group == QMPIX_GROUP_POINT_TO_POINT) &&
-                    find_named(function, "flag") >= 0;
-    describe_end(traits, function);
+    traits->awaited = find_awaited(&known);
+    traits->polls = known.flags & QMPIX_TRAIT_POLLS;
+    traits->flag = (signed char)(!traits->polls    ? -1
+                                 : known.flag >= 0 ? known.flag
+                                                   : known.outcount);
+    describe_end(traits, function, &known);
 }
 
 void traits_find(void)
@@ -140,9 +175,10 @@ void traits_find(void)
     found = true;
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
         const QMPIX_Function *function;
-        traits_all[number].comm = traits_all[number].file = traits_all[number].source = -1;
+        traits_all[number].comm = traits_all[number].file = -1;
+        traits_all[number].source = traits_all[number].flag = -1;
         if (QMPIX_Function_describe((enum QMPI_Functions_enum)number, &function) == MPI_SUCCESS)
-            describe(&traits_all[number], function);
+            describe_function(&traits_all[number], function);
     }
 }
 

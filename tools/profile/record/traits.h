@@ -1,56 +1,94 @@
 /* SPDX-License-Identifier: MIT */
-/* What profile must know of each MPI function, found once from the functions' descriptions. */
+/* The properties of each MPI function that profile needs. They are derived once, in `init`, from
+ * the descriptions of the functions. */
 #ifndef QMPI_TOOL_PROFILE_RECORD_TRAITS_H
 #define QMPI_TOOL_PROFILE_RECORD_TRAITS_H
 
-#include "record/threads.h"
+#include "toolkit/toolkit.h"
 
-#include <qmpi/observer.h>
+#include <qmpi/traits.h>
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The arguments of a blocking point-to-point function that tell for whom it waits; -1: none. */
-struct awaited {
+/* The indices of the arguments of a blocking point-to-point function that tell for which rank it
+ * waits; -1: there is no such argument. */
+struct traits_awaited {
     signed char source, destination, status;
 };
 
-/* How a function makes a send that another one completes: see sends.h. */
-enum sends_role {
+/* How most calls of a function end. It selects a fast path (see record.c). */
+enum traits_end {
+    ENDS_PLAINLY,  /* The calls transfer nothing. */
+    ENDS_SENDING,  /* The calls send one message. */
+    ENDS_RECEIVING /* The calls receive one message. */
+};
+
+/* The indices of arguments that the functions with ENDS_SENDING and ENDS_RECEIVING have in common,
+ * such as MPI_Send and MPI_Recv. */
+enum {
+    MESSAGE_COUNT = 1,
+    MESSAGE_TYPE = 2,
+    MESSAGE_PEER = 3,
+    MESSAGE_COMM = 5,
+    MESSAGE_STATUS = 6
+};
+
+/* The effect of a function on requests, above all on those of receives. */
+enum traits_receives {
+    RECEIVES_NOTHING,
+    RECEIVES_POSTS,     /* such as MPI_Irecv */
+    RECEIVES_MAKES,     /* such as MPI_Recv_init, whose receive is posted by MPI_Start */
+    RECEIVES_STARTS,    /* MPI_Start, MPI_Startall */
+    RECEIVES_COMPLETES, /* such as MPI_Wait */
+    RECEIVES_FREES      /* MPI_Request_free */
+};
+
+/* The kind of send that a function begins and another function completes (see receives.h). */
+enum traits_sends {
     SENDS_NOTHING,
     SENDS_IMMEDIATELY,   /* MPI_Isend */
     SENDS_SYNCHRONOUSLY, /* MPI_Issend */
-    SENDS_WHEN_STARTED   /* MPI_Send_init */
+    SENDS_WHEN_STARTED   /* MPI_Send_init and MPI_Ssend_init */
 };
 
 struct traits {
-    bool has_transfers; /* starts messages or one-sided accesses: its bytes are theirs */
-    bool has_bytes;     /* moves bytes otherwise */
-    bool reads_peer;    /* one-sided: what it receives comes from the peer's window */
-    bool waits;         /* a blocking collective, before which sync=yes waits; not MPI_Barrier */
-    bool polls;         /* asks whether something has come or completed, and does not wait */
-    bool is_controlled; /* see control.h */
-    bool has_error;     /* returns an error class */
-    bool begins_simply; /* nothing is to be done before it but to note that it begins (see
-                           traits_let_wait), */
-    bool ends_usually;  /* nor after it but to note what it cost, and one message: */
-    unsigned char end;  /* enum site_end */
-    unsigned char receives;   /* enum receives_role */
-    unsigned char sends;      /* enum sends_role */
-    unsigned char completion; /* of RECEIVES_COMPLETES: see completions_find */
-    signed char comm;         /* the argument that is a communicator; -1: none */
-    signed char file;         /* the argument that is a file; -1: none */
-    struct awaited awaited;
-    signed char source; /* of RECEIVES_POSTS: the argument that is the rank; -1: none */
+    bool has_transfers;  /* It starts messages or one-sided accesses, which carry its bytes. */
+    bool has_bytes;      /* It moves bytes in another way (a collective, or MPI-IO). */
+    bool reads_peer;     /* It is one-sided, so what it receives comes from the peer's window. */
+    bool waits;          /* sync=yes waits before it: a blocking collective, not MPI_Barrier. */
+    bool polls;          /* It asks whether something has come or completed, without waiting. */
+    bool is_controlled;  /* control_before and control_after (record.c) handle it. */
+    bool has_known_comm; /* Its communicator is not an argument, but known to libqmpi. */
+    bool has_error;      /* It returns an error class. */
+    /* Before a call, nothing needs to be done except to publish it (see also traits_let_wait). */
+    bool begins_simply;
+    /* After a call, nothing needs to be done except to count it, and one message if `end` says so.
+     */
+    bool ends_usually;
+    unsigned char end;                    /* enum traits_end */
+    unsigned char receives;               /* enum traits_receives */
+    unsigned char sends;                  /* enum traits_sends */
+    struct pending_completion completion; /* It is valid for RECEIVES_COMPLETES. */
+    /* The signed members below are indices of arguments, or -1 if there is no such argument. */
+    signed char request, requests;       /* the request or array of requests, and its length */
+    signed char partitions, count, type; /* the size of a receive */
+    bool sends_too;                      /* It is MPI_Isendrecv or the like, and sends as well. */
+    signed char comm;
+    signed char file;
+    struct traits_awaited awaited;
+    signed char flag;   /* for a function that polls: tells whether something has come */
+    signed char source; /* for RECEIVES_POSTS: the rank of the sender */
 };
 
-/* How many messages or one-sided accesses most of its calls make: call sites note the others. */
+/* Returns how many messages or one-sided accesses most calls of the function make. Call sites count
+ * how far their calls differ from this (`more_messages`). */
 static inline uint64_t traits_messages(const struct traits *traits)
 {
-    return traits->end != SITE_ENDS_PLAINLY || traits->source >= 0;
+    return traits->end != ENDS_PLAINLY || traits->source >= 0;
 }
 
-/* Whether its calls may carry something. */
+/* Returns whether calls of the function may transfer data. */
 static inline bool traits_carry(const struct traits *traits)
 {
     return traits->has_transfers || traits->has_bytes;
@@ -58,17 +96,19 @@ static inline bool traits_carry(const struct traits *traits)
 
 extern struct traits traits_all[MPI_LAST_FUNC] __attribute__((visibility("hidden")));
 
-/* Whether the layer is called for the function also while it is switched off; see control.h. With
- * sync=yes a rank that is off must not leave out the barrier for which the others wait. */
+/* Returns whether the layer must observe the function even while it is switched off (see
+ * record.c). With sync=yes, a rank whose layer is off must not skip the barrier in which other
+ * ranks wait. */
 static inline bool traits_set_always_on(const struct traits *traits, bool sync)
 {
     return traits->is_controlled || (sync && traits->waits);
 }
 
-/* Finds them; again: does nothing. From `init`. */
+/* Fills traits_all. Further calls do nothing. Call this in `init`. */
 void traits_find(void);
 
-/* A layer has sync=yes. From `init`, after traits_find. */
+/* Clears `begins_simply` of the functions before which sync=yes waits. Call this in `init` of a
+ * layer with sync=yes, after traits_find. */
 void traits_let_wait(void);
 
 #endif

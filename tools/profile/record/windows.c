@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* See windows.h. */
 #define _GNU_SOURCE
-#include "record/windows.h"
+#include "tools/profile/record/windows.h"
 
 #include "toolkit/toolkit.h"
+#include "util/util.h"
+
+QMPI_COMPUTES static uint64_t width_in_ticks(double tick)
+{
+    const double width = PROFILE_WINDOW_WIDTH / tick;
+    return width >= 1 ? (uint64_t)(width + 0.5) : 1;
+}
 
 void windows_begin(struct windows_scale *scale, uint64_t start)
 {
     if (scale->start)
         return;
-    const double width = PROFILE_WINDOW_WIDTH / ticks_length();
-    scale->width = width >= 1 ? (uint64_t)(width + 0.5) : 1;
+    struct qmpi_arithmetic before;
+    qmpi_arithmetic_begin(&before);
+    scale->width = width_in_ticks(ticks_length());
+    qmpi_arithmetic_end(&before);
     __atomic_store_n(&scale->start, start, __ATOMIC_RELEASE);
 }
 
@@ -19,8 +28,9 @@ static uint64_t *valid_times(struct windows *windows)
     return windows->times[windows->doublings % 2];
 }
 
-/* What is half done when it is left by a jump is done again. */
-static void widen(struct windows *windows)
+/* Doubles the width. If the function is left with longjmp or an exception, `doublings` is
+ * unchanged, and the next call starts again. */
+static void widen_windows(struct windows *windows)
 {
     const uint64_t *from = valid_times(windows);
     uint64_t *to = windows->times[(windows->doublings + 1) % 2];
@@ -31,7 +41,8 @@ static void widen(struct windows *windows)
     __atomic_store_n(&windows->doublings, windows->doublings + 1, __ATOMIC_RELEASE);
 }
 
-/* The time is set before the end: if a jump leaves this in between, the next call comes here. */
+/* `time` is set before `end`: if the function is left with longjmp or an exception in between, the
+ * old `end` makes the next call come here again. */
 void windows_add(struct windows *windows, const struct windows_scale *scale, uint64_t from,
                  uint64_t to)
 {
@@ -41,15 +52,15 @@ void windows_add(struct windows *windows, const struct windows_scale *scale, uin
     to -= start;
     from = from > start ? from - start : 0;
     while (to / (scale->width << windows->doublings) >= PROFILE_WINDOWS_MOST)
-        widen(windows);
+        widen_windows(windows);
     const uint64_t width = scale->width << windows->doublings;
     uint64_t *time = valid_times(windows) + from / width;
     uint64_t end = (from / width + 1) * width;
     for (; end <= to; time++, end += width) {
-        note_add(time, end - from);
+        figure_add(time, end - from);
         from = end;
     }
-    note_add(time, to - from);
+    figure_add(time, to - from);
     __atomic_store_n(&windows->time, time, __ATOMIC_RELEASE);
     __atomic_store_n(&windows->end, start + end, __ATOMIC_RELEASE);
 }
@@ -57,10 +68,10 @@ void windows_add(struct windows *windows, const struct windows_scale *scale, uin
 void windows_widen(struct windows *windows, const struct windows *other)
 {
     while (windows->doublings < other->doublings)
-        widen(windows);
+        widen_windows(windows);
 }
 
-/* Windows `factor` times as wide as those of `times`. */
+/* Adds `times` to windows that are `factor` times as wide. */
 static void add_times(struct windows *sum, const uint64_t *times, uint64_t factor)
 {
     uint64_t *to = valid_times(sum);
@@ -77,6 +88,6 @@ void windows_sum(struct windows *sum, const struct windows *more)
             times[i] = __atomic_load_n(&more->times[doublings % 2][i], __ATOMIC_ACQUIRE);
     } while (doublings != __atomic_load_n(&more->doublings, __ATOMIC_ACQUIRE));
     while (sum->doublings < doublings)
-        widen(sum);
+        widen_windows(sum);
     add_times(sum, times, UINT64_C(1) << (sum->doublings - doublings));
 }

@@ -1,21 +1,104 @@
 /* SPDX-License-Identifier: MIT */
 /* See control.h. */
-#include "record/control.h"
+#define _GNU_SOURCE
+#include "tools/trace/record/control.h"
 
-#include "record/counters.h"
-#include "record/notice.h"
-#include "record/objects.h"
-#include "record/regions.h"
-#include "record/switches.h"
-#include "save/snapshot.h"
-#include "save/start.h"
-#include "save/termination.h"
+#include "tools/trace/record/call_events.h"
+#include "tools/trace/record/counters.h"
+#include "tools/trace/record/objects.h"
+#include "tools/trace/save/save.h"
+#include "util/util.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-bool control_tells(const struct traits *traits)
+bool control_has_events(const struct traits *traits)
 {
     return traits == &traits_all[MPI_PCONTROL_T];
+}
+
+/* ---- Regions --------------------------------------------------------------------------------- */
+
+struct region {
+    char *name;
+    int open; /* number of times */
+    bool is_chosen;
+};
+
+struct regions {
+    struct region *all;
+    size_t room;
+    uint32_t count;
+    int chosen_open;
+};
+
+static struct region *find_region(struct layer *layer, const char *name)
+{
+    struct regions *regions = layer->regions;
+    uint32_t i = 0;
+    while (regions && i < regions->count && strcmp(regions->all[i].name, name) != 0)
+        i++;
+    return regions && i < regions->count ? &regions->all[i] : NULL;
+}
+
+static struct region *add_named_region(struct layer *layer, const char *name)
+{
+    if (!layer->regions && !(layer->regions = calloc(1, sizeof *layer->regions)))
+        return NULL;
+    struct regions *regions = layer->regions;
+    const bool has_room = QMPI_MEMORY_RESERVE(regions->all, regions->room, regions->count + 1);
+    struct record_definition *definition =
+        has_room ? record_definition_make(DEFINES_REGION, regions->count) : NULL;
+    char *copy = definition ? strdup(name) : NULL, *defined = copy ? strdup(name) : NULL;
+    if (!defined) {
+        free(copy);
+        free(definition);
+        return NULL;
+    }
+    definition->region.name = defined;
+    record_definition_queue(layer, definition);
+    struct region *region = &regions->all[regions->count++];
+    *region = (struct region){copy, 0,
+                              layer->options.regions &&
+                                  qmpi_value_matches_patterns(layer->options.regions, name, false)};
+    return region;
+}
+
+/*
+ * The following two functions begin and end a region, and return its index; TRACE_NONE: it was not
+ * open, or memory is exhausted. With regions=, this may switch recording on or off: *changes is
+ * then 1 or -1, otherwise 0.
+ */
+static uint32_t begin_region(struct layer *layer, const char *name, int *changes)
+{
+    *changes = 0;
+    pthread_mutex_lock(&layer->lock);
+    struct region *region = find_region(layer, name);
+    if (!region)
+        region = add_named_region(layer, name);
+    if (region) {
+        region->open++;
+        *changes = region->is_chosen && !layer->regions->chosen_open++;
+    }
+    const uint32_t index = region ? (uint32_t)(region - layer->regions->all) : TRACE_NONE;
+    pthread_mutex_unlock(&layer->lock);
+    return index;
+}
+
+static uint32_t end_region(struct layer *layer, const char *name, int *changes)
+{
+    *changes = 0;
+    pthread_mutex_lock(&layer->lock);
+    struct region *region = find_region(layer, name);
+    const bool is_open = region && region->open;
+    if (is_open) {
+        region->open--;
+        *changes = region->is_chosen && !--layer->regions->chosen_open ? -1 : 0;
+    }
+    const uint32_t index = is_open ? (uint32_t)(region - layer->regions->all) : TRACE_NONE;
+    pthread_mutex_unlock(&layer->lock);
+    return index;
 }
 
 /* ---- MPI_Pcontrol ---------------------------------------------------------------------------- */
@@ -23,101 +106,100 @@ bool control_tells(const struct traits *traits)
 static bool region_name(const QMPIX_Call *call, char name[PCONTROL_TEXT_MAX])
 {
     const QMPIX_Pcontrol_words *words = call->arguments[1];
-    return copy_pcontrol_text(words->word[0], name);
+    return tool_safe_copy_pcontrol(words->word[0], name);
 }
 
-static int level_of(const QMPIX_Call *call)
+static int pcontrol_level(const QMPIX_Call *call)
 {
-    return *(const int *)call->arguments[0]; /* no constant of MPI */
+    return *(const int *)call->arguments[0]; /* MPI has no constants for it */
 }
 
-static void put_region(struct recorder *recorder, enum trace_kind kind, uint32_t index,
-                       uint64_t ticks)
-{
-    struct trace_event event;
-    if (index == TRACE_NONE)
-        return;
-    trace_event_clear(&event, kind, ticks);
-    event.object = index;
-    recorder_put_event(recorder, &event);
-}
-
-/* A region that switches recording on begins after that, one that switches it off ends before. */
-static void control(struct recorder *recorder, const QMPIX_Call *call, uint64_t ticks)
+/* A region that switches recording on begins after that. One that switches it off ends before that,
+ * which end_pcontrol does. */
+static void follow_pcontrol(struct recorder *recorder, const QMPIX_Call *call, uint64_t ticks)
 {
     struct layer *layer = recorder->layer;
     char name[PCONTROL_TEXT_MAX];
     int changes = 0;
-    const int level = level_of(call);
+    const int level = pcontrol_level(call);
     if (level == 1 && region_name(call, name)) {
-        const uint32_t index = regions_begin(layer, name, &changes);
+        const uint32_t index = begin_region(layer, name, &changes);
         if (changes > 0)
-            switches_set(layer, OFF_REGION, false);
-        recorder->is_mute = !notice_switches(recorder);
-        put_region(recorder, TRACE_REGION_BEGIN, index, ticks);
+            layer_set_off(layer, LAYER_OFF_REGION, false);
+        recorder->is_mute = !call_events_follow_switches(recorder);
+        recorder_put_object(recorder, TRACE_REGION_BEGIN, index, ticks);
     } else if (level == -1 && region_name(call, name)) {
-        recorder->is_mute = !notice_switches(recorder);
-        put_region(recorder, TRACE_REGION_END, regions_end(layer, name, &changes), ticks);
+        recorder->is_mute = !call_events_follow_switches(recorder);
+        recorder_put_object(recorder, TRACE_REGION_END, end_region(layer, name, &changes), ticks);
         recorder->region_ends = changes < 0;
     }
 }
 
-static void end_control(struct recorder *recorder, const QMPIX_Call *call)
+static void end_pcontrol(struct recorder *recorder, const QMPIX_Call *call)
 {
     struct layer *layer = recorder->layer;
-    const int level = level_of(call);
+    const int level = pcontrol_level(call);
     if (level == 0 || level == 1)
-        switches_set(layer, OFF_PCONTROL, level == 0);
+        layer_set_off(layer, LAYER_OFF_PCONTROL, level == 0);
     if (recorder->region_ends)
-        switches_set(layer, OFF_REGION, true);
+        layer_set_off(layer, LAYER_OFF_REGION, true);
     recorder->region_ends = false;
 }
 
 /* ---- The beginning of MPI -------------------------------------------------------------------- */
 
-static bool has_world(void)
-{
-    int initialized = 0;
-    PMPI_Initialized(&initialized);
-    return initialized;
-}
-
-static int64_t nanoseconds_from_now(double seconds)
+static int64_t nanoseconds_from_now(uint64_t nanoseconds)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec + (int64_t)(seconds * 1e9);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec + (int64_t)nanoseconds;
 }
 
-static void begin_mpi(struct layer *layer, MPI_Session session)
+static void set_window(struct layer *layer)
+{
+    if (layer->options.begin > 0)
+        layer->writer.begin = nanoseconds_from_now(layer->options.begin);
+    if (layer->options.end != UINT64_MAX)
+        layer->writer.stop = nanoseconds_from_now(layer->options.end);
+}
+
+QMPI_COMPUTES static void start_recording(struct layer *layer, MPI_Session session)
 {
     MPI_Comm comm;
     ticks_refine();
     objects_begin(layer, session);
     layer->init_ticks = ticks_now();
-    const bool is_chosen = qmpi_number_set_has(&layer->options.ranks, (uint64_t)layer->rank);
-    switches_set(layer, OFF_RANK, !is_chosen);
+    const bool is_chosen = qmpi_value_set_has(&layer->options.ranks, (uint64_t)layer->rank);
+    layer_set_off(layer, LAYER_OFF_RANK, !is_chosen);
     if (!is_chosen)
         atomic_fetch_or(&layer->omits, (unsigned)TRACE_OMITS_BEGINNING);
-    if (layer->options.begin > 0)
-        layer->writer.begin = nanoseconds_from_now(layer->options.begin);
-    if (layer->options.end >= 0)
-        layer->writer.stop = nanoseconds_from_now(layer->options.end);
-    snapshot_watch(layer);
-    termination_watch();
-    if (session == MPI_SESSION_NULL && tool_private_comm(&comm)) {
-        start_all(layer, comm);
+    if (!layer->has_started)
+        set_window(layer);
+    save_watch_save_signal(layer);
+    save_watch_termination();
+    if (session == MPI_SESSION_NULL && !layer->has_started &&
+        tool_world_create_comm(layer->tool_id, &comm)) {
+        layer->has_started = true;
+        save_start_all(layer, comm);
         PMPI_Comm_free(&comm);
     }
     counters_begin(layer);
 }
 
-/* Returns whether MPI begins with it. */
-static bool open_session(struct layer *layer, const QMPIX_Call *call)
+static void begin_mpi(struct layer *layer, MPI_Session session)
+{
+    struct qmpi_arithmetic before;
+    qmpi_arithmetic_begin(&before);
+    start_recording(layer, session);
+    qmpi_arithmetic_end(&before);
+}
+
+/* Returns whether MPI begins with this session. */
+static bool begin_session(struct layer *layer, const QMPIX_Call *call)
 {
     enum { SESSION = 2 };
     const MPI_Session session = argument_session_at(call, SESSION);
-    if (!tool_sessions_begin(&layer->sessions, session) || has_world())
+    if (!tool_world_sessions_begin(&layer->sessions, session) || tool_world_is_open())
         return false;
     begin_mpi(layer, session);
     return true;
@@ -126,12 +208,11 @@ static bool open_session(struct layer *layer, const QMPIX_Call *call)
 void control_comm_created(struct layer *layer, const QMPIX_Call *call)
 {
     enum { COMM = 4 };
-    tool_sessions_add(&layer->sessions, argument_comm_at(call, COMM));
-    /* The first communicator of all processes: they agree on where to write. */
-    if (layer->sessions.private_comm != MPI_COMM_NULL && !atomic_load(&layer->writer.runs) &&
-        !layer->has_started) {
+    tool_world_sessions_add(&layer->sessions, argument_comm_at(call, COMM));
+    /* With the first communicator of all processes, they agree on the directory. */
+    if (layer->sessions.private_comm != MPI_COMM_NULL && !layer->has_started) {
         layer->has_started = true;
-        start_all(layer, layer->sessions.private_comm);
+        save_start_all(layer, layer->sessions.private_comm);
     }
 }
 
@@ -139,38 +220,46 @@ void control_free_comm(struct layer *layer, const QMPIX_Call *call)
 {
     const MPI_Comm comm = argument_comm_at(call, 0);
     if (comm != MPI_COMM_NULL)
-        tool_sessions_leave(&layer->sessions, comm,
-                            call->function->number == MPI_COMM_DISCONNECT_T);
+        tool_world_sessions_leave(&layer->sessions, comm,
+                                  call->function->number == MPI_COMM_DISCONNECT_T);
 }
 
-/* ---- Its end --------------------------------------------------------------------------------- */
+/* ---- The end of MPI -------------------------------------------------------------------------- */
 
-/* Recorded before it is called: the file is complete then. */
-static void put_call(struct recorder *recorder, const struct flight *flight, bool is_on)
+/* Records a call before it is carried out, because the file will be complete by then. */
+static void put_last_call(struct recorder *recorder, const struct flight *flight, bool is_on)
 {
     const uint64_t now = ticks_now();
     if (is_on)
-        recorder_put(recorder, RAW_CALL, flight->number, now, now);
+        recorder_put(recorder, RECORD_CALL, flight->number, now, now);
 }
 
-static void finalize(struct recorder *recorder, const struct flight *flight, bool is_on)
+/* Returns whether the trace ends with MPI_Finalize, and not with a session that outlives it. */
+static bool finalize_world(struct recorder *recorder, const struct flight *flight, bool is_on)
 {
     struct layer *layer = recorder->layer;
+    MPI_Session session;
     MPI_Comm comm;
-    put_call(recorder, flight, is_on);
+    if (tool_world_sessions_outlive_world(&layer->sessions, &session)) {
+        objects_begin(layer, session);
+        layer->finalize_ticks = ticks_now(); /* the clocks are compared now */
+        save_request(layer);                 /* in case the session never ends */
+        return false;
+    }
+    put_last_call(recorder, flight, is_on);
     counters_end(layer);
-    switches_set(layer, OFF_CLOSED, true);
+    layer_set_off(layer, LAYER_OFF_CLOSED, true);
     layer->finalize_ticks = ticks_now();
-    termination_end(layer, TRACE_END_FINALIZE, NULL);
+    save_end(layer, TRACE_END_FINALIZE);
     objects_end(layer);
-    if (tool_private_comm(&comm)) {
+    if (tool_world_create_comm(layer->tool_id, &comm)) {
         PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-        finish_all(layer, comm);
+        save_write_formats(layer, comm);
         PMPI_Comm_free(&comm);
     }
+    return true;
 }
 
-/* With the last session MPI is gone, unless MPI_Init was called. */
 static void finalize_session(struct recorder *recorder, const QMPIX_Call *call,
                              const struct flight *flight, bool is_on)
 {
@@ -180,30 +269,30 @@ static void finalize_session(struct recorder *recorder, const QMPIX_Call *call,
     bool last = false;
     if (session == MPI_SESSION_NULL)
         return;
-    const bool gathers = tool_sessions_end(&layer->sessions, session, &comm, &last);
-    last = last && !has_world();
+    const bool gathers = tool_world_sessions_end(&layer->sessions, session, &comm, &last);
     if (last) {
-        put_call(recorder, flight, is_on);
+        put_last_call(recorder, flight, is_on);
         counters_end(layer);
         objects_end(layer);
     }
     if (!gathers)
         return;
-    /* What a later session does is not recorded: all processes write their files now. */
-    layer->finalize_ticks = ticks_now();
-    termination_end(layer, TRACE_END_FINALIZE, NULL);
-    finish_all(layer, comm);
+    /* All processes write their files now: what a later session does is not recorded. */
+    if (!layer->finalize_ticks)
+        layer->finalize_ticks = ticks_now();
+    save_end(layer, TRACE_END_FINALIZE);
+    save_write_formats(layer, comm);
     PMPI_Comm_free(&comm);
 }
 
-static void abort_mpi(struct recorder *recorder, struct flight *flight, bool is_on)
+static void abort_process(struct recorder *recorder, struct flight *flight, bool is_on)
 {
     const uint64_t now = ticks_now();
     if (is_on) {
-        recorder_put(recorder, RAW_OPEN, flight->number, now, 0);
+        recorder_put(recorder, RECORD_OPEN, flight->number, now, 0);
         flights_publish_since(flight, FLIGHT_NOTED, now);
     }
-    termination_end(recorder->layer, TRACE_END_ABORT, NULL);
+    save_end(recorder->layer, TRACE_END_ABORT);
 }
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
@@ -213,13 +302,12 @@ bool control_before(struct recorder *recorder, const QMPIX_Call *call, struct fl
 {
     switch (call->function->number) {
     case MPI_FINALIZE_T:
-        finalize(recorder, flight, is_on);
-        return true;
+        return finalize_world(recorder, flight, is_on);
     case MPI_SESSION_FINALIZE_T:
         finalize_session(recorder, call, flight, is_on);
         return false;
     case MPI_ABORT_T:
-        abort_mpi(recorder, flight, is_on);
+        abort_process(recorder, flight, is_on);
         return true;
     default:
         return false;
@@ -230,14 +318,14 @@ void control_after(struct recorder *recorder, const QMPIX_Call *call, bool has_s
                    uint64_t ticks)
 {
     if (call->function->number == MPI_PCONTROL_T && has_succeeded)
-        control(recorder, call, ticks);
+        follow_pcontrol(recorder, call, ticks);
 }
 
-/* What the tool does at the beginning of MPI is no time of the program. */
+/* Marks the time that the tool has used at the beginning of MPI, which is not the program's. */
 static void put_tool_time(struct recorder *recorder, uint64_t from)
 {
     struct trace_event event;
-    if (!notice_switches(recorder))
+    if (!call_events_follow_switches(recorder))
         return;
     trace_event_clear(&event, TRACE_FLUSH, from);
     event.bytes = ticks_now() - from;
@@ -248,7 +336,7 @@ void control_end(struct recorder *recorder, const QMPIX_Call *call)
 {
     const uint64_t now = ticks_now();
     if (call->function->number == MPI_PCONTROL_T)
-        end_control(recorder, call);
+        end_pcontrol(recorder, call);
     if (!argument_result_is_success(call))
         return;
     switch (call->function->number) {
@@ -258,7 +346,7 @@ void control_end(struct recorder *recorder, const QMPIX_Call *call)
         put_tool_time(recorder, now);
         break;
     case MPI_SESSION_INIT_T:
-        if (open_session(recorder->layer, call))
+        if (begin_session(recorder->layer, call))
             put_tool_time(recorder, now);
         break;
     default:

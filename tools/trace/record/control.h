@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls that change what is recorded, or that begin and end it: MPI_Init, MPI_Finalize, sessions,
- * MPI_Abort, MPI_Pcontrol. */
+/* This part handles calls that begin or end the trace or switch recording: MPI_Init, MPI_Finalize,
+ * the calls that begin and end sessions, MPI_Abort and MPI_Pcontrol. */
 #ifndef QMPI_TOOL_TRACE_RECORD_CONTROL_H
 #define QMPI_TOOL_TRACE_RECORD_CONTROL_H
 
-#include "record/recorder.h"
+#include "tools/trace/record/recorder.h"
 
-/* Whether what such a call does is recorded within it. */
-bool control_tells(const struct traits *traits);
+/* Returns whether events are recorded within such a call. This is the case for MPI_Pcontrol, which
+ * records regions. */
+bool control_has_events(const struct traits *traits);
 
-/* Before such a call. `is_on`: it is to be recorded. The result is whether it has been recorded
- * already, because it does not return, or recording ends with it. */
+/* Handles such a call before it is made. `is_on` says whether the call is to be recorded. Returns
+ * true if the call has already been recorded, because it does not return or because recording ends
+ * with it. */
 bool control_before(struct recorder *recorder, const QMPIX_Call *call, struct flight *flight,
                     bool is_on);
 
-/* When it has returned, within its record if it has one; and after that. */
+/* These functions handle such a call after it was made. control_after is called within the record
+ * of the call and control_end after the record. */
 void control_after(struct recorder *recorder, const QMPIX_Call *call, bool has_succeeded,
                    uint64_t ticks);
 void control_end(struct recorder *recorder, const QMPIX_Call *call);
 
-/* Before MPI_Comm_free and MPI_Comm_disconnect, and after MPI_Comm_create_from_group. */
+/* These functions follow the communicators of sessions. The first one is called before
+ * MPI_Comm_free and MPI_Comm_disconnect, and the second one after MPI_Comm_create_from_group. */
 void control_free_comm(struct layer *layer, const QMPIX_Call *call);
 void control_comm_created(struct layer *layer, const QMPIX_Call *call);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* See counters.h. */
 #define _GNU_SOURCE
-#include "record/counters.h"
+#include "tools/trace/record/counters.h"
 
-#include "record/open_calls.h"
+#include "tools/trace/record/call_events.h"
+#include "tools/trace/record/objects.h"
 #include "util/util.h"
-#include "write/definitions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 enum { ELEMENTS_MAX = 16, VALUES_MAX = 512 /* bytes */ };
 
-/* A variable that is followed. Its elements are counters. */
+/* A performance variable. Each element is a counter. */
 struct variable {
     MPI_T_pvar_handle handle;
     MPI_Datatype type;
@@ -24,10 +24,11 @@ struct variable {
 struct counters {
     pthread_mutex_t lock;
     MPI_T_pvar_session session;
-    int seen; /* variables looked at so far */
+    int seen; /* number of variables that were looked at */
     struct variable *all;
+    size_t room;
     int count;
-    uint32_t counters;          /* indices given */
+    uint32_t counters;          /* number of indices given */
     uint64_t interval, sampled; /* ticks */
 };
 
@@ -35,16 +36,17 @@ struct counters {
 
 /* ---- Variables ------------------------------------------------------------------------------- */
 
-/* As MPI_T_pvar_get_info gives it. Its constants and handles are those of the program's library. */
-struct info {
+/* Results of MPI_T_pvar_get_info. */
+struct variable_info {
     char name[256], description[512];
     int verbosity, var_class, bind, readonly, continuous, atomic;
     MPI_Datatype type;
     MPI_T_enum values;
 };
 
-/* Converts a result of MPI_T_pvar_get_info. */
-static void convert(const char *parameter, void *value)
+/* Converts a result of MPI_T_pvar_get_info, which has constants and handles of the program's MPI
+ * library, to the standard ABI. */
+static void convert_result(const char *parameter, void *value)
 {
     const QMPIX_Function *function;
     int index;
@@ -55,7 +57,7 @@ static void convert(const char *parameter, void *value)
         QMPIX_Call_convert_elements(&call, index, value, 1, value);
 }
 
-static bool read_info(struct layer *layer, int index, struct info *info)
+static bool get_variable_info(struct layer *layer, int index, struct variable_info *info)
 {
     int name_length = sizeof info->name, description_length = sizeof info->description;
     memset(info, 0, sizeof *info);
@@ -64,14 +66,14 @@ static bool read_info(struct layer *layer, int index, struct info *info)
              &description_length, &info->bind, &info->readonly, &info->continuous,
              &info->atomic) != MPI_SUCCESS)
         return false;
-    convert("var_class", &info->var_class);
-    convert("datatype", &info->type);
-    convert("bind", &info->bind);
+    convert_result("var_class", &info->var_class);
+    convert_result("datatype", &info->type);
+    convert_result("bind", &info->bind);
     return true;
 }
 
-/* After MPI_Init, Open MPI has variables that it tells of and that must not be read: see
- * tools/mpit/unready.h. They are read only where they are named in full. */
+/* After MPI_Init, Open MPI lists variables that must not be read: see tools/mpit/variable.h. A
+ * variable is read only if it is named in full. */
 static bool may_be_read(const char *patterns, const char *name)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -95,10 +97,10 @@ static bool is_number(MPI_Datatype type)
            type == MPI_UNSIGNED_LONG_LONG || type == MPI_COUNT || type == MPI_DOUBLE;
 }
 
-static void define(struct layer *layer, const struct info *info, uint32_t index, int element,
-                   int count)
+static void define_counter(struct layer *layer, const struct variable_info *info, uint32_t index,
+                           int element, int count)
 {
-    struct definition *definition = definition_make(DEFINES_COUNTER, index);
+    struct record_definition *definition = record_definition_make(DEFINES_COUNTER, index);
     char *name = NULL;
     if (!definition)
         return;
@@ -116,17 +118,15 @@ static void define(struct layer *layer, const struct info *info, uint32_t index,
         .unit = strdup(unit),
         .accumulates = is_time || info->var_class == MPI_T_PVAR_CLASS_COUNTER ||
                        info->var_class == MPI_T_PVAR_CLASS_AGGREGATE};
-    definitions_add(layer, definition);
+    record_definition_queue(layer, definition);
 }
 
-static void follow(struct layer *layer, int index, const struct info *info)
+static void add_variable(struct layer *layer, int index, const struct variable_info *info)
 {
     struct counters *counters = layer->counters;
-    struct variable *all = realloc(counters->all, ((size_t)counters->count + 1) * sizeof *all);
-    if (!all)
+    if (!QMPI_MEMORY_RESERVE(counters->all, counters->room, (size_t)counters->count + 1))
         return;
-    counters->all = all;
-    struct variable *variable = &all[counters->count];
+    struct variable *variable = &counters->all[counters->count];
     *variable = (struct variable){.type = info->type, .first = counters->counters};
     if (CALL(layer, T_pvar_handle_alloc, MPI_T_PVAR_HANDLE_ALLOC_T, counters->session, index, NULL,
              &variable->handle, &variable->count) != MPI_SUCCESS)
@@ -139,29 +139,29 @@ static void follow(struct layer *layer, int index, const struct info *info)
     if (!info->continuous)
         CALL(layer, T_pvar_start, MPI_T_PVAR_START_T, counters->session, variable->handle);
     for (int i = 0; i < variable->count; i++)
-        define(layer, info, counters->counters++, i, variable->count);
+        define_counter(layer, info, counters->counters++, i, variable->count);
     counters->count++;
 }
 
-/* Takes in what has appeared since the last time. */
-static void extend(struct layer *layer)
+/* Adds the variables that were published since the last time. */
+static void add_new_variables(struct layer *layer)
 {
     struct counters *counters = layer->counters;
     const char *patterns = layer->options.counters;
     int count = 0;
     CALL(layer, T_pvar_get_num, MPI_T_PVAR_GET_NUM_T, &count);
     for (; counters->seen < count; counters->seen++) {
-        struct info info;
-        if (read_info(layer, counters->seen, &info) && info.bind == MPI_T_BIND_NO_OBJECT &&
-            is_number(info.type) && qmpi_patterns_match(patterns, info.name, false) &&
+        struct variable_info info;
+        if (get_variable_info(layer, counters->seen, &info) && info.bind == MPI_T_BIND_NO_OBJECT &&
+            is_number(info.type) && qmpi_value_matches_patterns(patterns, info.name, false) &&
             may_be_read(patterns, info.name))
-            follow(layer, counters->seen, &info);
+            add_variable(layer, counters->seen, &info);
     }
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-static double value_of(MPI_Datatype type, const unsigned char *values, int i)
+static double to_double(MPI_Datatype type, const unsigned char *values, int i)
 {
     union {
         int integer;
@@ -182,12 +182,12 @@ static double value_of(MPI_Datatype type, const unsigned char *values, int i)
                                             : TAKE(real);
 }
 
-static void sample(struct recorder *recorder, uint64_t ticks)
+QMPI_COMPUTES static void put_values(struct recorder *recorder, uint64_t ticks)
 {
     struct layer *layer = recorder->layer;
     struct counters *counters = layer->counters;
     _Alignas(16) unsigned char values[VALUES_MAX];
-    extend(layer);
+    add_new_variables(layer);
     for (int i = 0; i < counters->count; i++) {
         const struct variable *variable = &counters->all[i];
         if (CALL(layer, T_pvar_read, MPI_T_PVAR_READ_T, counters->session, variable->handle,
@@ -197,7 +197,7 @@ static void sample(struct recorder *recorder, uint64_t ticks)
             struct trace_event event;
             trace_event_clear(&event, TRACE_COUNTER, ticks);
             event.object = variable->first + (uint32_t)j;
-            event.value = value_of(variable->type, values, j);
+            event.value = to_double(variable->type, values, j);
             recorder_put_event(recorder, &event);
         }
     }
@@ -217,9 +217,12 @@ void counters_sample(struct recorder *recorder, const QMPIX_Call *call)
         pthread_mutex_trylock(&counters->lock))
         return;
     if (counters->session != MPI_T_PVAR_SESSION_NULL) {
+        struct qmpi_arithmetic before;
         __atomic_store_n(&counters->sampled, end, __ATOMIC_RELAXED);
-        open_calls_all(recorder);
-        sample(recorder, end);
+        call_events_open_all(recorder);
+        qmpi_arithmetic_begin(&before);
+        put_values(recorder, end);
+        qmpi_arithmetic_end(&before);
     }
     pthread_mutex_unlock(&counters->lock);
 }
@@ -237,18 +240,18 @@ void counters_begin(struct layer *layer)
     pthread_mutex_init(&counters->lock, NULL);
     QMPIX_Clock_info info = {.size = sizeof info};
     QMPIX_Clock_get_info(&info);
-    counters->interval = (uint64_t)(layer->options.interval * 1e9 / info.tick);
+    counters->interval = (uint64_t)((double)layer->options.interval / info.tick);
     counters->session = MPI_T_PVAR_SESSION_NULL;
     layer->counters = counters;
-    /* MPI_THREAD_SINGLE is 0 everywhere; calls are made by one thread at a time. */
+    /* 0 is MPI_THREAD_SINGLE in all MPI libraries: one thread at a time makes calls. */
     if (CALL(layer, T_init_thread, MPI_T_INIT_THREAD_T, 0, &provided) != MPI_SUCCESS ||
         CALL(layer, T_pvar_session_create, MPI_T_PVAR_SESSION_CREATE_T, &counters->session) !=
             MPI_SUCCESS)
         counters->session = MPI_T_PVAR_SESSION_NULL;
 }
 
-/* The only function of these without arguments. */
-static void finalize(int tool_id)
+/* CALL cannot call a function without arguments. */
+static void finalize_mpi_t(int tool_id)
 {
     QMPI_Context context = NULL;
     QMPI_T_finalize_t *function =
@@ -271,13 +274,13 @@ void counters_end(struct layer *layer)
         return;
     pthread_mutex_lock(&counters->lock);
     if (counters->session != MPI_T_PVAR_SESSION_NULL) {
-        extend(layer);
+        add_new_variables(layer);
         say_unmatched(layer);
         for (int i = 0; i < counters->count; i++)
             CALL(layer, T_pvar_handle_free, MPI_T_PVAR_HANDLE_FREE_T, counters->session,
                  &counters->all[i].handle);
         CALL(layer, T_pvar_session_free, MPI_T_PVAR_SESSION_FREE_T, &counters->session);
-        finalize(layer->tool_id);
+        finalize_mpi_t(layer->tool_id);
     }
     counters->session = MPI_T_PVAR_SESSION_NULL;
     counters->count = 0;

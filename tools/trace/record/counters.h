@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * MPI_T performance variables as counters: of the MPI library, and what layers publish. They are
- * read when a call has ended, if the interval has passed, and where a region begins or ends.
- */
+/* This part records MPI_T performance variables of the MPI library and of layers as counters. They
+ * are read when a region begins or ends, and when a call has ended and the interval has passed. */
 #ifndef QMPI_TOOL_TRACE_RECORD_COUNTERS_H
 #define QMPI_TOOL_TRACE_RECORD_COUNTERS_H
 
-#include "record/recorder.h"
+#include "tools/trace/record/recorder.h"
 
-/* Around the time in which they can be read: from MPI_Init to MPI_Finalize. */
+/* These functions open the MPI_T session after MPI_Init and close it before MPI_Finalize. */
 void counters_begin(struct layer *layer);
 void counters_end(struct layer *layer);
 
-/* After a call that has ended. */
+/* Records the values if they are due. This function is called after a call has ended. */
 void counters_sample(struct recorder *recorder, const QMPIX_Call *call);
 
 #endif

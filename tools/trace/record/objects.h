@@ -1,52 +1,120 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The communicators, windows and files of the program: each gets an index when it is first seen, by
- * which events refer to it, and its definition goes to the writer. An index is never given twice.
- * Calls find the index by the handle, without a lock.
+ * The communicators, windows, files and call sites of the program. When one is first seen, it gets
+ * an index, by which events refer to it, and its definition is queued for the writer. An index is
+ * never reused. Calls find the index by the handle without taking a lock.
  */
 #ifndef QMPI_TOOL_TRACE_RECORD_OBJECTS_H
 #define QMPI_TOOL_TRACE_RECORD_OBJECTS_H
 
-#include "record/recorder.h"
+#include "tools/trace/export/trace.h"
+#include "tools/trace/layer.h"
 
 #include <qmpi/observer.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-struct layer;
 struct recorder;
 
-/* Where the ranks of all processes are known: from now on, until objects_end. */
+/* ---- Definitions for the writer -------------------------------------------------------------- */
+
+/*
+ * A definition describes an object that events refer to by index. A thread that sees an object for
+ * the first time queues its definition, without a lock, before it records an event that refers to
+ * the object. The writer writes the definitions in the queue before these events.
+ */
+
+enum record_definition_kind {
+    DEFINES_COMM,
+    DEFINES_WINDOW,
+    DEFINES_FILE,
+    DEFINES_REGION,
+    DEFINES_COUNTER,
+    DEFINES_SITE
+};
+
+/* A frame of a call site, as returned by QMPIX_Address_find. */
+struct record_definition_frame {
+    const char *library;
+    size_t offset;
+};
+
+struct record_definition {
+    struct record_definition *next;
+    enum record_definition_kind kind;
+    uint32_t index;
+    /* Strings and arrays are allocated with malloc, except those of a site. */
+    union {
+        struct trace_comm comm;
+        struct trace_window window;
+        struct trace_file file;
+        struct trace_region region;
+        struct trace_counter counter;
+        struct {
+            struct record_definition_frame
+                *frames; /* The frames and their definition are never freed. */
+            size_t count;
+        } site;
+    };
+};
+
+/* Makes an empty definition. Returns NULL if memory is exhausted. Signal handlers must not call
+ * this function. */
+struct record_definition *record_definition_make(enum record_definition_kind kind, uint32_t index);
+
+/* Queues a definition, which the queue owns from now on. Any thread and any signal handler may call
+ * this function. */
+void record_definition_queue(struct layer *layer, struct record_definition *definition);
+
+/* Appends the definitions of the queue to `out` and empties the queue. Only the writer may call
+ * this function. */
+void record_definitions_write(struct layer *layer, struct trace_bytes *out);
+
+/* ---- Communicators, windows and files -------------------------------------------------------- */
+
+/* The ranks of all processes can be determined between objects_begin and objects_end. `session` is
+ * the session that MPI begins with, or MPI_SESSION_NULL for MPI_Init. */
 void objects_begin(struct layer *layer, MPI_Session session);
 void objects_end(struct layer *layer);
 
-/* The index of the communicator, window or file that is an argument of a call; TRACE_NONE: it is
- * not known. It is looked at if it is seen for the first time: after a call that succeeded, or
- * while the call is in progress. */
+/* These functions return the index of the communicator, window or file that is an argument of a
+ * call, or TRACE_NONE if it is not known. An object that is seen for the first time is defined if
+ * its handle is known to be valid. */
 uint32_t objects_find_comm(struct recorder *recorder, const QMPIX_Call *call, int argument);
-uint32_t objects_window(struct recorder *recorder, const QMPIX_Call *call, int argument);
-uint32_t objects_file(struct recorder *recorder, const QMPIX_Call *call, int argument);
+uint32_t objects_find_window(struct recorder *recorder, const QMPIX_Call *call, int argument);
+uint32_t objects_find_file(struct recorder *recorder, const QMPIX_Call *call, int argument);
 
-/* After a call that created a communicator, window or file; `argument` leads to it. TRACE_NONE:
- * none was created here. */
+/* These functions define the communicator, window or file that a call has created, and return its
+ * index. They return TRACE_NONE if none was created in this process. `argument` is the index of the
+ * argument that points to the handle. */
 uint32_t objects_create_comm(struct recorder *recorder, const QMPIX_Call *call, int argument);
 uint32_t objects_create_window(struct recorder *recorder, const QMPIX_Call *call, int argument,
                                int comm);
 uint32_t objects_open_file(struct recorder *recorder, const QMPIX_Call *call);
 
-/* The same for a communicator whose handle is at an address: see argument_word_at. */
+/* Defines a communicator whose handle is at the address `handle` in the same way; see
+ * argument_word_at. */
 uint32_t objects_create_comm_at(struct recorder *recorder, const QMPIX_Call *call, int argument,
                                 const void *handle);
 
-/* After MPI_Comm_set_name and MPI_Win_set_name. */
+/* These functions define the object again after MPI_Comm_set_name and MPI_Win_set_name. */
 void objects_name_comm(struct recorder *recorder, const QMPIX_Call *call);
 void objects_name_window(struct recorder *recorder, const QMPIX_Call *call);
 
-/* Around a call that gives the object back to which argument 0 leads: see toolkit/leavings.h. The
- * second one returns its index if it is gone, otherwise TRACE_NONE. */
+/* These functions are called before and after a call that frees the object whose handle argument 0
+ * points to; see toolkit/handles.h. The second function returns the index of the object if it was
+ * freed, and TRACE_NONE otherwise. */
 void objects_begin_free(struct recorder *recorder, const QMPIX_Call *call, const QMPIX_Word *word,
-                        enum object_kind kind);
+                        enum layer_object_kind kind);
 uint32_t objects_end_free(struct recorder *recorder, const QMPIX_Word *word, bool has_succeeded);
+
+/* ---- Call sites ------------------------------------------------------------------------------ */
+
+/* A call site is the position in the program at which a call was made. It has one or more frames.
+ * Returns the index of the call site of a call, or TRACE_NONE if memory is exhausted. This function
+ * takes no lock. */
+uint32_t objects_find_site(struct recorder *recorder, const QMPIX_Call *call);
 
 #endif

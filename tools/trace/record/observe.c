@@ -1,34 +1,64 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See observe.h. Most calls are one record, which is made when they have returned: then the clock
- * readings, the arguments and the statuses are there. Before a call, it is only noted that it is in
- * progress, for calls within it and for the case that it does not return. The callbacks tell the
- * usual calls apart before anything is changed, and record them without a function call.
+ * readings, the arguments and the statuses are there. Before a call, the thread only marks it
+ * as in progress, for calls within it, and in case it does not return. The callbacks tell usual
+ * calls from others before they change anything, and record them in a few steps.
  */
-#include "record/observe.h"
+#include "tools/trace/record/observe.h"
 
-#include "record/any_end.h"
-#include "record/control.h"
-#include "record/message.h"
-#include "record/notice.h"
-#include "record/objects.h"
-#include "record/open_calls.h"
-#include "record/recorder.h"
-#include "record/requests.h"
-#include "record/sites.h"
-#include "record/usual_end.h"
+#include "tools/trace/record/call_events.h"
+#include "tools/trace/record/control.h"
+#include "tools/trace/record/counters.h"
+#include "tools/trace/record/objects.h"
+#include "tools/trace/record/operation.h"
+#include "tools/trace/record/recorder.h"
 
-/* ---- What calls of a function are ------------------------------------------------------------ */
+#include <string.h>
 
-static enum trait_end end_of(const struct traits *traits, const QMPIX_Function *function)
+/* ---- How calls of a function end ------------------------------------------------------------- */
+
+/* Positions of the arguments of MPI_Send and similar functions, and of MPI_Recv. */
+enum {
+    MESSAGE_COUNT = 1,
+    MESSAGE_TYPE = 2,
+    MESSAGE_PEER = 3,
+    MESSAGE_TAG = 4,
+    MESSAGE_COMM = 5,
+    MESSAGE_STATUS = 6
+};
+
+/* Whether these are the arguments of a function, and the count is an int. */
+static bool is_simple_message(const QMPIX_Function *function)
+{
+    const QMPIX_Parameter *parameters = function->parameters;
+    return function->parameter_count > MESSAGE_COMM &&
+           !strcmp(parameters[MESSAGE_COUNT].name, "count") &&
+           parameters[MESSAGE_COUNT].kind == QMPIX_KIND_INT &&
+           parameters[MESSAGE_TYPE].kind == QMPIX_KIND_DATATYPE &&
+           parameters[MESSAGE_PEER].kind == QMPIX_KIND_INT &&
+           parameters[MESSAGE_TAG].kind == QMPIX_KIND_INT &&
+           parameters[MESSAGE_COMM].kind == QMPIX_KIND_COMM;
+}
+
+/* The ways in which calls of a function are recorded when they end: see `ends` of a layer. */
+enum call_end {
+    END_OTHERWISE, /* by end_any */
+    END_PLAIN,     /* as one record of the call */
+    END_COMM,      /* as one record of the call and its communicator */
+    END_SEND,      /* as one record of the call and its message */
+    END_RECEIVE
+};
+
+static enum call_end choose_end(const struct traits *traits, const QMPIX_Function *function)
 {
     switch (traits->action) {
     case DOES_NOTHING:
         return traits->tells_file ? END_OTHERWISE : traits->tells_comm ? END_COMM : END_PLAIN;
     case DOES_SEND:
-        return message_is_simple(function) ? END_SEND : END_OTHERWISE;
+        return is_simple_message(function) ? END_SEND : END_OTHERWISE;
     case DOES_RECEIVE:
-        return message_is_simple(function) ? END_RECEIVE : END_OTHERWISE;
+        return is_simple_message(function) ? END_RECEIVE : END_OTHERWISE;
     default:
         return END_OTHERWISE;
     }
@@ -41,26 +71,26 @@ void observe_prepare(struct layer *layer)
         layer->ends[number] = END_OTHERWISE;
         if (layer->options.chosen[number] && !layer->options.counters &&
             QMPIX_Function_describe((enum QMPI_Functions_enum)number, &function) == MPI_SUCCESS)
-            layer->ends[number] = (unsigned char)end_of(&traits_all[number], function);
+            layer->ends[number] = (unsigned char)choose_end(&traits_all[number], function);
     }
 }
 
 /* ---- Any call -------------------------------------------------------------------------------- */
 
-/* What is to be done before a call, whether or not it is recorded. */
-static void follow_begin(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
-                         const QMPIX_Word *word)
+/* Follows objects and requests before a call, whether or not it is recorded. */
+static void follow_before(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
+                          const QMPIX_Word *word)
 {
-    switch (traits_all[call->function->number].action) {
+    switch (traits_of(call)->action) {
     case DOES_COMPLETE:
-        requests_hold(recorder, flight, call);
+        operation_hold(recorder, flight, call);
         break;
     case DOES_FREE_REQUEST:
-        requests_begin_free(recorder, flight, call);
+        operation_begin_free(recorder, flight, call);
         break;
     case DOES_RECEIVE_MATCHED:
     case DOES_POST_MATCHED:
-        requests_hold_message(recorder, flight, call);
+        operation_begin_receive(recorder, flight, call);
         break;
     case DOES_FREE_COMM:
         control_free_comm(recorder->layer, call);
@@ -77,31 +107,31 @@ static void follow_begin(struct recorder *recorder, struct flight *flight, const
     }
 }
 
-static void begin(struct recorder *recorder, const QMPIX_Call *call, QMPIX_Word *word)
+static void begin_call(struct recorder *recorder, const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct layer *layer = recorder->layer;
     const int number = call->function->number;
     recorder->is_mute = false;
-    flights_learn_times(call); /* the first calls need not be recorded */
+    flights_learn_times(call); /* this may be the first call, and not be recorded */
     if (flights_innermost(&recorder->flights))
-        open_calls_end_left(recorder, word);
-    const bool is_on = notice_switches(recorder) && layer->options.chosen[number];
+        call_events_end_left(recorder, word);
+    const bool is_on = call_events_follow_switches(recorder) && layer->options.chosen[number];
     if (is_on)
-        open_calls_all(recorder);
+        call_events_open_all(recorder);
     struct flight *flight = flights_begin(&recorder->flights, word);
     if (!flight)
         return;
     flight->held = NULL;
     flight->number = recorder_number(
-        number, is_on && layer->options.sites ? sites_find(recorder, call) : TRACE_NONE);
+        number, is_on && layer->options.sites ? objects_find_site(recorder, call) : TRACE_NONE);
     flights_describe(flight, call, NULL);
     if (traits_all[number].action == DOES_CONTROL && control_before(recorder, call, flight, is_on))
         return;
-    follow_begin(recorder, flight, call, word);
-    if (!is_on)
-        return;
-    recorder_find_location(recorder); /* the call may be the only one, and not end */
-    flights_publish_run(flight, call, word);
+    follow_before(recorder, flight, call, word);
+    if (is_on) {
+        recorder_find_location(recorder); /* the call may be the only one, and not end */
+        flights_publish_run(flight, call, word);
+    }
 }
 
 __attribute__((noinline)) static void begin_any(const QMPIX_Call *call, QMPIX_Word *word)
@@ -109,22 +139,325 @@ __attribute__((noinline)) static void begin_any(const QMPIX_Call *call, QMPIX_Wo
     struct thread_level *level = thread_level_enter_at(word);
     struct recorder *recorder = recorder_at(level, call->observer->data);
     if (recorder)
-        begin(recorder, call, word);
+        begin_call(recorder, call, word);
     thread_level_leave(level);
+}
+
+static void end_free(struct recorder *recorder, const QMPIX_Word *word, bool has_succeeded,
+                     enum trace_event_kind kind, uint64_t ticks)
+{
+    recorder_put_object(recorder, kind, objects_end_free(recorder, word, has_succeeded), ticks);
+}
+
+/* Follows objects and requests after a call, whether or not it is recorded. */
+static void follow_after(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
+                         const QMPIX_Word *word, bool has_succeeded, uint64_t end)
+{
+    if (has_succeeded)
+        call_events_end(recorder, flight, call, end);
+    switch (traits_of(call)->action) {
+    case DOES_COMPLETE:
+        operation_complete_held(recorder, flight, call, end);
+        break;
+    case DOES_FREE_REQUEST:
+        operation_end_free(recorder, flight, has_succeeded, end);
+        break;
+    case DOES_RECEIVE_MATCHED:
+    case DOES_POST_MATCHED:
+        operation_end_receive(flight);
+        break;
+    case DOES_FREE_COMM:
+        end_free(recorder, word, has_succeeded, TRACE_COMM_DESTROY, end);
+        break;
+    case DOES_FREE_WIN:
+        end_free(recorder, word, has_succeeded, TRACE_WIN_DESTROY, end);
+        break;
+    case DOES_CLOSE_FILE:
+        end_free(recorder, word, has_succeeded, TRACE_FILE_CLOSE, end);
+        break;
+    default:
+        break;
+    }
+    if (has_succeeded && call->function->number == MPI_COMM_CREATE_FROM_GROUP_T)
+        control_comm_created(recorder->layer, call);
+}
+
+/* Whether one record of the call is all that is to be recorded. */
+static bool is_plain(const struct flight *flight, const struct traits *traits, bool has_succeeded)
+{
+    if (flight_state(flight->mark) == FLIGHT_NOTED ||
+        (has_succeeded && (traits->tells_comm || traits->tells_file)))
+        return false;
+    switch (traits->action) {
+    case DOES_NOTHING:
+    case DOES_INIT_MESSAGE:
+    case DOES_INIT_OTHER:
+    case DOES_CANCEL:
+    case DOES_MATCH:
+    case DOES_NAME_COMM:
+    case DOES_NAME_WIN:
+        return true;
+    case DOES_COMPLETE:
+    case DOES_FREE_REQUEST:
+        return !flight->held;
+    case DOES_CONTROL:
+        return !control_has_events(traits);
+    default:
+        return !has_succeeded;
+    }
+}
+
+/* Makes the records of a call that has returned. */
+static void finish_call(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
+                        const QMPIX_Word *word)
+{
+    const struct traits *traits = traits_of(call);
+    const bool has_succeeded = !traits->has_error || argument_result_is_success(call);
+    const bool is_recorded = flight_state(flight->mark) >= FLIGHT_RUNS;
+    uint64_t begin = 0, end = 0;
+    QMPIX_Call_get_time(call, &begin, &end);
+    if (end < begin)
+        end = begin;
+    /* While recording is off, the stream has no open calls. */
+    recorder->is_mute = !is_recorded || recorder->is_off;
+    if (traits->action == DOES_COMPLETE && !recorder->is_mute &&
+        flight_state(flight->mark) == FLIGHT_RUNS &&
+        operation_put_tests(recorder, flight, call, (const uint64_t[]){begin, end}))
+        return;
+    if (recorder->is_mute || is_plain(flight, traits, has_succeeded)) {
+        if (!recorder->is_mute)
+            recorder_put(recorder, RECORD_CALL, flight->number, begin, end);
+        recorder->is_mute = true; /* the call is closed: no event can follow within it */
+        if (has_succeeded)
+            call_events_post(recorder, flight, call, begin);
+        follow_after(recorder, flight, call, word, has_succeeded, end);
+        if (traits->action == DOES_CONTROL)
+            control_after(recorder, call, has_succeeded, end);
+        return;
+    }
+    const bool was_open = flight_state(flight->mark) == FLIGHT_NOTED;
+    call_events_open_all(recorder);
+    if (has_succeeded)
+        call_events_post(recorder, flight, call, was_open ? end : begin);
+    follow_after(recorder, flight, call, word, has_succeeded, end);
+    if (traits->action == DOES_CONTROL)
+        control_after(recorder, call, has_succeeded, end);
+    recorder_put(recorder, RECORD_CLOSE, flight->number, end, 0);
+}
+
+static void end_call(struct recorder *recorder, const QMPIX_Call *call, const QMPIX_Word *word)
+{
+    struct flight *flight = flights_find(&recorder->flights, word);
+    if (!flight)
+        return;
+    call_events_end_inner(recorder, flight);
+    finish_call(recorder, flight, call, word);
+    flights_end(&recorder->flights, word);
+    recorder->is_mute = false;
+    if (traits_of(call)->action == DOES_CONTROL)
+        control_end(recorder, call);
+    if (call_events_follow_switches(recorder) && recorder->layer->options.counters)
+        counters_sample(recorder, call);
+}
+
+/* The end of a call, whatever it is and wherever it was made. */
+__attribute__((noinline)) static void end_any(const QMPIX_Call *call, const QMPIX_Word *word)
+{
+    struct thread_level *level = thread_level_enter_at(word);
+    struct recorder *recorder = recorder_at(level, call->observer->data);
+    if (recorder)
+        end_call(recorder, call, word);
+    thread_level_leave(level);
+}
+
+/* ---- Usual calls ----------------------------------------------------------------------------- */
+
+/* Whether an argument is the communicator of the last call, whose index is known. */
+static inline bool is_last_comm(const struct recorder *recorder, const QMPIX_Call *call,
+                                int argument)
+{
+    const struct handles *handles = &recorder->layer->objects.handles[OBJECT_COMM];
+    return recorder->comm_word == argument_word(call, argument) &&
+           recorder->comm_changes == handles_changes(handles);
+}
+
+static inline uint32_t find_message_comm(struct recorder *recorder, const QMPIX_Call *call)
+{
+    return __builtin_expect(is_last_comm(recorder, call, MESSAGE_COMM), 1)
+               ? recorder->comm
+               : objects_find_comm(recorder, call, MESSAGE_COMM);
+}
+
+/* Finds the size of a datatype that is not that of the last call. Only predefined datatypes are
+ * remembered, because the handle of another one is reused after it was freed. With a count of 0,
+ * the datatype may be any value, as the MPI library need not have looked at it. */
+__attribute__((noinline)) static bool find_type_size(struct recorder *recorder,
+                                                     const QMPIX_Call *call, uint64_t *size)
+{
+    const MPI_Datatype type = argument_type(call, MESSAGE_TYPE);
+    const uint64_t word = argument_word(call, MESSAGE_TYPE);
+    MPI_Count bytes = 0;
+    *size = 0;
+    if (!argument_int(call, MESSAGE_COUNT))
+        return true;
+    if (PMPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes < 0)
+        return false;
+    *size = (uint64_t)bytes;
+    if (recorder->derived_word == word)
+        return true;
+    if (!argument_type_is_predefined(type)) {
+        recorder->derived_word = word;
+        return true;
+    }
+    recorder->type_word = 0;
+    recorder->type_size = *size;
+    recorder->type_word = word;
+    return true;
+}
+
+/* Finds the peer and the tag in the status. */
+__attribute__((noinline)) static bool find_sender(const QMPIX_Call *call,
+                                                  struct record_message *message)
+{
+    MPI_Status status;
+    const int peer = argument_int(call, MESSAGE_PEER);
+    if (peer == MPI_PROC_NULL || !argument_status_at(call, MESSAGE_STATUS, 0, &status))
+        return false;
+    message->peer = recorder_peer(status.MPI_SOURCE);
+    message->tag = recorder_tag(status.MPI_TAG);
+    return true;
+}
+
+/* Finds the message of a call that succeeded. False: this takes the long way. */
+static inline bool find_sent_message(struct recorder *recorder, const QMPIX_Call *call,
+                                     struct record_message *message)
+{
+    const int peer = *(const int *)call->arguments[MESSAGE_PEER];
+    uint64_t size = recorder->type_size;
+    if (peer < 0 ||
+        (__builtin_expect(recorder->type_word != argument_word(call, MESSAGE_TYPE), 0) &&
+         !find_type_size(recorder, call, &size)))
+        return false;
+    message->bytes = (uint64_t) * (const int *)call->arguments[MESSAGE_COUNT] * size;
+    message->comm = find_message_comm(recorder, call);
+    message->peer = peer;
+    message->tag = *(const int *)call->arguments[MESSAGE_TAG];
+    message->unused = 0;
+    return true;
+}
+
+/* Likewise. There is always a status: see QMPIX_OBSERVE_STATUSES. */
+static inline bool find_received_message(struct recorder *recorder, const QMPIX_Call *call,
+                                         struct record_message *message)
+{
+    MPI_Count bytes;
+    if (QMPIX_Call_get_status_bytes(call, MESSAGE_STATUS, 0, &bytes) != MPI_SUCCESS)
+        return false;
+    message->bytes = (uint64_t)bytes;
+    message->comm = find_message_comm(recorder, call);
+    message->peer = *(const int *)call->arguments[MESSAGE_PEER];
+    message->tag = *(const int *)call->arguments[MESSAGE_TAG];
+    message->unused = 0;
+    return __builtin_expect(message->peer >= 0 && message->tag >= 0, 1) ||
+           find_sender(call, message);
+}
+
+/*
+ * The following functions record a usual call, the only one of its thread, as one record. The
+ * caller has taken the level; they leave it. They are not inlined, so that the callbacks save no
+ * registers for them.
+ */
+
+__attribute__((noinline)) static void end_with_message(const QMPIX_Call *call, QMPIX_Word *word,
+                                                       struct recorder *recorder, bool sends)
+{
+    struct thread_level *level = thread_level_current;
+    struct flight *flight = &recorder->flights.first;
+    const uint64_t *times = flights_times(call);
+    struct record_message dropped, *room = recorder_room(recorder, sizeof *room), *message = room;
+    if (__builtin_expect(!room, 0))
+        message = &dropped;
+    const bool found = argument_result_is_success(call) &&
+                       (sends ? find_sent_message(recorder, call, message)
+                              : find_received_message(recorder, call, message));
+    if (found) {
+        message->head = (struct record_head){.ticks = times[0],
+                                             .end = times[1],
+                                             .site = recorder_site(flight->number),
+                                             .function = recorder_function(flight->number),
+                                             .kind = sends ? RECORD_SEND : RECORD_RECEIVE};
+        if (__builtin_expect(room != NULL, 1))
+            recorder_publish(recorder, sizeof *room);
+        flights_end_first(&recorder->flights);
+    }
+    thread_level_leave_first(level);
+    if (!found)
+        end_any(call, word);
+}
+
+static inline void record_with_comm(const QMPIX_Call *call, struct recorder *recorder,
+                                    struct record_head *head, uint32_t comm)
+{
+    const struct flight *flight = &recorder->flights.first;
+    const uint64_t *times = flights_times(call);
+    *head = (struct record_head){.ticks = times[0],
+                                 .end = times[1],
+                                 .site = recorder_site(flight->number),
+                                 .function = recorder_function(flight->number),
+                                 .kind = RECORD_CALL,
+                                 .event = (uint8_t)(comm + 1)};
+    recorder_publish(recorder, sizeof *head);
+    flights_end_first(&recorder->flights);
+}
+
+/* For a communicator that is not that of the last call, a call that has failed, or a full chunk. */
+__attribute__((noinline)) static void end_with_other_comm(const QMPIX_Call *call, QMPIX_Word *word,
+                                                          struct recorder *recorder)
+{
+    struct thread_level *level = thread_level_current;
+    const int argument = traits_of(call)->comm;
+    const uint32_t comm =
+        argument_result_is_success(call) ? objects_find_comm(recorder, call, argument) : TRACE_NONE;
+    const bool is_short = comm < UINT8_MAX || comm == TRACE_NONE;
+    struct record_head *head = is_short ? recorder_room(recorder, sizeof *head) : NULL;
+    if (head)
+        record_with_comm(call, recorder, head, comm);
+    else if (is_short)
+        flights_end_first(&recorder->flights); /* it is dropped */
+    thread_level_leave_first(level);
+    if (!is_short)
+        end_any(call, word);
+}
+
+__attribute__((noinline)) static void end_with_comm(const QMPIX_Call *call, QMPIX_Word *word,
+                                                    struct recorder *recorder)
+{
+    struct record_chunk *chunk = atomic_load_explicit(&recorder->chunk, memory_order_relaxed);
+    unsigned char *at = atomic_load_explicit(&chunk->at, memory_order_relaxed);
+    const int argument = traits_of(call)->comm;
+    if (__builtin_expect(!is_last_comm(recorder, call, argument) || recorder->comm >= UINT8_MAX ||
+                             !argument_result_is_success(call) ||
+                             (size_t)(chunk->end - at) < sizeof(struct record_head),
+                         0)) {
+        end_with_other_comm(call, word, recorder);
+        return;
+    }
+    record_with_comm(call, recorder, (struct record_head *)(void *)at, recorder->comm);
+    thread_level_leave_first(thread_level_current);
 }
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
 
-/* The recorder of this thread for a layer if it exists, and is not used by work that was
- * interrupted; else NULL. */
-static inline struct recorder *idle_recorder(const struct layer *layer,
-                                             const struct thread_level *level)
+/* Returns the recorder of this thread for a layer; NULL: it does not exist, or work was interrupted
+ * that uses it. */
+static inline struct recorder *find_idle_recorder(const struct layer *layer,
+                                                  const struct thread_level *level)
 {
     const struct recorder_row *row = (const struct recorder_row *)level;
     return __builtin_expect(row && !level->busy, 1) ? row->by_layer[layer->tool_id] : NULL;
 }
 
-/* Whether a call is recorded in the usual way, in no other one. */
+/* Whether a call is recorded as one record, and within no other call. */
 static inline bool begins_usually(const struct layer *layer, const struct recorder *recorder,
                                   const QMPIX_Call *call)
 {
@@ -133,37 +466,34 @@ static inline bool begins_usually(const struct layer *layer, const struct record
            recorder->switches == atomic_load_explicit(&layer->switches.state, memory_order_relaxed);
 }
 
-void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
+static inline __attribute__((always_inline)) void begin_observed(const QMPIX_Call *call,
+                                                                 QMPIX_Word *word, bool with_site)
 {
     const struct layer *layer = call->observer->data;
     struct thread_level *level = thread_level_current;
-    struct recorder *recorder = idle_recorder(layer, level);
+    struct recorder *recorder = find_idle_recorder(layer, level);
     if (__builtin_expect(!begins_usually(layer, recorder, call), 0)) {
         begin_any(call, word);
         return;
     }
     thread_level_take(level, word);
-    flights_run_first(&recorder->flights, call, word,
-                      recorder_number(call->function->number, TRACE_NONE), NULL);
+    const uint32_t site = with_site ? objects_find_site(recorder, call) : TRACE_NONE;
+    flights_run_first(&recorder->flights, call, word, recorder_number(call->function->number, site),
+                      NULL);
     thread_level_leave_first(level);
+}
+
+void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    begin_observed(call, word, false);
 }
 
 void observe_before_with_site(const QMPIX_Call *call, QMPIX_Word *word)
 {
-    const struct layer *layer = call->observer->data;
-    struct thread_level *level = thread_level_current;
-    struct recorder *recorder = idle_recorder(layer, level);
-    if (__builtin_expect(!begins_usually(layer, recorder, call), 0)) {
-        begin_any(call, word);
-        return;
-    }
-    thread_level_take(level, word);
-    flights_run_first(&recorder->flights, call, word,
-                      recorder_number(call->function->number, sites_find(recorder, call)), NULL);
-    thread_level_leave_first(level);
+    begin_observed(call, word, true);
 }
 
-/* Whether the call is the only one of the thread, and nothing has been recorded of it. To be asked
+/* Whether the call is the only one of the thread, and nothing has been recorded of it. To be called
  * when the level is taken: before that, the handler of a signal may make calls. */
 static inline bool ends_usually(const struct layer *layer, const struct recorder *recorder,
                                 const QMPIX_Word *word)
@@ -176,27 +506,27 @@ void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct layer *layer = call->observer->data;
     struct thread_level *level = thread_level_current;
-    struct recorder *recorder = idle_recorder(layer, level);
+    struct recorder *recorder = find_idle_recorder(layer, level);
     const unsigned char how = layer->ends[call->function->number];
     if (__builtin_expect(!recorder || how == END_OTHERWISE, 0)) {
-        any_end(call, word);
+        end_any(call, word);
         return;
     }
     thread_level_take(level, word);
     if (__builtin_expect(!ends_usually(layer, recorder, word), 0)) {
         thread_level_leave(level);
-        any_end(call, word);
+        end_any(call, word);
         return;
     }
     if (how != END_PLAIN) {
         if (how == END_COMM)
-            usual_end_with_comm(call, word, recorder);
+            end_with_comm(call, word, recorder);
         else
-            usual_end_message(call, word, recorder, how == END_SEND);
+            end_with_message(call, word, recorder, how == END_SEND);
         return;
     }
     const uint64_t *times = flights_times(call);
-    recorder_put(recorder, RAW_CALL, recorder->flights.first.number, times[0], times[1]);
+    recorder_put(recorder, RECORD_CALL, recorder->flights.first.number, times[0], times[1]);
     flights_end_first(&recorder->flights);
     thread_level_leave_first(level);
 }

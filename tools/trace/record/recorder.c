@@ -1,20 +1,141 @@
 /* SPDX-License-Identifier: MIT */
 /* See recorder.h. */
 #define _GNU_SOURCE
-#include "record/recorder.h"
+#include "tools/trace/record/recorder.h"
 
 #include "util/util.h"
 
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE = 10 /* seconds without progress of the writer */, REQUESTS = 1 << 16 };
+/* ---- Chunks that are free, and those for the writer ------------------------------------------ */
+
+struct record_chunk record_chunk_none = {.at = record_chunk_none.data,
+                                         .end = record_chunk_none.data};
+
+struct record_pool *record_pool_make(uint64_t memory)
+{
+    const uint32_t most = (uint32_t)(memory / CHUNK_SIZE);
+    struct record_pool *pool = calloc(1, sizeof *pool + most * sizeof *pool->all);
+    if (pool)
+        pool->most = most;
+    return pool;
+}
+
+static struct record_chunk *make_chunk(struct record_pool *pool)
+{
+    const unsigned number = atomic_fetch_add(&pool->made, 1);
+    if (number >= pool->most) {
+        atomic_fetch_sub(&pool->made, 1);
+        return NULL;
+    }
+    struct record_chunk *chunk = mmap(NULL, CHUNK_SIZE, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (chunk == MAP_FAILED)
+        return NULL; /* the number is not given again */
+    chunk->number = number;
+    atomic_store(&pool->all[number], chunk);
+    return chunk;
+}
+
+/* The counter in the upper half grows with each change, so that the exchange fails if the list has
+ * changed meanwhile, even if it has the same head again. */
+static struct record_chunk *take_free(struct record_pool *pool)
+{
+    uint64_t head = atomic_load(&pool->free_list), next;
+    struct record_chunk *chunk;
+    do {
+        if (!(uint32_t)head)
+            return NULL;
+        chunk = atomic_load(&pool->all[(uint32_t)head - 1]);
+        next = ((head >> 32) + 1) << 32 | atomic_load(&chunk->next_free);
+    } while (!atomic_compare_exchange_weak(&pool->free_list, &head, next));
+    atomic_fetch_sub(&pool->free_count, 1);
+    return chunk;
+}
+
+struct record_chunk *record_chunk_take(struct record_pool *pool)
+{
+    struct record_chunk *chunk = take_free(pool);
+    if (!chunk && !(chunk = make_chunk(pool)))
+        return NULL;
+    chunk->end = (unsigned char *)chunk + CHUNK_SIZE;
+    atomic_store_explicit(&chunk->at, chunk->data, memory_order_relaxed);
+    chunk->read = chunk->data;
+    chunk->ends = false;
+    chunk->dropped = chunk->waited = 0;
+    chunk->call_count = 0;
+    chunk->next = NULL;
+    return chunk;
+}
+
+void record_chunk_give_back(struct record_pool *pool, struct record_chunk *chunk)
+{
+    uint64_t head = atomic_load(&pool->free_list), next;
+    do {
+        atomic_store(&chunk->next_free, (uint32_t)head);
+        next = ((head >> 32) + 1) << 32 | (chunk->number + 1);
+    } while (!atomic_compare_exchange_weak(&pool->free_list, &head, next));
+    atomic_fetch_add(&pool->free_count, 1);
+    atomic_fetch_sub(&pool->handed_over, 1);
+    atomic_fetch_add(&pool->returns, 1);
+    if (atomic_load(&pool->waiting))
+        syscall(SYS_futex, &pool->returns, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+void record_pool_wait(struct record_pool *pool, unsigned returns)
+{
+    const struct timespec second = {1, 0};
+    atomic_fetch_add(&pool->waiting, 1);
+    syscall(SYS_futex, &pool->returns, FUTEX_WAIT_PRIVATE, returns, &second, NULL, 0);
+    atomic_fetch_sub(&pool->waiting, 1);
+}
+
+void record_chunk_hand_over(struct record_pool *pool, struct record_chunk *chunk)
+{
+    atomic_fetch_add(&pool->handed_over, 1);
+    chunk->next = atomic_load(&pool->queue);
+    while (!atomic_compare_exchange_weak(&pool->queue, &chunk->next, chunk))
+        continue;
+}
+
+bool record_pool_is_filling(const struct record_pool *pool)
+{
+    enum { MANY = 32 }; /* so many chunks still fit in the processor's cache */
+    const unsigned most = pool->most / 8 < MANY ? pool->most / 8 : MANY;
+    return atomic_load(&pool->handed_over) >= most;
+}
+
+uint32_t record_pool_room(const struct record_pool *pool)
+{
+    const unsigned made = atomic_load(&pool->made);
+    return atomic_load(&pool->free_count) + (made < pool->most ? pool->most - made : 0);
+}
+
+struct record_chunk *record_pool_take_queue(struct record_pool *pool)
+{
+    struct record_chunk *last = atomic_exchange(&pool->queue, NULL), *first = NULL;
+    while (last) {
+        struct record_chunk *next = last->next;
+        last->next = first;
+        first = last;
+        last = next;
+    }
+    return first;
+}
+
+enum { PATIENCE = 10 /* seconds without progress of the writer */, REQUESTS_AT_ONCE = 1 << 16 };
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 
-/* The thread of a level ends: the next one that uses the level is another location. */
-static void leave(struct thread_level *level)
+/* When the thread of a level ends, the next thread that uses the level gets another location. */
+static void end_thread(struct thread_level *level)
 {
     struct recorder_row *row = (struct recorder_row *)level;
     for (size_t i = 0; i < sizeof row->by_layer / sizeof *row->by_layer; i++) {
@@ -32,20 +153,20 @@ static void leave(struct thread_level *level)
     }
 }
 
-void recorders_start(void)
+void recorder_start(void)
 {
-    thread_level_start(sizeof(struct recorder_row), leave);
+    thread_level_start(sizeof(struct recorder_row), end_thread);
 }
 
 struct recorder *recorder_make(struct thread_level *level, struct layer *layer)
 {
     struct recorder_row *row = (struct recorder_row *)level;
-    struct recorder *recorder = row ? qmpi_arena_take(sizeof *recorder) : NULL;
+    struct recorder *recorder = row ? qmpi_memory_take(sizeof *recorder) : NULL;
     if (!recorder) {
         atomic_fetch_add(&layer->dropped, 1);
         return NULL;
     }
-    atomic_store(&recorder->chunk, &chunk_none);
+    atomic_store(&recorder->chunk, &record_chunk_none);
     recorder->layer = layer;
     recorder->interrupts = level->outer != NULL;
     recorder->next = atomic_load(&layer->recorders);
@@ -55,7 +176,7 @@ struct recorder *recorder_make(struct thread_level *level, struct layer *layer)
     return recorder;
 }
 
-/* All levels of a thread are one location, of which each is a stream. */
+/* All levels of a thread are one location; each level is a stream of it. */
 void recorder_find_location(struct recorder *recorder)
 {
     const struct thread_level *level = thread_level_current;
@@ -82,56 +203,57 @@ void recorder_find_location(struct recorder *recorder)
 
 void recorder_hand_over(struct recorder *recorder, bool ends)
 {
-    struct chunk *chunk = atomic_load_explicit(&recorder->chunk, memory_order_relaxed);
-    if (chunk == &chunk_none)
+    struct record_chunk *chunk = atomic_load_explicit(&recorder->chunk, memory_order_relaxed);
+    if (chunk == &record_chunk_none)
         return;
-    /* In this order: the writer must not find it both here and in the queue. */
-    atomic_store(&recorder->chunk, &chunk_none);
+    /* In this order, so that the writer does not find the chunk both here and in the queue. */
+    atomic_store(&recorder->chunk, &record_chunk_none);
     chunk->ends = ends;
     chunk->closed = ticks_now();
-    chunk_hand_over(&recorder->layer->pool, chunk);
-    if (chunk_pool_is_filling(&recorder->layer->pool))
-        writer_wake(&recorder->layer->writer);
+    record_chunk_hand_over(recorder->layer->pool, chunk);
+    if (record_pool_is_filling(recorder->layer->pool))
+        layer_wake_writer(recorder->layer);
 }
 
-static struct chunk *wait_for_chunk(struct recorder *recorder, uint64_t *from, uint64_t *waited)
+static struct record_chunk *wait_for_chunk(struct recorder *recorder, uint64_t *from,
+                                           uint64_t *waited)
 {
     struct layer *layer = recorder->layer;
-    struct chunk_pool *pool = &layer->pool;
-    struct chunk *chunk = NULL;
+    struct record_pool *pool = layer->pool;
+    struct record_chunk *chunk = NULL;
     *from = ticks_now();
     unsigned last = atomic_load(&pool->returns);
-    for (int tries = 0; tries < PATIENCE && !chunk && atomic_load(&pool->handed_over) &&
-                        writer_writes(&layer->writer);) {
+    for (int tries = 0;
+         tries < PATIENCE && !chunk && atomic_load(&pool->handed_over) && layer_writes(layer);) {
         const unsigned returns = atomic_load(&pool->returns);
-        writer_wake(&layer->writer);
-        if (!(chunk = chunk_take(pool)))
-            chunk_wait(pool, returns);
+        layer_wake_writer(layer);
+        if (!(chunk = record_chunk_take(pool)))
+            record_pool_wait(pool, returns);
         tries = returns == last ? tries + 1 : 0;
         last = returns;
     }
     *waited = ticks_now() - *from;
-    return chunk ? chunk : chunk_take(pool);
+    return chunk ? chunk : record_chunk_take(pool);
 }
 
-/* Calls that are open when a chunk begins: for a reader of what is after a gap. */
-static void note_calls(struct chunk *chunk, struct recorder *recorder)
+/* Notes the calls that are open when a chunk begins, so that they can be opened again if the chunks
+ * before it are lost. */
+static void add_open_calls(struct record_chunk *chunk, struct recorder *recorder)
 {
     const struct flight *flight = &recorder->flights.first;
     for (; flight && flight_state(flight->mark) != FLIGHT_ENDED && chunk->call_count < CHUNK_CALLS;
          flight = flight->inner) {
         if (flight_state(flight->mark) == FLIGHT_NOTED)
             chunk->calls[chunk->call_count++] =
-                (struct chunk_call){.ticks = flight->since,
-                                    .site = recorder_site(flight->number),
-                                    .function = recorder_function(flight->number)};
+                (struct record_chunk_call){.ticks = flight->since,
+                                           .site = recorder_site(flight->number),
+                                           .function = recorder_function(flight->number)};
     }
 }
 
-static void *begin_chunk(struct recorder *recorder, struct chunk *chunk)
+static void *begin_chunk(struct recorder *recorder, struct record_chunk *chunk)
 {
     recorder_find_location(recorder);
-    chunk->recorder = recorder;
     chunk->location = atomic_load(&recorder->location);
     chunk->stream = atomic_load(&recorder->stream);
     chunk->thread_id = atomic_load(&recorder->thread_id);
@@ -140,33 +262,32 @@ static void *begin_chunk(struct recorder *recorder, struct chunk *chunk)
     chunk->dropped_from = recorder->dropped_from;
     chunk->sequence = recorder->sequence++;
     recorder->dropped = 0;
-    note_calls(chunk, recorder);
+    add_open_calls(chunk, recorder);
     atomic_store_explicit(&recorder->chunk, chunk, memory_order_release);
     return chunk->data;
 }
 
-static void drop(struct recorder *recorder)
+static void drop_record(struct recorder *recorder)
 {
     if (!recorder->dropped++)
         recorder->dropped_from = ticks_now();
     atomic_fetch_add(&recorder->layer->dropped, 1);
 }
 
-void *recorder_next_chunk(struct recorder *recorder, size_t size)
+void *recorder_next_chunk(struct recorder *recorder)
 {
     struct layer *layer = recorder->layer;
     uint64_t from = 0, waited = 0;
-    (void)size; /* far less than that of a chunk */
-    if (!trace_is_owner())
+    if (!layer_is_in_owner())
         return NULL;
     recorder_hand_over(recorder, false);
-    struct chunk *chunk = chunk_take(&layer->pool);
+    struct record_chunk *chunk = record_chunk_take(layer->pool);
     if (!chunk && !recorder->interrupts && !atomic_load(&layer->writer.runs))
         layer->start_early(layer);
     if (!chunk && !layer->options.drops && !recorder->interrupts)
         chunk = wait_for_chunk(recorder, &from, &waited);
     if (!chunk) {
-        drop(recorder);
+        drop_record(recorder);
         return NULL;
     }
     chunk->waited = waited;
@@ -179,33 +300,73 @@ void *recorder_next_chunk(struct recorder *recorder, size_t size)
 uint64_t recorder_new_request(struct recorder *recorder)
 {
     if (recorder->request == recorder->request_end) {
-        recorder->request = atomic_fetch_add(&recorder->layer->requests, REQUESTS);
-        recorder->request_end = recorder->request + REQUESTS;
+        recorder->request = atomic_fetch_add(&recorder->layer->requests, REQUESTS_AT_ONCE);
+        recorder->request_end = recorder->request + REQUESTS_AT_ONCE;
     }
     return recorder->request++;
 }
 
 void recorder_put_event(struct recorder *recorder, const struct trace_event *event)
 {
-    struct raw_event *raw = recorder->is_mute ? NULL : recorder_room(recorder, sizeof *raw);
-    if (!raw)
+    struct record_event *record =
+        recorder->is_mute ? NULL : recorder_room(recorder, sizeof *record);
+    if (!record)
         return;
-    *raw = (struct raw_event){.head = {.ticks = event->ticks,
-                                       .end = event->request,
-                                       .site = event->site,
-                                       .function = event->function == TRACE_NONE
-                                                       ? RAW_NO_FUNCTION
-                                                       : (uint16_t)event->function,
-                                       .kind = RAW_EVENT,
-                                       .event = (uint8_t)event->kind},
-                              .bytes = event->bytes,
-                              .received = event->received,
-                              .comm = event->comm,
-                              .object = event->object,
-                              .peer = event->peer,
-                              .tag = event->tag,
-                              .root = event->root};
+    *record = (struct record_event){.head = {.ticks = event->ticks,
+                                             .end = event->request,
+                                             .site = event->site,
+                                             .function = event->function == TRACE_NONE
+                                                             ? RECORD_NO_FUNCTION
+                                                             : (uint16_t)event->function,
+                                             .kind = RECORD_EVENT,
+                                             .event = (uint8_t)event->kind},
+                                    .bytes = event->bytes,
+                                    .received = event->received,
+                                    .comm = event->comm,
+                                    .object = event->object,
+                                    .peer = event->peer,
+                                    .tag = event->tag,
+                                    .root = event->root};
     if (event->kind == TRACE_COUNTER)
-        raw->value = event->value;
-    recorder_publish(recorder, sizeof *raw);
+        record->value = event->value;
+    recorder_publish(recorder, sizeof *record);
+}
+
+void recorder_put_object(struct recorder *recorder, enum trace_event_kind kind, uint32_t index,
+                         uint64_t ticks)
+{
+    struct trace_event event;
+    if (index == TRACE_NONE)
+        return;
+    trace_event_clear(&event, kind, ticks);
+    if (kind == TRACE_COMM_CREATE || kind == TRACE_COMM_DESTROY)
+        event.comm = index;
+    else
+        event.object = index;
+    recorder_put_event(recorder, &event);
+}
+
+int recorder_peer(int peer)
+{
+    if (peer >= 0)
+        return peer;
+    return peer == MPI_PROC_NULL    ? TRACE_PROC_NULL
+           : peer == MPI_ANY_SOURCE ? TRACE_ANY
+                                    : TRACE_UNDEFINED;
+}
+
+int recorder_tag(int tag)
+{
+    if (tag >= 0)
+        return tag;
+    return tag == MPI_ANY_TAG ? TRACE_ANY : TRACE_UNDEFINED;
+}
+
+int recorder_root(int root)
+{
+    if (root >= 0)
+        return root;
+    return root == MPI_ROOT        ? TRACE_ROOT_SELF
+           : root == MPI_PROC_NULL ? TRACE_PROC_NULL
+                                   : TRACE_UNDEFINED;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* See directory.h. */
 #define _GNU_SOURCE
-#include "save/directory.h"
+#include "tools/trace/save/directory.h"
 
-#include "trace/trace.h"
+#include "toolkit/toolkit.h"
+#include "tools/trace/export/trace.h"
 #include "util/util.h"
 
 #include <dirent.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 /* The directory of an OTF2 archive, in that of the trace. */
-static const char events[] = "traces";
+static const char archive_directory[] = "traces";
 
 static bool ends_with(const char *name, const char *suffix)
 {
@@ -24,7 +25,7 @@ static bool ends_with(const char *name, const char *suffix)
     return length > end && !strcmp(name + length - end, suffix);
 }
 
-/* rank-N.json */
+/* rank-N.json, which earlier versions wrote */
 static bool is_json_of_rank(const char *name)
 {
     const char *digits = strncmp(name, "rank-", 5) ? "" : name + 5;
@@ -32,7 +33,7 @@ static bool is_json_of_rank(const char *name)
     return count && !strcmp(digits + count, ".json");
 }
 
-/* Files that a trace consists of: by their names. */
+/* Whether a trace consists of files with such names. */
 static bool is_of_trace(const char *name, bool in_events)
 {
     static const char *const names[] = {"traces.otf2", "traces.def", "trace.perfetto-trace",
@@ -48,7 +49,7 @@ static bool is_of_trace(const char *name, bool in_events)
            ends_with(name, ".thumb");
 }
 
-/* The next entry but . and ..; NULL: there is no more. */
+/* Returns the next entry except . and ..; NULL: there is none. */
 static const char *next_name(DIR *directory)
 {
     const struct dirent *entry;
@@ -80,7 +81,7 @@ static char *find_foreign(DIR *directory, bool in_events)
     char *foreign = NULL;
     while (!foreign && (name = next_name(directory))) {
         const bool nested = is_directory(dirfd(directory), name);
-        if (nested && !in_events && !strcmp(name, events)) {
+        if (nested && !in_events && !strcmp(name, archive_directory)) {
             DIR *inner = open_in(dirfd(directory), name);
             foreign = inner ? find_foreign(inner, true) : strdup(name);
             if (inner)
@@ -100,7 +101,7 @@ static char *complain(const char *path, const char *reason)
                         path, reason);
 }
 
-static char *complain_of(const char *path, const char *foreign)
+static char *complain_about(const char *path, const char *foreign)
 {
     return qmpi_message("output=%s: this directory contains %.100s, which is not part of a trace; "
                         "it is left as it is\n"
@@ -140,7 +141,7 @@ char *directory_check(const char *path)
     DIR *directory = opendir(path);
     char *foreign = directory ? find_foreign(directory, false) : NULL;
     char *problem = !directory ? complain(path, strerror(errno))
-                    : foreign  ? complain_of(path, foreign)
+                    : foreign  ? complain_about(path, foreign)
                                : NULL;
     if (directory)
         closedir(directory);
@@ -148,7 +149,7 @@ char *directory_check(const char *path)
     return problem;
 }
 
-/* Whether a process writes one of the files: the writer holds a lock on it. */
+/* Whether a process writes one of the files: its writer has locked it. */
 static bool is_in_use(DIR *directory)
 {
     const char *name;
@@ -169,7 +170,8 @@ static void remove_files(DIR *directory, bool in_events)
 {
     const char *name;
     while ((name = next_name(directory))) {
-        if (!in_events && !strcmp(name, events) && is_directory(dirfd(directory), name)) {
+        if (!in_events && !strcmp(name, archive_directory) &&
+            is_directory(dirfd(directory), name)) {
             DIR *inner = open_in(dirfd(directory), name);
             if (inner) {
                 remove_files(inner, true);
@@ -182,33 +184,70 @@ static void remove_files(DIR *directory, bool in_events)
     }
 }
 
-static char *replace(const char *path, DIR *directory)
+/* Whether any file of a trace, in that directory or below it, was changed at a time that is_wanted
+ * accepts. */
+static bool has_time(DIR *directory, bool in_events, bool (*is_wanted)(const struct timespec *))
 {
-    if (is_in_use(directory))
-        return qmpi_message(
-            "output=%s: another program is writing its trace there, or the one that "
-            "spawned this one\n"
-            "hint: put %%p (the process id of rank 0) into output=",
-            path);
-    remove_files(directory, false);
-    return NULL;
+    const char *name;
+    struct stat status;
+    bool found = false;
+    while (!found && (name = next_name(directory))) {
+        if (!in_events && !strcmp(name, archive_directory) &&
+            is_directory(dirfd(directory), name)) {
+            DIR *inner = open_in(dirfd(directory), name);
+            found = inner && has_time(inner, true, is_wanted);
+            if (inner)
+                closedir(inner);
+        } else if (is_of_trace(name, in_events)) {
+            found = !fstatat(dirfd(directory), name, &status, 0) && is_wanted(&status.st_mtim);
+        }
+    }
+    rewinddir(directory);
+    return found;
 }
 
-char *directory_prepare(const char *path)
+bool directory_is_complete(const char *path)
 {
-    if (!mkdir(path, 0777))
-        return NULL;
-    if (errno != EEXIST)
-        return qmpi_message("cannot create the directory %s: %s\n"
-                            "hint: use output=PATH to name a directory that can be written",
-                            path, strerror(errno));
-    char *problem = directory_check(path);
-    DIR *directory = problem ? NULL : opendir(path);
+    DIR *directory = opendir(path);
+    const bool is_complete = directory && has_time(directory, false, tool_output_is_complete);
+    if (directory)
+        closedir(directory);
+    return is_complete;
+}
+
+/* Takes the lock, before it examines the directory, and removes the files. */
+static enum directory_state replace_trace(DIR *directory, int *lock)
+{
+    *lock = fcntl(dirfd(directory), F_DUPFD_CLOEXEC, 0);
+    if (*lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        return DIRECTORY_TAKEN;
+    if (is_in_use(directory) || has_time(directory, false, tool_output_is_of_run))
+        return DIRECTORY_TAKEN;
+    remove_files(directory, false);
+    return DIRECTORY_PREPARED;
+}
+
+enum directory_state directory_prepare(const char *path, int *lock, char **problem)
+{
+    enum directory_state state = DIRECTORY_FAILED;
+    *lock = -1;
+    *problem = NULL;
+    if (mkdir(path, 0777) && errno != EEXIST)
+        *problem = qmpi_message("cannot create the directory %s: %s\n"
+                                "hint: use output=PATH to name a directory that can be written",
+                                path, strerror(errno));
+    else
+        *problem = directory_check(path);
+    DIR *directory = *problem ? NULL : opendir(path);
     if (directory) {
-        problem = replace(path, directory);
+        state = replace_trace(directory, lock);
         closedir(directory);
     }
-    return problem;
+    if (state != DIRECTORY_PREPARED && *lock >= 0) {
+        close(*lock);
+        *lock = -1;
+    }
+    return state;
 }
 
 void directory_make(const char *path)

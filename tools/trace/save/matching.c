@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* See matching.h. */
-#include "save/matching.h"
+/* See matching.h. First, processes exchange how many messages they have of each other; only where
+ * these differ, they exchange which ones. */
+#include "tools/trace/save/matching.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
 enum { SENT, RECEIVED, DIRECTIONS };
-enum { OUT, IN, SIDES }; /* what this process tells others, and what it is told */
+enum { OUT, IN, SIDES }; /* numbers that this process sends to others, and receives */
 
-/* Of the messages from or to one process: how many, and a sum of their numbers. */
+/* The number of messages to and from one process, and the sum of their hashes. */
 struct total {
     uint64_t count[DIRECTIONS], sum[DIRECTIONS];
 };
 
-/* By rank in the communicator. */
+/* Arrays are by rank in the communicator. */
 struct matching {
     struct trace_pairs *pairs;
     const struct trace_view *view;
     MPI_Comm comm;
     int size;
     int *ranks;                  /* in MPI_COMM_WORLD */
-    struct trace_table places;   /* int: by rank in MPI_COMM_WORLD */
+    struct qmpi_table places;    /* by rank in MPI_COMM_WORLD: the index (int) in `ranks` */
     struct total *mine, *theirs; /* of the messages between them and this process */
     int *counts[SIDES], *starts[SIDES];
     uint64_t *numbers[SIDES];
     bool failed;
 };
 
-static bool allocate(struct matching *matching)
+static bool allocate_matching(struct matching *matching)
 {
     const size_t size = (size_t)matching->size;
     bool good = true;
@@ -42,7 +43,7 @@ static bool allocate(struct matching *matching)
     return good && matching->ranks && matching->mine && matching->theirs;
 }
 
-static void release(struct matching *matching)
+static void free_matching(struct matching *matching)
 {
     free(matching->ranks);
     free(matching->mine);
@@ -52,7 +53,7 @@ static void release(struct matching *matching)
         free(matching->starts[i]);
         free(matching->numbers[i]);
     }
-    trace_table_free(&matching->places);
+    qmpi_table_free(&matching->places);
 }
 
 /* Whether all processes agree that something is good. */
@@ -62,17 +63,16 @@ static bool all_agree(const struct matching *matching, bool is_good)
     return PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, matching->comm) == MPI_SUCCESS && all;
 }
 
-/* ---- Reading --------------------------------------------------------------------------------- */
-
-typedef void use_end(struct matching *matching, int place, int direction, uint64_t message);
+typedef void use_message_end(struct matching *matching, int place, int direction, uint64_t message);
 
 static void add_other(struct matching *matching, uint64_t message)
 {
-    matching->failed |= !trace_table_put(&matching->pairs->others, message);
+    matching->failed |= !qmpi_table_put(&matching->pairs->others, message);
 }
 
-/* Calls `use` for each end of a message with one of the processes; the others are not found. */
-static void read_messages(struct matching *matching, use_end *use)
+/* Calls `use` for each end of a message with one of the processes. Other messages have no other
+ * end. */
+static void read_messages(struct matching *matching, use_message_end *use)
 {
     struct trace_event event;
     uint64_t message;
@@ -81,11 +81,11 @@ static void read_messages(struct matching *matching, use_end *use)
     const struct trace_process *process = matching->view->trace->processes;
     struct trace_view_stream *stream = trace_view_stream_make(matching->view, 0);
     while (stream && trace_view_stream_next(stream, &event, &message)) {
-        const bool is_receive = trace_is_receive(&event);
-        if (!message || !(is_receive || trace_is_send(&event)))
+        const bool is_receive = trace_messages_is_receive(&event);
+        if (!message || !(is_receive || trace_messages_is_send(&event)))
             continue;
-        const int world = trace_world_rank(process, event.comm, event.peer);
-        const int *place = world >= 0 ? trace_table_get(&matching->places, (uint64_t)world) : NULL;
+        const int world = trace_event_world_rank(process, event.comm, event.peer);
+        const int *place = world >= 0 ? qmpi_table_get(&matching->places, (uint64_t)world) : NULL;
         if (place)
             use(matching, *place, is_receive ? RECEIVED : SENT, message);
         else
@@ -95,15 +95,13 @@ static void read_messages(struct matching *matching, use_end *use)
     trace_view_stream_free(stream);
 }
 
-static void count(struct matching *matching, int place, int direction, uint64_t message)
+static void count_message(struct matching *matching, int place, int direction, uint64_t message)
 {
     matching->mine[place].count[direction]++;
-    matching->mine[place].sum[direction] += trace_mix(message);
+    matching->mine[place].sum[direction] += qmpi_table_mix(message);
 }
 
-/* ---- Comparing ------------------------------------------------------------------------------- */
-
-/* The messages of one direction are the same at both ends. */
+/* Whether the messages of one direction are the same at both ends. */
 static bool is_equal(const struct matching *matching, int place, int direction)
 {
     const struct total *mine = &matching->mine[place], *theirs = &matching->theirs[place];
@@ -111,16 +109,17 @@ static bool is_equal(const struct matching *matching, int place, int direction)
            mine->sum[direction] == theirs->sum[!direction];
 }
 
-/* How many numbers one process tells another one: none if that cannot have them. */
-static uint64_t numbers_of(const struct matching *matching, const struct total *of,
-                           const struct total *other, int place, int direction, bool is_mine)
+/* Counts the numbers that one process sends to another one: none if that has no messages to
+ * compare. */
+static uint64_t count_numbers(const struct matching *matching, const struct total *of,
+                              const struct total *other, int place, int direction, bool is_mine)
 {
     const bool same = is_equal(matching, place, is_mine ? direction : !direction);
     return same || !other->count[!direction] ? 0 : of->count[direction];
 }
 
-/* Sets how many numbers each process tells each other one. False: they are too many. */
-static bool plan(struct matching *matching)
+/* Counts the numbers that each process sends to each other one. False: they are too many. */
+static bool plan_exchange(struct matching *matching)
 {
     for (int side = OUT; side <= IN; side++) {
         uint64_t all = 0;
@@ -128,8 +127,8 @@ static bool plan(struct matching *matching)
             const struct total *mine = &matching->mine[place], *theirs = &matching->theirs[place];
             uint64_t more = 0;
             for (int direction = 0; direction < DIRECTIONS; direction++)
-                more += side == IN ? numbers_of(matching, theirs, mine, place, direction, false)
-                                   : numbers_of(matching, mine, theirs, place, direction, true);
+                more += side == IN ? count_numbers(matching, theirs, mine, place, direction, false)
+                                   : count_numbers(matching, mine, theirs, place, direction, true);
             if (more > INT_MAX || all + more > INT_MAX)
                 return false;
             matching->starts[side][place] = (int)all;
@@ -143,42 +142,41 @@ static bool plan(struct matching *matching)
     return true;
 }
 
-/* ---- Exchanging ------------------------------------------------------------------------------ */
-
-/* A number is told with its direction, as the sender and the receiver of a message to itself are
- * one process. */
+/* A number contains the direction, as the sender and the receiver of a message to itself are one
+ * process. */
 static uint64_t number_of(uint64_t message, int direction)
 {
-    return trace_mix_two(message, (uint64_t)direction);
+    return qmpi_table_mix_two(message, (uint64_t)direction);
 }
 
-static void tell(struct matching *matching, int place, int direction, uint64_t message)
+static void add_number_to_send(struct matching *matching, int place, int direction,
+                               uint64_t message)
 {
     const struct total *mine = &matching->mine[place], *theirs = &matching->theirs[place];
-    if (numbers_of(matching, mine, theirs, place, direction, true))
+    if (count_numbers(matching, mine, theirs, place, direction, true))
         matching->numbers[OUT][matching->starts[OUT][place]++] = number_of(message, direction);
 }
 
-static int compare(const void *one, const void *other)
+static int compare_numbers(const void *one, const void *other)
 {
     const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
     return a < b ? -1 : a > b;
 }
 
-static void look_up(struct matching *matching, int place, int direction, uint64_t message)
+static void add_if_unmatched(struct matching *matching, int place, int direction, uint64_t message)
 {
     const uint64_t number = number_of(message, !direction);
     if (!is_equal(matching, place, direction) &&
         !bsearch(&number, matching->numbers[IN] + matching->starts[IN][place],
-                 (size_t)matching->counts[IN][place], sizeof number, compare))
+                 (size_t)matching->counts[IN][place], sizeof number, compare_numbers))
         add_other(matching, message);
 }
 
-static bool exchange(struct matching *matching)
+static bool exchange_numbers(struct matching *matching)
 {
-    if (!all_agree(matching, !matching->failed && plan(matching)))
+    if (!all_agree(matching, !matching->failed && plan_exchange(matching)))
         return false;
-    read_messages(matching, tell);
+    read_messages(matching, add_number_to_send);
     for (int place = 0; place < matching->size; place++)
         matching->starts[OUT][place] -= matching->counts[OUT][place];
     if (PMPI_Alltoallv(matching->numbers[OUT], matching->counts[OUT], matching->starts[OUT],
@@ -187,48 +185,46 @@ static bool exchange(struct matching *matching)
         return false;
     for (int place = 0; place < matching->size; place++)
         qsort(matching->numbers[IN] + matching->starts[IN][place],
-              (size_t)matching->counts[IN][place], sizeof(uint64_t), compare);
-    read_messages(matching, look_up);
+              (size_t)matching->counts[IN][place], sizeof(uint64_t), compare_numbers);
+    read_messages(matching, add_if_unmatched);
     return !matching->failed;
 }
 
-/* ---- All together ---------------------------------------------------------------------------- */
-
-static bool find(struct matching *matching, int rank)
+static bool compare_messages(struct matching *matching, int rank)
 {
     enum { WORDS = sizeof(struct total) / sizeof(uint64_t) };
     bool is_equal_to_all = true;
-    if (!all_agree(matching, allocate(matching)) ||
+    if (!all_agree(matching, allocate_matching(matching)) ||
         PMPI_Allgather(&rank, 1, MPI_INT, matching->ranks, 1, MPI_INT, matching->comm) !=
             MPI_SUCCESS)
         return false;
     for (int place = 0; place < matching->size; place++) {
         int *found = matching->ranks[place] < 0
                          ? NULL
-                         : trace_table_put(&matching->places, (uint64_t)matching->ranks[place]);
+                         : qmpi_table_put(&matching->places, (uint64_t)matching->ranks[place]);
         if (found)
             *found = place;
     }
-    read_messages(matching, count);
+    read_messages(matching, count_message);
     if (PMPI_Alltoall(matching->mine, WORDS, MPI_UINT64_T, matching->theirs, WORDS, MPI_UINT64_T,
                       matching->comm) != MPI_SUCCESS)
         return false;
     for (int place = 0; place < matching->size; place++)
         for (int direction = 0; direction < DIRECTIONS; direction++)
             is_equal_to_all = is_equal_to_all && is_equal(matching, place, direction);
-    return all_agree(matching, is_equal_to_all && !matching->failed) || exchange(matching);
+    return all_agree(matching, is_equal_to_all && !matching->failed) || exchange_numbers(matching);
 }
 
-bool matching_find(struct trace_pairs *pairs, const struct trace_view *view, int rank,
-                   MPI_Comm comm)
+bool matching_find_unmatched(struct trace_pairs *pairs, const struct trace_view *view, int rank,
+                             MPI_Comm comm)
 {
     struct matching matching = {.pairs = pairs, .view = view, .comm = comm};
     *pairs = (struct trace_pairs){0};
-    trace_table_start(&pairs->others, 1);
-    trace_table_start(&matching.places, sizeof(int));
+    qmpi_table_start(&pairs->others, 1);
+    qmpi_table_start(&matching.places, sizeof(int));
     if (PMPI_Comm_size(comm, &matching.size) != MPI_SUCCESS)
         return false;
-    const bool good = find(&matching, rank) && !pairs->others.failed;
-    release(&matching);
+    const bool good = compare_messages(&matching, rank) && !pairs->others.failed;
+    free_matching(&matching);
     return good;
 }

@@ -1,220 +1,542 @@
 /* SPDX-License-Identifier: MIT */
 /* See writer.h. */
 #define _GNU_SOURCE
-#include "write/writer.h"
+#include "tools/trace/write/writer.h"
 
-#include "layer.h"
-#include "record/recorder.h"
-#include "record/switches.h"
+#include "tools/trace/layer.h"
+#include "tools/trace/record/objects.h"
+#include "tools/trace/record/recorder.h"
+#include "tools/trace/write/translator.h"
 #include "util/util.h"
-#include "write/definitions.h"
-#include "write/end.h"
-#include "write/file.h"
-#include "write/process.h"
-#include "write/progress.h"
-#include "write/translate.h"
+
+#include <qmpi/clock.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { OUTPUT = 256 * 1024, STACK = 256 * 1024 };
+/* ---- The process ----------------------------------------------------------------------------- */
+
+static void describe_process(const struct layer *layer, struct trace_process *process)
+{
+    char host[256] = "";
+    QMPIX_Clock_info info = {.size = sizeof info};
+    QMPIX_Clock_get_info(&info);
+    const bool is_counter = info.name && !strcmp(info.name, "tsc");
+    gethostname(host, sizeof host - 1);
+    *process = (struct trace_process){.file = strdup(layer->writer.path ? layer->writer.path : ""),
+                                      .run = {layer->run[0], layer->run[1]},
+                                      .rank = layer->rank,
+                                      .ranks = layer->ranks,
+                                      .tool_id = layer->tool_id,
+                                      .host = strdup(host),
+                                      .program = realpath("/proc/self/exe", NULL),
+                                      .mpi = tool_world_mpi_version(),
+                                      .clock = strdup(info.name ? info.name : ""),
+                                      .pid = getpid(),
+                                      .started = layer->started,
+                                      .start_ticks = layer->start_ticks,
+                                      .tick = info.tick,
+                                      .clock_number = qmpi_launcher_clock_number(is_counter),
+                                      .is_ring = layer->options.is_ring,
+                                      .omits = atomic_load(&layer->omits)};
+    if (!process->program)
+        process->program = strdup("");
+}
+
+static void free_process(struct trace_process *process)
+{
+    free(process->file);
+    free(process->host);
+    free(process->program);
+    free(process->mpi);
+    free(process->clock);
+}
+
+/* Appends what is known of the relation of the clock to that of rank 0. `is_needed`: even if
+ * nothing is known. */
+static void put_clock(const struct layer *layer, struct trace_bytes *definitions, bool is_needed)
+{
+    enum { POINTS = 2 };
+    const uint64_t ticks[POINTS] = {layer->init_ticks, layer->finalize_ticks};
+    struct trace_clock_point points[POINTS];
+    QMPIX_Clock_info info = {.size = sizeof info};
+    size_t count = 0;
+    for (size_t i = 0; i < POINTS; i++) {
+        uint64_t time, bound;
+        if (ticks[i] && QMPIX_Clock_get_world_time(ticks[i], &time, &bound) == MPI_SUCCESS)
+            points[count++] = (struct trace_clock_point){ticks[i], (int64_t)time, bound};
+    }
+    if (!count && !is_needed)
+        return;
+    QMPIX_Clock_get_info(&info);
+    trace_definitions_put_clock(definitions, info.tick, points, count);
+}
+
+/* Appends the definitions of the rank and of the clock, which are known after MPI_Init. If a
+ * process is killed later, its file contains nothing else about them. */
+static void put_world(const struct layer *layer, struct trace_bytes *definitions,
+                      const char *mpi_version)
+{
+    trace_definitions_put_world(definitions, layer->run, layer->rank, layer->ranks, mpi_version);
+    put_clock(layer, definitions, false);
+}
+
+/* ---- Descriptors ----------------------------------------------------------------------------- */
+
+/* The lock shows other runs that a process writes the file: see save/directory.c. */
+static void lock_file(struct layer_writer *writer)
+{
+    writer->locked = writer->output.descriptor;
+    flock(writer->locked, LOCK_EX | LOCK_NB);
+}
+
+/* Reserves descriptors for the files that are written when MPI is finalized, if the soft limit on
+ * descriptors cannot be raised. In this case, the program could use up all descriptors by then. */
+static void reserve_descriptors(struct layer *layer)
+{
+    struct layer_writer *writer = &layer->writer;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < limit.rlim_max)
+        return;
+    for (int i = 0; i < LAYER_WRITER_RESERVED; i++)
+        writer->reserved[i] = qmpi_output_copy_descriptor(writer->output.descriptor);
+}
+
+/* The program may have closed a descriptor, and opened a file of its own that has its number. */
+void writer_release_descriptors(struct layer *layer)
+{
+    struct layer_writer *writer = &layer->writer;
+    for (int i = 0; i < LAYER_WRITER_RESERVED; i++) {
+        if (qmpi_output_is(&writer->output, writer->reserved[i]))
+            close(writer->reserved[i]);
+        writer->reserved[i] = -1;
+    }
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+/* Cuts off a block that is not whole. */
+static void end_recording(struct layer *layer, int problem)
+{
+    struct layer_writer *writer = &layer->writer;
+    const off_t end = (off_t)atomic_load(&writer->bytes);
+    const int descriptor = qmpi_output_descriptor(&writer->output);
+    atomic_store(&writer->has_failed, true);
+    if (descriptor >= 0 && !ftruncate(descriptor, end))
+        lseek(descriptor, end, SEEK_SET);
+    if (!writer->has_said)
+        qmpi_printf("trace (layer %d): rank %d: cannot write %s: %s; the trace ends here\n"
+                    "  hint: use output=PATH to name a directory with more room, or buffer=ring",
+                    layer->tool_id, layer->rank, writer->path, strerror(problem));
+    writer->has_said = true;
+    layer_set_off(layer, LAYER_OFF_FAILED, true);
+}
+
+/* Writes whole blocks and empties `bytes`. If this fails, a message is printed once, recording
+ * ends, and the file ends with the last whole block. */
+static void write_bytes(struct layer *layer, struct trace_bytes *bytes)
+{
+    struct layer_writer *writer = &layer->writer;
+    if (!atomic_load(&writer->has_failed) && !bytes->failed) {
+        const int problem = qmpi_output_write(&writer->output, bytes->data, bytes->size);
+        if (problem)
+            end_recording(layer, problem);
+        else
+            atomic_fetch_add(&writer->bytes, bytes->size);
+        if (!problem && writer->output.descriptor != writer->locked)
+            lock_file(writer);
+    }
+    bytes->size = 0;
+    bytes->failed = false;
+}
+
+/* The file does not grow, so a limit on its size raises no signal. */
+static bool replace_block(struct layer_writer *writer, off_t at)
+{
+    const int descriptor = qmpi_output_descriptor(&writer->output);
+    return descriptor >= 0 &&
+           pwrite(descriptor, writer->out.data, writer->out.size, at) == (ssize_t)writer->out.size;
+}
+
+/* Writes a block that says that the process is alive at the present time `ticks`. If the last block
+ * of the file is also such a block, it is replaced. */
+static void write_alive_block(struct layer *layer, uint64_t ticks)
+{
+    struct layer_writer *writer = &layer->writer;
+    trace_definitions_put_alive(&writer->new_definitions, ticks);
+    trace_definitions_put_block(&writer->out, &writer->new_definitions);
+    const uint64_t size = writer->out.size, end = atomic_load(&writer->bytes);
+    const bool is_last = writer->alive_size == size && writer->alive_at + size == end;
+    writer->alive = ticks;
+    if (is_last && !atomic_load(&writer->has_failed) && !writer->out.failed &&
+        replace_block(writer, (off_t)writer->alive_at)) {
+        writer->out.size = 0;
+        return;
+    }
+    writer->alive_at = end;
+    writer->alive_size = size;
+    write_bytes(layer, &writer->out);
+}
+
+/* Creates the file and its header. Returns 0 or an errno. `path` must stay valid. */
+static int create_file(struct layer *layer, const char *path)
+{
+    struct layer_writer *writer = &layer->writer;
+    struct trace_process process;
+    const int problem = qmpi_output_open(&writer->output, path, O_CREAT | O_TRUNC, 0666);
+    if (problem)
+        return problem;
+    lock_file(writer);
+    describe_process(layer, &process);
+    trace_definitions_put_header(&writer->out, &process);
+    put_world(layer, &writer->new_definitions, process.mpi);
+    free_process(&process);
+    trace_definitions_put_block(&writer->out, &writer->new_definitions);
+    write_bytes(layer, &writer->out);
+    return 0;
+}
+
+/* ---- The end of the file --------------------------------------------------------------------- */
+
+static uint64_t peak_memory(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_maxrss * 1024;
+}
+
+static void say_end(const struct layer *layer, const struct trace_process *process)
+{
+    static const char *const ends[] = {
+        [TRACE_END_EXIT] = "exit", [TRACE_END_ABORT] = "MPI_Abort", [TRACE_END_SIGNAL] = "signal "};
+    qmpi_printf(
+        "trace (layer %d): rank %d ended without MPI_Finalize (%s%s); `qmpi trace` reads %s",
+        layer->tool_id, layer->rank < 0 ? 0 : layer->rank, ends[process->end],
+        process->end_detail ? process->end_detail : "", layer->writer.path);
+}
+
+/* Writes how the process ended and how its clock relates to that of rank 0, and closes the file. */
+static void end_file(struct layer *layer)
+{
+    struct layer_writer *writer = &layer->writer;
+    const struct trace_process process = {.end = (enum trace_process_end)atomic_load(&writer->end),
+                                          .end_detail = (char *)(uintptr_t)writer->end_detail,
+                                          .end_ticks = writer->end_ticks,
+                                          .dropped = atomic_load(&layer->dropped),
+                                          .memory = peak_memory(),
+                                          .is_ring = layer->options.is_ring,
+                                          .omits = atomic_load(&layer->omits)};
+    put_clock(layer, &writer->new_definitions, true);
+    trace_definitions_put_end(&writer->new_definitions, &process);
+    trace_definitions_put_block(&writer->out, &writer->new_definitions);
+    atomic_store(&writer->has_failed, false); /* there may be room by now */
+    write_bytes(layer, &writer->out);
+    if (process.end != TRACE_END_FINALIZE)
+        say_end(layer, &process);
+    qmpi_output_close(&writer->output);
+}
+
+enum { OUTPUT_SIZE = 256 * 1024, STACK_SIZE = 256 * 1024 };
 static const int64_t second = 1000000000;
 
-static int64_t now(clockid_t clock)
+static int64_t clock_now(clockid_t clock)
 {
     struct timespec time;
     clock_gettime(clock, &time);
     return time.tv_sec * second + time.tv_nsec;
 }
 
+/* ---- Calls in progress ----------------------------------------------------------------------- */
+
+/*
+ * Most calls are recorded when they have ended. If a call lasts long, or does not end, the writer
+ * finds its beginning in the thread's flight, and writes it while the call is in progress. A flight
+ * is read word by word; what was read is consistent if its mark is the same afterwards.
+ */
+
+/* Nanoseconds: only calls that last longer are written while they are in progress. */
+enum { PROGRESS_LEAST = 100000000 };
+
+/* The innermost call of a recorder, if nothing of it has been recorded yet. */
+struct progress {
+    const struct flight *flight; /* NULL: there is none */
+    uint64_t mark;
+};
+
+/* Call this before the records of the thread are translated: if the call is still the same
+ * afterwards, nothing that came before it is missing. */
+static struct progress find_progress(const struct recorder *recorder)
+{
+    const struct flight *flight = &recorder->flights.first;
+    for (; flight; flight = FLIGHT_GET(flight->inner)) {
+        const uint64_t mark = FLIGHT_GET(flight->mark);
+        if (flight_state(mark) == FLIGHT_RUNS)
+            return (struct progress){flight, mark};
+        if (flight_state(mark) == FLIGHT_ENDED)
+            break;
+    }
+    return (struct progress){NULL, 0};
+}
+
+/* Whether the call has not ended since, or there was none. */
+static bool is_in_progress(const struct progress *progress)
+{
+    return !progress->flight || FLIGHT_GET(progress->flight->mark) == progress->mark;
+}
+
+/* Begins the call in its stream if it has lasted for at least `least` nanoseconds. */
+static void begin_early(struct layer *layer, const struct recorder *recorder,
+                        const struct progress *progress, int64_t least)
+{
+    const struct flight *flight = progress->flight;
+    const uint64_t now = ticks_now();
+    uint64_t begin = 0;
+    if (!flight || !atomic_load(&recorder->has_location))
+        return;
+    const uint64_t number = FLIGHT_GET(flight->number);
+    const QMPIX_Call *call = FLIGHT_GET(flight->call);
+    const uint32_t location = atomic_load(&recorder->location),
+                   stream = atomic_load(&recorder->stream);
+    const int64_t thread_id = atomic_load(&recorder->thread_id);
+    if (!tool_safe_copy(&begin, (const char *)call + flights_begin_place, sizeof begin) ||
+        flight_is_overwritten(flight, FLIGHT_GET(flight->word)) || !is_in_progress(progress))
+        return;
+    if (!begin || begin > now)
+        begin = now; /* it is about to begin */
+    if ((int64_t)ticks_nanoseconds(now - begin) < least)
+        return;
+    struct translator *translator = translator_find(layer, location, stream, thread_id);
+    /* If the last event is later, the call has just been recorded. */
+    const bool is_open = translator && translator->has_early && translator->early_ticks == begin;
+    if (translator && !is_open && translator->last <= begin)
+        translator_begin_early(translator, number, begin);
+}
+
+static uint64_t last_event_ticks(const struct layer_writer *writer)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < writer->location_room; i++) {
+        for (const struct translator *translator = writer->translators[i]; translator;
+             translator = translator->next)
+            last = translator->last > last ? translator->last : last;
+    }
+    return last;
+}
+
+/* If the last event was some time ago, writes that the process is alive: then a reader knows how
+ * long a call lasts that does not end. The longer nothing happens, the less often this is written:
+ * an eighth of the time may be missing. */
+static void write_alive(struct layer *layer)
+{
+    struct layer_writer *writer = &layer->writer;
+    const uint64_t now = ticks_now(), last = last_event_ticks(writer);
+    if (!last || now <= last || (int64_t)ticks_nanoseconds(now - last) < PROGRESS_LEAST)
+        return;
+    if (writer->alive > last && now - writer->alive < (now - last) / 8)
+        return;
+    write_alive_block(layer, now);
+}
+
 /* ---- Chunks ---------------------------------------------------------------------------------- */
 
-/* They are given back later: until then, no thread begins one of them anew. */
-static void finish_chunk(struct writer *writer, struct chunk *chunk)
+/* A chunk is given back only after the round, so that recorder->chunk cannot be the same chunk
+ * again before. */
+static void keep_done_chunk(struct layer_writer *writer, struct record_chunk *chunk)
 {
     chunk->next = writer->done;
     writer->done = chunk;
 }
 
-static void give_back(struct layer *layer)
+static void give_back_chunks(struct layer *layer)
 {
-    struct writer *writer = &layer->writer;
+    struct layer_writer *writer = &layer->writer;
     while (writer->done) {
-        struct chunk *chunk = writer->done;
+        struct record_chunk *chunk = writer->done;
         writer->done = chunk->next;
-        chunk_give_back(&layer->pool, chunk);
+        record_chunk_give_back(layer->pool, chunk);
     }
 }
 
-static void write_out(struct layer *layer, size_t least)
+static void write_output(struct layer *layer, size_t least)
 {
-    struct writer *writer = &layer->writer;
+    struct layer_writer *writer = &layer->writer;
     if (writer->out.size > least)
-        file_write(layer, &writer->out);
+        write_bytes(layer, &writer->out);
 }
 
-static void write_part(struct layer *layer, struct chunk *chunk)
+static void translate_chunk(struct layer *layer, struct record_chunk *chunk)
 {
-    struct stream *stream = stream_of_chunk(layer, chunk);
-    if (stream)
-        translate_chunk(layer, stream, chunk);
-    write_out(layer, OUTPUT);
+    struct translator *translator = translator_of_chunk(layer, chunk);
+    if (translator)
+        translator_read(translator, chunk);
+    write_output(layer, OUTPUT_SIZE);
 }
 
-/* One that was handed over. */
-static void write_chunk(struct layer *layer, struct chunk *chunk)
+/* Translates a chunk that was handed over. */
+static void translate_whole_chunk(struct layer *layer, struct record_chunk *chunk)
 {
-    write_part(layer, chunk);
-    struct stream *stream = chunk->ends ? stream_of_chunk(layer, chunk) : NULL;
-    if (stream) {
-        stream_finish_block(layer, stream);
-        stream_end(layer, stream);
+    translate_chunk(layer, chunk);
+    struct translator *translator = chunk->ends ? translator_of_chunk(layer, chunk) : NULL;
+    if (translator) {
+        translator_finish_block(translator);
+        translator_free(translator);
     }
 }
 
-/* Of what is in a chunk, a part has been written, and the rest is thrown away: the next chunk does
- * not follow what was written. */
-static void forget_rest(struct layer *layer, const struct chunk *chunk)
+/* If a part of a chunk has been written, and the rest is thrown away, the next chunk does not
+ * continue what was written. */
+static void break_sequence(struct layer *layer, const struct record_chunk *chunk)
 {
-    struct stream *stream = chunk->read == chunk->data ? NULL : stream_of_chunk(layer, chunk);
-    if (stream)
-        stream->sequence = UINT32_MAX;
+    struct translator *translator =
+        chunk->read == chunk->data ? NULL : translator_of_chunk(layer, chunk);
+    if (translator)
+        translator->sequence = UINT32_MAX;
 }
 
-/* With buffer=ring, the oldest are thrown away, so that there is room for new ones. */
+/* With buffer=ring, throws the oldest chunks away, so that there is room for new ones. */
 static void trim_ring(struct layer *layer)
 {
-    struct writer *writer = &layer->writer;
-    const uint32_t reserve = layer->pool.most / 8 + 1;
-    const double history = layer->options.history * 1e9;
+    struct layer_writer *writer = &layer->writer;
+    const uint32_t reserve = layer->pool->most / 8 + 1;
+    const uint64_t history = layer->options.history;
     const uint64_t time = ticks_now();
     while (writer->ring) {
-        struct chunk *chunk = writer->ring;
-        const bool is_old =
-            history > 0 && (double)ticks_nanoseconds(time - chunk->closed) > history;
-        if (!is_old && chunk_pool_room(&layer->pool) >= reserve)
+        struct record_chunk *chunk = writer->ring;
+        const bool is_old = history > 0 && ticks_nanoseconds(time - chunk->closed) > history;
+        if (!is_old && record_pool_room(layer->pool) >= reserve)
             return;
         writer->ring = chunk->next;
         if (!writer->ring)
             writer->ring_end = &writer->ring;
-        forget_rest(layer, chunk);
-        chunk_give_back(&layer->pool, chunk);
+        atomic_fetch_or(&layer->omits, (unsigned)TRACE_OMITS_BEGINNING);
+        break_sequence(layer, chunk);
+        record_chunk_give_back(layer->pool, chunk);
     }
 }
 
-/* Takes what was handed over. */
+/* Takes the chunks that were handed over. */
 static void take_queue(struct layer *layer)
 {
-    struct writer *writer = &layer->writer;
-    for (struct chunk *chunk = chunk_queue_take(&layer->pool), *next; chunk; chunk = next) {
+    struct layer_writer *writer = &layer->writer;
+    for (struct record_chunk *chunk = record_pool_take_queue(layer->pool), *next; chunk;
+         chunk = next) {
         next = chunk->next;
         if (layer->options.is_ring) {
             chunk->next = NULL;
             *writer->ring_end = chunk;
             writer->ring_end = &chunk->next;
         } else {
-            write_chunk(layer, chunk);
-            finish_chunk(writer, chunk);
+            translate_whole_chunk(layer, chunk);
+            keep_done_chunk(writer, chunk);
         }
     }
 }
 
-static void write_ring(struct layer *layer)
+static void translate_ring(struct layer *layer)
 {
-    struct writer *writer = &layer->writer;
-    for (struct chunk *chunk = writer->ring, *next; chunk; chunk = next) {
+    struct layer_writer *writer = &layer->writer;
+    for (struct record_chunk *chunk = writer->ring, *next; chunk; chunk = next) {
         next = chunk->next;
-        write_chunk(layer, chunk);
-        finish_chunk(writer, chunk);
+        translate_whole_chunk(layer, chunk);
+        keep_done_chunk(writer, chunk);
     }
     writer->ring = NULL;
     writer->ring_end = &writer->ring;
 }
 
 /*
- * Writes what is in a chunk that a thread is filling. Whatever the thread has handed over before it
- * began this chunk is in the queue by now; if it hands over this chunk meanwhile, the chunk is in
+ * Translates the chunk that a thread is filling. The chunks that the thread has handed over before
+ * it began this one are in the queue by now. If it hands over this chunk meanwhile, the chunk is in
  * the queue, too, and no longer here.
  */
-static void write_present(struct layer *layer, struct recorder *recorder, bool ends)
+static void translate_present_chunk(struct layer *layer, struct recorder *recorder, bool with_ring)
 {
-    struct chunk *chunk = atomic_load(&recorder->chunk);
+    struct record_chunk *chunk = atomic_load(&recorder->chunk);
     take_queue(layer);
-    if (ends)
-        write_ring(layer);
-    if (chunk != &chunk_none && atomic_load(&recorder->chunk) == chunk)
-        write_part(layer, chunk); /* the thread may hand it over now, and end */
+    if (with_ring)
+        translate_ring(layer);
+    /* If the thread hands it over now, the rest is read from the queue. */
+    if (chunk != &record_chunk_none && atomic_load(&recorder->chunk) == chunk)
+        translate_chunk(layer, chunk);
 }
 
-static struct stream *find_stream(struct writer *writer, const struct recorder *recorder)
+static struct translator *find_translator(struct layer_writer *writer,
+                                          const struct recorder *recorder)
 {
     const uint32_t location = atomic_load(&recorder->location);
-    if (!atomic_load(&recorder->has_location) || location >= writer->stream_count)
+    if (!atomic_load(&recorder->has_location) || location >= writer->location_room)
         return NULL;
-    struct stream *stream = writer->streams[location];
-    while (stream && stream->number != atomic_load(&recorder->stream))
-        stream = stream->next;
-    return stream;
+    struct translator *translator = writer->translators[location];
+    while (translator && translator->stream != atomic_load(&recorder->stream))
+        translator = translator->next;
+    return translator;
 }
 
-static void finish_blocks(struct layer *layer)
+static void write_blocks(struct layer *layer)
 {
-    struct writer *writer = &layer->writer;
-    for (uint32_t i = 0; i < writer->stream_count; i++) {
-        for (struct stream *stream = writer->streams[i]; stream; stream = stream->next)
-            stream_finish_block(layer, stream);
+    struct layer_writer *writer = &layer->writer;
+    for (size_t i = 0; i < writer->location_room; i++) {
+        for (struct translator *translator = writer->translators[i]; translator;
+             translator = translator->next)
+            translator_finish_block(translator);
     }
     if (atomic_exchange(&writer->has_world, false))
-        process_put_world(layer, &writer->records, writer->mpi ? writer->mpi : "");
-    definitions_take(layer, &writer->records);
-    if (writer->records.size)
-        trace_put_definitions(&writer->out, &writer->records);
-    write_out(layer, 0);
+        put_world(layer, &writer->new_definitions, writer->mpi ? writer->mpi : "");
+    record_definitions_write(layer, &writer->new_definitions);
+    if (writer->new_definitions.size)
+        trace_definitions_put_block(&writer->out, &writer->new_definitions);
+    write_output(layer, 0);
 }
 
-/* What a recorder has. `with_ring`: also chunks that are kept. Returns the call in progress. */
-static struct progress write_recorder(struct layer *layer, struct recorder *recorder,
-                                      bool with_ring)
+/* Translates all that a recorder has. `with_ring`: also chunks that are kept. Returns the call in
+ * progress. */
+static struct progress translate_recorder(struct layer *layer, struct recorder *recorder,
+                                          bool with_ring)
 {
-    enum { TRIES = 3 }; /* of a thread that runs, the rest follows later */
+    enum { TRIES = 3 }; /* what a running thread records meanwhile is left to the next round */
     struct progress progress;
     int tries = 0;
     do {
-        progress = progress_find(recorder);
-        write_present(layer, recorder, with_ring);
-    } while (!progress_is_current(&progress) && ++tries < TRIES);
+        progress = find_progress(recorder);
+        translate_present_chunk(layer, recorder, with_ring);
+    } while (!is_in_progress(&progress) && ++tries < TRIES);
     return progress;
 }
 
-/* All that has been recorded. `ends`: nothing follows it. */
+/* Writes all that has been recorded. `ends`: nothing follows it. */
 static void write_all(struct layer *layer, bool ends)
 {
-    struct writer *writer = &layer->writer;
+    struct layer_writer *writer = &layer->writer;
     for (struct recorder *recorder = atomic_load(&layer->recorders); recorder;
          recorder = recorder->next) {
-        const struct progress progress = write_recorder(layer, recorder, true);
-        struct stream *stream = ends ? find_stream(writer, recorder) : NULL;
-        if (stream)
-            translate_lost(layer, stream, recorder);
-        progress_put(layer, recorder, &progress, ends ? 0 : PROGRESS_LEAST);
+        const struct progress progress = translate_recorder(layer, recorder, true);
+        struct translator *translator = ends ? find_translator(writer, recorder) : NULL;
+        if (translator)
+            translator_put_lost(translator, recorder);
+        begin_early(layer, recorder, &progress, ends ? 0 : PROGRESS_LEAST);
     }
     take_queue(layer);
-    write_ring(layer);
-    finish_blocks(layer);
+    translate_ring(layer);
+    write_blocks(layer);
 }
 
-static void write_some(struct layer *layer)
+/* Writes what has been recorded, except chunks that a ring keeps. */
+static void write_recent(struct layer *layer)
 {
     for (struct recorder *recorder = atomic_load(&layer->recorders); recorder;
          recorder = recorder->next) {
-        const struct progress progress = write_recorder(layer, recorder, false);
-        progress_put(layer, recorder, &progress, PROGRESS_LEAST);
+        const struct progress progress = translate_recorder(layer, recorder, false);
+        begin_early(layer, recorder, &progress, PROGRESS_LEAST);
     }
-    finish_blocks(layer);
-    progress_put_alive(layer);
+    write_blocks(layer);
+    write_alive(layer);
 }
 
 /* ---- The thread ------------------------------------------------------------------------------ */
@@ -224,85 +546,87 @@ static int64_t earlier(int64_t one, int64_t other)
     return other && other < one ? other : one;
 }
 
-/* Until there is something to do, or `until`. */
-static void wait_for_work(struct writer *writer, int64_t until)
+/* Waits until there is something to do, at most until a time of CLOCK_MONOTONIC. */
+static void wait_for_work(struct layer_writer *writer, int64_t until)
 {
-    struct timespec time;
-    const int64_t left = until - now(CLOCK_MONOTONIC);
-    if (left <= 0) {
-        while (!sem_trywait(&writer->work))
+    const int64_t left = until - clock_now(CLOCK_MONOTONIC);
+    if (left > 0) {
+        const int64_t when = clock_now(CLOCK_REALTIME) + left;
+        const struct timespec time = {when / second, when % second};
+        while (sem_timedwait(&writer->work, &time) && errno == EINTR)
             continue;
-        return;
     }
-    const int64_t when = now(CLOCK_REALTIME) + left;
-    time = (struct timespec){when / second, when % second};
-    while (sem_timedwait(&writer->work, &time) && errno == EINTR)
-        continue;
     while (!sem_trywait(&writer->work))
         continue;
 }
 
+/* Switches recording on at begin= and off at end=. */
 static void switch_window(struct layer *layer, int64_t time)
 {
-    struct writer *writer = &layer->writer;
+    struct layer_writer *writer = &layer->writer;
     if (writer->begin && time >= writer->begin) {
         writer->begin = 0;
-        switches_set(layer, OFF_BEGIN, false);
+        layer_set_off(layer, LAYER_OFF_BEGIN, false);
     }
     if (writer->stop && time >= writer->stop) {
         writer->stop = 0;
-        switches_set(layer, OFF_END, true);
+        layer_set_off(layer, LAYER_OFF_END, true);
     }
 }
 
-static void work(struct layer *layer)
+static void do_work(struct layer *layer)
 {
-    struct writer *writer = &layer->writer;
+    struct layer_writer *writer = &layer->writer;
     take_queue(layer);
-    give_back(layer);
+    give_back_chunks(layer);
     if (layer->options.is_ring)
         trim_ring(layer);
     if (atomic_exchange(&writer->saves, false)) {
         write_all(layer, false);
-        progress_put_alive(layer);
-        give_back(layer);
+        write_alive(layer);
+        give_back_chunks(layer);
     }
 }
 
-static void *run(void *data)
+static void *run_writer(void *data)
 {
     struct layer *layer = data;
-    struct writer *writer = &layer->writer;
-    int64_t next = now(CLOCK_MONOTONIC) + second;
+    struct layer_writer *writer = &layer->writer;
+    int64_t next = clock_now(CLOCK_MONOTONIC) + second;
+    /* The program's floating-point environment, which this thread inherited. */
+    struct qmpi_arithmetic ignored;
+    qmpi_arithmetic_begin(&ignored);
     while (!atomic_load(&writer->end)) {
         wait_for_work(writer, earlier(earlier(next, writer->begin), writer->stop));
-        const int64_t time = now(CLOCK_MONOTONIC);
+        const int64_t time = clock_now(CLOCK_MONOTONIC);
         switch_window(layer, time);
-        work(layer);
+        do_work(layer);
         if (time >= next) {
             if (!layer->options.is_ring)
-                write_some(layer);
-            give_back(layer);
+                write_recent(layer);
+            give_back_chunks(layer);
             next = time + second;
         }
     }
     write_all(layer, true);
-    give_back(layer);
-    end_write(layer);
+    give_back_chunks(layer);
+    end_file(layer);
     atomic_store(&writer->has_ended, true);
     return NULL;
 }
 
-/* The application's signals are for its own threads. */
-static int start_thread(struct layer *layer)
+/* Starts the thread with all signals blocked: the program's are for its own threads. */
+static int start_writer_thread(struct layer *layer)
 {
     sigset_t all, before;
     pthread_attr_t attributes;
+    pthread_t thread;
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED); /* it is not joined */
+    pthread_attr_setstacksize(&attributes, STACK_SIZE);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int problem = pthread_create(&layer->writer.thread, &attributes, run, layer);
+    const int problem = pthread_create(&thread, &attributes, run_writer, layer);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return problem;
@@ -310,45 +634,50 @@ static int start_thread(struct layer *layer)
 
 void writer_make(struct layer *layer)
 {
-    struct writer *writer = &layer->writer;
+    struct layer_writer *writer = &layer->writer;
     sem_init(&writer->work, 0, 0);
-    writer->descriptor = -1;
+    writer->output.descriptor = -1;
+    for (int i = 0; i < LAYER_WRITER_RESERVED; i++)
+        writer->reserved[i] = -1;
     writer->ring_end = &writer->ring;
 }
 
-static bool fail(struct layer *layer, const char *path, const char *what, int problem)
+static bool say_failure(struct layer *layer, const char *path, const char *what, int problem)
 {
     qmpi_printf("trace (layer %d): rank %d: %s %s: %s; nothing is recorded\n"
                 "  hint: use output=PATH to name a directory that can be written",
                 layer->tool_id, layer->rank, what, path, strerror(problem));
-    switches_set(layer, OFF_FAILED, true);
+    layer_set_off(layer, LAYER_OFF_FAILED, true);
     return false;
 }
 
 bool writer_start(struct layer *layer, const char *path)
 {
-    struct writer *writer = &layer->writer;
+    struct layer_writer *writer = &layer->writer;
     writer->path = strdup(path);
-    if (!writer->path || !file_create(layer, path))
-        return fail(layer, path, "cannot create", errno);
-    const int problem = start_thread(layer);
+    int problem = writer->path ? create_file(layer, writer->path) : ENOMEM;
     if (problem)
-        return fail(layer, path, "cannot start a thread to write", problem);
+        return say_failure(layer, path, "cannot create", problem);
+    if (layer->options.format != FORMAT_PROCESS_FILES)
+        reserve_descriptors(layer);
+    problem = start_writer_thread(layer);
+    if (problem)
+        return say_failure(layer, path, "cannot start a thread to write", problem);
     atomic_store(&writer->runs, true);
     return true;
 }
 
-bool writer_finish(struct layer *layer, enum trace_end end, const char *detail, int seconds)
+bool writer_finish(struct layer *layer, enum trace_process_end end, const char *detail, int seconds)
 {
     const struct timespec pause = {0, 1000000};
-    struct writer *writer = &layer->writer;
+    struct layer_writer *writer = &layer->writer;
     if (!atomic_load(&writer->runs))
         return false;
     writer->end_detail = detail;
     writer->end_ticks = ticks_now();
     int none = TRACE_END_NONE;
     atomic_compare_exchange_strong(&writer->end, &none, (int)end);
-    writer_wake(writer);
+    layer_wake_writer(layer);
     for (int64_t i = 0; !atomic_load(&writer->has_ended) && i < seconds * INT64_C(1000); i++)
         nanosleep(&pause, NULL);
     return atomic_load(&writer->has_ended);

@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread that writes: it takes the chunks that threads have handed over, translates what is in
- * them, and writes it to the file of the process. It makes no MPI call, and takes no signal. What
- * is in chunks that are not full is written after a second, so that a process that is killed leaves
- * nearly everything.
+ * The writer is a thread that takes the chunks that other threads have handed over, translates them
+ * to events, and writes the events to the file of the process. It makes no MPI call and blocks all
+ * signals. Once per second, it also reads chunks that are not full, so that nearly all events of a
+ * process that is killed are in the file.
  */
 #ifndef QMPI_TOOL_TRACE_WRITE_WRITER_H
 #define QMPI_TOOL_TRACE_WRITE_WRITER_H
 
-#include "trace/trace.h"
+#include "tools/trace/export/trace.h"
 
 #include <stdbool.h>
 
 struct layer;
 
-/* In `init`. */
+/* Initializes the writer of a layer. The tool's `init` calls this function. */
 void writer_make(struct layer *layer);
 
-/* Begins to write to a file, which it creates or replaces. False: it cannot, and has said why. */
+/* Creates or replaces the file, and starts the thread. On failure, prints a message and returns
+ * false. */
 bool writer_start(struct layer *layer, const char *path);
 
-/* Writes all that has been recorded, and the end of the file; waits for that, at most for some
- * `seconds`. Also in a signal handler. False: it is not complete, or nothing has been written. */
-bool writer_finish(struct layer *layer, enum trace_end end, const char *detail, int seconds);
+/* Writes all that has been recorded and the end of the file. Waits for at most `seconds` seconds.
+ * Signal handlers may call this function. Returns false if the file is incomplete or does not
+ * exist. */
+bool writer_finish(struct layer *layer, enum trace_process_end end, const char *detail,
+                   int seconds);
+
+/* Closes the descriptors that the writer has reserved for the files that are written when MPI is
+ * finalized. The thread that finalizes MPI calls this function. */
+void writer_release_descriptors(struct layer *layer);
 
 #endif

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* qmpi doctor finds reasons why a run would not do what its user expects. It does not run MPI. It
+ * tries tools in other processes, and only reads the file of the program. */
+#define _GNU_SOURCE
+#include "cli/doctor/doctor.h"
+
+#include "cli/cli.h"
+#include "cli/program.h"
+#include "config/config.h"
+#include "elf/elf.h"
+#include "generate/build.h"
+#include "util/util.h"
+
+#include <argp.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEY_TIMEOUT = CLI_KEY_FREE, STATUS_WRONG = 1 };
+
+static const struct argp_option options[] = {
+    {"timeout", KEY_TIMEOUT, "TIME", 0, "time limit for loading tools (default: 10s; 0: none)", 0},
+    {0},
+};
+
+static const char doc[] =
+    "Diagnose the MPI library, the environment, the tools of the stack, and how the program calls "
+    "MPI.\vEach problem is printed with a hint. The exit status is 0 if no problems were found, 1 "
+    "if problems were found, and 2 after a usage error.\n"
+    "\n"
+    "  qmpi doctor -t profile:libmpiP.so -- ./app";
+
+static error_t parse_doctor_option(int key, char *argument, struct argp_state *state)
+{
+    const char **program = state->input;
+    switch (key) {
+    case KEY_TIMEOUT:
+        cli_child_set_time_limit(argument, state);
+        return 0;
+    case ARGP_KEY_ARG: /* The arguments of the program are ignored. */
+        *program = argument;
+        state->next = state->argc;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- qmpi and its MPI ------------------------------------------------------------------------ */
+
+static void look_at_library(void)
+{
+    const char *library = cli_library_path();
+    const char *tools = cli_tools_folder();
+    if (qmpi_loadable_path_obstacle(library))
+        doctor_wrong("%s cannot be preloaded: the dynamic loader does not accept a path with %s\n"
+                     "hint: install qmpi under another path",
+                     library, qmpi_loadable_path_obstacle(library));
+    else
+        doctor_ok("libqmpi %s for %s: %s", QMPI_VERSION, QMPI_MPI, library);
+    if (access(tools, R_OK | X_OK) == 0)
+        doctor_ok("installed tools: %s", tools);
+    else
+        doctor_wrong("the directory of the installed tools is missing: %s\n"
+                     "hint: reinstall qmpi",
+                     tools);
+}
+
+static void look_at_mpi(void)
+{
+    void *handle = dlopen(QMPI_MPI_SONAME, RTLD_LAZY | RTLD_LOCAL);
+    if (!handle) {
+        doctor_note("the dynamic loader does not find %s, for which this libqmpi was built\n"
+                    "%s\n"
+                    "hint: install it or set LD_LIBRARY_PATH, unless the program brings its own "
+                    "MPI library",
+                    QMPI_MPI_SONAME, dlerror());
+        return;
+    }
+    struct link_map *map = NULL;
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length;
+    void *function = dlsym(handle, "PMPI_Get_library_version");
+    if (function)
+        ((int (*)(char *, int *))(uintptr_t)function)(version, &length);
+    cli_shorten_version(version);
+    dlinfo(handle, RTLD_DI_LINKMAP, &map);
+    doctor_ok("%s: %s", *version ? version : "MPI library", map ? map->l_name : QMPI_MPI_SONAME);
+}
+
+/* Reports the MPI to which `mpiexec` belongs. */
+static void look_at_launcher(void)
+{
+    const char *wanted = cli_mpi_of_library();
+    char *found = program_find("mpiexec");
+    char *path = found ? realpath(found, NULL) : NULL;
+    const char *mpi = path ? cli_mpi_of_launcher(path) : NULL;
+    const char *name = mpi && !strcmp(mpi, "mpich") ? "MPICH" : "Open MPI";
+    if (!path)
+        doctor_note("mpiexec not found in PATH\nhint: add the directory of the MPI launcher to "
+                    "PATH, or start the launcher by its full path");
+    else if (mpi && (!wanted || !strcmp(mpi, wanted)))
+        doctor_ok("mpiexec belongs to %s: %s", name, path);
+    else if (mpi)
+        doctor_note("mpiexec belongs to %s (%s), but this qmpi is for %s: each process would start "
+                    "as a singleton (rank 0 of 1)\n"
+                    "hint: launch with mpiexec.%s",
+                    name, path, wanted, wanted);
+    free(path);
+    free(found);
+}
+
+/* ---- Variables ------------------------------------------------------------------------------- */
+
+static const char *const variables[] = {"QMPI_TOOLS",
+                                        "MPIR_CVAR_QMPI_TOOL_LIST",
+                                        "MPIR_PARAM_QMPI_TOOL_LIST",
+                                        "MPICH_QMPI_TOOL_LIST",
+                                        "QMPI_CONFIG",
+                                        "QMPI_DISABLE",
+                                        "QMPI_TOOL_PATH",
+                                        "QMPI_ON_ERROR",
+                                        "QMPI_DEBUG",
+                                        "QMPI_INTERNAL",
+                                        "QMPI_CLOCK",
+                                        "QMPI_RANK_TIMEOUT",
+                                        "QMPI_RUN"};
+enum { VARIABLES = sizeof variables / sizeof *variables };
+
+static bool is_known_variable(const char *name, size_t length)
+{
+    for (int i = 0; i < VARIABLES; i++) {
+        if (strlen(variables[i]) == length && !memcmp(variables[i], name, length))
+            return true;
+    }
+    return false;
+}
+
+static const char *variable_at(const void *prefix, int index)
+{
+    return index < VARIABLES && !strncmp(variables[index], prefix, strlen(prefix))
+               ? variables[index] + strlen(prefix)
+           : index < VARIABLES ? ""
+                               : NULL;
+}
+
+/* Reports a variable whose name is similar to that of a variable of qmpi. Other variables may
+ * belong to other software. */
+static void look_at_unknown(const char *entry)
+{
+    static const char prefix[] = "QMPI_";
+    const size_t length = strcspn(entry, "=");
+    if (strncmp(entry, prefix, sizeof prefix - 1) != 0 || is_known_variable(entry, length))
+        return;
+    char *name = qmpi_copy_part(entry, length);
+    const char *similar = qmpi_text_suggest(name + sizeof prefix - 1, variable_at, prefix);
+    if (similar)
+        doctor_wrong("%s is not a variable of qmpi and has no effect\nhint: did you mean %s%s?",
+                     name, prefix, similar);
+    free(name);
+}
+
+/* Reports directories in a list that cannot be read. `where` names the variable or the line that
+ * contains the list. */
+static void look_at_folders(const char *where, const char *list)
+{
+    for (char *folder; (folder = cli_next_part(&list, ":"));) {
+        if (access(folder, R_OK | X_OK) != 0)
+            doctor_wrong("%s: the directory %s does not exist or cannot be read\n"
+                         "hint: correct or remove it",
+                         where, folder);
+        free(folder);
+    }
+}
+
+static void look_at_choice(const char *variable, const char *one, const char *other,
+                           const char *standard)
+{
+    const char *value = qmpi_getenv(variable);
+    if (value && strcmp(value, one) != 0 && strcmp(value, other) != 0)
+        doctor_wrong("%s: unknown value '%s'; using %s\nhint: set it to %s or %s", variable, value,
+                     standard, one, other);
+}
+
+static void look_at_internal(void)
+{
+    const char *value = qmpi_getenv("QMPI_INTERNAL");
+    bool yes;
+    if (value && !qmpi_value_boolean(value, &yes))
+        doctor_wrong("QMPI_INTERNAL: unknown value '%s'; using no\nhint: set it to yes or no",
+                     value);
+}
+
+static void look_at_topics(void)
+{
+    const char *list = qmpi_getenv("QMPI_DEBUG");
+    for (char *topic; (topic = cli_next_part(&list, ", "));) {
+        if (!qmpi_message_knows_topic(topic, strlen(topic)))
+            doctor_wrong("QMPI_DEBUG: unknown topic '%s'\n" QMPI_TOPICS_HINT, topic);
+        free(topic);
+    }
+}
+
+/* Prints the variables that are set, and those that another one overrides. */
+static void look_at_variables(void)
+{
+    struct qmpi_stack stack;
+    int set = 0;
+    qmpi_stack_read(&stack);
+    for (int i = 0; i < VARIABLES; i++) {
+        const char *value = secure_getenv(variables[i]);
+        if (!value)
+            continue;
+        const bool idle = i < 4 && strcmp(variables[i], stack.variable) != 0;
+        char *shown = qmpi_message_shorten(value);
+        doctor_note("%s=%s%s%s%s", variables[i], shown, idle ? " (ignored: " : "",
+                    idle ? stack.variable : "", idle ? " is also set and takes precedence)" : "");
+        free(shown);
+        set++;
+    }
+    for (char **entry = environ; *entry; entry++)
+        look_at_unknown(*entry);
+    if (!set)
+        doctor_note("no variables of qmpi are set");
+    qmpi_stack_free(&stack);
+}
+
+static void look_at_line(const char *path, const struct qmpi_config_problem *wrong)
+{
+    char *shown = qmpi_message_shorten(wrong->text);
+    if (wrong->line)
+        doctor_wrong("%s, line %d '%s': %-s", path, wrong->line, shown, wrong->problem);
+    else
+        doctor_wrong("%s: %-s", path, wrong->problem);
+    free(shown);
+}
+
+static const char *const scopes[] = {
+    [QMPI_SCOPE_USER] = "of the user",
+    [QMPI_SCOPE_LISTED] = "of QMPI_CONFIG",
+    [QMPI_SCOPE_SITE] = "of the site",
+};
+
+/* Tools of named stacks are not counted, because they are layers only if the name of the stack is
+ * used. */
+static void report_contents(const struct qmpi_config_file *file)
+{
+    const struct qmpi_config *config = &file->config;
+    const int stacks = config->section_count - QMPI_SECTION_STACKS;
+    int tools = 0;
+    for (int i = 0; i < config->tools.count; i++)
+        tools += config->tools.entries[i].section < QMPI_SECTION_STACKS;
+    char *names = stacks == 1 ? qmpi_copy(", 1 named stack")
+                  : stacks    ? qmpi_format(", %d named stacks", stacks)
+                              : qmpi_copy("");
+    doctor_ok("configuration file %s: %s, %d tool%s%s", scopes[file->scope], file->path, tools,
+              tools == 1 ? "" : "s", names);
+    free(names);
+}
+
+static void look_at_setting(const struct qmpi_config_file *file, int setting)
+{
+    const char *key = qmpi_config_names[setting].key;
+    const char *value = file->config.settings[setting];
+    const char *variable = qmpi_setting_replaced_by(file, setting);
+    doctor_note("the file sets %s = %s%s%s%s", key, value, variable ? " (ignored: " : "",
+                variable ? variable : "", variable ? " is set and takes precedence)" : "");
+    if (setting == QMPI_SETTING_TOOL_PATH && !variable) {
+        char *where =
+            qmpi_message("%s, line %d '%s'", file->path, file->config.setting_lines[setting], key);
+        look_at_folders(where, value);
+        free(where);
+    }
+}
+
+static void look_at_file(const struct qmpi_config_file *file)
+{
+    const struct qmpi_config *config = &file->config;
+    if (file->unreadable) {
+        doctor_wrong("%s: %-s", file->scope == QMPI_SCOPE_LISTED ? "QMPI_CONFIG" : "configuration",
+                     file->unreadable);
+        return;
+    }
+    report_contents(file);
+    for (int i = 0; i < QMPI_CONFIG_SETTINGS; i++) {
+        if (config->settings[i])
+            look_at_setting(file, i);
+    }
+    for (int i = 0; i < config->problem_count; i++)
+        look_at_line(file->path, &config->problems[i]);
+}
+
+static void look_at_config(void)
+{
+    struct qmpi_stack stack;
+    int count;
+    const struct qmpi_config_file *files = qmpi_config_files(&count);
+    char *site = qmpi_config_site_folder(), *real = realpath(site, NULL);
+    doctor_note("configuration files of the site: %s/*.conf%s", real ? real : site,
+                real ? "" : " (this directory does not exist)");
+    free(real);
+    free(site);
+    for (int i = 0; i < count; i++)
+        look_at_file(&files[i]);
+    qmpi_stack_read(&stack);
+    for (char *line = stack.notes; *line;) {
+        char *end = strchr(line, '\n');
+        doctor_note("%.*s", (int)(end - line), line);
+        line = end + 1;
+    }
+    for (int i = 0; i < stack.disabled.count; i++)
+        doctor_note("QMPI_DISABLE leaves out '%s' (%s)", stack.disabled.entries[i].text,
+                    stack.disabled.entries[i].source);
+    qmpi_stack_free(&stack);
+}
+
+/* ---- LD_PRELOAD ------------------------------------------------------------------------------ */
+
+static void look_at_preloaded(const char *name)
+{
+    char *path = program_find_preloaded(name);
+    if (!path) {
+        doctor_wrong("LD_PRELOAD: the dynamic loader cannot preload '%s' and continues without it\n"
+                     "hint: correct the name, or remove it from LD_PRELOAD",
+                     name);
+        return;
+    }
+    struct program_object object = program_object_read(path, false);
+    char *real = realpath(path, NULL);
+    if (object.qmpi && real && strcmp(real, cli_library_path()) != 0)
+        doctor_wrong("LD_PRELOAD contains another libqmpi: %s\n"
+                     "hint: remove it; `qmpi run` leaves it out, and preloads %s itself",
+                     real, cli_library_path());
+    else if (object.mpi_library)
+        doctor_note("LD_PRELOAD contains an MPI library: %s", path);
+    else if (object.pmpi_tool && !doctor_is_listed(path))
+        doctor_note(
+            "%s is a preloaded PMPI tool that is not in the stack: it becomes the lowest layer\n"
+            "hint: list it at its position in the stack",
+            path);
+    else
+        doctor_ok("preloaded: %s", path);
+    free(real);
+    free(object.problem);
+    free(path);
+}
+
+static void look_at_preload(void)
+{
+    const char *list = getenv("LD_PRELOAD");
+    for (char *name; (name = cli_next_part(&list, " :"));) {
+        look_at_preloaded(name);
+        free(name);
+    }
+}
+
+static void look_at_environment(void)
+{
+    look_at_variables();
+    look_at_folders("QMPI_TOOL_PATH", qmpi_getenv("QMPI_TOOL_PATH"));
+    look_at_choice("QMPI_ON_ERROR", "stop", "skip", "stop");
+    look_at_internal();
+    look_at_choice("QMPI_CLOCK", "tsc", "monotonic", "the default");
+    look_at_topics();
+    look_at_config();
+    look_at_preload();
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+int cli_doctor(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&cli_stack_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options, parse_doctor_option, "[-- PROGRAM [ARGUMENT...]]", doc, children, NULL, NULL};
+    const char *program = NULL;
+    cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &program);
+    doctor_heading("qmpi and MPI");
+    look_at_library();
+    look_at_mpi();
+    look_at_launcher();
+    doctor_heading("environment");
+    look_at_environment();
+    doctor_heading("stack");
+    doctor_look_at_stack();
+    if (program) {
+        doctor_heading("program");
+        doctor_look_at_program(program);
+    }
+    const int wrong = doctor_count_wrong();
+    if (wrong)
+        printf("%d problem%s found\n", wrong, wrong == 1 ? "" : "s");
+    else
+        printf("no problems found\n");
+    return wrong ? STATUS_WRONG : 0;
+}

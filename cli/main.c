@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* The command qmpi finds the subcommand and passes the arguments on. */
+#define _GNU_SOURCE
+#include "cli/cli.h"
+
+#include "generate/build.h"
+#include "util/util.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* argp finds this variable by its name. */
+__attribute__((visibility("default"))) const char *argp_program_version =
+    "qmpi " QMPI_VERSION " for " QMPI_MPI;
+
+static const struct {
+    const char *name;
+    int (*function)(int argc, char **argv);
+} commands[] = {
+#define COMMAND(NAME) {#NAME, cli_##NAME},
+    CLI_COMMANDS(COMMAND)};
+
+static const char doc[] = "Run several MPI tools at once on one unmodified program.\v"
+                          "Commands:\n" CLI_COMMANDS_HELP "\n"
+                          "Run `qmpi COMMAND --help` for the options of a command.";
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+static FILE *plain_errors; /* the real stderr while another stream replaces it, or NULL */
+
+static ssize_t write_shown(void *cookie, const char *text, size_t size)
+{
+    char *copy = qmpi_copy_part(text, size), *shown = qmpi_message("%-s", copy);
+    (void)cookie;
+    fputs(shown, plain_errors);
+    free(shown);
+    free(copy);
+    return (ssize_t)size;
+}
+
+static void end_shown(void)
+{
+    if (!plain_errors)
+        return;
+    fclose(stderr);
+    stderr = plain_errors;
+    plain_errors = NULL;
+}
+
+void cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, int *end,
+               void *input)
+{
+    const cookie_io_functions_t functions = {.write = write_shown};
+    FILE *shown = fopencookie(NULL, "w", functions);
+    if (shown) {
+        setvbuf(shown, NULL, _IOLBF, BUFSIZ);
+        plain_errors = stderr;
+        stderr = shown;
+    }
+    argp_parse(argp, argc, argv, flags, end, input);
+    end_shown();
+}
+
+void cli_misuse(const struct argp_state *state, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *text = qmpi_message_list(format, list);
+    va_end(list);
+    argp_error(state, "%s", text);
+    free(text);
+}
+
+void cli_print(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *text = qmpi_message_list(format, list);
+    va_end(list);
+    fputs(text, stdout);
+    free(text);
+}
+
+/* ---- Strings and the environment ------------------------------------------------------------- */
+
+char *cli_escape(const char *text, const char *special)
+{
+    char *escaped = qmpi_allocate(2 * strlen(text) + 1, 1), *to = escaped;
+    for (; *text; text++) {
+        if (strchr(special, *text))
+            *to++ = '\\';
+        *to++ = *text;
+    }
+    return escaped;
+}
+
+char *cli_next_part(const char **list, const char *separators)
+{
+    const char *part = *list ? *list + strspn(*list, separators) : "";
+    const size_t length = strcspn(part, separators);
+    *list = part + length;
+    return length ? qmpi_copy_part(part, length) : NULL;
+}
+
+void cli_set_variable(const char *name, const char *value)
+{
+    if (setenv(name, value, 1) != 0) {
+        qmpi_printf("cannot set %s: %s", name, strerror(errno));
+        exit(2);
+    }
+}
+
+/* ---- Subcommands ----------------------------------------------------------------------------- */
+
+static const char *command_at(const void *data, int index)
+{
+    (void)data;
+    return (size_t)index < sizeof commands / sizeof *commands ? commands[index].name : NULL;
+}
+
+static error_t parse_command(int key, char *argument, struct argp_state *state)
+{
+    if (key == ARGP_KEY_ARG) {
+        for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+            if (strcmp(argument, commands[i].name) != 0)
+                continue;
+            static char name[64];
+            snprintf(name, sizeof name, "qmpi %s", argument);
+            state->argv[state->next - 1] = name;
+            end_shown();
+            exit(
+                commands[i].function(state->argc - state->next + 1, state->argv + state->next - 1));
+        }
+        const char *similar = qmpi_text_suggest(argument, command_at, NULL);
+        cli_misuse(state, "unknown command '%s'%s%s%s", argument, similar ? "; did you mean '" : "",
+                   similar ? similar : "", similar ? "'?" : "");
+    }
+    if (key == ARGP_KEY_NO_ARGS)
+        argp_state_help(state, stderr,
+                        ARGP_HELP_SHORT_USAGE | ARGP_HELP_POST_DOC | ARGP_HELP_EXIT_ERR);
+    return ARGP_ERR_UNKNOWN;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .parser = parse_command, .args_doc = "COMMAND [ARGUMENT...]", .doc = doc};
+    argp_err_exit_status = 2;
+    cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
+    return 2;
+}

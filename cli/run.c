@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* qmpi run sets the environment and becomes the program. */
+#define _GNU_SOURCE
+#include "cli/cli.h"
+#include "cli/layers.h"
+#include "cli/program.h"
+
+#include "util/util.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { KEY_ON_ERROR = CLI_KEY_FREE, KEY_DEBUG, KEY_MPI };
+
+static const struct argp_option options[] = {
+    {"on-error", KEY_ON_ERROR, "stop|skip", 0,
+     "what to do if a tool cannot be used (sets QMPI_ON_ERROR)", 0},
+    {"debug", KEY_DEBUG, "TOPICS", 0,
+     "what to print debugging messages about: parse, find, load, base, chain or all (sets "
+     "QMPI_DEBUG)",
+     0},
+    {"mpi", KEY_MPI, "mpich|openmpi|abi", 0,
+     "the MPI of the program, if its libraries do not show it (default: the MPI of the launcher, "
+     "else of this command)",
+     0},
+    {0},
+};
+
+struct run_request {
+    char **program;
+    const char *mpi; /* the argument of --mpi, or NULL */
+};
+
+static const char doc[] =
+    "Run a program under a stack of tools. With a launcher, place the command in front of the "
+    "program:\v  mpiexec -n 4 qmpi run -t count:empty:count -- ./app arguments\n"
+    "\n"
+    "An option that is not given leaves its variable unchanged.";
+
+static error_t parse_run_option(int key, char *argument, struct argp_state *state)
+{
+    struct run_request *request = state->input;
+    switch (key) {
+    case KEY_ON_ERROR:
+        if (strcmp(argument, "stop") != 0 && strcmp(argument, "skip") != 0)
+            cli_misuse(state, "--on-error is stop or skip, not '%s'", argument);
+        cli_set_variable("QMPI_ON_ERROR", argument);
+        return 0;
+    case KEY_DEBUG:
+        cli_set_variable("QMPI_DEBUG", argument);
+        return 0;
+    case KEY_MPI:
+        request->mpi = cli_build_check_mpi(state, argument);
+        return 0;
+    case ARGP_KEY_ARG:
+        request->program = state->argv + state->next - 1;
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        cli_misuse(state, "missing program: qmpi run [OPTION...] -- PROGRAM [ARGUMENT...]");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void report_missing_stack(const char *program)
+{
+    char *path = program_find(program);
+    if (path && access(path, X_OK) == 0 && !cli_stack_is_given() && !getenv("LD_PRELOAD") &&
+        qmpi_launcher_reports())
+        qmpi_print("no tools are given: the program runs without a stack of tools\n"
+                   "  hint: give a stack with -t; `qmpi list` lists installed tools");
+    free(path);
+}
+
+/* Sets the variable by which tools distinguish the files of this run from those of earlier runs
+ * (lib/toolkit/run.h). A nested run is a part of the outer one. */
+static void identify_run(void)
+{
+    struct timespec now;
+    if (qmpi_getenv("QMPI_RUN"))
+        return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    char *run = qmpi_format("%lld.%09ld-%ld", (long long)now.tv_sec, now.tv_nsec, (long)getpid());
+    cli_set_variable("QMPI_RUN", run);
+    free(run);
+}
+
+static int refuse_program(const char *name, int reason)
+{
+    char *here = qmpi_format("./%s", name);
+    char *write_here = qmpi_format("write %s", here);
+    const char *hint = "give a program that this machine can run";
+    if (reason == EACCES)
+        hint = "give a program that you are allowed to execute";
+    else if (reason == ENOENT && !strchr(name, '/') && access(here, X_OK) == 0)
+        hint = write_here;
+    else if (reason == ENOENT && access(name, F_OK) != 0)
+        hint = "correct the name, or give its path; a stack of tools is given with -t";
+    qmpi_printf("cannot run '%s': %s\n  hint: %s", name, strerror(reason), hint);
+    free(write_here);
+    free(here);
+    return reason == ENOENT ? 127 : 126;
+}
+
+int cli_run(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&cli_stack_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options, parse_run_option, "-- PROGRAM [ARGUMENT...]", doc, children, NULL, NULL};
+    struct run_request request = {.program = NULL};
+    cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request);
+    char **const program = request.program;
+    identify_run();
+    cli_stack_resolve();
+    report_missing_stack(program[0]);
+    struct cli_build build = cli_build_choose(request.mpi, program[0]);
+    struct layers layers = layers_read(&build);
+    layers_check_conditions(&layers);
+    cli_set_preload(&layers, program[0]);
+    layers_warn(&layers);
+    layers_free(&layers);
+    free(build.library);
+    free(build.tools_folder);
+    program_warn(program[0]);
+    execvp(program[0], program);
+    return refuse_program(program[0], errno);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Output files: makes their names from patterns, and chooses the file to which an output is
+ * written. The processes of one run (run.h) share a directory, and several programs of a run may
+ * have the same option output=. A file that another program of the run has written is not
+ * overwritten, and the next free name is used instead, such as p.2.json. A file of an earlier run
+ * is overwritten.
+ *
+ * A file was written in this run if it has changed since the run began. Therefore, no lock files
+ * are needed, and a process that is killed leaves none behind.
+ */
+#ifndef QMPI_TOOLKIT_OUTPUT_H
+#define QMPI_TOOLKIT_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* The names of output files have the same placeholders in all bundled tools. */
+
+/* This text describes the placeholders in messages. */
+#define TOOL_OUTPUT_NAME_HINT "%r %p %t %h %x %j %u %d are placeholders, and %% is a percent sign"
+
+/*
+ * Lets %p stand for this process from now on, also in a forked child that writes for it. A tool
+ * must call this in `init`.
+ */
+void tool_output_name_start(void);
+
+/*
+ * Returns the file name for `pattern`, in which %r is the rank, %p the process id, %t the tool_id,
+ * %h the host, %x the name of the program, %j the number of the batch job or 0 if there is none, %u
+ * the user, %d the date on which the run began, and %% a percent sign. The caller frees the name.
+ * Returns NULL if the pattern contains another placeholder or ends with %, or if memory is
+ * exhausted.
+ */
+char *tool_output_name(const char *pattern, int tool_id, int rank);
+
+/* Returns whether each process has a file name of its own, because the pattern contains %r or %p.
+ */
+bool tool_output_name_is_per_process(const char *pattern);
+
+/* Returns the index at which the suffix of a pattern begins, such as 4 for "a/%h.json". If there is
+ * no suffix, returns the length of the pattern. */
+size_t tool_output_name_suffix(const char *pattern);
+
+/* Returns whether a path is that of a device, a FIFO or another file that is not regular. Any
+ * number of layers and ranks may use such a file at the same time. */
+bool tool_output_name_is_special(const char *path);
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+struct tool_output {
+    int tool_id, rank;
+    char *head, *tail; /* The number is inserted between these two parts of the name. */
+    /* These are the parts of the name for rank 0, or NULL if they are the same. */
+    char *first_head, *first_tail;
+    char *folder;     /* Relative names begin here, or in the current directory if this is NULL. */
+    bool is_absolute; /* The path contains the folder, whatever the current directory is. */
+    bool is_special;  /* The file is a device, a FIFO or the like (see tool_output_name_is_special).
+                       */
+    /* `is_claimed` is true while the name with the present number is claimed. `is_said` is true if
+     * tool_output_report has printed its message. */
+    bool is_claimed, is_said;
+    /* `number` is the number in the name, from 1, and `expected` is the number that all ranks are
+     * expected to find. Each is 0 until it has been chosen. */
+    int number, expected;
+    char *path;  /* This is the path that was returned last. */
+    size_t room; /* This is the size of `path` in bytes. */
+};
+
+struct tool_output_names {
+    const char *pattern; /* This is a pattern for tool_output_name. */
+    int tool_id, rank;
+    /* Each process writes a file. The rank is then inserted before the suffix, unless the pattern
+     * contains %r or %p. */
+    bool is_of_process;
+    const char *part;   /* This is another part that is inserted before the suffix, or NULL. */
+    const char *folder; /* Relative names begin here, or in the current directory if it is NULL. */
+    bool is_directory;  /* The output is a directory, which does not count as a special file. */
+    bool is_absolute;   /* The path contains the folder, whatever the current directory is. */
+};
+
+/* Prepares an output. A tool must call this in `init` or later, and may free `names` and its
+ * strings afterwards. Returns false if memory is exhausted or the pattern is invalid. All members
+ * of `output` are then 0. */
+bool tool_output_make(struct tool_output *output, const struct tool_output_names *names);
+
+/* Frees the members of an output. */
+void tool_output_clear(struct tool_output *output);
+
+/* Returns the path without a number, which the file has if no other program of the run has written
+ * one. The path is valid until the next call for this output. */
+const char *tool_output_path(struct tool_output *output);
+
+/*
+ * Chooses the name for writing, and returns its path, which is valid until the next call for this
+ * output. Later calls return the same name. If `creates` is true, an empty file is created if there
+ * is none, so that no other process takes the name. Otherwise, the caller must not replace a file
+ * that appears meanwhile (see tool_output_rename). Returns NULL if tool_output_make has failed.
+ * This may be called in a signal handler.
+ */
+const char *tool_output_claim(struct tool_output *output, bool creates);
+
+/* Gives up a claimed name because another process has created the file, so that the next call of
+ * tool_output_claim chooses again. */
+void tool_output_pass(struct tool_output *output);
+
+/* Returns the path with the next number. This is for an output that the caller creates itself, such
+ * as a directory. */
+const char *tool_output_next(struct tool_output *output);
+
+/* The first function returns whether a file that was last changed at `time` belongs to this run.
+ * The second one returns whether it also was complete before this program began, so that all ranks
+ * see the same file. Linux tells the time at which a process began to 10 ms, so a file that a rank
+ * writes in the first 10 ms of the program may seem to be complete before it. */
+bool tool_output_is_of_run(const struct timespec *time);
+bool tool_output_is_complete(const struct timespec *time);
+
+/* Prints a message if the file has another name than the user asked for. Each output prints it at
+ * most once, and only rank 0 prints it for the ranks that have the expected number. `tool` is the
+ * name of the tool. */
+void tool_output_report(struct tool_output *output, const char *tool);
+
+/*
+ * Renames a complete file. If `is_new` is true and a file with the new name exists, this fails with
+ * EEXIST. Returns 0 or the error number.
+ */
+int tool_output_rename(const char *from, const char *to, bool is_new);
+
+#endif

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+# Completion of qmpi, qmpi-openmpi and qmpi-abi in bash. What there is to complete, the command itself says: its
+# --help lists the commands and the options, and `qmpi list` the tools.
+
+# The subcommands.
+_qmpi_commands()
+{
+    "$1" --help 2>/dev/null | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p'
+}
+
+# The options of a subcommand, $2; those that have a value end with `=`.
+_qmpi_options()
+{
+    "$1" "$2" --help 2>/dev/null | sed -n 's/^ \{2,6\}\(-., \)\{0,1\}\(--[a-z-]*\(\[\{0,1\}=\)\{0,1\}\).*/\2/p' | tr -d '['
+}
+
+# The values of an option, $3, that its line in --help lists, as in --on-error=stop|skip.
+_qmpi_values()
+{
+    "$1" "$2" --help 2>/dev/null | sed -n "s/^ .*$3=\\([a-z0-9-]*|[a-z0-9|-]*\\).*/\\1/p" | tr '|' '\n'
+}
+
+_qmpi_tools()
+{
+    "$1" list 2>/dev/null | sed -n 's/^\([A-Za-z0-9_+-][A-Za-z0-9_.+-]*\)  *[^ ].*/\1/p'
+}
+
+# The options of a tool, $2.
+_qmpi_tool_options()
+{
+    "$1" list 2>/dev/null | awk -v tool="$2" '
+        /^[^ ]/ { inside = $1 == tool }
+        inside && /^               [^ ]/ && $1 !~ /^env\./ { sub(/=.*/, "", $1); print $1 "=" }'
+}
+
+# A stack: NAME[,KEY=VALUE...][:NAME...]. The last entry is completed, and what stands before it is kept. The words
+# of bash may end at `:` and `=`: what it takes for earlier words is left out of the answers.
+_qmpi_stack()
+{
+    local whole=$2 before entry tool candidates=() shown
+    entry=${whole##*:} before=${whole%"$entry"}
+    if [[ $entry == *,* ]]; then
+        tool=${entry%%,*}
+        before+=${entry%,*}, entry=${entry##*,}
+        mapfile -t candidates < <(compgen -W "$(_qmpi_tool_options "$1" "$tool")" -- "$entry")
+    else
+        mapfile -t candidates < <(compgen -W "$(_qmpi_tools "$1")" -- "$entry")
+    fi
+    compopt -o nospace 2>/dev/null
+    shown=${whole%"$cur"}
+    for entry in "${candidates[@]}"; do
+        entry=$before$entry
+        COMPREPLY+=("${entry#"$shown"}")
+    done
+}
+
+_qmpi()
+{
+    local cur=${COMP_WORDS[COMP_CWORD]} line=${COMP_LINE:0:COMP_POINT} words word qmpi=$1 command='' i option value
+    COMPREPLY=()
+    # The words as the command will see them, whatever characters end words for completion.
+    read -ra words <<<"$line"
+    [[ $line == *' ' ]] && words+=('')
+    local last=$((${#words[@]} - 1)) known=''
+    case "$cur" in ':' | '=') cur='' ;; esac
+    for ((i = 1; i < last; i++)); do
+        word=${words[i]}
+        if [[ -z $command ]]; then
+            [[ $word != -* ]] && command=$word
+        elif [[ $command == @(run|check|doctor) && $word == -- ]]; then
+            known=program
+            break
+        elif [[ $command == run && $word != -* && ${words[i - 1]} != -[tc] &&
+            ${words[i - 1]} != --@(tools|config|debug|mpi|on-error|tool-path) ]]; then
+            known=program
+            break
+        fi
+    done
+    if [[ $known == program ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        compopt -o filenames 2>/dev/null
+        return
+    fi
+    if [[ -z $command ]]; then
+        if [[ $cur == -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "--help --usage --version" -- "$cur")
+        else
+            mapfile -t COMPREPLY < <(compgen -W "$(_qmpi_commands "$qmpi")" -- "$cur")
+        fi
+        return
+    fi
+    word=${words[last]} option='' value=$word
+    if [[ $word == --*=* ]]; then
+        option=${word%%=*} value=${word#*=}
+    elif [[ ${words[last - 1]} == -[tc] ||
+        ${words[last - 1]} == --@(tools|config|debug|mpi|on-error|tool-path|to|format|output) ]]; then
+        option=${words[last - 1]}
+    fi
+    case "$option" in
+    -t | --tools)
+        _qmpi_stack "$qmpi" "$value"
+        return
+        ;;
+    --tool-path)
+        mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+        compopt -o filenames 2>/dev/null
+        return
+        ;;
+    '') ;;
+    *)
+        mapfile -t COMPREPLY < <(compgen -W "$(_qmpi_values "$qmpi" "$command" "$option")" -- "$cur")
+        [ ${#COMPREPLY[@]} -gt 0 ] && return
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        compopt -o filenames 2>/dev/null
+        return
+        ;;
+    esac
+    if [[ $word == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_qmpi_options "$qmpi" "$command")" -- "$word")
+        [[ ${COMPREPLY-} == *= ]] && compopt -o nospace 2>/dev/null
+        return
+    fi
+    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+    compopt -o filenames 2>/dev/null
+}
+
+complete -F _qmpi qmpi qmpi-openmpi qmpi-abi

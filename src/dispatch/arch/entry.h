@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The assembler macros that entries.S consists of, for each processor.
+ *
+ *   SLOTS            begins the tables qmpi_entries, qmpi_slots and qmpi_pmpi_slots and, except in
+ *                    libqmpi.a, qmpi_missing (see process/mpi_library.h)
+ *   SLOT name, n     entry n of each table; until start-up, they lead to the first-call code
+ *   NO_SLOT          an empty entry, for a function that this MPI lacks
+ *   ENTRIES          begins the code
+ *   ENTRY name, n    MPI_X and PMPI_X, which jump through their slots, and n's first-call code
+ *   THUNKS           begins the code that thunks call
+ *   THUNK name, n, arguments
+ *                    thunk_call_MPI_X: calls a node with itself in front of that many arguments; a
+ *                    thunk (see pmpi/thunk.h) passes the node in a register
+ *   THUNK_VARIADIC   the same for a variadic function
+ *   END              the first-call code that all functions share
+ *
+ *   DEFERRED_TABLE t  begins a table t of code that finds its target at each call
+ *   DEFERRED n       entry n of the table
+ *   DEFERRED_END f   the code that all entries share: jumps to f(n, caller)
+ *
+ * The first-call code saves all argument registers, calls qmpi_startup_call (or
+ * qmpi_startup_pmpi_call) to get the target of function n, and jumps there. Thus the first call
+ * passes through the stack like any later call.
+ */
+#if defined(__x86_64__)
+#include "dispatch/arch/entry_x86_64.inc"
+#else
+#error "qmpi: this processor needs its entry macros: see src/dispatch/arch/entry_x86_64.inc"
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keeps qmpi_entry_frame right when a call is left by an exception, by cancellation of its thread
+ * or by longjmp.
+ */
+#include "dispatch/node.h"
+#include "util/util.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <unwind.h>
+
+_Thread_local const void *qmpi_entry_frame, *qmpi_jumped_frame;
+
+/* The personality routine of thunk_call_X, which keeps the outer frame in a register that its
+ * caller saved. */
+_Unwind_Reason_Code qmpi_thunk_personality(int version, _Unwind_Action actions,
+                                           _Unwind_Exception_Class class,
+                                           struct _Unwind_Exception *exception,
+                                           struct _Unwind_Context *context) QMPI_HIDDEN;
+
+_Unwind_Reason_Code qmpi_thunk_personality(int version, _Unwind_Action actions,
+                                           _Unwind_Exception_Class class,
+                                           struct _Unwind_Exception *exception,
+                                           struct _Unwind_Context *context)
+{
+    (void)version;
+    (void)class;
+    (void)exception;
+    if (actions & _UA_CLEANUP_PHASE)
+        qmpi_entry_frame =
+            (const void *)(uintptr_t)_Unwind_GetGR(context, QMPI_THUNK_FRAME_REGISTER);
+    return _URC_CONTINUE_UNWIND;
+}
+
+/*
+ * libqmpi.so exports longjmp and its variants (arch/jump_PROCESSOR.S): each sets qmpi_jumped_frame,
+ * because a jump out of a call leaves qmpi_entry_frame unchanged (see redirect/caller.h), and
+ * continues in the C library. In a static program, they are the C library's own.
+ */
+#ifndef QMPI_STATIC
+/* In the order of arch/jump_PROCESSOR.S. Initially, they lead to code that calls
+ * qmpi_jump_resolve. */
+extern qmpi_function *qmpi_real_jumps[4] QMPI_HIDDEN;
+void qmpi_jump_resolve(void) QMPI_HIDDEN;
+
+void qmpi_jump_resolve(void)
+{
+    static const char *const names[] = {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        qmpi_function *found = (qmpi_function *)(uintptr_t)qmpi_next_symbol(names[i]);
+        if (found)
+            __atomic_store_n(&qmpi_real_jumps[i], found, __ATOMIC_RELEASE);
+        else if (i == 0)
+            abort(); /* each C library has it */
+    }
+}
+
+/* Looking up symbols is not safe in a signal handler, which may be the first to jump. */
+__attribute__((constructor)) static void resolve_jumps_early(void)
+{
+    qmpi_jump_resolve();
+}
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Nodes, and the data through which entry points and generated functions reach them: single
+ * pointers and rows of pointers, which start-up and switching of layers replace as a whole. A node
+ * has two functions, since the calling convention of MPICH's variant (mpich/) is another one than
+ * that of QMPI layers.
+ */
+#ifndef QMPI_DISPATCH_NODE_H
+#define QMPI_DISPATCH_NODE_H
+
+/* Offsets in struct QMPIX_Node, for assembly code; chain.c checks them. */
+#define QMPI_NODE_FUNCTION 0
+#define QMPI_NODE_TOOL_ID 16
+
+#ifndef __ASSEMBLER__
+
+#include "dispatch/arch/frame.h"
+#include "functions/functions.h"
+#include "generate/mpich_numbers.h"
+#include "process/process.h"
+
+#include <qmpi/qmpi.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { QMPI_LAYERS_MAX = 255 };
+
+/* The functions generated for each MPI function; all NULL if this MPI lacks it. */
+struct qmpi_dispatch_functions {
+    qmpi_function *trampoline;   /* signature of MPI_X: stores its frame, calls the first
+                                    node */
+    qmpi_function *terminator;   /* QMPI_X_t: drops the context, jumps to PMPI_X */
+    qmpi_function *pmpi_adapter; /* QMPI_X_t: drops the context, jumps to MPI_X of the PMPI tool */
+    qmpi_function *thunk_call;   /* signature of MPI_X, with the node in a register: the target of
+                                    thunks (pmpi/thunk.h) */
+};
+extern const struct qmpi_dispatch_functions
+    qmpi_dispatch_functions[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* The dispatch tables: targets of MPI_X and PMPI_X; in entries.S. */
+extern qmpi_function *qmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+extern qmpi_function *qmpi_pmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* The entry points MPI_X of libqmpi, even if these names are interposed. */
+extern qmpi_function *const qmpi_entries[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* The functions that terminators call: PMPI_X of the MPI library or, in a stack with layers, the
+ * merged functions of src/mpit. */
+extern qmpi_function *qmpi_terminator_targets[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* The targets of PMPI_X after qmpi_chain_start: the MPI library, or src/mpit for calls that it must
+ * count. */
+extern qmpi_function *qmpi_pmpi_targets[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* A context that other threads may read while a layer is switched. */
+typedef _Atomic(QMPI_Context) qmpi_node_pointer;
+
+/* The first node of the chain of each function. */
+extern qmpi_node_pointer qmpi_heads[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/*
+ * A trampoline that is one function with that of the first layer, and what this function needs in
+ * addition. A thread may be on the way to it while layers are switched, so qmpi_node_trampolines
+ * contains the last one that was used for each function.
+ */
+struct qmpi_node_trampoline {
+    qmpi_function *function;
+};
+extern _Atomic(const struct qmpi_node_trampoline *)
+    qmpi_node_trampolines[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* The node of the topmost QMPI layer of a function; all layers above it are PMPI layers. NULL:
+ * none. Pointers that PMPI layers have saved may lead to another node of this layer. */
+extern qmpi_node_pointer qmpi_topmost_qmpi_nodes[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* A node with further data that is not part of the ABI. */
+struct qmpi_node {
+    struct QMPIX_Node node;  /* the first member: a QMPI_Context points to it and so to this */
+    struct qmpi_node *above; /* one of the nodes whose next node is this one */
+    struct qmpi_node *same;  /* another node with the same next node; NULL: last */
+    qmpi_function *thunk;    /* for PMPI layers above (pmpi/thunk.c); NULL: none yet */
+    const void *observer;    /* the observer of the layer or of its run; NULL: none */
+    const struct qmpi_node_trampoline *trampoline; /* if it is the first node; NULL: the general
+                                                      trampoline */
+    qmpi_function *mpich_function; /* for calls from layers of MPICH's variant; NULL: none */
+};
+
+/* Returns the node of a context. */
+static inline struct qmpi_node *qmpi_node_of(QMPI_Context context)
+{
+    return (struct qmpi_node *)(uintptr_t)context;
+}
+
+/* Returns the node that a table contains. */
+static inline const struct qmpi_node *qmpi_node_at(const qmpi_node_pointer *place)
+{
+    return (const struct qmpi_node *)__atomic_load_n((const QMPI_Context *)place, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * [tool_id][number]: the current node of layer `tool_id`, or the next node below if the layer does
+ * not intercept the function. There is a row for each byte; rows without a layer contain the
+ * terminators.
+ */
+extern const QMPI_Context *qmpi_node_rows[QMPI_LAYERS_MAX + 2] QMPI_HIDDEN;
+
+/* Reads qmpi_node_rows. `tool_id` may be any number that a tool may pass. */
+static inline QMPI_Context qmpi_node_of_layer(int tool_id, int number)
+{
+    return __atomic_load_n(&qmpi_node_rows[(unsigned char)tool_id][number], __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Some of these rows, indexed by the number of layers below, at fixed addresses that the generated
+ * functions know, so that they do not need the tool_id. Layer 1 has no such row.
+ */
+enum { QMPI_FIXED_ROWS = 2 };
+extern QMPI_Context qmpi_fixed_rows[QMPI_FIXED_ROWS][QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* Returns the node of the layer with `depth` layers below it. */
+static inline QMPI_Context qmpi_node_at_depth(int depth, int number)
+{
+    return __atomic_load_n(&qmpi_fixed_rows[depth][number], __ATOMIC_ACQUIRE);
+}
+
+/*
+ * [tool_id][number]: the next node below layer `tool_id`; for 0, the first node of the chain. There
+ * are rows for all tool_ids less than qmpi_next_row_count, which is 0 before start-up; the row of a
+ * layer contains NULL until the layer is initialized.
+ */
+extern unsigned qmpi_next_row_count QMPI_HIDDEN;
+extern const QMPI_Context *qmpi_next_rows[QMPI_LAYERS_MAX + 1] QMPI_HIDDEN;
+
+/* The QMPI_Context of MPICH's mpi.h; <qmpi/qmpi.h> uses this name for a different type. */
+struct qmpi_dispatch_mpich_context {
+    void **storage_stack;
+};
+
+/* Returns the context that a tool of MPICH's variant receives and passes on. MPICH passes NULL;
+ * here it is a node, which is in the register already. It is never read: tools may save an old one
+ * or invent one. */
+static inline struct qmpi_dispatch_mpich_context qmpi_node_as_mpich_context(QMPI_Context node)
+{
+    return (struct qmpi_dispatch_mpich_context){(void **)(uintptr_t)node};
+}
+
+/* The functions generated for layers of MPICH's variant; all NULL for a function without a number
+ * in it. */
+struct qmpi_dispatch_mpich_functions {
+    qmpi_function *trampoline; /* signature of MPI_X: if a layer of this variant is on top */
+    qmpi_function *into;       /* QMPI_X_t: calls a layer of this variant */
+    qmpi_function *through;    /* signature of this variant: to the node of the given tool_id */
+    qmpi_function *terminator; /* signature of this variant: to PMPI_X */
+    qmpi_function *fixed[QMPI_FIXED_ROWS]; /* as through, by a row of qmpi_fixed_rows */
+};
+extern const struct qmpi_dispatch_mpich_functions
+    qmpi_dispatch_mpich_functions[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* Maps function numbers of MPICH's variant to those of QMPI; unknown functions are mapped to one
+ * that MPI lacks. */
+extern const short qmpi_mpich_numbers[QMPI_MPICH_COUNT + 1] QMPI_HIDDEN;
+
+/*
+ * The frame of the generated function (.trampoline or .thunk_call) through which the current MPI
+ * call of this thread entered the QMPI layers; NULL: no such call. Its return address is the
+ * calling address. If the program called a PMPI layer on top directly, the return address is in
+ * this tool, and the frame of the program is found by unwinding from there. A nested call restores
+ * the outer frame when it returns, also by an exception, but not by longjmp; qmpi_jumped_frame is
+ * then the frame that may no longer be in use. Calls of user-level threads need not nest: it may be
+ * the frame of a call on another stack, and is read only as redirect/caller.h does.
+ */
+extern _Thread_local const void *qmpi_entry_frame QMPI_HIDDEN
+    __attribute__((tls_model("initial-exec")));
+extern _Thread_local const void *qmpi_jumped_frame QMPI_HIDDEN
+    __attribute__((tls_model("initial-exec")));
+
+/* Cleanup attribute for a variable with the outer frame, which stays in the frame (`volatile`):
+ * restores it at the end of the scope. */
+#define QMPI_LEAVES_FRAME __attribute__((cleanup(qmpi_dispatch_leave_frame)))
+static inline void qmpi_dispatch_leave_frame(const void *volatile const *outer)
+{
+    QMPI_SET_THREAD_POINTER(qmpi_entry_frame, *outer);
+}
+
+/* Sets qmpi_entry_frame to the frame of the function that contains this, and returns the outer
+ * one. */
+#define QMPI_ENTER_FRAME() QMPI_SWAP_THREAD_POINTER(qmpi_entry_frame, QMPI_THIS_FRAME())
+
+/* The code section of the functions that set it. */
+#define QMPI_TRAMPOLINE __attribute__((section("qmpi_trampolines")))
+extern const char qmpi_trampolines_begin[] __asm__("__start_qmpi_trampolines") QMPI_HIDDEN;
+extern const char qmpi_trampolines_end[] __asm__("__stop_qmpi_trampolines") QMPI_HIDDEN;
+
+/* The code section from which thunk_call_X calls a node if it did not set it, for a layer that is
+ * not the topmost QMPI layer. */
+extern const char qmpi_thunks_amid_begin[] __asm__("__start_qmpi_thunks_amid") QMPI_HIDDEN;
+extern const char qmpi_thunks_amid_end[] __asm__("__stop_qmpi_thunks_amid") QMPI_HIDDEN;
+
+#endif
+
+#endif

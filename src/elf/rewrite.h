@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changes to loaded objects: the targets of relocations, the values of symbols, and the protection
+ * of the pages that contain them. An object must be completely loaded (see qmpi_elf_hold).
+ */
+#ifndef QMPI_ELF_REWRITE_H
+#define QMPI_ELF_REWRITE_H
+
+#include "elf/loaded.h"
+
+/* ---- Relocations that refer to symbols ------------------------------------------------------- */
+
+/* How a relocation refers to a symbol. */
+enum qmpi_elf_reference {
+    QMPI_ELF_REFERENCE_NONE, /* not to the address of a symbol */
+    QMPI_ELF_REFERENCE_CALL, /* a slot of the procedure linkage table */
+    QMPI_ELF_REFERENCE_GOT,  /* an entry of the global offset table */
+    QMPI_ELF_REFERENCE_DATA, /* a pointer in data; the addend counts */
+};
+
+/* Returns the kind of a relocation of this processor; implemented in arch/reloc_NAME.c. */
+enum qmpi_elf_reference qmpi_elf_reference_of(const ElfW(Rela) * relocation);
+
+/* A relocation that refers to the address of a symbol. The object owns the name. */
+struct qmpi_elf_relocation {
+    const char *name;
+    enum qmpi_elf_reference reference;
+    char **place;     /* the location of the address; it may be unaligned in data */
+    ptrdiff_t addend; /* the stored value is the address plus this */
+};
+
+/* Calls `visit` for each such relocation of the object; for none if their type is not used on this
+ * processor. */
+typedef void qmpi_elf_visit(void *data, const struct qmpi_elf_relocation *relocation);
+void qmpi_elf_visit_relocations(const struct qmpi_elf_loaded *object, qmpi_elf_visit *visit,
+                                void *data);
+
+/*
+ * Returns the new target of a relocation that refers to `name`; NULL: no change. Called for each
+ * relocation of the object that refers to the address of a symbol.
+ */
+typedef void *qmpi_elf_target(void *data, const char *name, enum qmpi_elf_reference reference);
+
+/* Whether `target` has a new target for any relocation of the object. Reads only contents of its
+ * file. */
+bool qmpi_elf_refers(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data);
+
+/*
+ * Calls `target` for each relocation of `object`, and stores the targets that differ from the
+ * current ones. Pages that this makes writable are read-only again afterwards. Returns NULL, or a
+ * problem, which the caller frees.
+ */
+char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data);
+
+/* ---- Symbols --------------------------------------------------------------------------------- */
+
+/* Returns the new address of a symbol; NULL: no change. */
+typedef void *qmpi_elf_definition(const char *name);
+
+/*
+ * Calls `definition` for each symbol that the object defines, and stores the new addresses. They
+ * hold for references that the loader resolves later, and for dlsym; references that are already
+ * resolved do not change. Returns NULL, or a problem, which the caller frees.
+ */
+char *qmpi_elf_redefine(const struct qmpi_elf_loaded *object, qmpi_elf_definition *definition);
+
+/* ---- Pages ----------------------------------------------------------------------------------- */
+
+/* Pages with relocations that are temporarily writable. Pages that are writable already, for
+ * whatever reason, stay writable. All zero: no page is open. */
+struct qmpi_elf_pages {
+    struct qmpi_elf_range {
+        char *start;
+        size_t size;
+    } * opened;
+    int count;
+    char *writable; /* the last page that was found writable */
+    size_t page_size;
+};
+
+/* Makes the page of an aligned pointer at `place` writable. Returns false and sets errno on
+ * failure. */
+bool qmpi_elf_pages_open(struct qmpi_elf_pages *pages, const void *place);
+
+/* Makes the opened pages read-only again. */
+void qmpi_elf_pages_close(struct qmpi_elf_pages *pages);
+
+#endif

@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: MIT */
+/* See job.h. */
+#define _GNU_SOURCE
+#include "job/job.h"
+
+#include "job/presence.h"
+#include "job/statement.h"
+#include "process/process.h"
+#include "util/util.h"
+
+#include <qmpi/qmpi.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static qmpi_function *real_init, *real_init_thread, *real_finalize;
+
+/* In seconds: the time limit for processes that may not take part, and the time after which a
+ * message tells for which processes a layer waits. */
+static double patience;
+
+/* A layer of this process, and the processes that have it. */
+struct job_layer {
+    int *ranks;            /* in MPI_COMM_WORLD; NULL: not known */
+    int *places;           /* their ranks in job_comm */
+    MPI_Request *arrivals; /* in the first of them, see await_all; allocated early, because the
+                              program may have used up its memory in MPI_Finalize */
+    int count;
+    int number; /* qmpi_job_number_layers */
+};
+
+static struct job_layer *layers; /* [tool_id] */
+static int layer_count;
+
+/* ---- Statements ------------------------------------------------------------------------------ */
+
+struct job {
+    int rank, size;
+    struct qmpi_statements statements;
+};
+
+static bool has_line(const struct qmpi_statement *statement, char kind)
+{
+    const char *text = statement->text;
+    char *line = qmpi_statement_next_line(&text, kind);
+    free(line);
+    return line != NULL;
+}
+
+static char *describe_ranks(const struct qmpi_statement_range *ranges, int count)
+{
+    const bool one = count == 1 && ranges[0].first == ranges[0].last;
+    char *text = qmpi_copy(one ? "rank " : "ranks ");
+    for (int i = 0; i < count; i++) {
+        char *more = ranges[i].first == ranges[i].last
+                         ? qmpi_format("%s%s%d", text, i ? ", " : "", (int)ranges[i].first)
+                         : qmpi_format("%s%s%d-%d", text, i ? ", " : "", (int)ranges[i].first,
+                                       (int)ranges[i].last);
+        free(text);
+        text = more;
+    }
+    return text;
+}
+
+/* ---- Problems -------------------------------------------------------------------------------- */
+
+/* Returns a statement for each problem, with the ranks that have it. */
+static struct qmpi_statements collect_problems(const struct qmpi_statements *statements)
+{
+    struct qmpi_statements all = {0};
+    for (int i = 0; i < statements->count; i++) {
+        const struct qmpi_statement *from = &statements->all[i];
+        const char *text = from->text;
+        for (char *line; (line = qmpi_statement_next_line(&text, QMPI_STATES_PROBLEM));) {
+            struct qmpi_statement *problem = qmpi_allocate(1, sizeof *problem);
+            *problem = *from;
+            problem->text = line;
+            problem->ranges = qmpi_allocate((size_t)from->range_count, sizeof *problem->ranges);
+            memcpy(problem->ranges, from->ranges,
+                   (size_t)from->range_count * sizeof *problem->ranges);
+            struct qmpi_statements one = {problem, 1};
+            qmpi_statements_merge(&all, &one);
+        }
+    }
+    return all;
+}
+
+/* The lowest rank that has a problem prints it, unless the process with launcher rank 0 has it, and
+ * has printed it already. This is rank 0 of MPI_COMM_WORLD, except with unknown launchers. */
+static void print_problems(const struct job *job)
+{
+    struct qmpi_statements all = collect_problems(&job->statements);
+    for (int i = 0; i < all.count; i++) {
+        const struct qmpi_statement *problem = &all.all[i];
+        if (problem->ranges[0].first != job->rank || qmpi_launcher_reports() ||
+            (qmpi_statement_is_of(problem, 0) && job->rank) ||
+            !qmpi_statement_has_problem(problem->text))
+            continue;
+        char *ranks = describe_ranks(problem->ranges, problem->range_count);
+        qmpi_statement_restore(problem->text);
+        if (problem->ranges[0].last == job->rank && problem->range_count == 1)
+            qmpi_printf("%s on %s: %-s", ranks, problem->host, problem->text);
+        else
+            qmpi_printf("%s (rank %d is on %s): %-s", ranks, job->rank, problem->host,
+                        problem->text);
+        free(ranks);
+    }
+    qmpi_statements_free(&all);
+}
+
+static void sleep_for(double seconds)
+{
+    struct timespec rest = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&rest, NULL);
+}
+
+/*
+ * Ends the job if a process cannot run. If none can, each one exits after MPI_Finalize, so that the
+ * launcher prints no message; otherwise, one process aborts the job.
+ */
+static void stop_if_any_stops(const struct job *job)
+{
+    int stopping = 0, first = -1;
+    for (int i = 0; i < job->statements.count; i++) {
+        const struct qmpi_statement *statement = &job->statements.all[i];
+        const bool cannot_run = has_line(statement, QMPI_STATES_STOP);
+        for (int k = 0; k < statement->range_count; k++) {
+            if (cannot_run)
+                stopping += statement->ranges[k].last - statement->ranges[k].first + 1;
+        }
+        if (cannot_run && first < 0)
+            first = statement->ranges[0].first;
+    }
+    if (!stopping)
+        return;
+    if (stopping == job->size) {
+        QMPI_PMPI(Finalize, FINALIZE)();
+        _exit(2);
+    }
+    if (job->rank != first)
+        sleep_for(10);
+    sleep_for(0.3); /* on abort, a launcher may drop output that it has not read yet */
+    QMPI_PMPI(Abort, ABORT)(MPI_COMM_WORLD, 2);
+    _exit(2);
+}
+
+/* ---- Layers ---------------------------------------------------------------------------------- */
+
+/* Returns the stacks of the statements, as NULL-terminated lists of identities. */
+static char ***collect_stacks(const struct qmpi_statements *statements)
+{
+    char ***stacks = qmpi_allocate((size_t)statements->count, sizeof *stacks);
+    for (int i = 0; i < statements->count; i++) {
+        const char *text = statements->all[i].text;
+        int length = 0;
+        stacks[i] = qmpi_memory_grow(NULL, 0, sizeof **stacks);
+        stacks[i][0] = NULL;
+        for (char *line; (line = qmpi_statement_next_line(&text, QMPI_STATES_LAYER));) {
+            line[strcspn(line, (char[]){QMPI_STATES_NAME, 0})] = '\0';
+            stacks[i][length++] = line;
+            stacks[i] = qmpi_memory_grow(stacks[i], length, sizeof **stacks);
+            stacks[i][length] = NULL;
+        }
+    }
+    return stacks;
+}
+
+static void free_stacks(char ***stacks, int count)
+{
+    for (int i = 0; i < count; i++) {
+        for (char **identity = stacks[i]; *identity; identity++)
+            free(*identity);
+        free(stacks[i]);
+    }
+    free(stacks);
+}
+
+static int stack_length(char *const *stack)
+{
+    int length = 0;
+    while (stack[length])
+        length++;
+    return length;
+}
+
+/* Sets the ranks of a layer: those of all statements that contain a layer of its number. */
+static void set_ranks_of_layer(struct job_layer *layer, const struct job *job,
+                               char *const *const *stacks, int *const *numbers)
+{
+    layer->ranks = qmpi_allocate((size_t)job->size, sizeof *layer->ranks);
+    bool *has = qmpi_allocate((size_t)job->size, sizeof *has);
+    for (int i = 0; i < job->statements.count; i++) {
+        const struct qmpi_statement *statement = &job->statements.all[i];
+        bool found = false;
+        for (int k = 0; k < stack_length(stacks[i]) && !found; k++)
+            found = numbers[i][k] == layer->number;
+        for (int k = 0; k < statement->range_count && found; k++) {
+            for (int rank = statement->ranges[k].first; rank <= statement->ranges[k].last; rank++)
+                has[rank] = true;
+        }
+    }
+    for (int rank = 0; rank < job->size; rank++) {
+        if (has[rank])
+            layer->ranks[layer->count++] = rank;
+    }
+    free(has);
+}
+
+static void set_layers(const struct job *job)
+{
+    char ***stacks = collect_stacks(&job->statements);
+    layer_count = qmpi_statement_layers();
+    layers = qmpi_allocate((size_t)layer_count, sizeof *layers);
+    int **numbers =
+        qmpi_job_number_layers((const char *const *const *)stacks, job->statements.count);
+    for (int i = 0; i < job->statements.count; i++) {
+        if (!qmpi_statement_is_of(&job->statements.all[i], job->rank))
+            continue;
+        for (int tool_id = 0, k = 0; tool_id < layer_count; tool_id++) {
+            if (!qmpi_statement_has_layer(tool_id))
+                continue;
+            layers[tool_id].number = numbers[i][k++];
+            set_ranks_of_layer(&layers[tool_id], job, (char *const *const *)stacks, numbers);
+        }
+    }
+    for (int i = 0; i < job->statements.count; i++)
+        free(numbers[i]);
+    free(numbers);
+    free_stacks(stacks, job->statements.count);
+}
+
+/* ---- Differences ----------------------------------------------------------------------------- */
+
+/* Returns the names of the layers of a statement, separated by colons; the caller frees them. */
+static char *list_layer_names(const struct qmpi_statement *statement)
+{
+    const char *text = statement->text;
+    char *list = qmpi_copy("");
+    for (char *line; (line = qmpi_statement_next_line(&text, QMPI_STATES_LAYER));) {
+        char *name = strchr(line, QMPI_STATES_NAME) + 1;
+        qmpi_statement_restore(name);
+        char *more =
+            *name ? qmpi_message("%-s%s%s", list, *list ? ":" : "", name) : qmpi_copy(list);
+        free(list);
+        list = more;
+        free(line);
+    }
+    return list;
+}
+
+static void add_stack(struct qmpi_statements *all, char *text,
+                      const struct qmpi_statement_range *ranges, int count)
+{
+    struct qmpi_statement *statement = qmpi_allocate(1, sizeof *statement);
+    statement->text = text;
+    statement->ranges = qmpi_allocate((size_t)count, sizeof *ranges);
+    memcpy(statement->ranges, ranges, (size_t)count * sizeof *ranges);
+    statement->range_count = count;
+    struct qmpi_statements one = {statement, 1};
+    qmpi_statements_merge(all, &one);
+}
+
+/* Returns statements that consist of the names of layers only, including one for the ranks that
+ * have made no statement. */
+static struct qmpi_statements collect_layer_names(const struct job *job)
+{
+    struct qmpi_statements all = {0};
+    struct qmpi_statement_range *absent = qmpi_allocate((size_t)job->size, sizeof *absent);
+    bool *present = qmpi_allocate((size_t)job->size, sizeof *present);
+    int count = 0;
+    for (int i = 0; i < job->statements.count; i++) {
+        const struct qmpi_statement *statement = &job->statements.all[i];
+        add_stack(&all, list_layer_names(statement), statement->ranges, statement->range_count);
+        for (int k = 0; k < statement->range_count; k++) {
+            const struct qmpi_statement_range range = statement->ranges[k];
+            memset(present + range.first, true, (size_t)(range.last - range.first + 1));
+        }
+    }
+    for (int rank = 0; rank < job->size; rank++) {
+        if (present[rank])
+            continue;
+        if (count && absent[count - 1].last == rank - 1)
+            absent[count - 1].last = rank;
+        else
+            absent[count++] = (struct qmpi_statement_range){rank, rank};
+    }
+    if (count)
+        add_stack(&all, qmpi_copy("no libqmpi, or no tools"), absent, count);
+    free(present);
+    free(absent);
+    return all;
+}
+
+static void print_differences(const struct job *job)
+{
+    const struct qmpi_statements *statements = &job->statements;
+    if (statements->all[0].ranges[0].first != job->rank)
+        return;
+    if (statements->count == 1 && statements->all[0].range_count == 1 &&
+        statements->all[0].ranges[0].last == job->size - 1 && job->rank == 0)
+        return; /* a shortcut for large jobs: all are the same */
+    struct qmpi_statements all = collect_layer_names(job);
+    char *text = qmpi_copy("the processes of this job have different tools, and each tool covers "
+                           "only the processes that have it");
+    for (int i = 0; i < all.count; i++) {
+        char *ranks = describe_ranks(all.all[i].ranges, all.all[i].range_count);
+        char *more = qmpi_format("%s\n  %s: %s", text, ranks,
+                                 *all.all[i].text ? all.all[i].text : "no tools");
+        free(ranks);
+        free(text);
+        text = more;
+    }
+    if (all.count > 1)
+        qmpi_printf("%-s\n  hint: if this is not intended, give all programs of the job the same "
+                    "tools, and see that they are the same files on all nodes",
+                    text);
+    free(text);
+    qmpi_statements_free(&all);
+}
+
+/* ---- Communicators --------------------------------------------------------------------------- */
+
+static MPI_Comm job_comm; /* of all processes that take part; valid while `members` is not NULL */
+static int *members;      /* their ranks in MPI_COMM_WORLD */
+static int member_count;
+
+static int create_comm_of_group(MPI_Comm comm, const int *ranks, int count, int tag,
+                                MPI_Comm *created)
+{
+    MPI_Group all, group;
+    int result = QMPI_PMPI(Comm_group, COMM_GROUP)(comm, &all);
+    if (result != MPI_SUCCESS)
+        return result;
+    result = QMPI_PMPI(Group_incl, GROUP_INCL)(all, count, ranks, &group);
+    QMPI_PMPI(Group_free, GROUP_FREE)(&all);
+    if (result != MPI_SUCCESS)
+        return result;
+    result = QMPI_PMPI(Comm_create_group, COMM_CREATE_GROUP)(comm, group, tag, created);
+    QMPI_PMPI(Group_free, GROUP_FREE)(&group);
+    return result;
+}
+
+/* Creates a communicator of some processes of `comm`, collective over them only. Errors return. */
+static int create_comm_of_ranks(MPI_Comm comm, const int *ranks, int count, int tag,
+                                MPI_Comm *created)
+{
+    struct qmpi_quiet_errors world, self;
+    qmpi_quiet_errors_begin(&world, MPI_COMM_WORLD);
+    qmpi_quiet_errors_begin(&self, MPI_COMM_SELF);
+    const int result = create_comm_of_group(comm, ranks, count, tag, created);
+    qmpi_quiet_errors_end(&self);
+    qmpi_quiet_errors_end(&world);
+    return result;
+}
+
+/* Creates a communicator of all processes. Errors return. */
+static int create_comm_of_world(int rank, MPI_Comm *created)
+{
+    struct qmpi_quiet_errors world;
+    qmpi_quiet_errors_begin(&world, MPI_COMM_WORLD);
+    const int result = QMPI_PMPI(Comm_split, COMM_SPLIT)(MPI_COMM_WORLD, 0, rank, created);
+    qmpi_quiet_errors_end(&world);
+    return result;
+}
+
+static int compare_ints(const void *one, const void *other)
+{
+    const int a = *(const int *)one, b = *(const int *)other;
+    return (a > b) - (a < b);
+}
+
+/* Sets the ranks in job_comm of the processes that have a layer. */
+static void set_places(struct job_layer *layer, int rank)
+{
+    layer->places = qmpi_allocate((size_t)layer->count, sizeof *layer->places);
+    for (int i = 0; i < layer->count; i++) {
+        const int *found =
+            bsearch(&layer->ranks[i], members, (size_t)member_count, sizeof *members, compare_ints);
+        layer->places[i] = found ? (int)(found - members) : 0;
+    }
+    if (layer->count && layer->ranks[0] == rank)
+        layer->arrivals = qmpi_allocate((size_t)layer->count, sizeof(MPI_Request));
+}
+
+/* Creates the communicator for messages of layers; the program could receive messages on
+ * MPI_COMM_WORLD. */
+static void create_job_comm(const struct job *job)
+{
+    int result;
+    members = qmpi_allocate((size_t)job->size, sizeof *members);
+    for (int rank = 0; rank < job->size; rank++) {
+        bool is_present = false;
+        for (int i = 0; i < job->statements.count && !is_present; i++)
+            is_present = qmpi_statement_is_of(&job->statements.all[i], rank);
+        if (is_present)
+            members[member_count++] = rank;
+    }
+    for (int tool_id = 0; tool_id < layer_count; tool_id++) {
+        if (layers[tool_id].ranks)
+            set_places(&layers[tool_id], job->rank);
+    }
+    if (member_count == job->size)
+        result = create_comm_of_world(job->rank, &job_comm);
+    else
+        result =
+            create_comm_of_ranks(MPI_COMM_WORLD, members, member_count, QMPI_JOB_TAG, &job_comm);
+    if (result == MPI_SUCCESS) {
+        QMPI_PMPI(Comm_set_errhandler, COMM_SET_ERRHANDLER)(job_comm, MPI_ERRORS_RETURN);
+        return;
+    }
+    free(members);
+    members = NULL;
+}
+
+static int finalize_job(void)
+{
+    if (members) {
+        QMPI_PMPI(Comm_free, COMM_FREE)(&job_comm);
+        free(members);
+        members = NULL;
+    }
+    return ((__typeof__(&MPI_Finalize))real_finalize)();
+}
+
+struct missing_processes {
+    const struct job_layer *layer;
+    int tool_id;
+};
+
+static void print_missing_processes(void *data)
+{
+    const struct missing_processes *missing = data;
+    const struct job_layer *layer = missing->layer;
+    const int tool_id = missing->tool_id;
+    struct qmpi_statement_range *ranges = qmpi_allocate((size_t)layer->count, sizeof *ranges);
+    const char *name = NULL;
+    int count = 0;
+    for (int i = 1; i < layer->count; i++) {
+        const int rank = layer->ranks[i];
+        if (layer->arrivals[i] == MPI_REQUEST_NULL)
+            continue;
+        if (count && ranges[count - 1].last == rank - 1)
+            ranges[count - 1].last = rank;
+        else
+            ranges[count++] = (struct qmpi_statement_range){rank, rank};
+    }
+    char *ranks = describe_ranks(ranges, count);
+    QMPIX_Tool_get_name(tool_id, &name);
+    qmpi_printf("%s (layer %d): rank %d has been waiting for %s for %g s\n"
+                "  hint: it goes on when they call MPI_Finalize; look for what keeps them from it",
+                name ? name : "clock", tool_id, layer->ranks[0], ranks, patience);
+    free(ranks);
+    free(ranges);
+}
+
+/*
+ * Waits until all processes that have the layer have arrived. Each sends a message to the first
+ * one, which prints for which processes it waits if that takes long. Waiting is no additional risk,
+ * since the processes of the program wait for each other in MPI_Finalize anyway.
+ */
+static void await_all(const struct job_layer *layer, int tool_id, int rank)
+{
+    const int *places = layer->places;
+    MPI_Request *arrivals = layer->arrivals;
+    struct missing_processes missing = {layer, tool_id};
+    const int tag = layer->number % QMPI_JOB_TAG;
+    if (layer->ranks[0] != rank)
+        QMPI_PMPI(Send, SEND)(NULL, 0, MPI_BYTE, places[0], tag, job_comm);
+    for (int i = 1; i < layer->count && layer->ranks[0] == rank; i++) {
+        if (QMPI_PMPI(Irecv, IRECV)(NULL, 0, MPI_BYTE, places[i], tag, job_comm, &arrivals[i]) !=
+            MPI_SUCCESS)
+            arrivals[i] = MPI_REQUEST_NULL;
+    }
+    double deadline = qmpi_job_time() + patience;
+    for (int i = 1; i < layer->count && layer->ranks[0] == rank; i++) {
+        if (qmpi_job_complete_request(&arrivals[i], deadline))
+            continue;
+        for (int k = i + 1, done; k < layer->count; k++)
+            QMPI_PMPI(Test, TEST)(&arrivals[k], &done, MPI_STATUS_IGNORE);
+        qmpi_memory_catch_exhausted(print_missing_processes, &missing);
+        deadline = 0;
+        i--;
+    }
+}
+
+const int *qmpi_job_ranks(int tool_id, int *count)
+{
+    if (tool_id < 0 || tool_id >= layer_count || !layers[tool_id].ranks)
+        return NULL;
+    *count = layers[tool_id].count;
+    return layers[tool_id].ranks;
+}
+
+/* At other times, most MPI calls would terminate the process. */
+static bool is_mpi_active(void)
+{
+    int initialized = 0, finalized = 0;
+    QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
+    QMPI_PMPI(Finalized, FINALIZED)(&finalized);
+    return initialized && !finalized;
+}
+
+/* If the processes with the layer are not known, since the program has initialized MPI without
+ * libqmpi, the communicator contains all processes. */
+int qmpi_job_create_comm(int tool_id, MPI_Comm *comm)
+{
+    int rank, count, result;
+    if (!is_mpi_active() || QMPI_PMPI(Comm_rank, COMM_RANK)(MPI_COMM_WORLD, &rank) != MPI_SUCCESS)
+        return MPI_ERR_OTHER;
+    if (!members || !qmpi_job_ranks(tool_id, &count)) {
+        result = create_comm_of_world(rank, comm);
+    } else {
+        const struct job_layer *layer = &layers[tool_id];
+        await_all(layer, tool_id, rank);
+        result = count == member_count ? QMPI_PMPI(Comm_dup, COMM_DUP)(job_comm, comm)
+                                       : create_comm_of_ranks(job_comm, layer->places, count,
+                                                              layer->number % QMPI_JOB_TAG, comm);
+    }
+    if (result == MPI_SUCCESS)
+        QMPI_PMPI(Comm_set_errhandler, COMM_SET_ERRHANDLER)(*comm, MPI_ERRORS_RETURN);
+    return result == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+/* ---- MPI_Init -------------------------------------------------------------------------------- */
+
+static int exchange_statements(int result)
+{
+    struct job job;
+    if (result != MPI_SUCCESS ||
+        QMPI_PMPI(Comm_rank, COMM_RANK)(MPI_COMM_WORLD, &job.rank) != MPI_SUCCESS ||
+        QMPI_PMPI(Comm_size, COMM_SIZE)(MPI_COMM_WORLD, &job.size) != MPI_SUCCESS)
+        return result;
+    char *text = qmpi_statement_of_process();
+    qmpi_statements_exchange(text, job.rank, job.size, patience, &job.statements);
+    free(text);
+    print_problems(&job);
+    stop_if_any_stops(&job);
+    set_layers(&job);
+    create_job_comm(&job);
+    print_differences(&job);
+    qmpi_statements_free(&job.statements);
+    return result;
+}
+
+static int init_job(int *argc, char ***argv)
+{
+    qmpi_presence_announce();
+    return exchange_statements(((__typeof__(&MPI_Init))real_init)(argc, argv));
+}
+
+static int init_thread_job(int *argc, char ***argv, int required, int *provided)
+{
+    qmpi_presence_announce();
+    return exchange_statements(
+        ((__typeof__(&MPI_Init_thread))real_init_thread)(argc, argv, required, provided));
+}
+
+/* A session that is opened before MPI_Init initializes the MPI library. */
+#ifdef MPI_SESSION_NULL
+static qmpi_function *real_session_init;
+
+static int init_session_job(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
+{
+    qmpi_presence_announce();
+    return ((__typeof__(&MPI_Session_init))real_session_init)(info, handler, session);
+}
+#endif
+
+void qmpi_job_watch(qmpi_function **targets, double seconds)
+{
+    patience = seconds;
+    real_init = targets[MPI_INIT_T];
+    real_init_thread = targets[MPI_INIT_THREAD_T];
+    real_finalize = targets[MPI_FINALIZE_T];
+    targets[MPI_FINALIZE_T] = (qmpi_function *)finalize_job;
+    targets[MPI_INIT_T] = (qmpi_function *)init_job;
+    targets[MPI_INIT_THREAD_T] = (qmpi_function *)init_thread_job;
+#ifdef MPI_SESSION_NULL
+    real_session_init = targets[MPI_SESSION_INIT_T];
+    targets[MPI_SESSION_INIT_T] = (qmpi_function *)init_session_job;
+#endif
+}
+
+/* ---- Public calls ---------------------------------------------------------------------------- */
+
+int QMPIX_Tool_get_ranks(int tool_id, const int **ranks, int *count)
+{
+    if (tool_id < 1 || tool_id > QMPIX_stack.layers || !ranks || !count)
+        return MPI_ERR_ARG;
+    const int *found = qmpi_job_ranks(tool_id, count);
+    if (!found)
+        return MPI_ERR_OTHER;
+    *ranks = found;
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Tool_create_comm(int tool_id, MPI_Comm *comm)
+{
+    MPI_Comm created;
+    if (tool_id < 1 || tool_id > QMPIX_stack.layers || !comm)
+        return MPI_ERR_ARG;
+    const int result = qmpi_job_create_comm(tool_id, &created);
+    if (result == MPI_SUCCESS)
+        *comm = created;
+    return result;
+}

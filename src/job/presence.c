@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See presence.h. Two kinds of process managers are known: Hydra, which answers requests of PMI-1
+ * on a socket that the process inherits, and those of PMIx, whose client library the MPI library
+ * loads in MPI_Init.
+ */
+#define _GNU_SOURCE
+#include "job/presence.h"
+
+#include "util/util.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- PMI-1 of Hydra -------------------------------------------------------------------------- */
+
+enum { ANSWER = 2048, NAME = 512 };
+
+static int hydra = -1; /* the socket */
+static char store_name[NAME];
+
+static bool ask_manager(const char *request, char answer[ANSWER])
+{
+    return qmpi_launcher_pmi_ask(hydra, request, answer, ANSWER);
+}
+
+/* This is done for Hydra only, because others refuse a second `init`, which is that of the MPI
+ * library. */
+static void announce_to_hydra(void)
+{
+    static const char member[] = "kvsname=";
+    char answer[ANSWER], request[ANSWER];
+    if (!getenv("HYDI_CONTROL_FD"))
+        return;
+    hydra = qmpi_launcher_pmi_socket();
+    const int rank = qmpi_launcher_rank();
+    bool good = hydra >= 0 && rank >= 0 &&
+                ask_manager("cmd=init pmi_version=1 pmi_subversion=1\n", answer) &&
+                strstr(answer, "rc=0") && ask_manager("cmd=get_my_kvsname\n", answer);
+    const char *name = good ? strstr(answer, member) : NULL;
+    const size_t length = name ? strcspn(name + sizeof member - 1, " ") : 0;
+    good = length > 0 && length < sizeof store_name;
+    if (good) {
+        memcpy(store_name, name + sizeof member - 1, length);
+        snprintf(request, sizeof request, "cmd=put kvsname=%s key=qmpi-%d value=1\n", store_name,
+                 rank);
+        good = ask_manager(request, answer) && strstr(answer, "rc=0");
+    }
+    if (!good)
+        hydra = -1;
+}
+
+static enum qmpi_presence ask_hydra(int rank)
+{
+    char answer[ANSWER], request[ANSWER];
+    snprintf(request, sizeof request, "cmd=get kvsname=%s key=qmpi-%d\n", store_name, rank);
+    if (!ask_manager(request, answer))
+        return QMPI_PRESENCE_UNKNOWN;
+    return strstr(answer, "rc=0") ? QMPI_PRESENCE_PRESENT : QMPI_PRESENCE_ABSENT;
+}
+
+/* ---- PMIx ------------------------------------------------------------------------------------ */
+
+/* As <pmix_common.h> declares it since version 2; the sizes are part of its ABI. */
+struct pmix_process {
+    char nspace[256];
+    uint32_t rank;
+};
+struct pmix_value {
+    uint16_t type;
+    union {
+        bool flag;
+        char *string;
+        char room[64]; /* at least the size of any value */
+    } data;
+};
+struct pmix_info {
+    char key[512];
+    uint32_t flags;
+    struct pmix_value value;
+};
+enum { TYPE_BOOL = 1, TYPE_STRING = 3, SCOPE_GLOBAL = 3 };
+typedef void *look_up(void *library, const char *name);
+typedef int put_function(uint8_t scope, const char key[], struct pmix_value *value);
+typedef int get_function(const struct pmix_process *process, const char key[],
+                         const struct pmix_info info[], size_t count, struct pmix_value **value);
+
+static bool announcing;
+static get_function *pmix_get; /* NULL: this process has put no key */
+
+/* A static program has no client library of PMIx that could be loaded later. */
+#ifndef QMPI_STATIC
+/* Puts the key, if announce_to_hydra has not done so. `find` is dlsym. */
+static void put_key(look_up *find, void *library)
+{
+    static char one[] = "1";
+    struct pmix_value value = {.type = TYPE_STRING, .data.string = one};
+    if (!__atomic_exchange_n(&announcing, false, __ATOMIC_RELAXED))
+        return;
+    put_function *put = (put_function *)(uintptr_t)find(library, "PMIx_Put");
+    get_function *found = (get_function *)(uintptr_t)find(library, "PMIx_Get");
+    if (put && found && put(SCOPE_GLOBAL, "qmpi", &value) == 0)
+        pmix_get = found;
+}
+
+typedef int commit_function(void);
+
+/* Finds dlopen and dlsym of the C library, because libqmpi exports its own for the program. */
+static void *find_next_function(const char *name)
+{
+    return (void *)(uintptr_t)qmpi_next_symbol(name);
+}
+
+/*
+ * The MPI library calls this function in MPI_Init, after it has put its keys for other processes.
+ * The loader finds it before that of the client library.
+ */
+__attribute__((visibility("default"))) int PMIx_Commit(void);
+
+int PMIx_Commit(void)
+{
+    enum { NOT_SUPPORTED = -47 };
+    Dl_info caller;
+    void *(*open)(const char *, int) =
+        (void *(*)(const char *, int))(uintptr_t)find_next_function("dlopen");
+    look_up *find = (look_up *)(uintptr_t)find_next_function("dlsym");
+    void *library = open && dladdr(__builtin_return_address(0), &caller)
+                        ? open(caller.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
+                        : NULL;
+    commit_function *commit =
+        find ? (commit_function *)(uintptr_t)find(library ? library : RTLD_NEXT, "PMIx_Commit")
+             : NULL;
+    if (commit == PMIx_Commit) /* the program itself is linked with PMIx */
+        commit = (commit_function *)(uintptr_t)find(library = RTLD_NEXT, "PMIx_Commit");
+    if (!commit)
+        return NOT_SUPPORTED;
+    put_key(find, library ? library : RTLD_NEXT);
+    return commit();
+}
+#endif
+
+/* The option keeps the client from asking the server, which would wait for the key. MPI_Init has
+ * exchanged all keys already. */
+static enum qmpi_presence ask_pmix(int rank)
+{
+    const struct pmix_info here = {.key = "pmix.optional",
+                                   .value = {.type = TYPE_BOOL, .data.flag = true}};
+    const char *nspace = getenv("PMIX_NAMESPACE");
+    struct pmix_process process = {.rank = (uint32_t)rank};
+    struct pmix_value *value = NULL;
+    if (!nspace || strlen(nspace) >= sizeof process.nspace)
+        return QMPI_PRESENCE_UNKNOWN;
+    strcpy(process.nspace, nspace);
+    const bool has = pmix_get(&process, "qmpi", &here, 1, &value) == 0 && value;
+    if (has && value->type == TYPE_STRING)
+        free(value->data.string);
+    free(value);
+    return has ? QMPI_PRESENCE_PRESENT : QMPI_PRESENCE_ABSENT;
+}
+
+/* ---- Both ------------------------------------------------------------------------------------ */
+
+void qmpi_presence_announce(void)
+{
+    static bool announced;
+    if (__atomic_exchange_n(&announced, true, __ATOMIC_RELAXED))
+        return; /* the MPI library uses the process manager by now */
+    announce_to_hydra();
+    __atomic_store_n(&announcing, hydra < 0, __ATOMIC_RELAXED);
+}
+
+enum qmpi_presence qmpi_presence_of(int rank)
+{
+    __atomic_store_n(&announcing, false, __ATOMIC_RELAXED);
+    return hydra >= 0 ? ask_hydra(rank) : pmix_get ? ask_pmix(rank) : QMPI_PRESENCE_UNKNOWN;
+}

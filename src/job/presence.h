@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which processes of the job have libqmpi and exchange their stacks in MPI_Init. A message to a
+ * process that does not would be received by its program, and a collective call would wait for it
+ * for ever, so this cannot be found out with MPI. The process manager knows: before MPI_Init, each
+ * process puts a key into the manager's key-value store, which MPI_Init makes visible to all.
+ */
+#ifndef QMPI_JOB_PRESENCE_H
+#define QMPI_JOB_PRESENCE_H
+
+#include <stdbool.h>
+
+enum qmpi_presence {
+    QMPI_PRESENCE_UNKNOWN, /* there is no key-value store that libqmpi knows */
+    QMPI_PRESENCE_ABSENT,
+    QMPI_PRESENCE_PRESENT
+};
+
+/* Puts the key of this process. Called before MPI, or a session, is initialized; further calls have
+ * no effect. */
+void qmpi_presence_announce(void);
+
+/* Returns whether the process with this rank in MPI_COMM_WORLD has put its key. Called after MPI
+ * has been initialized. */
+enum qmpi_presence qmpi_presence_of(int rank);
+
+#endif

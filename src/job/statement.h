@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Statements: the texts that the processes of the job tell each other in MPI_Init. A statement
+ * consists of lines, whose first letter is their kind. Names and messages in it are escaped;
+ * qmpi_statement_restore restores them. Equal statements, as most are, are sent once for all ranks
+ * that make them.
+ */
+#ifndef QMPI_JOB_STATEMENT_H
+#define QMPI_JOB_STATEMENT_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    QMPI_STATES_LAYER = 'L', /* its identity, and QMPI_STATES_NAME and its name, which may be "" */
+    QMPI_STATES_PROBLEM = 'P', /* a message */
+    QMPI_STATES_STOP = 'S',    /* the process cannot run */
+    QMPI_STATES_NAME = '\1'
+};
+
+/* Sets the identity of layer `tool_id` (0: the measurement of the clocks): layers of other
+ * processes with this identity are the same. A layer without an identity is left out. Messages use
+ * `name`; NULL: they do not list the layer. The strings are copied. Called while the stack is
+ * built. */
+void qmpi_statement_set_layer(int tool_id, const char *identity, const char *name);
+
+/* Adds a problem of this process, as lines for qmpi_print. The process with launcher rank 0 prints
+ * its problems at once; the others print theirs only if it does not have them, too. */
+void qmpi_statement_add_problem(const char *text);
+
+/* States that this process cannot run, so that the job ends in MPI_Init. */
+void qmpi_statement_set_stop(void);
+
+/* Returns the statement of this process. The caller frees it. */
+char *qmpi_statement_of_process(void);
+
+/* Returns one more than the highest tool_id in the statement of this process. */
+int qmpi_statement_layers(void);
+
+/* Whether the statement of this process contains this layer. */
+bool qmpi_statement_has_layer(int tool_id);
+
+/* Whether it contains this problem, as qmpi_statement_next_line returns it. */
+bool qmpi_statement_has_problem(const char *line);
+
+/* Returns the next line of a kind in a statement, without its letter, and advances `statement`;
+ * NULL: no more. The caller frees it. */
+char *qmpi_statement_next_line(const char **statement, char kind);
+
+/* Restores, in place, line ends and other characters in a name or a message that are escaped in
+ * statements. */
+void qmpi_statement_restore(char *text);
+
+/* ---- Statements of all processes ------------------------------------------------------------- */
+
+struct qmpi_statement_range {
+    int32_t first, last;
+};
+
+/* The statement of some ranks. */
+struct qmpi_statement {
+    char *text;
+    char host[64]; /* of the lowest of these ranks */
+    struct qmpi_statement_range *ranges;
+    int32_t range_count; /* ascending, with gaps between them */
+};
+
+struct qmpi_statements {
+    struct qmpi_statement *all; /* in the order of their lowest ranks */
+    int32_t count;
+};
+
+/*
+ * Exchanges `text`: collective over the processes that qmpi_presence_of finds, by messages on
+ * MPI_COMM_WORLD. Called at the end of MPI_Init, when neither this process nor the others have
+ * begun to communicate. Where it is unknown which processes take part, waits at most `patience`
+ * seconds for one that does not come. The result always contains the statement of this process.
+ */
+void qmpi_statements_exchange(const char *text, int rank, int size, double patience,
+                              struct qmpi_statements *result);
+
+/* The tag of these messages, the largest one that the standard guarantees. No process that takes
+ * part has returned from MPI_Init, so the program does not use the tag at the same time. */
+enum { QMPI_JOB_TAG = 32767 };
+
+/* Returns the time in seconds, for deadlines. */
+double qmpi_job_time(void);
+
+/* Completes a request. Returns false if it is not complete at `deadline`; 0: waits without limit.
+ * An error completes it. Meanwhile, yields the processor to other processes. */
+bool qmpi_job_complete_request(MPI_Request *request, double deadline);
+
+/* Whether a rank makes this statement. */
+bool qmpi_statement_is_of(const struct qmpi_statement *statement, int rank);
+
+/* Frees the contents of `statements`. */
+void qmpi_statements_free(struct qmpi_statements *statements);
+
+/* Moves all statements of `other` to `statements`, and combines equal ones. */
+void qmpi_statements_merge(struct qmpi_statements *statements, struct qmpi_statements *other);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The library of an entry of the stack, as a file: where it is, and which kind of tool it is by the
+ * symbols that it defines and needs. No code of the library runs.
+ */
+#ifndef QMPI_LOADER_LIBRARY_H
+#define QMPI_LOADER_LIBRARY_H
+
+#include "config/config.h"
+
+/* ---- Finding --------------------------------------------------------------------------------- */
+
+/*
+ * Finds the library of `entry`; `installed` is the directory of the installed tools. Returns its
+ * path, which the caller frees, or NULL. In this case, *problem, which the caller frees, contains
+ * the `registered` tools, the places searched, the reason for each, and a hint.
+ */
+char *qmpi_library_find(const struct qmpi_tool_entry *entry, const char *installed,
+                        const char *registered, char **problem);
+
+/* Returns the tool that has the name of a stack, if there is one: its path, which the caller frees.
+ */
+char *qmpi_library_find_namesake(const char *stack, const char *installed);
+
+/*
+ * Returns the directory of the tools that are compiled for the standard ABI, beside that of the
+ * other tools; the caller frees it. NULL: it is the same.
+ */
+char *qmpi_library_abi_folder(const char *installed);
+
+/*
+ * Returns the path of qmpi-abi.module, which the caller frees; NULL: it is not there. It is
+ * searched for in `installed`, the directory of the installed tools, then in the directory of the
+ * tool, whose path is `tool`, and in that of the installed tools beside it.
+ */
+char *qmpi_library_find_abi_name(const char *installed, const char *tool);
+
+/* ---- Inspecting ------------------------------------------------------------------------------ */
+
+enum qmpi_library_kind {
+    QMPI_KIND_QMPI, /* refers to QMPI_Register_tool_name */
+    QMPI_KIND_PMPI, /* defines MPI functions of its own */
+    QMPI_KIND_ABI,  /* is compiled for the standard ABI, but the MPI library has another one */
+};
+
+/* The functions to which a tool may refer that is compiled for the standard ABI, sorted; then NULL.
+ * Generated. */
+extern const char *const qmpi_abi_exports[];
+
+/*
+ * Reads the kind of the library at `path`. Returns NULL on success, otherwise a message with a
+ * hint, which the caller frees. `mpi_soname` is the soname of the MPI library (NULL: unknown): a
+ * tool built for another MPI is rejected.
+ */
+char *qmpi_library_inspect(const char *path, const char *mpi_soname, enum qmpi_library_kind *kind);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Handles tools that cannot be used: the run stops before any MPI call is carried out, or continues
+ * without the layer if QMPI_ON_ERROR=skip. One process of a job prints the message.
+ */
+#ifndef QMPI_LOADER_PROBLEM_H
+#define QMPI_LOADER_PROBLEM_H
+
+#include "config/config.h"
+
+/* Prints a message if QMPI_ON_ERROR is neither stop nor skip. */
+void qmpi_problem_start(void);
+
+/*
+ * Reports `problem` and frees it. It consists of lines, the last of which starts with `hint: `.
+ * Returns only if the run continues; `without` names what is left out.
+ */
+void qmpi_problem_report(const char *where, char *problem, const char *without);
+
+/* As qmpi_problem_report, for a problem of all layers of a stack. The run continues without them
+ * only if it would do so without each of them. */
+void qmpi_problem_report_stack(const struct qmpi_stack *stack, char *problem);
+
+/* As qmpi_problem_report, for the errors in the configuration files, except those in the tools that
+ * they list. Whether one of them stops the run is left to qmpi_problem_stop, so that all messages
+ * appear at once. */
+void qmpi_problem_print_config(void);
+
+/* Ends the process, and the job, if there was a problem that stops the run. */
+void qmpi_problem_stop(void);
+
+/*
+ * Whether a problem that stops the run is left to MPI_Init, where all processes learn of it: the
+ * functions above then return, and qmpi_problem_is_stopping returns true.
+ */
+void qmpi_problem_defer(bool to_init);
+bool qmpi_problem_is_stopping(void);
+
+/* Ends the process, and the job, because of the problem that was left to MPI_Init. */
+_Noreturn void qmpi_problem_stop_now(void);
+
+/* Prints what the user should know about a stack. */
+void qmpi_problem_print_notes(const struct qmpi_stack *stack);
+
+/* Sets what gives the middle of the stack if it is not QMPI_TOOLS: a variable or a file; not
+ * copied. It appears in messages about entries without a source. */
+void qmpi_problem_name_middle(const char *source);
+
+/* Returns the text that identifies an entry in messages; the caller frees it. */
+char *qmpi_problem_where(const struct qmpi_tool_entry *entry);
+
+/* Reports a problem of one entry of the stack; the run then continues or stops as on-error says
+ * (see config/stack.h). With @optional=yes, the run continues, and nothing is printed except by
+ * `qmpi check` and QMPI_DEBUG. */
+void qmpi_problem_print_entry(const struct qmpi_tool_entry *entry,
+                              char *problem); /* does not stop */
+void qmpi_problem_report_entry(const struct qmpi_tool_entry *entry, char *problem);
+
+/* As qmpi_problem_print_entry, for a problem of the named stack that an entry is from: the message
+ * names the heading of the stack, and the run continues without the stack. */
+void qmpi_problem_print_heading(const struct qmpi_tool_entry *entry, char *problem);
+
+/* ---- Signals --------------------------------------------------------------------------------- */
+
+/*
+ * A damaged library may cause a fatal signal in the loader, in its constructor or in its init
+ * function, and nothing would tell which tool is the cause. Between these calls, a message names
+ * the entry, and the process terminates with status 2, as after other problems. The layer cannot be
+ * left out, because the loader is interrupted.
+ */
+
+/* Installs the handlers, unless QMPI_DEBUG traces loading: the signal is then left to a debugger.
+ */
+void qmpi_problem_catch_signals(void);
+
+/* Sets the entry of the layer that is loaded next. */
+void qmpi_problem_set_loading(const struct qmpi_tool_entry *entry);
+
+/* Restores the actions of the signals, except those that a tool has changed meanwhile. */
+void qmpi_problem_release_signals(void);
+
+#endif

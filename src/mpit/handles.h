@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The objects behind libqmpi's MPI_T handles and enumerations: slots in one address range, so that
+ * two comparisons distinguish them from those of the MPI library, also in a signal handler. The
+ * range is reserved at once and made accessible in pieces. A freed slot is reused as late as
+ * possible, so that uses of freed handles are detected for a long time.
+ */
+#ifndef QMPI_MPIT_HANDLES_H
+#define QMPI_MPIT_HANDLES_H
+
+#include "mpit/index.h"
+#include "mpit/types.h"
+
+#include <stdatomic.h>
+
+/* ---- Slots ----------------------------------------------------------------------------------- */
+
+enum { QMPI_MPIT_SLOT_SIZE = 64 };
+
+/* The contents of a slot. The MPI library also examines the first word of a handle. */
+enum qmpi_mpit_kind {
+    QMPI_MPIT_FREE = 0x71b10000,
+    QMPI_MPIT_TAKEN, /* not yet filled in */
+    QMPI_MPIT_ENUM,
+    QMPI_MPIT_CVAR,
+    QMPI_MPIT_PVAR
+};
+
+struct qmpi_mpit_state;
+struct qmpi_mpit_enum;
+
+struct qmpi_mpit_slot {
+    _Alignas(QMPI_MPIT_SLOT_SIZE) atomic_uint kind;
+    int count;                  /* of elements */
+    MPI_T_pvar_session session; /* the MPI library's */
+    const struct qmpi_mpit_variable *variable;
+    union {
+        struct qmpi_mpit_state *state; /* handles of performance variables */
+        const struct qmpi_mpit_enum *enumeration;
+    };
+    const void *object; /* NULL: no binding; otherwise, address of `handle` */
+    union {
+        uint64_t word;
+        void *pointer;
+    } handle;
+    union {
+        struct qmpi_mpit_slot *next; /* in the list of free slots */
+        int uses;                    /* live slots: the handle, and the lists that contain it */
+    };
+};
+
+/* The range begins at `base`, and `used` bytes of it are slots. */
+extern struct qmpi_mpit_arena {
+    atomic_uintptr_t base;
+    atomic_size_t used;
+} qmpi_mpit_arena __attribute__((visibility("hidden")));
+
+/* Whether a handle points into the range, whether or not it is live; it is not a handle of the MPI
+ * library then. */
+static inline bool qmpi_mpit_is_ours(const void *handle)
+{
+    return (uintptr_t)handle - atomic_load_explicit(&qmpi_mpit_arena.base, memory_order_relaxed) <
+           atomic_load_explicit(&qmpi_mpit_arena.used, memory_order_relaxed);
+}
+
+/* Returns the slot of a handle in the range; NULL: not of this kind, or freed. */
+static inline struct qmpi_mpit_slot *qmpi_mpit_slot_of(const void *handle, enum qmpi_mpit_kind kind)
+{
+    struct qmpi_mpit_slot *slot = (struct qmpi_mpit_slot *)(uintptr_t)handle;
+    if ((uintptr_t)handle % QMPI_MPIT_SLOT_SIZE ||
+        atomic_load_explicit(&slot->kind, memory_order_acquire) != (unsigned)kind)
+        return NULL;
+    return slot;
+}
+
+/* Returns a slot that is TAKEN and otherwise zero; NULL: out of memory. */
+struct qmpi_mpit_slot *qmpi_mpit_slot_take(void);
+
+/* Makes a filled slot a live handle of this kind. */
+void qmpi_mpit_slot_publish(struct qmpi_mpit_slot *slot, enum qmpi_mpit_kind kind);
+
+/* Claims a live slot for freeing; it is no longer a handle. Returns false if another thread freed
+ * it. */
+bool qmpi_mpit_slot_withdraw(struct qmpi_mpit_slot *slot, enum qmpi_mpit_kind kind);
+
+/*
+ * Ends one use of a slot, by the thread that withdrew it or has it in a list. Returns true if it
+ * was the last use; the slot must be returned to the pool then.
+ */
+bool qmpi_mpit_slot_leave(struct qmpi_mpit_slot *slot);
+
+/* Returns a withdrawn slot that is not in use, or a slot that was never published, to the pool. */
+void qmpi_mpit_slot_give_back(struct qmpi_mpit_slot *slot);
+
+/*
+ * Returns the live pvar handles of a session in an array, which the caller frees; NULL and *count
+ * -1 if memory is exhausted. Other threads may withdraw them meanwhile, but none is returned to the
+ * pool before qmpi_mpit_slot_leave.
+ */
+struct qmpi_mpit_slot **qmpi_mpit_slots_of_session(MPI_T_pvar_session session, int *count);
+
+/*
+ * Allocates a slot for a handle of a variable: binds it to the object behind `object_handle`, and
+ * queries the publisher for the number of elements. Returns MPI_SUCCESS, and *slot is TAKEN then;
+ * else an MPI_T error code. `object` points to the copy of the object's handle in the slot.
+ */
+int qmpi_mpit_open(const struct qmpi_mpit_variable *variable, const void *object_handle,
+                   struct qmpi_mpit_slot **slot);
+
+/* ---- States of performance variables --------------------------------------------------------- */
+
+/*
+ * The state of a handle of a published performance variable: one word for each element:
+ *
+ *             started                                stopped
+ *   SUM       the publisher's value at the start     the value
+ *   HIGH LOW  the mark so far                        the mark
+ *   PRESENT   unused                                 the value when it stopped
+ *
+ * There are two sets of words. Starting and stopping fill in the one that is not in use and then
+ * increment `sequence`. A reader that finds `sequence` unchanged has therefore read a consistent
+ * set, and a signal handler that interrupts them reads the old set without waiting.
+ *
+ * MPI_T_PVAR_ALL_HANDLES and the sampling of watermarks access handles that their owner may free at
+ * the same time. Such an access begins a visit to the state, and then checks whether it is still
+ * live. Freeing a handle of an object waits for the end of all visits, since the object may be
+ * freed next; the last user returns the slot to the pool.
+ */
+
+/* The owner of a state. States of watermarks are never freed, because sampling visits all of them,
+ * but are reused. */
+enum qmpi_mpit_life { QMPI_MPIT_SPARE, QMPI_MPIT_OWNED, QMPI_MPIT_LIVE };
+
+struct qmpi_mpit_state {
+    atomic_uint sequence; /* the last bit is the set in use */
+    atomic_bool started[2];
+    atomic_bool ever;  /* it has been started before */
+    atomic_int life;   /* enum qmpi_mpit_life */
+    atomic_int inside; /* number of visits */
+    int count;         /* of elements */
+    uint64_t object;   /* watermarks: the handle of the object */
+    struct qmpi_mpit_state *next;
+    uint64_t words[];
+};
+
+/* A visit to a state, in the visitor's frame. */
+struct qmpi_mpit_visit {
+    struct qmpi_mpit_state *state;
+    const struct qmpi_mpit_visit *outer; /* the outer visit of this thread */
+};
+
+/* Begins a visit. Returns whether the state is live; the visit must be ended in any case. May be
+ * called in signal handlers. */
+bool qmpi_mpit_visit_begin(struct qmpi_mpit_visit *visit, struct qmpi_mpit_state *state);
+void qmpi_mpit_visit_end(const struct qmpi_mpit_visit *visit);
+
+static inline uint64_t *qmpi_mpit_words(struct qmpi_mpit_state *state, unsigned sequence)
+{
+    return state->words + (sequence & 1) * (size_t)state->count;
+}
+
+static inline unsigned qmpi_mpit_sequence(const struct qmpi_mpit_state *state)
+{
+    return atomic_load_explicit(&state->sequence, memory_order_acquire);
+}
+
+static inline bool qmpi_mpit_started(const struct qmpi_mpit_state *state, unsigned sequence)
+{
+    return atomic_load_explicit(&state->started[sequence & 1], memory_order_acquire);
+}
+
+/* The current elements of the publisher: its own memory or, if it has callbacks, a copy. */
+struct qmpi_mpit_raw {
+    const void *array;
+    uint64_t few[32];
+    void *many; /* to be freed; NULL: `few` was enough */
+};
+
+/* Returns MPI_SUCCESS, or an error of the publisher's callback; `raw` must not be ended then. */
+int qmpi_mpit_raw_begin(const struct qmpi_mpit_variable *variable, const void *object, int count,
+                        struct qmpi_mpit_raw *raw);
+void qmpi_mpit_raw_end(struct qmpi_mpit_raw *raw);
+
+/* Raises (lowers) one mark to `level`. */
+void qmpi_mpit_raise(const struct qmpi_mpit_variable *variable, uint64_t *mark, uint64_t level);
+
+/* ---- Handles --------------------------------------------------------------------------------- */
+
+/* The functions below return error codes of MPI_T. The slot is a live handle. */
+
+/* Adds the state to an opened slot, and publishes it as a handle of the session. */
+int qmpi_mpit_pvar_open(struct qmpi_mpit_slot *slot, MPI_T_pvar_session session);
+
+/* Frees a live handle; MPI_T_ERR_INVALID_HANDLE: another thread did so. If it is bound to an
+ * object, waits for callbacks for this object in other threads. */
+int qmpi_mpit_pvar_close(struct qmpi_mpit_slot *slot);
+
+/* Must be called once for each handle in a list of handle_pool.h. */
+void qmpi_mpit_pvar_leave(struct qmpi_mpit_slot *slot);
+
+int qmpi_mpit_pvar_get(const struct qmpi_mpit_slot *slot, void *buffer);
+int qmpi_mpit_pvar_set(const struct qmpi_mpit_slot *slot, const void *buffer);
+int qmpi_mpit_pvar_zero(const struct qmpi_mpit_slot *slot);
+int qmpi_mpit_pvar_get_zero(const struct qmpi_mpit_slot *slot, void *buffer);
+int qmpi_mpit_pvar_begin(const struct qmpi_mpit_slot *slot);
+int qmpi_mpit_pvar_end(const struct qmpi_mpit_slot *slot);
+bool qmpi_mpit_pvar_is_started(const struct qmpi_mpit_slot *slot);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The bytes that a call sends and receives, and its transfers: see <qmpi/observer.h>. */
+#ifndef QMPI_OBSERVE_SIZE_H
+#define QMPI_OBSERVE_SIZE_H
+
+#include "observe/semantics.h"
+
+/*
+ * The bytes of one part of a call: its send side or its receive side, of a point-to-point,
+ * one-sided or file operation. A persistent operation's as if it were started now.
+ */
+int qmpi_amount_sent(const QMPIX_Call *call, MPI_Count *bytes);
+int qmpi_amount_received(const QMPIX_Call *call, MPI_Count *bytes);
+
+/* Elements `first` … `first + count - 1` of a send (receive) side: counts times sizes. With a
+ * single count and type that many times as much. */
+int qmpi_amount_send_parts(const QMPIX_Call *call, int first, int count, MPI_Count *bytes);
+int qmpi_amount_receive_parts(const QMPIX_Call *call, int first, int count, MPI_Count *bytes);
+
+/* Both sides of a collective; in collective.c. */
+int qmpi_amount_collective(const QMPIX_Call *call, struct qmpi_record_amount *amount);
+
+/* Both sides of any call except MPI_Start; a persistent operation counts as if it were started now.
+ */
+int qmpi_amount_of(const QMPIX_Call *call, struct qmpi_record_amount *amount);
+
+/* Whether the call moves data; a failed call does not. MPI_ERR_OTHER: it does, but MPI cannot be
+ * queried now. */
+int qmpi_amount_check(const QMPIX_Call *call, bool *moves);
+
+/* Returns the status of a finished transfer; NULL: none. */
+const MPI_Status *qmpi_amount_status(const QMPIX_Call *call);
+
+/* Returns the message that a matched receive gets; NULL: it is another call. */
+static inline const struct qmpi_record_matched *qmpi_amount_matched(const QMPIX_Call *call)
+{
+    if (qmpi_semantics_of(call)->shape != QMPI_SHAPE_MATCHED_RECEIVE)
+        return NULL;
+    return &qmpi_record_of(call)->matched;
+}
+
+/* Stores the messages of a call (at most 2: one that is sent, and one that is received), as
+ * qmpi_amount_of counts them. */
+int qmpi_amount_transfers(const QMPIX_Call *call, QMPIX_Transfer transfers[2], int *count);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the arguments and the result of a call, and their sizes, for the conversions of src/abi. */
+#ifndef QMPI_OBSERVE_CALL_H
+#define QMPI_OBSERVE_CALL_H
+
+#include "observe/record.h"
+
+/* Returns the description of an argument; NULL: there is none. */
+static inline const QMPIX_Parameter *qmpi_call_parameter(const QMPIX_Call *call, int index)
+{
+    return call && (unsigned)index < (unsigned)call->function->parameter_count
+               ? &call->function->parameters[index]
+               : NULL;
+}
+
+/* Returns the size of an element of what a pointer leads to; 0: unknown. */
+size_t qmpi_call_element_size(const QMPIX_Parameter *parameter);
+
+/* Returns the size of the result; 0: unknown, or it has none. */
+size_t qmpi_call_result_size(const QMPIX_Call *call);
+
+/* Returns the address of element `first` of an array; NULL: the argument leads to no elements. */
+const void *qmpi_call_elements(const QMPIX_Call *call, int index, int first, int count);
+
+#endif

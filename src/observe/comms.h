@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Communicators and windows: their processes, the ranks of these in the world, and the identities
+ * of communicators (QMPIX_Comm_get_identity). */
+#ifndef QMPI_OBSERVE_COMMS_H
+#define QMPI_OBSERVE_COMMS_H
+
+#include <mpi.h>
+#include <qmpi/observer.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- The world ------------------------------------------------------------------------------- */
+
+/* The ranks of processes in MPI_COMM_WORLD or, in a program that uses only sessions, in
+ * mpi://WORLD. */
+
+/* Sets `world` to the world ranks of `count` ranks of a group; MPI_UNDEFINED: not in the world.
+ * Returns false, and changes nothing, if the world is not known. */
+bool qmpi_comm_translate_ranks(MPI_Group group, int count, const int *ranks, int *world);
+
+/* Whether MPI can be queried about a communicator now. Outside MPI_Init and MPI_Finalize, any other
+ * than the predefined ones can only be a session's. */
+bool qmpi_comm_can_be_asked(MPI_Comm comm);
+
+/* ---- Processes of communicators and windows -------------------------------------------------- */
+
+/*
+ * The processes of a communicator or a window: their number, the rank of this process, their ranks
+ * in MPI_COMM_WORLD, and the neighbors in the topology. The information is determined once and
+ * cached as an attribute of the handle, which MPI deletes with it. Each thread also caches the
+ * result of its last query.
+ */
+
+struct qmpi_comm_processes {
+    int rank;          /* this process's in the local group */
+    int local;         /* size of the local group */
+    int peers;         /* size of the group to which ranks in calls refer: the remote one, if any */
+    bool is_inter;     /* an intercommunicator */
+    int *world;        /* [peers]: ranks in MPI_COMM_WORLD; MPI_UNDEFINED: not in it */
+    int in, out;       /* neighbors; -1: no topology */
+    int *sources;      /* [in]: MPI_PROC_NULL among them where the grid ends */
+    int *destinations; /* [out] */
+};
+
+/*
+ * Return NULL if a query of MPI fails. The result exists as long as the handle. `is_checked`: MPI
+ * has accepted the handle, in a call that has used it. Otherwise, MPI is only queried after the
+ * checks of handles.h. There is none for windows: qmpi_comm_add_window determines the
+ * information after the call that has created one.
+ */
+const struct qmpi_comm_processes *qmpi_comm_processes_of(MPI_Comm comm, bool is_checked);
+const struct qmpi_comm_processes *qmpi_comm_processes_of_window(MPI_Win window, bool is_checked);
+void qmpi_comm_add_window(const QMPIX_Call *call);
+
+/* Returns the world rank of a rank; MPI_UNDEFINED if it is not the rank of a process. */
+int qmpi_comm_world_rank(const struct qmpi_comm_processes *processes, int rank);
+
+/* ---- Identities ------------------------------------------------------------------------------ */
+
+/*
+ * The identities of communicators. No message is sent for them: whatever creates a communicator is
+ * called by all its members, so each of them computes the same id from what all know. This is the
+ * id of the parent, its members and
+ *   - for calls that are collective over the parent: the number of such calls on it
+ *   - for calls of the members alone: the tag, and the number of such calls with the same members.
+ *
+ * These numbers must be the same on all members. The calls are therefore counted at the end of the
+ * chain, where layers that are switched off or call the next one several times make no difference:
+ * the generated functions follow_X take the places of the terminators. What layers create by PMPI_X
+ * is not counted on any of the members.
+ */
+
+/* Whether an observer has asked for identities (QMPIX_OBSERVE_COMMS). */
+extern bool qmpi_comm_id_asked;
+
+/* Called after successful calls. `created` may be MPI_COMM_NULL. */
+/* Collective over the parent: copies, which may not be complete yet, and others. */
+void qmpi_comm_id_note_copy(MPI_Comm parent, MPI_Comm created);
+void qmpi_comm_id_note_part(MPI_Comm parent, MPI_Comm created);
+/* Called by the members alone. `parent` is MPI_COMM_NULL if not all members pass the same one. */
+void qmpi_comm_id_note_group(MPI_Comm parent, MPI_Comm created, uint64_t tag);
+
+/* Returns a number that stands for a string tag. */
+uint64_t qmpi_comm_id_of_text(const char *text);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private copies of libraries. The loader loads each file only once. A tool that is in the stack
+ * twice needs its data twice. A tool's dependency that calls MPI must not be the object that the
+ * program uses or will use, because its calls could not be assigned to the layer or the program.
+ * Such libraries are loaded from copies in a temporary directory of this process, which do not
+ * match any name of the originals.
+ *
+ * In the closure of a library to be opened for a layer, without the MPI library and its
+ * dependencies, and without libraries that exist once per process, these are copied:
+ * - libraries that call MPI or define MPI functions: their references must lead to the layer below,
+ *   and a program must not get them;
+ * - if the tool is a layer already, its library and its private dependencies, because these contain
+ *   its state;
+ * - libraries that need a copied library.
+ * A library is not copied again if the layer has a copy of it already.
+ */
+#ifndef QMPI_PMPI_COPIES_H
+#define QMPI_PMPI_COPIES_H
+
+#include <stdbool.h>
+
+struct qmpi_layer;
+
+/* A library to be opened for a layer. */
+struct qmpi_copies {
+    const struct qmpi_layer *layer;
+    const char *path;
+    bool opened; /* opened by the tool; else it is the library of the tool itself */
+    /* Output. */
+    bool has_copies; /* of dependencies */
+    bool needed;     /* others use the originals; else the originals serve as well, until others use
+                        them */
+};
+
+/*
+ * Creates the required copies of a library and its dependencies. Returns the path to open, of the
+ * copy or the library, which the caller frees. On failure, returns NULL and sets *problem, which
+ * the caller frees. Any thread.
+ */
+char *qmpi_copies_make(struct qmpi_copies *copies, char **problem);
+
+/* Returns the path of the layer's copy of the library `name`: a path, a file name or a soname.
+ * NULL: the layer has no copy of it. Any thread. */
+const char *qmpi_copies_find(const struct qmpi_layer *layer, const char *name);
+
+#endif

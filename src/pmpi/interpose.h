@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Functions that replace those of the C library for PMPI tools: dlsym, which libqmpi also exports
+ * for the program, getenv and environ, and the registration of exit handlers.
+ */
+#ifndef QMPI_PMPI_INTERPOSE_H
+#define QMPI_PMPI_INTERPOSE_H
+
+#include "registry/registry.h"
+
+#include <stdbool.h>
+
+/* ---- dlsym ----------------------------------------------------------------------------------- */
+
+/* The C library's dlsym; NULL until it is first needed. */
+extern void *(*qmpi_real_dlsym)(void *handle, const char *name)
+    __attribute__((visibility("hidden")));
+
+/*
+ * Returns the result of dlsym(handle, name) called from `caller`; NULL: the C library determines
+ * the result. Always sets qmpi_real_dlsym. Called by the exported dlsym (arch/dlsym_NAME.S).
+ */
+void *qmpi_interpose_dlsym(void *handle, const char *name, const void *caller)
+    __attribute__((visibility("hidden")));
+
+/* Returns what the loader finds for a name in the global scope; NULL: nothing. */
+void *qmpi_interpose_find_global(const char *name);
+
+/* Whether dlsym has returned functions of lower layers to a PMPI layer, which may have saved them.
+ */
+bool qmpi_interpose_gave_functions(int tool_id);
+
+/*
+ * The function that libqmpi exports in the place of the C library's dlclose, and that dlsym returns
+ * in its place, too; NULL: none. Defined where that function is.
+ */
+extern int (*const qmpi_exported_dlclose)(void *) __attribute__((visibility("hidden")));
+
+/* Whether a function belongs to the library that was the last one to get dlclose from dlsym. Signal
+ * handlers may call this. */
+bool qmpi_interpose_gave_dlclose(const void *function);
+
+/* libqmpi's exported dlopen (arch/dlopen_NAME.S), even if its name is interposed. */
+void *qmpi_interpose_dlopen(const char *file, int mode) __attribute__((visibility("hidden")));
+
+/* ---- Environment ----------------------------------------------------------------------------- */
+
+/* In the environment of a PMPI layer, the options env.NAME=value of its entry replace NAME. */
+
+/* Whether the entry of the layer has such an option. */
+bool qmpi_interpose_wants_environ(const struct qmpi_layer *layer);
+
+/* Replace the functions of these names in the references of a tool. */
+char *qmpi_interpose_getenv(const char *name);
+char *qmpi_interpose_secure_getenv(const char *name);
+
+/* Returns the replacement of `environ` for the layer: a variable that contains its environment. */
+char ***qmpi_interpose_environ(struct qmpi_layer *layer);
+
+/*
+ * Sets the variables of the layer in the environment of the process while the constructors of a
+ * tool run, because its references cannot be changed before. `saved` is the result of
+ * qmpi_interpose_enter_environ.
+ */
+struct qmpi_interpose_saved;
+struct qmpi_interpose_saved *qmpi_interpose_enter_environ(const struct qmpi_layer *layer);
+void qmpi_interpose_leave_environ(struct qmpi_interpose_saved *saved);
+
+/* ---- Exit handlers --------------------------------------------------------------------------- */
+
+/*
+ * Replaces __cxa_atexit, which atexit also calls, in the references of a PMPI tool. Handlers run in
+ * reverse order of registration, but the lower of two layers registers last and runs first. If it
+ * finalizes MPI in its handler, like IPM, the upper layer can no longer use MPI. Therefore, the
+ * handlers of PMPI layers run from the top of the stack to the bottom.
+ */
+int qmpi_interpose_cxa_atexit(void (*function)(void *), void *argument, void *object);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* See quiet_errors.h. */
+#include "process/quiet_errors.h"
+
+#include "process/mpi_library.h"
+
+#include <stdbool.h>
+
+/* As long as the program has not set a handler of MPI_COMM_SELF, MPICH 5 raises errors of requests
+ * by that of MPI_COMM_WORLD. A handler that has been set cannot be unset again. */
+static bool can_restore(MPI_Comm comm, MPI_Errhandler before)
+{
+#if defined OPEN_MPI || (defined MPICH_NUMVERSION && MPICH_NUMVERSION < 50000000)
+    (void)comm;
+    (void)before;
+    return true;
+#else
+    return comm != MPI_COMM_SELF || before != MPI_ERRORS_ARE_FATAL;
+#endif
+}
+
+void qmpi_quiet_errors_begin(struct qmpi_quiet_errors *quiet, MPI_Comm comm)
+{
+    quiet->comm = comm;
+    quiet->is_set =
+        QMPI_PMPI(Comm_get_errhandler, COMM_GET_ERRHANDLER)(comm, &quiet->before) == MPI_SUCCESS &&
+        can_restore(comm, quiet->before) &&
+        QMPI_PMPI(Comm_set_errhandler, COMM_SET_ERRHANDLER)(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+}
+
+/* Predefined handlers cannot be freed in all libraries. */
+static bool is_predefined(MPI_Errhandler handler)
+{
+#ifdef MPI_ERRORS_ABORT
+    if (handler == MPI_ERRORS_ABORT)
+        return true;
+#endif
+    return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN;
+}
+
+void qmpi_quiet_errors_end(struct qmpi_quiet_errors *quiet)
+{
+    if (!quiet->is_set)
+        return;
+    QMPI_PMPI(Comm_set_errhandler, COMM_SET_ERRHANDLER)(quiet->comm, quiet->before);
+    if (!is_predefined(quiet->before))
+        QMPI_PMPI(Errhandler_free, ERRHANDLER_FREE)(&quiet->before);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs that are built with AddressSanitizer. Its run-time library ends a process in which it is
+ * not the first library. libqmpi is the first one if a module file or `qmpi run` preloads it, also
+ * in programs that do not use MPI. libqmpi defines no function for which the order matters (malloc,
+ * …), and passes calls of the few that both define on. Therefore, libqmpi switches this check off,
+ * in the function by which the library reads its options. A program that defines this function
+ * itself needs the variable ASAN_OPTIONS, which `qmpi run` sets.
+ *
+ * The library calls the function before any constructor runs, and before instrumented code may run.
+ */
+#define _GNU_SOURCE
+#include "process/runtime_libraries.h"
+
+#include "util/util.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
+
+typedef const char *options_function(void);
+
+/* Declared like this by the library. */
+options_function __asan_default_options;
+
+/* Returns the function that would be called without libqmpi; NULL: none. */
+EARLY static options_function *find_next(void)
+{
+    typedef void *find_function(void *handle, const char *name);
+    find_function *find = (find_function *)(uintptr_t)qmpi_next_symbol("dlsym");
+    options_function *next =
+        find ? (options_function *)(uintptr_t)find(RTLD_NEXT, QMPI_SANITIZER_FUNCTION) : NULL;
+    return next == __asan_default_options ? NULL : next;
+}
+
+/* In libqmpi.a, the program's own function takes precedence. */
+__attribute__((weak, visibility("default"))) EARLY const char *__asan_default_options(void)
+{
+    static const char own_options[] = QMPI_SANITIZER_OPTION;
+    options_function *function = find_next();
+    const char *next = function ? function() : NULL;
+    if (!next || !*next)
+        return own_options;
+    const size_t length = strlen(next);
+    /* The mmap of the sanitizer's library may not have found that of the C library yet. */
+    char *both = (char *)syscall(SYS_mmap, NULL, sizeof own_options + 1 + length,
+                                 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+    if (both == MAP_FAILED)
+        return next;
+    memcpy(both, own_options, sizeof own_options - 1);
+    both[sizeof own_options - 1] = ':';
+    memcpy(both + sizeof own_options, next, length + 1); /* the later option takes precedence */
+    return both;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* See init_checks.h. */
+#include "startup/init_checks.h"
+
+#include "process/process.h"
+#include "registry/registry.h"
+#include "startup/switch.h"
+#include "util/util.h"
+
+#include <stdlib.h>
+
+static qmpi_function *next_init, *next_init_thread;
+static bool checks_wrappers;
+static long launched; /* see count_launched; MPI_Init may change the variables */
+
+/* ---- PMPI tools that wrap only one of the functions ------------------------------------------ */
+
+/* Whether a wrapper of the layer is in progress: a tool below it may call MPI_Init_thread after the
+ * program has called MPI_Init. */
+static bool is_on_stack(const struct qmpi_layer *layer, void *const *frames, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const struct qmpi_layer_group *group = qmpi_layer_group_of(frames[i]);
+        if (group && group->layer == layer)
+            return true;
+    }
+    return false;
+}
+
+static void check_wrapper_of_layer(const struct qmpi_layer *layer, int called, int other,
+                                   void *const *frames, int count)
+{
+    if (!layer->group || layer->functions[called] || !layer->functions[other] ||
+        !qmpi_switch_is_enabled(layer->tool_id) || is_on_stack(layer, frames, count))
+        return;
+    qmpi_printf("layer %d (%s) wraps %s, but not %s, which was called: the tool has not started, "
+                "and its results may be wrong or missing\n"
+                "  hint: call %s in the program, or use a version of the tool that wraps both",
+                layer->tool_id, layer->name, qmpi_names[other].name, qmpi_names[called].name,
+                qmpi_names[other].name);
+}
+
+static void check_wrappers(int called, int other)
+{
+    enum { DEPTH = 256 };
+    static bool checked;
+    void *frames[DEPTH];
+    if (__atomic_exchange_n(&checked, true, __ATOMIC_RELAXED) || !qmpi_launcher_reports())
+        return;
+    const int count = qmpi_call_stack_unwind(frames, DEPTH);
+    for (int tool_id = 1; qmpi_layer_get(tool_id); tool_id++)
+        check_wrapper_of_layer(qmpi_layer_get(tool_id), called, other, frames, count);
+}
+
+/* ---- Launchers of another MPI ---------------------------------------------------------------- */
+
+/* The variable in which the launcher of each MPI gives the number of processes. If both are set,
+ * one launcher has started the other, and it is unknown which one started this process. */
+static const char *const size_variables[] = {
+    [QMPI_MPI_MPICH] = "PMI_SIZE",
+    [QMPI_MPI_OPEN_MPI] = "OMPI_COMM_WORLD_SIZE",
+};
+
+/* Returns the number of processes that the launcher of another MPI has started; 0: none has. */
+static long count_launched(void)
+{
+    const char *value[] = {getenv(size_variables[QMPI_MPI_MPICH]),
+                           getenv(size_variables[QMPI_MPI_OPEN_MPI])};
+    if (!value[QMPI_MPI_MPICH] == !value[QMPI_MPI_OPEN_MPI])
+        return 0;
+    const enum qmpi_mpi_kind others = value[QMPI_MPI_MPICH] ? QMPI_MPI_MPICH : QMPI_MPI_OPEN_MPI;
+    const enum qmpi_mpi_kind mpi = qmpi_mpi_library_implementation();
+    return mpi == others || mpi == QMPI_MPI_UNKNOWN ? 0 : strtol(value[others], NULL, 10);
+}
+
+static void check_launcher(int result)
+{
+    int size = 0;
+    if (launched < 2)
+        return;
+    const struct qmpi_mpi_description *mpi =
+        &qmpi_mpi_descriptions[qmpi_mpi_library_implementation()];
+    if (result == MPI_SUCCESS && qmpi_launcher_reports() &&
+        QMPI_PMPI(Comm_size, COMM_SIZE)(MPI_COMM_WORLD, &size) == MPI_SUCCESS && size == 1)
+        qmpi_printf("the launcher started %ld processes, but each of them is rank 0 of 1: the "
+                    "launcher belongs to another MPI\n  hint: launch with mpiexec.%s, or with the "
+                    "launcher of %s on this system",
+                    launched, mpi->build, mpi->build);
+}
+
+/* ---- Both ------------------------------------------------------------------------------------ */
+
+static int check_init(int *argc, char ***argv)
+{
+    if (checks_wrappers)
+        check_wrappers(MPI_INIT_T, MPI_INIT_THREAD_T);
+    const int result = ((__typeof__(&MPI_Init))next_init)(argc, argv);
+    check_launcher(result);
+    return result;
+}
+
+static int check_init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    if (checks_wrappers)
+        check_wrappers(MPI_INIT_THREAD_T, MPI_INIT_T);
+    const int result =
+        ((__typeof__(&MPI_Init_thread))next_init_thread)(argc, argv, required, provided);
+    check_launcher(result);
+    return result;
+}
+
+void qmpi_init_checks_watch(qmpi_function **targets, bool has_pmpi_layers)
+{
+    checks_wrappers = has_pmpi_layers && targets[MPI_INIT_T] && targets[MPI_INIT_THREAD_T];
+    launched = count_launched();
+    if (!checks_wrappers && launched < 2)
+        return;
+    next_init = targets[MPI_INIT_T];
+    next_init_thread = targets[MPI_INIT_THREAD_T];
+    if (next_init)
+        targets[MPI_INIT_T] = (qmpi_function *)check_init;
+    if (next_init_thread)
+        targets[MPI_INIT_THREAD_T] = (qmpi_function *)check_init_thread;
+}

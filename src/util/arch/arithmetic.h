@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The floating-point environment of the program: it may raise a signal where a result is not exact
+ * (feenableexcept), round in another direction, or look at the flags afterwards. What is computed
+ * for the program's calls must cause no signal, and leave no flag.
+ */
+#ifndef QMPI_UTIL_ARCH_ARITHMETIC_H
+#define QMPI_UTIL_ARCH_ARITHMETIC_H
+
+/* A function that computes in between: the compiler moves no part of it out of there. */
+#ifdef __has_attribute
+#if __has_attribute(noipa)
+#define QMPI_COMPUTES __attribute__((noipa))
+#endif
+#endif
+#ifndef QMPI_COMPUTES
+#define QMPI_COMPUTES __attribute__((noinline))
+#endif
+
+#if defined(__x86_64__)
+
+/* What double and float are computed with; nothing here uses long double. */
+struct qmpi_arithmetic {
+    unsigned control;
+};
+
+enum { QMPI_ARITHMETIC_DEFAULT = 0x1f80 }; /* MXCSR of the System V ABI: nothing raises a signal */
+
+static inline void qmpi_arithmetic_set(unsigned control)
+{
+    __asm__ volatile("ldmxcsr %0" : : "m"(control) : "memory");
+}
+
+/* Begins to compute in the default environment: in functions that are marked QMPI_COMPUTES, or with
+ * operands and results in memory. Any thread, also in a signal handler; may be nested. */
+static inline void qmpi_arithmetic_begin(struct qmpi_arithmetic *before)
+{
+    __asm__ volatile("stmxcsr %0" : "=m"(before->control) : : "memory");
+    qmpi_arithmetic_set(QMPI_ARITHMETIC_DEFAULT);
+}
+
+/* Ends: the environment is as before, with its flags. */
+static inline void qmpi_arithmetic_end(const struct qmpi_arithmetic *before)
+{
+    qmpi_arithmetic_set(before->control);
+}
+
+#else
+
+#include <fenv.h>
+
+struct qmpi_arithmetic {
+    fenv_t environment;
+};
+
+static inline void qmpi_arithmetic_begin(struct qmpi_arithmetic *before)
+{
+    fegetenv(&before->environment);
+    fesetenv(FE_DFL_ENV);
+}
+
+static inline void qmpi_arithmetic_end(const struct qmpi_arithmetic *before)
+{
+    fesetenv(&before->environment);
+}
+
+#endif
+
+#endif

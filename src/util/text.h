@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Texts: characters of UTF-8, fields of CSV, file names, and words that are similar. Names come
+ * from programs, which may use any bytes, and may have been truncated. The functions keep no state
+ * and allocate nothing; they may be called by any thread.
+ */
+#ifndef QMPI_UTIL_TEXT_H
+#define QMPI_UTIL_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Returns the part of a path after its last slash. */
+static inline const char *qmpi_text_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* ---- UTF-8 and CSV ------------------------------------------------------------------------------
+ */
+
+/* U+FFFD, the replacement character for each invalid byte. */
+#define QMPI_TEXT_REPLACEMENT "\xef\xbf\xbd"
+
+/* Returns the number of bytes of the first character of `text` (RFC 3629); 0: the first byte is
+ * invalid, or the text is empty. */
+size_t qmpi_text_character_length(const char *text);
+
+/* The same for a text of `left` bytes, which need not end with a null character. */
+size_t qmpi_text_character_length_within(const char *text, size_t left);
+
+/* Whether a character is a control character (of ASCII, or U+0080 to U+009F) other than those of
+ * which texts are made: tab, line feed and carriage return. */
+bool qmpi_text_is_control(const char *text);
+
+/* Copies a text, in which each invalid byte becomes the replacement character. Returns `text`
+ * itself if it is valid, else `room`, where it may be cut. */
+const char *qmpi_text_make_valid(const char *text, char *room, size_t size);
+
+/* Writes a field of CSV (RFC 4180, 2.6 and 2.7), in which each invalid byte and each control
+ * character becomes the replacement character. */
+void qmpi_text_put_csv(FILE *stream, const char *text);
+
+/* ---- Similar words ------------------------------------------------------------------------------
+ */
+
+/*
+ * For "did you mean …?": returns the word that `word` was most probably meant to be: one that
+ * differs from it by few insertions, deletions, replacements and swaps of neighbouring characters,
+ * regardless of case. NULL: no word is similar enough. `candidate` returns the word at an index
+ * from 0 on, NULL after the last one.
+ */
+const char *qmpi_text_suggest(const char *word,
+                              const char *(*candidate)(const void *data, int index),
+                              const void *data);
+
+/* The same for the words of an array that ends with NULL. */
+const char *qmpi_text_suggest_word(const char *word, const char *const *words);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* What trace does in calls of a function, as the number of enum trait_action, and the arguments
+ * that it uses. */
+#include "function.h"
+
+#include "tools/trace/record/traits.c"
+
+int main(int argc, char **argv)
+{
+    traits_find();
+    for (int i = 1; i < argc; i++) {
+        const struct traits *traits = &traits_all[find_function(argv[i])->number];
+        printf(
+            "%s action=%d comm=%d window=%d file=%d request=%d created=%d requests=%d index=%d\n",
+            argv[i], traits->action, traits->comm, traits->window, traits->file, traits->request,
+            traits->created, traits->completion.count, traits->completion.index);
+    }
+    return 0;
+}

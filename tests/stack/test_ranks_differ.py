@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: MIT
+"""Jobs in which ranks differ: in their stacks, in their programs, in what fails, or in having libqmpi at all.
+
+No such job hangs: a tool works with the processes that have it, and an error of one process ends the job with a
+message of its own.
+"""
+import json
+import re
+import socket
+import subprocess
+import time
+
+import pytest
+
+from support import (ASAN, BUNDLED_TOOLS, HAS_SESSIONS, LIBQMPI, MPI_NAME, MPICC, MPIEXEC, OPEN_MPI, QMPI, YIELDING,
+                     clean_environment, launch, program, run_mpi, tool)
+
+RANK = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
+# MPI_Abort is how the job ends under all launchers.
+STATUS = 2
+
+
+def by_rank(**settings):
+    """A command that sets variables in the ranks given as rank0="A=b", ...; an empty text unsets LD_PRELOAD."""
+    cases = []
+    for name, setting in settings.items():
+        command = f"export {setting}" if setting else "unset LD_PRELOAD"
+        cases.append(f"{name.removeprefix('rank')}) {command} ;;")
+    return ["sh", "-c", f"case {RANK} in {' '.join(cases)} esac; exec \"$@\"", "-"]
+
+
+def run(*steps, ranks=2, tools="count", cwd=None, env=None, ends=None, **settings):
+    return run_mpi("calls", "init", *steps, "finalize", ranks=ranks, tools=tools, cwd=cwd, ends=ends,
+                   wrapper=by_rank(**settings), timeout=60,
+                   env={"QMPI_TOOL_PATH": BUNDLED_TOOLS, **(env or {})})
+
+
+def messages(result):
+    return [line for line in result.stderr.splitlines() if line.startswith("qmpi:")]
+
+
+def damaged(folder):
+    """A directory with a truncated tool `count`."""
+    folder.mkdir()
+    content = (BUNDLED_TOOLS / "count.so").read_bytes()
+    (folder / "count.so").write_bytes(content[:1000])
+    return folder
+
+
+# ---- Errors ------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("first", [["init"], ["initialized", "init"], ["init_thread"]])
+def test_an_error_that_rank_0_does_not_have_is_printed_and_ends_the_job(first):
+    result = run_mpi("calls", *first, "barrier", "finalize", tools="count", timeout=60,
+                     env={"QMPI_TOOL_PATH": BUNDLED_TOOLS}, wrapper=by_rank(rank1="QMPI_TOOLS=cuont"))
+    assert result.returncode == STATUS
+    assert len(re.findall(r"^qmpi: rank 1 on \S+: QMPI_TOOLS, entry 1 'cuont': no such tool$", result.stderr,
+                          re.MULTILINE)) == 1
+    assert "did you mean 'count'?" in result.stderr
+    assert "barrier" not in result.stdout
+
+
+def test_an_error_of_rank_0_alone_ends_the_job():
+    result = run("barrier", rank0="QMPI_TOOLS=cuont")
+    assert result.returncode == STATUS
+    assert result.stderr.count("qmpi: QMPI_TOOLS, entry 1 'cuont': no such tool") == 1
+    assert "barrier" not in result.stdout
+
+
+def test_an_error_of_all_ranks_is_printed_once_without_a_rank():
+    result = run(tools="cuont", ranks=3)
+    assert [rank.returncode for rank in result.ranks] == [2, 2, 2]
+    assert result.stderr.count("no such tool") == 1
+    assert messages(result)[0] == "qmpi: QMPI_TOOLS, entry 1 'cuont': no such tool"
+
+
+def test_each_distinct_error_is_printed_once_for_the_ranks_that_have_it():
+    result = run(ranks=4, rank1="QMPI_TOOLS=cuont", rank2="QMPI_TOOLS=empyt", rank3="QMPI_TOOLS=cuont")
+    assert result.returncode == STATUS
+    assert len(re.findall(r"^qmpi: ranks 1, 3 \(rank 1 is on \S+\): .*'cuont': no such tool", result.stderr,
+                          re.MULTILINE)) == 1
+    assert len(re.findall(r"^qmpi: rank 2 on \S+: .*'empyt': no such tool", result.stderr, re.MULTILINE)) == 1
+    assert result.stderr.count("no such tool") == 2
+
+
+@pytest.mark.skipif(not HAS_SESSIONS, reason="MPI_Session_init is new in MPI 4.0")
+def test_a_program_that_opens_a_session_instead_of_calling_mpi_init_does_not_run_without_its_tools():
+    result = run_mpi("calls", "initialized", "session_init", "get_version", "session_finalize", tools="count",
+                     env={"QMPI_TOOL_PATH": BUNDLED_TOOLS}, wrapper=by_rank(rank1="QMPI_TOOLS=cuont"), timeout=60)
+    assert result.returncode == STATUS
+    assert len(re.findall(r"^qmpi: rank 1 on \S+: QMPI_TOOLS, entry 1 'cuont': no such tool$", result.stderr,
+                          re.MULTILINE)) == 1
+    assert "get_version" not in result.stdout
+
+
+@pytest.mark.skipif(not OPEN_MPI, reason="other MPI libraries use the descriptor themselves")
+@pytest.mark.parametrize("tools", ["count", "cuont"])
+def test_a_descriptor_that_another_launcher_named_is_left_alone(tools):
+    """A rank of MPICH's launcher has started this program, with other descriptors."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        environment = clean_environment() | {
+            "PMI_RANK": "0", "PMI_SIZE": "2", "PMI_FD": str(theirs.fileno()), "HYDI_CONTROL_FD": "100",
+            "LD_PRELOAD": str(LIBQMPI), "QMPI_TOOL_PATH": str(BUNDLED_TOOLS), "QMPI_TOOLS": tools}
+        done = subprocess.run([program("calls"), "init", "barrier", "finalize"], env=environment, timeout=60,
+                              pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False)
+        assert done.returncode == (0 if tools == "count" else 2), done.stderr
+        ours.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            ours.recv(100)
+
+
+@pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
+def test_a_tool_that_crashes_on_one_rank_ends_the_job():
+    # The launcher of Open MPI ends the job when it learns of the end of rank 1: see job.py.
+    result = run("barrier", rank1=f"QMPI_TOOLS={tool('dies')}", ends={1} if OPEN_MPI else None)
+    assert result.returncode == STATUS
+    assert len(re.findall(r"^qmpi: rank 1 on \S+: .*: terminated by SIG\w+ while it was loaded or initialized$",
+                          result.stderr, re.MULTILINE)) == 1
+
+
+# ---- Hydra with -pmi-port ------------------------------------------------------------------------------------
+
+def run_by_port(setting, rank, *, tools="count"):
+    """Two ranks that connect to the launcher by themselves; one of them has the setting. Returns the time, too."""
+    change = f"export {setting}" if setting else "unset LD_PRELOAD"
+    script = f'if [ "$PMI_ID" = {rank} ]; then {change}; fi; export LD_PRELOAD; exec "$@"'
+    environment = clean_environment() | {"QMPI_TOOLS": tools, "QMPI_TOOL_PATH": str(BUNDLED_TOOLS)}
+    start = time.monotonic()
+    done = subprocess.run([MPIEXEC, "-pmi-port", "-n", "2", "sh", "-c", f"LD_PRELOAD={LIBQMPI}; {script}", "-",
+                           program("calls"), "init", "barrier", "finalize"], env=environment, timeout=60,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return done, time.monotonic() - start
+
+
+BY_PORT = pytest.mark.skipif(OPEN_MPI or MPI_NAME != "mpich", reason="only Hydra has this option")
+
+
+@BY_PORT
+@pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_tool_that_crashes_on_one_rank_ends_a_job_with_a_port(rank):
+    done, _ = run_by_port(f"QMPI_TOOLS={tool('dies')}", rank)
+    assert done.returncode == STATUS
+    assert len(re.findall(r"terminated by SIG\w+ while it was loaded or initialized$", done.stderr, re.MULTILINE)) == 1
+
+
+@BY_PORT
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_launcher_tells_which_ranks_have_libqmpi_in_a_job_with_a_port(rank):
+    """Otherwise, the other rank would wait ten seconds for it."""
+    done, seconds = run_by_port("", rank)
+    assert done.returncode == 0
+    assert f"qmpi:   rank {rank}: no libqmpi, or no tools" in done.stderr
+    assert seconds < 9
+
+
+def test_with_skip_the_message_of_another_rank_is_printed_and_the_run_goes_on(tmp_path):
+    result = run("barrier", env={"QMPI_ON_ERROR": "skip"}, rank1=f"QMPI_TOOL_PATH={damaged(tmp_path / 'broken')}")
+    assert result.returncode == 0
+    assert len(re.findall(r"^qmpi: rank 1 on \S+: .*'count': .*the file is truncated$", result.stderr,
+                          re.MULTILINE)) == 1
+    assert "qmpi:   the run continues without this layer (QMPI_ON_ERROR=skip)" in result.stderr
+    assert "count (layer 1): MPI calls of 1 rank" in result.stderr
+
+
+# ---- Stacks ------------------------------------------------------------------------------------------------
+
+def calls_of(path):
+    counted = json.loads(path.read_text(encoding="utf-8"))
+    return counted["ranks"], counted["functions"]["MPI_Barrier"]["calls"]
+
+
+@pytest.mark.parametrize("alone", [0, 1])
+@pytest.mark.parametrize("name", ["count", "profile", "trace"])
+def test_a_tool_of_one_rank_alone_does_not_wait_for_the_others(name, alone, tmp_path):
+    result = run("barrier", "barrier", tools=name, cwd=tmp_path, **{f"rank{1 - alone}": ""})
+    assert result.returncode == 0
+    said = messages(result)
+    assert said[0] == ("qmpi: the processes of this job have different tools, and each tool covers only the "
+                       "processes that have it")
+    assert f"qmpi:   rank {alone}: {name}" in said
+    assert f"qmpi:   rank {1 - alone}: no libqmpi, or no tools" in said
+    if name == "trace":
+        assert [path.name for path in tmp_path.glob("qmpi-trace/*.qtrace")] == [f"rank-{alone}.qtrace"]
+    else:
+        assert f"qmpi: {name} (layer 1): " in result.stderr
+
+
+@pytest.mark.parametrize("absent", [(0,), (1,), (0, 1), (0, 1, 2), (1, 3), (2, 4), (0, 2, 3)])
+def test_the_processes_without_libqmpi_may_be_any(absent, tmp_path):
+    result = run("barrier", ranks=5, tools="count,output=calls.json", cwd=tmp_path,
+                 **{f"rank{rank}": "" for rank in absent})
+    assert result.returncode == 0
+    assert calls_of(tmp_path / "calls.json") == (5 - len(absent), 5 - len(absent))
+    assert result.stderr.count("have different tools") == 1
+
+
+def test_each_stack_of_a_job_reports_for_its_processes(tmp_path):
+    result = run("barrier", ranks=3, tools="count,output=a.json", cwd=tmp_path,
+                 rank2="QMPI_TOOLS=empty:count,output=b.json")
+    assert result.returncode == 0
+    assert calls_of(tmp_path / "a.json") == (2, 2)
+    assert calls_of(tmp_path / "b.json") == (1, 1)
+    assert "qmpi:   ranks 0-1: count" in messages(result)
+    assert "qmpi:   rank 2: empty:count" in messages(result)
+
+
+def test_a_common_layer_of_different_stacks_reports_for_all(tmp_path):
+    result = run("barrier", ranks=3, tools="empty:count,output=all.json:count,output=two.json", cwd=tmp_path,
+                 rank1="QMPI_TOOLS=count,output=all.json")
+    assert result.returncode == 0
+    assert calls_of(tmp_path / "all.json") == (3, 3)
+    assert calls_of(tmp_path / "two.json") == (2, 2)
+
+
+def test_stacks_in_another_order_do_not_wait_for_each_other(tmp_path):
+    one, two = "count,output=one-%t.json", "count,output=two-%t.json"
+    result = run("barrier", tools=f"{one}:{two}", cwd=tmp_path, rank1=f"QMPI_TOOLS={two}:{one}")
+    assert result.returncode == 0
+    assert sum(calls_of(path)[1] for path in tmp_path.glob("*.json")) == 4
+
+
+@pytest.mark.parametrize("option", ["sync"])
+def test_options_that_wait_for_other_processes_are_off_where_some_lack_the_layer(option):
+    result = run("barrier", tools=f"profile,{option}=yes", rank1="")
+    assert result.returncode == 0
+    assert result.stderr.count(f"profile (layer 1): {option}=yes has no effect, because some processes of the job "
+                               "do not have this layer") == 1
+
+
+def test_a_tool_of_the_site_that_one_node_cannot_load_does_not_hang_the_job(tmp_path):
+    """The default of a site's file is on-error = skip."""
+    site = tmp_path / "site.conf"
+    site.write_text("[below]\non-error = skip\ncount\n", encoding="utf-8")
+    result = run("barrier", tools=None, env={"QMPI_CONFIG": site},
+                 rank1=f"QMPI_TOOL_PATH={damaged(tmp_path / 'broken')}")
+    assert result.returncode == 0
+    assert "qmpi: count (layer 1): MPI calls of 1 rank" in result.stderr
+    assert "the file is truncated" in result.stderr
+    assert "qmpi:   rank 1: no tools" in messages(result)
+
+
+WRAPS_BARRIER = "#include <mpi.h>\nint MPI_Barrier(MPI_Comm comm) { return PMPI_Barrier(comm); }\n"
+
+
+@pytest.mark.parametrize("name", ["one\nLine", "one\nSecond", "one\1two"])
+def test_names_of_tools_may_contain_control_characters(name, tmp_path):
+    (tmp_path / "tool.c").write_text(WRAPS_BARRIER)
+    library = tmp_path / f"lib{name}.so"
+    subprocess.run([MPICC, "-shared", "-fPIC", "-o", library, tmp_path / "tool.c"], check=True)
+    result = run("barrier", tools=library, rank1="")
+    assert result.returncode == 0
+    shown = name.replace("\n", r"\n").replace("\1", r"\x01")
+    assert f"qmpi:   rank 0: {shown}" in messages(result)
+
+
+def test_options_that_differ_in_what_follows_a_control_character_are_different(tmp_path):
+    result = run("barrier", tools="count,output=a\1b", rank1="QMPI_TOOLS=count,output=a\1c", cwd=tmp_path)
+    assert result.returncode == 0
+    assert calls_of(tmp_path / "a\1b") == calls_of(tmp_path / "a\1c") == (1, 1)
+    assert "different" not in result.stderr
+
+
+def test_equal_stacks_are_not_mentioned():
+    assert "different" not in run("barrier", ranks=3).stderr
+
+
+# ---- Waiting -----------------------------------------------------------------------------------------------
+
+def test_it_is_said_for_which_ranks_a_tool_waits_at_the_end(tmp_path):
+    """Rank 1 goes on to MPI_Finalize when rank 0 has said it."""
+    wrapper = f"""case {RANK} in
+    0) "$@" 2>&1 | while read line; do echo "$line"; case "$line" in *waiting*) touch said ;; esac; done ;;
+    1) exec "$1" init barrier await=said finalize ;;
+    *) exec "$@" ;;
+    esac"""
+    result = run_mpi("calls", "init", "barrier", "finalize", tools="count", ranks=3, timeout=60, cwd=tmp_path,
+                     env={"QMPI_TOOL_PATH": BUNDLED_TOOLS, "QMPI_RANK_TIMEOUT": "0.2"}, wrapper=["sh", "-c", wrapper, "-"])
+    assert result.returncode == 0
+    assert result.stdout.count("qmpi: count (layer 1): rank 0 has been waiting for rank 1 for 0.2 s") == 1
+    assert "count (layer 1): MPI calls of 3 ranks" in result.stdout
+
+
+@pytest.mark.parametrize("value", ["soon", "-1", "0", "10m"])
+def test_a_wrong_time_is_refused(value):
+    result = run(env={"QMPI_RANK_TIMEOUT": value})
+    assert result.returncode == 0
+    assert f"qmpi: QMPI_RANK_TIMEOUT: '{value}' is no time; using 10" in result.stderr
+
+
+@pytest.mark.skipif(MPI_NAME != "mpich", reason="an option of MPICH's launcher")
+@pytest.mark.parametrize("absent", [0, 1])
+def test_a_job_whose_launcher_is_reached_by_a_port_does_not_hang(absent):
+    wrapper = ["sh", "-c", f"if [ $PMI_ID = {absent} ]; then unset LD_PRELOAD; fi; exec \"$@\"", "-"]
+    environment = clean_environment() | {
+        "LD_PRELOAD": f"{LIBQMPI}:{YIELDING}", "QMPI_TOOL_PATH": str(BUNDLED_TOOLS), "QMPI_TOOLS": "count",
+        "QMPI_RANK_TIMEOUT": "1"}
+    command = [*launch(2)[:-2], "-pmi-port", "-n", "2", *wrapper, program("calls"), "init", "barrier", "finalize"]
+    done = subprocess.run([str(part) for part in command], env=environment, timeout=60, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"qmpi:   rank {absent}: no libqmpi, or no tools" in done.stderr
+    assert "qmpi: count (layer 1): MPI calls of 1 rank" in done.stderr
+
+
+# ---- Programs ----------------------------------------------------------------------------------------------
+
+def test_programs_of_one_job_with_stacks_of_their_own(tmp_path):
+    """mpiexec -n 1 qmpi run … -- app : -n 1 qmpi run … -- app"""
+    app = program("calls")
+    parts = []
+    for name in "ab":
+        parts += [":"] if parts else []
+        parts += ["-n", "1", QMPI, "run", "-t", f"count,output={name}.json", "--", app, "init", "barrier", "finalize"]
+    environment = clean_environment()
+    command = [*launch(1)[:-2], *parts]
+    done = subprocess.run([str(part) for part in command], env=environment, cwd=tmp_path, timeout=60,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert calls_of(tmp_path / "a.json") == calls_of(tmp_path / "b.json") == (1, 1)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""What a call costs does not grow with the number of requests, regions and names that a tool has to remember, or only
+with its logarithm: in instructions. The same holds for what reads a trace with so many of them."""
+import re
+import subprocess
+
+import pytest
+
+from support import ASAN, BUILD, QMPI, run_mpi
+
+pytestmark = pytest.mark.skipif(bool(ASAN), reason="the sanitizers' instructions would be counted")
+PROGRAM = BUILD / "tests/tools/programs/tools_many_objects"
+
+
+def instructions(what, number, tools, cwd):
+    result = run_mpi(PROGRAM, what, number, ranks=1, tools=tools, cwd=cwd, env={"QMPI_TOOL_PATH": None},
+                     wrapper=[BUILD / "tests/count_steps"])
+    assert result.returncode == 0, result.stderr
+    return int(result.stdout.split()[0])
+
+
+@pytest.mark.parametrize("tools, number", [("log,output=log.txt", 60000), ("profile,output=profile.json", 60000),
+                                           ("trace,output=trace", 60000)])
+def test_a_request_is_found_among_many_that_are_pending(tools, number, tmp_path):
+    few, many = (instructions("requests", count, tools, tmp_path) for count in (100, number))
+    bare = instructions("requests", number, "empty", tmp_path) - instructions("requests", 100, "empty", tmp_path)
+    print(f"{tools}: {few} with 100, {many} with {number}, of which {bare} in the MPI library")
+    assert many - bare < 1.5 * few
+
+
+@pytest.mark.parametrize("what", ["names", "open"])
+def test_a_region_is_found_among_many(what, tmp_path):
+    few, many = (instructions(what, count, "profile,output=profile.json", tmp_path) for count in (100, 3000))
+    print(f"{few} with 100, {many} with 3000")
+    assert many < 2.5 * few
+
+
+def test_regions_may_be_opened_and_closed_in_any_order(tmp_path):
+    """All orders end; closing the first of many first once made each set of those left anew."""
+    result = run_mpi(PROGRAM, "names", 4000, ranks=2, tools="profile,output=profile.json", cwd=tmp_path,
+                     env={"QMPI_TOOL_PATH": None})
+    assert result.returncode == 0 and (tmp_path / "profile.json").stat().st_size > 0
+
+
+def instructions_of_reader(what, number, arguments, cwd):
+    """Of the command qmpi: it has no calls around which a program could raise signals."""
+    trace = cwd / f"trace-{number}"
+    result = run_mpi(PROGRAM, what, number, ranks=1, tools=f"trace,output={trace}", cwd=cwd,
+                     env={"QMPI_TOOL_PATH": None})
+    assert result.returncode == 0, result.stderr
+    counted = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", QMPI, *arguments, trace],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=cwd)
+    assert counted.returncode == 0, counted.stderr
+    return int(re.search(r"Collected : (\d+)", counted.stderr)[1])
+
+
+@pytest.mark.parametrize("what, arguments", [
+    ("names", ["report"]), ("open", ["report"]), ("first", ["report"]),
+    ("first", ["trace", "--begin=0s", "--to=csv"]), ("names", ["trace", "--to=perfetto", "--output=perfetto"]),
+    ("wildcards", ["trace", "--check"]), ("wildcards", ["trace", "--repair", "--to=csv"]), ("wildcards", ["report"])])
+def test_a_reader_takes_as_long_for_each_of_many_objects(what, arguments, tmp_path):
+    none, few, many = (instructions_of_reader(what, count, arguments, tmp_path) for count in (1, 200, 2000))
+    print(f"{what}, {' '.join(arguments)}: each of 200 {(few - none) // 200}, each of 2000 {(many - none) // 2000}")
+    assert (many - none) / 2000 < 1.6 * (few - none) / 200

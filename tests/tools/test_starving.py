@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""libqmpi and its tools get no memory, or MPI has no more communicators: the program goes on, and hears what is lost.
+
+Programs/starving.c refuses memory to libqmpi and to the tools alone, from their N-th allocation on.
+"""
+import re
+
+import pytest
+from profile_support import BUILD, STEPS, names, run_steps
+from support import ASAN, OPEN_MPI
+
+STARVING = STEPS.with_name("tools_starving")
+FORTRAN = STEPS.with_name("tools_starving_fortran")
+NUMBERS = (0, 7, 45, 150)
+WITHOUT_SANITIZER = pytest.mark.skipif(ASAN != "", reason="a sanitizer has an allocator of its own")
+BEFORE = ["init", "barrier", "bcast", "shift=100", "region=a"]
+AFTER = ["rank", "barrier", "end=a", "finalize", "fed"]
+
+
+def starve(tmp_path, *steps, program=STARVING, ranks=1, env=None, **more):
+    result = run_steps(*steps, program=program, cwd=tmp_path, ranks=ranks, env=env or {}, timeout=60, **more)
+    assert result.returncode == 0, result.stderr
+    return result
+
+
+@WITHOUT_SANITIZER
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("tools", [
+    "trace,output=t,format=otf2", "trace,output=t,format=perfetto,sites=yes", "trace,output=t", "profile", "count", "mpit",
+    "log,caller=yes,output=log", "delay,before=1us"])
+def test_memory_is_exhausted_until_the_end(tmp_path, tools, number):
+    """In all processes, and in MPI_Finalize, too, where traces become other formats."""
+    result = starve(tmp_path, *BEFORE, f"starve={number}", *AFTER, tools=tools, ranks=2)
+    asked = [int(count) for count in re.findall(r"(?m)^asked (\d+)$", result.stdout)]
+    assert len(asked) == 2
+    if "trace" in tools:
+        assert {"rank-0.qtrace", "rank-1.qtrace"} <= set(names(tmp_path / "t"))
+    if "format=" in tools and max(asked) > number:
+        made = [name for name in names(tmp_path / "t") if name.endswith((".otf2", ".perfetto-trace"))]
+        assert len(made) == (2 if "perfetto" in tools else 1) or any(
+            "out of memory" in line or "no archive" in line for line in result.messages)
+
+
+@WITHOUT_SANITIZER
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("tools", ["trace,output=t,format=otf2", "trace,output=t,format=perfetto"])
+def test_memory_is_exhausted_in_one_rank(tmp_path, tools, number, rank):
+    """The others do not wait for what it cannot do."""
+    result = starve(tmp_path, *BEFORE, f"only={rank}", f"starve={number}", "only=-1", *AFTER, tools=tools, ranks=2)
+    asked = max(int(count) for count in re.findall(r"(?m)^asked (\d+)$", result.stdout))
+    if asked > number and "otf2" in tools:
+        assert "traces.otf2" in names(tmp_path / "t") or any("no archive" in line for line in result.messages)
+
+
+@WITHOUT_SANITIZER
+@pytest.mark.parametrize("number", (*NUMBERS, 60, 110, 170))
+def test_a_tool_opens_a_library_without_memory(tmp_path, number):
+    """dlopen fails, or the library cannot be led to the layers below, which a message says."""
+    env = {"TEST_OWN": BUILD / "tests/pmpi/tools/libplugin_pmpicaller.so", "TEST_OPENS": "barrier"}
+    result = starve(tmp_path, "init", "rank", f"starve={number}", "barrier", "rank", "fed", "rank", "finalize",
+                    tools="libopens:libaddress", env=env)
+    asked = int(re.search(r"(?m)^asked (\d+)$", result.stdout)[1])
+    opened = [line for line in result.trace if re.match("opens( a|:)", line)]
+    assert opened == ["opens a library"] or "opens: out of memory" in opened[0]
+    assert opened == ["opens: out of memory"] or asked <= number or \
+        any("bypass the layers below: out of memory" in line for line in result.messages)
+
+
+@WITHOUT_SANITIZER
+@pytest.mark.skipif(not FORTRAN.exists(), reason="no Fortran")
+@pytest.mark.parametrize("number", range(0, 14, 3))
+def test_a_layer_with_fortran_wrappers_is_switched_without_memory(tmp_path, number):
+    """It is switched for calls in C and in Fortran, or stays as it is for both."""
+    switches = ["layer_off=1", "layer_on=1", "layer_off=1"]
+    pairs = [step for switch in switches for step in (switch, "fortran_barrier")]
+    result = starve(tmp_path, "fortran_init", "fortran_barrier", f"starve={number}", *pairs, "fed", *pairs, "finalize",
+                    program=FORTRAN, tools="libfortran_wrappers:libaddress")
+    good = [code == "0" for code in re.findall(r"(?m)^switched (-?\d+)$", result.stdout)]
+    assert good[len(switches):] == [True] * len(switches)
+    is_on, expected = True, 1
+    for switch, done in zip(switches * 2, good):
+        is_on = switch == "layer_on=1" if done else is_on
+        expected += is_on
+    assert sum("fortran_wrappers mpi_barrier_" in line for line in result.trace) == expected
+    assert sum("address MPI_Barrier" in line for line in result.trace) == 7
+
+
+# ---- Communicators -------------------------------------------------------------------------------
+@pytest.mark.skipif(OPEN_MPI, reason="it has numbers for more communicators than can be created in a test")
+@pytest.mark.parametrize("handler", [[], ["count_errors"]])
+@pytest.mark.parametrize("init", ["init", "pmpi_init"])
+@pytest.mark.parametrize("tools", ["profile", "count", "trace,output=t,format=otf2"])
+def test_no_call_of_libqmpi_raises_an_error_of_the_program(tmp_path, tools, init, handler):
+    """The program has created all communicators that MPICH has numbers for: no tool can create one."""
+    result = run_steps(init, "barrier", "use_up_comms", *handler, "bcast", "finalize", "errors", cwd=tmp_path, tools=tools)
+    assert result.returncode == 0, result.stderr
+    assert re.findall(r"(?m)^errors (\d+)$", result.stdout) == ["0", "0"]
+    said = sum("cannot create a communicator" in line for line in result.messages)
+    assert said == 1 or (tools.startswith("trace") and said == 0)  # trace has freed some at the beginning

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of output files, and which of them a process takes. */
+#define _GNU_SOURCE
+#include "unit.h"
+
+#include "toolkit/output.h"
+#include "toolkit/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/qmpi-output-claim-XXXXXX";
+
+enum { RUN = 1000, EARLIER = 2000, BEFORE = 500, NOW = 0 }; /* seconds ago */
+
+/* The run began before this process did, as if it were a script that starts several programs. */
+static int enter(void **state)
+{
+    char note[64];
+    (void)state;
+    snprintf(note, sizeof note, "%lld.000000000-1", (long long)time(NULL) - RUN);
+    if (setenv("QMPI_RUN", note, 1) || !mkdtemp(folder))
+        return -1;
+    tool_run_find();
+    return chdir(folder);
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
+}
+
+/* A file that was changed some time ago. */
+static void make_file(const char *name, const char *content, int ago)
+{
+    FILE *stream = fopen(name, "w");
+    assert_non_null(stream);
+    fputs(content, stream);
+    fclose(stream);
+    const struct timespec times[2] = {{time(NULL) - ago, 0}, {time(NULL) - ago, 0}};
+    if (ago)
+        assert_int_equal(utimensat(AT_FDCWD, name, times, 0), 0);
+}
+
+static struct tool_output make_output(const char *pattern, int rank, bool is_of_process)
+{
+    struct tool_output output;
+    const struct tool_output_names names = {
+        .pattern = pattern, .tool_id = 1, .rank = rank, .is_of_process = is_of_process};
+    assert_true(tool_output_make(&output, &names));
+    return output;
+}
+
+static void assert_claims(const char *pattern, int rank, bool is_of_process, const char *expected)
+{
+    struct tool_output output = make_output(pattern, rank, is_of_process);
+    assert_string_equal(tool_output_claim(&output, false), expected);
+    tool_output_clear(&output);
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static void assert_suffix(const char *pattern, const char *suffix)
+{
+    assert_string_equal(pattern + tool_output_name_suffix(pattern), suffix);
+}
+
+static void a_suffix_is_what_programs_take_for_one(void **state)
+{
+    (void)state;
+    assert_suffix("out.json", ".json");
+    assert_suffix("a.b/out", "");
+    assert_suffix("out", "");
+    assert_suffix(".out", "");
+    assert_suffix("a/.out", "");
+    assert_suffix("out.tar.gz", ".gz");
+    assert_suffix("out.1", "");
+    assert_suffix("out-1.2", "");
+    assert_suffix("%h.json", ".json");
+    assert_suffix("out.%h", "");
+    assert_suffix("out.a%%b", "");
+    assert_suffix("out.", "");
+}
+
+static void the_rank_is_in_front_of_the_suffix(void **state)
+{
+    (void)state;
+    assert_claims("out.json", 3, true, "out.3.json");
+    assert_claims("out", 3, true, "out.3");
+    assert_claims("out.%r.json", 3, true, "out.3.json");
+    assert_claims("%r-out.json", 3, true, "3-out.json");
+    assert_claims("out.json", 3, false, "out.json");
+}
+
+static void placeholders_name_program_job_user_and_date(void **state)
+{
+    char date[16], *expected;
+    const time_t begin = time(NULL) - RUN;
+    (void)state;
+    strftime(date, sizeof date, "%Y-%m-%d", localtime(&begin));
+    unsetenv("SLURM_JOB_ID");
+    setenv("PBS_JOBID", "17/a.host", 1);
+    setenv("LOGNAME", "ann", 1);
+    char *name = tool_output_name("%x-%j-%u-%d%%", 1, 0);
+    assert_true(asprintf(&expected, "%s-17_a.host-ann-%s%%", program_invocation_short_name, date) >
+                0);
+    assert_string_equal(name, expected);
+    free(name);
+    free(expected);
+    unsetenv("PBS_JOBID");
+    name = tool_output_name("%j", 1, 0);
+    assert_string_equal(name, "0");
+    free(name);
+    assert_null(tool_output_name("%q", 1, 0));
+    assert_null(tool_output_name("%", 1, 0));
+}
+
+/* ---- Claims ---------------------------------------------------------------------------------- */
+
+static void a_file_of_an_earlier_run_is_replaced(void **state)
+{
+    (void)state;
+    make_file("out.json", "earlier", EARLIER);
+    assert_claims("out.json", 0, false, "out.json");
+    unlink("out.json");
+}
+
+static void a_file_of_this_run_is_left_alone(void **state)
+{
+    (void)state;
+    make_file("out.json", "first", BEFORE);
+    assert_claims("out.json", 0, false, "out.2.json");
+    make_file("out.2.json", "second", NOW);
+    assert_claims("out.json", 0, false, "out.3.json");
+    make_file("out.2.json", "second, of an earlier run", EARLIER);
+    assert_claims("out.json", 0, false, "out.2.json");
+    unlink("out.json");
+    unlink("out.2.json");
+}
+
+/* Two programs that begin at the same time. */
+static void a_file_of_an_earlier_run_is_replaced_once(void **state)
+{
+    (void)state;
+    struct tool_output mine = make_output("out.json", 0, false);
+    struct tool_output its = make_output("out.json", 0, false);
+    make_file("out.json", "earlier", EARLIER);
+    assert_string_equal(tool_output_claim(&mine, false), "out.json");
+    assert_string_equal(tool_output_claim(&its, false), "out.2.json");
+    assert_string_equal(tool_output_claim(&mine, false), "out.json");
+    assert_string_equal(tool_output_claim(&its, false), "out.2.json");
+    tool_output_clear(&mine);
+    tool_output_clear(&its);
+    unlink("out.json");
+}
+
+static void an_empty_file_that_was_made_for_the_output_is_used(void **state)
+{
+    (void)state;
+    make_file("out.json", "", BEFORE);
+    assert_claims("out.json", 0, false, "out.json");
+    unlink("out.json");
+}
+
+static void a_file_that_is_opened_at_once_is_created(void **state)
+{
+    (void)state;
+    struct tool_output mine = make_output("out", 0, false), its = make_output("out", 0, false);
+    assert_string_equal(tool_output_claim(&mine, true), "out");
+    assert_int_equal(access("out", F_OK), 0);
+    assert_string_equal(tool_output_claim(&its, true), "out.2");
+    tool_output_clear(&mine);
+    tool_output_clear(&its);
+    unlink("out");
+    unlink("out.2");
+}
+
+static void a_file_that_appears_meanwhile_is_not_replaced(void **state)
+{
+    (void)state;
+    struct tool_output output = make_output("out", 0, false);
+    assert_string_equal(tool_output_claim(&output, false), "out");
+    assert_int_not_equal(access("out", F_OK), 0);
+    make_file("new", "mine", NOW);
+    make_file("out", "its", NOW);
+    assert_int_equal(tool_output_rename("new", "out", true), EEXIST);
+    tool_output_pass(&output);
+    assert_string_equal(tool_output_claim(&output, false), "out.2");
+    assert_int_equal(tool_output_rename("new", "out.2", true), 0);
+    assert_int_not_equal(access("new", F_OK), 0);
+    tool_output_clear(&output);
+    unlink("out");
+    unlink("out.2");
+}
+
+/* Only rank 0 of the first program has written a file, but rank 1 of the second one knows it. */
+static void all_ranks_of_a_program_have_the_same_number(void **state)
+{
+    (void)state;
+    make_file("out.0.json", "of the first program", BEFORE);
+    assert_claims("out.json", 0, true, "out.2.0.json");
+    assert_claims("out.json", 1, true, "out.2.1.json");
+    make_file("out.2.0.json", "of this program", NOW);
+    assert_claims("out.json", 1, true, "out.2.1.json");
+    unlink("out.0.json");
+    unlink("out.2.0.json");
+    make_file("out.0", "of this program, in an empty directory", NOW);
+    assert_claims("out.%r", 1, true, "out.1");
+    unlink("out.0");
+}
+
+static void files_stay_where_the_program_began(void **state)
+{
+    (void)state;
+    struct tool_output output;
+    char *expected;
+    const struct tool_output_names names = {.pattern = "out.json", .tool_id = 1, .folder = folder};
+    assert_true(tool_output_make(&output, &names));
+    assert_string_equal(tool_output_claim(&output, false), "out.json");
+    assert_int_equal(chdir("/"), 0);
+    assert_true(asprintf(&expected, "%s/out.json", folder) > 0);
+    assert_string_equal(tool_output_claim(&output, false), expected);
+    assert_int_equal(chdir(folder), 0);
+    free(expected);
+    tool_output_clear(&output);
+}
+
+static void a_device_is_anybodys(void **state)
+{
+    (void)state;
+    struct tool_output output = make_output("/dev/null", 1, true);
+    assert_string_equal(tool_output_claim(&output, true), "/dev/null");
+    tool_output_clear(&output);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_suffix_is_what_programs_take_for_one),
+        cmocka_unit_test(the_rank_is_in_front_of_the_suffix),
+        cmocka_unit_test(placeholders_name_program_job_user_and_date),
+        cmocka_unit_test(a_file_of_an_earlier_run_is_replaced),
+        cmocka_unit_test(a_file_of_this_run_is_left_alone),
+        cmocka_unit_test(a_file_of_an_earlier_run_is_replaced_once),
+        cmocka_unit_test(an_empty_file_that_was_made_for_the_output_is_used),
+        cmocka_unit_test(a_file_that_is_opened_at_once_is_created),
+        cmocka_unit_test(a_file_that_appears_meanwhile_is_not_replaced),
+        cmocka_unit_test(all_ranks_of_a_program_have_the_same_number),
+        cmocka_unit_test(files_stay_where_the_program_began),
+        cmocka_unit_test(a_device_is_anybodys),
+    };
+    return cmocka_run_group_tests_name("output_claim", tests, enter, leave);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* This lists the calls in progress in all threads of a layer, for a result that is made before they
+ * end. */
+#ifndef QMPI_TOOL_PROFILE_COLLECT_FLIGHTS_SEEN_H
+#define QMPI_TOOL_PROFILE_COLLECT_FLIGHTS_SEEN_H
+
+#include "tools/profile/record/threads.h"
+
+/* A call in progress (toolkit/flights.h) as it was at one moment. */
+struct flight_seen {
+    const struct flight *flight;
+    enum flight_state state;
+    /* `number` is that of the function, and `wait` the ticks spent in the barrier of sync=yes.
+     * `comm` and `file` are handles, or 0 if the call has none. */
+    uint64_t mark, number, wait, comm, file;
+    uint64_t since, time; /* the tick at which the state began, and the ticks since then */
+    const struct thread_site *site; /* NULL: memory was exhausted */
+    bool outermost;                 /* The call was not made within another call. */
+};
+
+struct flights_seen {
+    uint64_t moment; /* the tick at which the calls were listed */
+    struct flight_seen *all;
+    size_t count;
+};
+
+/* Lists all calls in progress. Any thread may call this at any time. The caller frees `all`.
+ * Returns false if memory is exhausted. */
+bool flights_see(struct flights_seen *seen, int tool_id);
+
+/* Drops the calls that have ended since they were listed, because they may have been counted since.
+ * Returns whether all are still in progress. */
+bool flights_see_again(struct flights_seen *seen);
+
+/* Finds what a call in progress has cost so far. Returns false if the call was counted already. */
+bool flight_stats(const struct flight_seen *flight, struct thread_stats *stats);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of the result of this process that consist of calls: functions, regions and call sites,
+ * summed up over its threads. It also has the helpers that rank_result.c shares.
+ */
+#ifndef QMPI_TOOL_PROFILE_COLLECT_RANK_CALLS_H
+#define QMPI_TOOL_PROFILE_COLLECT_RANK_CALLS_H
+
+#include "tools/profile/collect/flights_seen.h"
+#include "tools/profile/layer.h"
+#include "tools/profile/result/profile.h"
+
+/* A result that is being made. */
+struct rank_build {
+    struct profile_result *result;
+    const struct layer *layer; /* The layer's lock is held. */
+    const struct flights_seen *flights;
+    double tick; /* the length of a tick in seconds */
+};
+
+/* Returns the spread of a value that only this rank has. */
+struct profile_spread rank_spread(double value, int rank);
+
+/* Converts figures from ticks to seconds. */
+void rank_calls_convert(struct profile_calls *calls, const struct thread_stats *stats,
+                        const struct rank_build *build);
+
+/* Appends the frames of a call site's key to `frames`, which has room for `depth` more, and adds
+ * their number to *count. Returns false if memory is exhausted. */
+bool rank_calls_copy_frames(struct profile_frame *frames, int *count, const uint64_t *key,
+                            size_t depth);
+
+/* These return the time in MPI in ticks: the first one that of calls that have ended, the second
+ * one that of calls in progress so far. The time of a call within another call is not added again.
+ */
+uint64_t rank_mpi_ticks(const struct layer *layer);
+uint64_t rank_flight_mpi_ticks(const struct rank_build *build);
+
+/* Returns how many of `time` seconds the threads that call MPI spent outside MPI, on average. `mpi`
+ * is the sum of their times in MPI. */
+double rank_useful(int threads, double time, double mpi);
+
+/* Returns the number of threads that called MPI, but at least 1. */
+int rank_thread_count(const struct layer *layer);
+
+/* Returns the name of this machine, which the caller frees, or NULL if memory is exhausted. */
+char *rank_host(void);
+
+/* These make one part of the result each, including the calls in progress. They return false if
+ * memory is exhausted. */
+bool rank_build_functions(const struct rank_build *build);
+bool rank_build_regions(const struct rank_build *build);
+bool rank_build_callsites(const struct rank_build *build);
+
+#endif

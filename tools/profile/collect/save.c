@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See save.h. The functions that write a result are not safe in a signal handler. After a fatal
+ * signal, a child therefore writes the result. It is a copy of the process at that moment, made by
+ * the bare system call, so that the process itself waits for no lock. If the child finds the lock
+ * of the memory allocator held, or the heap corrupt, it is killed after a while. The process then
+ * prints a message, and ends all the same.
+ */
+#define _GNU_SOURCE
+#include "tools/profile/collect/save.h"
+
+#include "toolkit/toolkit.h"
+#include "tools/profile/collect/rank_result.h"
+#include "tools/profile/result/profile.h"
+#include "util/util.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static bool has_suffix(const char *text, const char *end)
+{
+    const size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && !strcmp(text + length - end_length, end);
+}
+
+/* Returns whether no other layer lacks output=. Two such layers would write to the same file. */
+static bool is_only_nameless(const struct layer *layer)
+{
+    for (const struct layer *other = layer_first; other; other = other->next) {
+        if (other != layer && !other->options.output)
+            return false;
+    }
+    return true;
+}
+
+/* Returns the pattern of the name of a process's JSON file, which the caller frees, or NULL if
+ * memory is exhausted. */
+static char *process_pattern(const struct layer *layer)
+{
+    const char *pattern = layer->options.output;
+    if (!pattern)
+        return strdup(is_only_nameless(layer) ? "qmpi-profile.json" : "qmpi-profile.%t.json");
+    char *name = tool_output_name(pattern, layer->tool_id, layer->rank);
+    const bool as_given = layer->options.format == PROFILE_JSON || has_suffix(pattern, ".json") ||
+                          (name && tool_output_name_is_special(name));
+    char *with_suffix = NULL;
+    if (asprintf(&with_suffix, "%s%s", pattern, as_given ? "" : ".json") < 0)
+        with_suffix = NULL;
+    free(name);
+    return with_suffix;
+}
+
+/* Names the file of a process. A program may change its working directory, but its files stay in
+ * the directory that was current in `init`. `part` distinguishes the files of MPI_Pcontrol(2), and
+ * is NULL for other files. Returns false if there is no name. */
+static bool name_process_file(const struct layer *layer, const char *part,
+                              struct tool_output *output)
+{
+    char *pattern = process_pattern(layer);
+    const struct tool_output_names names = {.pattern = pattern,
+                                            .tool_id = layer->tool_id,
+                                            .rank = layer->rank,
+                                            .is_of_process = true,
+                                            .part = part,
+                                            .folder = layer->folder};
+    *output = (struct tool_output){.number = 0};
+    const bool good = pattern && tool_output_make(output, &names);
+    free(pattern);
+    return good;
+}
+
+/* Returns the file for checkpoints and for the end of the process, which may be written several
+ * times, or NULL if it has no name. A new name is made when the rank changes, because the rank is
+ * the launcher's until MPI tells it. */
+static struct tool_output *process_file(struct layer *layer)
+{
+    struct tool_output *output = &layer->process_output;
+    if (output->path && output->rank == layer->rank)
+        return output;
+    tool_output_clear(output);
+    return name_process_file(layer, NULL, output) ? output : NULL;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static char *copy_text(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+static int look_up_places(const struct profile_result *result, const struct profile_frame *frame,
+                          struct profile_frame **places)
+{
+    const QMPIX_Address *found;
+    (void)result;
+    if (QMPIX_Library_describe(frame->module, frame->offset, &found) || !found->frame_count)
+        return 0;
+    *places = calloc((size_t)found->frame_count, sizeof **places);
+    for (int i = 0; *places && i < found->frame_count; i++)
+        (*places)[i] = (struct profile_frame){.function = copy_text(found->frames[i].function),
+                                              .file = copy_text(found->frames[i].file),
+                                              .line = found->frames[i].line};
+    return *places ? found->frame_count : 0;
+}
+
+/* Finds the places in the source code, and then releases the debug information, which is no longer
+ * needed. */
+static void resolve_frames(struct profile_result *result)
+{
+    profile_programs_resolve(result, look_up_places);
+    QMPIX_Debug_info_release();
+}
+
+static bool write_format(const struct layer *layer, const struct profile_result *result,
+                         const char *path, char **problem)
+{
+    *problem = NULL;
+    switch (layer->options.format) {
+    case PROFILE_JSON:
+        return profile_json_write(result, path, problem);
+    case PROFILE_CSV:
+        return profile_csv_write(result, path, problem);
+    case PROFILE_HTML:
+        return layer->options.write_page(result, path, problem);
+    default:
+        return profile_text_write(result, path, layer->options.top, problem);
+    }
+}
+
+static void print_table(const struct layer *layer, const struct profile_result *result)
+{
+    char *problem = NULL;
+    if (!profile_text_write(result, NULL, layer->options.top, &problem))
+        qmpi_printf("profile (layer %d): %s", layer->tool_id, problem ? problem : "out of memory");
+    free(problem);
+}
+
+/* Writes a file, and returns its path. If another process creates a file of this name meanwhile,
+ * the next name is tried. Returns NULL if the file cannot be written. *problem then says why, and
+ * the caller frees it; it is NULL if memory is exhausted. */
+static const char *write_claimed(const struct layer *layer, const struct profile_result *result,
+                                 struct tool_output *output, bool as_json, char **problem)
+{
+    enum { TRIES = 1000 };
+    for (int tries = 1;; tries++) {
+        const char *path = tool_output_claim(output, false);
+        *problem = NULL;
+        errno = 0;
+        if (!path)
+            return NULL;
+        if (as_json ? profile_json_write(result, path, problem)
+                    : write_format(layer, result, path, problem)) {
+            tool_output_report(output, "profile");
+            return path;
+        }
+        if (errno != EEXIST || tries == TRIES)
+            return NULL;
+        free(*problem);
+        tool_output_pass(output);
+    }
+}
+
+static bool name_job_file(struct layer *layer)
+{
+    const struct tool_output_names names = {.pattern = layer->options.output,
+                                            .tool_id = layer->tool_id,
+                                            .rank = layer->rank,
+                                            .folder = layer->folder};
+    return layer->output.path || tool_output_make(&layer->output, &names);
+}
+
+/* The data for functions that run on a separate stack, which is large enough for them. */
+struct writing {
+    struct layer *layer;
+    struct profile_result *result; /* for write_job_result: the result of all ranks */
+    struct tool_output *output;    /* This and the members below are for write_process. */
+    const char *termination;
+    bool crashed, resolves;
+    const char *path; /* NULL: the file was not written, for the reason in `problem` */
+    char *problem;
+};
+
+static void write_job_result(void *data)
+{
+    const struct writing *writing = data;
+    struct layer *layer = writing->layer;
+    struct profile_result *result = writing->result;
+    char *problem = NULL;
+    result->rank = -1;
+    free(result->termination);
+    result->termination = NULL;
+    profile_result_sort(result, PROFILE_BY_TIME);
+    resolve_frames(result);
+    if (!layer->options.output) {
+        print_table(layer, result);
+    } else if (!name_job_file(layer) ||
+               !write_claimed(layer, result, &layer->output, false, &problem)) {
+        qmpi_printf("profile (layer %d): %s\n  printing the table instead\n"
+                    "  hint: use output=FILE to name a file that can be written",
+                    layer->tool_id, problem ? problem : "out of memory");
+        print_table(layer, result);
+    }
+    free(problem);
+}
+
+void save_job_result(struct layer *layer, struct profile_result *result)
+{
+    struct writing writing = {.layer = layer, .result = result};
+    if (!qmpi_call_stack_run(write_job_result, &writing))
+        qmpi_printf("profile (layer %d): out of memory: the result is not written", layer->tool_id);
+    profile_result_free(result);
+}
+
+/* ---- This process alone ---------------------------------------------------------------------- */
+
+enum care {
+    IN_FULL,    /* The result contains symbols. */
+    IN_PASSING, /* The program goes on, so symbols are not looked up. */
+    CRASHED     /* Any lock may be held, and any data may be corrupt. */
+};
+
+static void write_process_result(void *data)
+{
+    struct writing *writing = data;
+    struct layer *layer = writing->layer;
+    struct profile_result *result = rank_result_make(layer, writing->termination, writing->crashed);
+    if (!result)
+        return;
+    profile_result_sort(result, PROFILE_BY_TIME);
+    if (writing->resolves)
+        resolve_frames(result);
+    if (writing->output)
+        writing->path = write_claimed(layer, result, writing->output, true, &writing->problem);
+    if (!writing->path && writing->resolves && layer->rank == 0)
+        print_table(layer, result);
+    profile_result_free(result);
+}
+
+/* Writes the result of this process, and returns the path of the file. Returns NULL if the file was
+ * not written. *problem then says why, and the caller frees it; it is NULL if memory is exhausted.
+ * In this case rank 0 prints its table to stderr if `care` is IN_FULL. The other ranks do not,
+ * because there may be many. */
+QMPI_COMPUTES static const char *build_and_write(struct layer *layer, struct tool_output *output,
+                                                 const char *termination, enum care care,
+                                                 char **problem)
+{
+    struct writing writing = {.layer = layer,
+                              .output = output,
+                              .termination = termination,
+                              .crashed = care == CRASHED,
+                              .resolves = care == IN_FULL};
+    if (writing.crashed)
+        qmpi_memory_catch_exhausted(write_process_result, &writing); /* It starts no thread. */
+    else
+        qmpi_call_stack_run(write_process_result, &writing);
+    *problem = writing.problem;
+    return writing.path;
+}
+
+static const char *write_process(struct layer *layer, struct tool_output *output,
+                                 const char *termination, enum care care, char **problem)
+{
+    struct qmpi_arithmetic before;
+    qmpi_arithmetic_begin(&before);
+    const char *path = build_and_write(layer, output, termination, care, problem);
+    qmpi_arithmetic_end(&before);
+    return path;
+}
+
+static void write_last(struct layer *layer, const char *termination, enum care care)
+{
+    char *problem;
+    if (atomic_exchange(&layer->reported, true) || !atomic_load(&layer->was_on))
+        return;
+    const char *path = write_process(layer, process_file(layer), termination, care, &problem);
+    if (path)
+        qmpi_printf(
+            "profile (layer %d): rank %d ended without MPI_Finalize (%s); its data is in %s",
+            layer->tool_id, layer->rank, termination, path);
+    else
+        qmpi_printf(
+            "profile (layer %d): rank %d ended without MPI_Finalize (%s), and its data cannot be "
+            "saved: %s\n  hint: use output=FILE to name a file that can be written",
+            layer->tool_id, layer->rank, termination, problem ? problem : "out of memory");
+    free(problem);
+}
+
+void save_last(struct layer *layer, const char *termination)
+{
+    write_last(layer, termination, IN_FULL);
+}
+
+/* Writes the data of a process that ends normally after finalizing its sessions, if no result of
+ * all ranks contains them. Prints the name of the file unless output= is given. Further calls do
+ * nothing. */
+static void write_after_sessions(struct layer *layer)
+{
+    char *problem;
+    if (atomic_exchange(&layer->reported, true) || !atomic_load(&layer->was_on))
+        return;
+    const char *path =
+        write_process(layer, process_file(layer), PROFILE_SESSIONS_ENDED, IN_FULL, &problem);
+    if (!path)
+        qmpi_printf("profile (layer %d): rank %d: its data cannot be saved: %s\n  hint: use "
+                    "output=FILE to name a file that can be written",
+                    layer->tool_id, layer->rank, problem ? problem : "out of memory");
+    else if (!layer->options.output)
+        qmpi_printf("profile (layer %d): rank %d: its data is in %s", layer->tool_id, layer->rank,
+                    path);
+    free(problem);
+}
+
+void save_current(struct layer *layer)
+{
+    struct tool_output output;
+    char *problem, part[32];
+    if (!atomic_load(&layer->was_on))
+        return;
+    snprintf(part, sizeof part, "snapshot-%d", atomic_fetch_add(&layer->snapshots, 1) + 1);
+    const bool has_name = name_process_file(layer, part, &output);
+    const char *path =
+        write_process(layer, has_name ? &output : NULL, "MPI_Pcontrol", IN_PASSING, &problem);
+    if (path)
+        qmpi_printf("profile (layer %d): rank %d: MPI_Pcontrol(2): written to %s", layer->tool_id,
+                    layer->rank, path);
+    else
+        qmpi_printf("profile (layer %d): rank %d: MPI_Pcontrol(2): %s", layer->tool_id, layer->rank,
+                    problem ? problem : "out of memory");
+    free(problem);
+    tool_output_clear(&output);
+}
+
+/* ---- Checkpoints ----------------------------------------------------------------------------- */
+
+static atomic_bool is_ending; /* A signal is ending the process. */
+
+/* Waits until `when` and returns true. If the thread is to stop, returns false at once. */
+static bool wait_until(struct layer_saving *saving, const struct timespec *when)
+{
+    int result = 0;
+    pthread_mutex_lock(&saving->lock);
+    while (!saving->stop && result != ETIMEDOUT)
+        result = pthread_cond_timedwait(&saving->changed, &saving->lock, when);
+    const bool go_on = !saving->stop;
+    pthread_mutex_unlock(&saving->lock);
+    return go_on;
+}
+
+/* Replaces the last checkpoint by the current data. A failure is reported only once, because the
+ * next checkpoint may succeed again. */
+static void replace_checkpoint(struct layer *layer)
+{
+    char *problem;
+    if (!atomic_load(&layer->was_on))
+        return;
+    if (write_process(layer, process_file(layer), "checkpoint", IN_PASSING, &problem))
+        layer->saved = true;
+    else if (!layer->warned) {
+        layer->warned = true;
+        qmpi_printf("profile (layer %d): rank %d: no checkpoint: %s", layer->tool_id, layer->rank,
+                    problem ? problem : "out of memory");
+    }
+    free(problem);
+}
+
+/* Writes no checkpoint if the process is ending or has reported, because the final file is more
+ * complete and has the same name. */
+static void write_checkpoint(struct layer *layer)
+{
+    atomic_store(&layer->saving.writes, true);
+    if (!atomic_load(&is_ending) && !atomic_load(&layer->reported))
+        replace_checkpoint(layer);
+    atomic_store(&layer->saving.writes, false);
+}
+
+static void *run_checkpoints(void *data)
+{
+    struct layer *layer = data;
+    struct timespec when;
+    struct qmpi_arithmetic ignored;
+    /* This thread has inherited the floating-point settings of the program. */
+    qmpi_arithmetic_begin(&ignored);
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    for (;;) {
+        const uint64_t nanoseconds = (uint64_t)when.tv_nsec + layer->options.checkpoint;
+        when.tv_sec += (time_t)(nanoseconds / 1000000000);
+        when.tv_nsec = (long)(nanoseconds % 1000000000);
+        if (!wait_until(&layer->saving, &when))
+            return NULL;
+        write_checkpoint(layer);
+    }
+}
+
+/* Starts the thread with all signals blocked, because the signals of the application are for its
+ * own threads. Returns 0 or an error number. */
+static int start_thread(struct layer *layer)
+{
+    sigset_t all, before;
+    pthread_condattr_t attributes;
+    pthread_mutex_init(&layer->saving.lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&layer->saving.changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int problem = pthread_create(&layer->saving.thread, NULL, run_checkpoints, layer);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return problem;
+}
+
+void save_start_checkpoints(struct layer *layer)
+{
+    if (!layer->options.checkpoint || layer->saving.runs)
+        return;
+    layer->saving.stop = false;
+    const int problem = start_thread(layer);
+    layer->saving.runs = !problem;
+    if (problem)
+        qmpi_printf("profile (layer %d): rank %d: no checkpoints: cannot start a thread: %s",
+                    layer->tool_id, layer->rank, strerror(problem));
+}
+
+static void stop_thread(struct layer *layer)
+{
+    pthread_mutex_lock(&layer->saving.lock);
+    layer->saving.stop = true;
+    pthread_cond_signal(&layer->saving.changed);
+    pthread_mutex_unlock(&layer->saving.lock);
+    pthread_join(layer->saving.thread, NULL);
+    layer->saving.runs = false;
+}
+
+void save_stop_checkpoints(struct layer *layer)
+{
+    static pthread_mutex_t stopping = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&stopping); /* Several threads may end the process at the same time. */
+    if (layer->saving.runs)
+        stop_thread(layer);
+    pthread_mutex_unlock(&stopping);
+}
+
+void save_remove_checkpoint(struct layer *layer)
+{
+    if (layer->saved && !layer->process_output.is_special)
+        unlink(tool_output_claim(&layer->process_output, false));
+    layer->saved = false;
+}
+
+/* ---- Fatal signals -------------------------------------------------------------------------- */
+
+enum { PATIENCE = TOOL_END_PATIENCE /* the seconds that the child may take */ };
+
+static atomic_bool watching;
+
+/* Prevents new checkpoints, and waits for those that are being written. For each layer it waits at
+ * most about 2 s, because the writing thread may need a lock that the interrupted thread holds. */
+static void stop_for_signal(void)
+{
+    enum { MILLISECONDS = 2000 };
+    const struct timespec pause = {0, 1000000};
+    atomic_store(&is_ending, true);
+    for (struct layer *layer = layer_first; layer; layer = layer->next) {
+        for (int i = 0; atomic_load(&layer->saving.writes) && i < MILLISECONDS; i++)
+            nanosleep(&pause, NULL);
+    }
+}
+
+static pid_t fork_process(void)
+{
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+    return _Fork();
+#else
+    return (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
+#endif
+}
+
+static void write_in_child(const char *name)
+{
+    char termination[32];
+    sigset_t none;
+    tool_end_set_default_signals();
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    alarm(PATIENCE);
+    snprintf(termination, sizeof termination, "signal %s", name);
+    for (struct layer *layer = layer_first; layer; layer = layer->next)
+        write_last(layer, termination, CRASHED);
+    _exit(0);
+}
+
+static void wait_for_child(pid_t child)
+{
+    static const char lost[] = "qmpi: profile: the data of this process could not be saved: the "
+                               "signal interrupted the memory allocator or its data is corrupt\n"
+                               "qmpi:   hint: use checkpoint=TIME to save data periodically\n";
+    const struct timespec pause = {0, 2000000};
+    int status = -1;
+    pid_t ended = 0;
+    for (int tries = 0; ended == 0 && tries < (PATIENCE + 1) * 500; tries++) {
+        ended = waitpid(child, &status, WNOHANG);
+        if (ended < 0 && errno == EINTR)
+            ended = 0;
+        if (ended == 0)
+            nanosleep(&pause, NULL);
+    }
+    if (ended < 0 && errno == ECHILD)
+        return; /* The application lets the kernel reap its children. */
+    if (ended != child) {
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+    }
+    if (ended != child || !WIFEXITED(status) || WEXITSTATUS(status))
+        qmpi_output_standard_write(STDERR_FILENO, lost, sizeof lost - 1);
+}
+
+static bool all_reported(void)
+{
+    bool all = true;
+    for (const struct layer *layer = layer_first; layer; layer = layer->next)
+        all = all && atomic_load(&layer->reported);
+    return all;
+}
+
+static bool wants_signal(void)
+{
+    return layers_are_of_process() && !all_reported();
+}
+
+static void on_fatal_signal(int number, const char *name)
+{
+    (void)number;
+    stop_for_signal();
+    rank_result_prepare_fork();
+    const pid_t child = fork_process();
+    if (child == 0)
+        write_in_child(name);
+    if (child > 0)
+        wait_for_child(child);
+}
+
+void save_watch_signals(void)
+{
+    static const struct tool_end_signals user = {wants_signal, on_fatal_signal};
+    if (!atomic_exchange(&watching, true))
+        tool_end_watch_signals(&user);
+}
+
+void save_unwatch_signals(void)
+{
+    if (all_reported() && atomic_exchange(&watching, false))
+        tool_end_unwatch_signals();
+}
+
+/* ---- Exit ------------------------------------------------------------------------------------ */
+
+static void save_at_exit(void)
+{
+    if (!layers_are_of_process())
+        return; /* This is a forked child, and the figures belong to its parent. */
+    for (struct layer *layer = layer_first; layer; layer = layer->next) {
+        save_stop_checkpoints(layer);
+        if (tool_world_sessions_are_over(&layer->sessions))
+            write_after_sessions(layer);
+        else
+            save_last(layer, "exit");
+    }
+    save_unwatch_signals();
+}
+
+/* Reports after all other destructors, because until then a library of the program may call
+ * MPI_Finalize. The library that describes addresses is loaded now already. If it were loaded
+ * later, the loader would run the constructors of the libraries that it needs again. */
+__attribute__((destructor)) static void leave_after_others(void)
+{
+    const QMPIX_Address *address;
+    bool reports = false;
+    for (const struct layer *layer = layer_first; layer; layer = layer->next)
+        reports = reports || !atomic_load(&layer->reported);
+    if (reports)
+        QMPIX_Address_describe((const void *)(uintptr_t)leave_after_others, &address);
+    tool_end_after_destructors(save_at_exit);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * This writes results. The result of all ranks has the format that the options select. The result
+ * of one process goes to a separate JSON file for `qmpi report`. It is written when the process
+ * ends without MPI_Finalize, at checkpoints, and when the program asks for it. A process may end by
+ * exit, MPI_Abort, or a fatal signal that can be caught. Checkpoints are for all other ends.
+ */
+#ifndef QMPI_TOOL_PROFILE_COLLECT_SAVE_H
+#define QMPI_TOOL_PROFILE_COLLECT_SAVE_H
+
+#include "tools/profile/layer.h"
+
+/* Writes the result of all ranks, as the options say, and frees it. Errors are reported. */
+void save_job_result(struct layer *layer, struct profile_result *result);
+
+/* ---- The data of this process ---------------------------------------------------------------- */
+
+/* Writes the data of a process that ends, if they were not reported yet, and prints the name of the
+ * file. Further calls do nothing. */
+void save_last(struct layer *layer, const char *termination);
+
+/* Handles MPI_Pcontrol(2): writes the current data to a new file, and prints its name. */
+void save_current(struct layer *layer);
+
+/* ---- Checkpoints ----------------------------------------------------------------------------- */
+
+/* Starts a thread that writes checkpoints, if the option asks for them and the thread does not run
+ * yet. A failure is reported. */
+void save_start_checkpoints(struct layer *layer);
+
+/* Stops the thread that writes checkpoints, and waits for a checkpoint that is being written. */
+void save_stop_checkpoints(struct layer *layer);
+
+/* Removes the checkpoint, if there is one. Call this when the data is in the result of the job. */
+void save_remove_checkpoint(struct layer *layer);
+
+/* ---- Fatal signals --------------------------------------------------------------------------- */
+
+/* Handles fatal signals from now on. Further calls do nothing. Call this in the thread that begins
+ * MPI. */
+void save_watch_signals(void);
+
+/* Stops handling fatal signals, if all layers have reported. */
+void save_unwatch_signals(void);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tells how long this process had a processor, and how long it waited for one. The kernel counts
+ * this, so that no call of MPI takes longer. Times are in seconds.
+ */
+#ifndef QMPI_TOOL_PROFILE_RECORD_PROCESSOR_H
+#define QMPI_TOOL_PROFILE_RECORD_PROCESSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct processor_usage {
+    double time;   /* of all threads, on a processor */
+    double queued; /* of the main thread, ready to run but without a processor; 0: not known */
+    uint64_t preemptions; /* of all threads: the kernel took the processor away */
+    double elapsed;       /* in this time, by the clock */
+};
+
+enum { PROCESSOR_LIST_MAX = 256 };
+
+/* Starts to count, when MPI has been initialized. Further calls have no effect. */
+void processor_begin(void);
+
+/* Stores the usage since processor_begin, including the time in which profiling is off. May be
+ * called in a signal handler. */
+void processor_read(struct processor_usage *usage);
+
+/* Writes the processors that the main thread may use, such as "0-3,8", to a buffer of
+ * PROCESSOR_LIST_MAX bytes; "" if they are not known. A long list ends with "...". May be called in
+ * a signal handler. */
+void processor_list(char *text);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * This measures how long point-to-point calls wait for their peers, by call site. A call that takes
+ * longer than the size of its data explains has waited for its peer: a receive waits for the
+ * sender, and a send for the receiver. If a call completes several operations, the waiting time is
+ * divided equally among their peers. Times are in ticks (toolkit/ticks.h).
+ */
+#ifndef QMPI_TOOL_PROFILE_RECORD_WAITS_H
+#define QMPI_TOOL_PROFILE_RECORD_WAITS_H
+
+#include "tools/profile/record/threads.h"
+
+#include <qmpi/observer.h>
+
+/* A call that takes no more ticks than this has not waited. */
+extern uint64_t waits_floor __attribute__((visibility("hidden")));
+
+/* Sets waits_floor. Call this in `init`, after ticks_refine. */
+void waits_start(void);
+
+/* Prepares for the calls of waits_add_peer for a call that took `time` ticks. */
+static inline void waits_expect(struct thread_profile *thread, uint64_t time)
+{
+    thread->completed.count = thread->completed.bytes = 0;
+    thread->completed.is_wanted = time > waits_floor;
+}
+
+/* Returns the rank in MPI_COMM_WORLD of a rank of a communicator, or -1 if it is unknown or `rank`
+ * is MPI_PROC_NULL. `comm` may be MPI_COMM_NULL. */
+int waits_find_world_rank(MPI_Comm comm, int rank);
+
+/* Adds a receive or a send of `bytes` that the returning call has completed. `peer` is the rank of
+ * the other side in MPI_COMM_WORLD; -1: unknown. */
+void waits_add_peer(struct thread_profile *thread, int peer, uint64_t bytes);
+
+/* Counts how long a call waited, if it may have. `time` exceeds waits_floor. `bytes` is what the
+ * call moved itself, without the operations that it completed. */
+void waits_add(struct thread_profile *thread, const QMPIX_Call *call,
+               const struct thread_site *site, uint64_t time, uint64_t bytes);
+
+#endif

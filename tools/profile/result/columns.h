@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Text tables whose columns are as wide as their contents, with lines of a given width. If they do
+ * not fit, optional columns are left out, then long entries of the first column get separate lines.
+ * Control characters in names are printed as '?'.
+ */
+#ifndef QMPI_PROFILE_COLUMNS_H
+#define QMPI_PROFILE_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { COLUMNS_MOST = 20 };
+
+struct columns {
+    int count;
+    const char *align;    /* 'l' or 'r' for each column */
+    const char *optional; /* NULL: none */
+    struct columns_row *rows;
+    size_t row_count, row_room;
+    bool good; /* memory has not been exhausted */
+};
+
+/* Starts a table with one column per letter of `align` (at most COLUMNS_MOST). */
+void columns_start(struct columns *columns, const char *align);
+
+/*
+ * Tells which columns are left out first: a letter for each one, where those with '1' go first,
+ * then those with '2', and so on; '.': never. Columns with the same digit go together.
+ */
+void columns_set_optional(struct columns *columns, const char *optional);
+
+/* Adds a cell to the current row; the last one completes the row. */
+void columns_add(struct columns *columns, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Adds several cells, for example headings; `texts` ends with NULL. */
+void columns_add_all(struct columns *columns, const char *const *texts);
+
+/* Adds a line of text after the last complete row. */
+void columns_add_line(struct columns *columns, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Prints and frees the table, with lines of at most `width` characters where lines of text and
+ * entries of the first column are not longer. Returns false, and prints nothing, if memory was
+ * exhausted. */
+bool columns_print(struct columns *columns, FILE *stream, int width);
+
+/* Frees the table. */
+void columns_drop(struct columns *columns);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Efficiency by the POP model, as TALP computes it, from the time that each rank spends outside
+ * MPI: `useful` in the result. It is computed from a result wherever it is needed, and therefore
+ * the same for a run, for merged files and for a file that is read.
+ */
+#ifndef QMPI_PROFILE_EFFICIENCY_H
+#define QMPI_PROFILE_EFFICIENCY_H
+
+#include "tools/profile/result/profile_result.h"
+
+/* Parallel efficiency that is considered acceptable. */
+#define PROFILE_EFFICIENCY_GOOD 0.8
+
+struct profile_efficiency {
+    double elapsed;    /* of the rank that was profiled longest */
+    double mean, most; /* time outside MPI, over the ranks */
+    int most_rank;     /* the rank that has most, or the first one of several; for a region -1 */
+    int nodes;         /* different hosts */
+    /* All factors are from 0 to 1. */
+    double parallel;      /* mean / elapsed = balance * communication */
+    double communication; /* most / elapsed */
+    double balance;       /* mean / most = within_nodes * between_nodes; 1 if no rank has any */
+    double within_nodes;  /* mean of the node that has most / most */
+    double between_nodes; /* mean / mean of the node that has most */
+    bool has_path;        /* The critical path is known, and the following members are valid. */
+    double path;          /* the longest chain of work of any ranks, in seconds */
+    double serialisation; /* most / path */
+    double transfer;      /* path / elapsed; communication = serialisation * transfer */
+};
+
+/*
+ * Computes the efficiency of a run or, if `region` is not NULL, of a region of it. A rank that was
+ * never in the region has no time outside MPI there. Returns false if it is unknown: no time was
+ * profiled, the file is of an older version that did not save it, or memory is exhausted.
+ */
+bool profile_efficiency_find(const struct profile_result *result,
+                             const struct profile_region *region,
+                             struct profile_efficiency *efficiency);
+
+/* The figures under their names in JSON and CSV. */
+struct profile_efficiency_figure {
+    const char *name;
+    double value;
+};
+enum { PROFILE_EFFICIENCY_FIGURES = 9 };
+
+/* Returns how many there are: the last three only with `has_path`. */
+int profile_efficiency_list(const struct profile_efficiency *efficiency,
+                            struct profile_efficiency_figure list[PROFILE_EFFICIENCY_FIGURES]);
+
+#endif

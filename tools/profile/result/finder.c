@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See finder.h: the list, how findings are worded, and what rules ask about ranks. A result has the
+ * calls of a few ranks, and the sums of all. Of the other ranks, only the mean is known, and that
+ * each lies between those that are known.
+ */
+#define _GNU_SOURCE
+#include "tools/profile/result/finder.h"
+
+#include "standard/standard.h"
+#include "tools/profile/result/efficiency.h"
+#include "tools/profile/result/units.h"
+#include "util/util.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The list -------------------------------------------------------------------------------- */
+
+static double threshold_part(int percent, int standard)
+{
+    return (percent ? percent : standard) / 100.0;
+}
+
+/* Returns the shortest time that is worth a finding. */
+double finder_threshold(const struct profile_result *result)
+{
+    return threshold_part(result->thresholds.any, PROFILE_THRESHOLD);
+}
+
+double finder_least_seconds(const struct profile_result *result)
+{
+    /* Shorter times are those of starting and ending, or of other programs on the machine. */
+    const double least_seconds = 0.01;
+    const double part = finder_threshold(result) * result->application.max;
+    return part > least_seconds ? part : least_seconds;
+}
+
+struct finder *finder_make(const struct profile_result *result)
+{
+    struct finder *finder = calloc(1, sizeof *finder);
+    if (!finder)
+        return NULL;
+    finder->result = result;
+    finder->elapsed = result->application.max;
+    finder->init_part = threshold_part(result->thresholds.init, PROFILE_INIT_THRESHOLD);
+    finder->least = finder_least_seconds(result);
+    finder->startup.rank = -1;
+    finder->good = true;
+    return finder;
+}
+
+static int find_least_finding(const struct finder *finder)
+{
+    int least = 0;
+    for (int i = 1; i < finder->count; i++) {
+        if (finder->found[i].seconds < finder->found[least].seconds)
+            least = i;
+    }
+    return least;
+}
+
+struct profile_finding *finder_add(struct finder *finder, const char *kind, double seconds,
+                                   int rank, const struct profile_callsite *site)
+{
+    int place = finder->count;
+    if (place == FINDER_ROOM) {
+        place = find_least_finding(finder);
+        if (finder->found[place].seconds >= seconds)
+            return NULL;
+    } else {
+        finder->count++;
+    }
+    finder->causes[place] = -1;
+    finder->found[place] = (struct profile_finding){.kind = kind,
+                                                    .seconds = seconds,
+                                                    .share = seconds / finder->elapsed,
+                                                    .rank = rank,
+                                                    .peer = -1,
+                                                    .site = site,
+                                                    .advice = ""};
+    return &finder->found[place];
+}
+
+void finder_blame(struct finder *finder, const struct profile_finding *finding, int rank)
+{
+    finder->causes[finding - finder->found] = rank;
+}
+
+/* ---- Wording --------------------------------------------------------------------------------- */
+
+void finder_describe_place(const struct profile_callsite *site, char *place, size_t size)
+{
+    const struct profile_frame *frame = site && site->frame_count ? site->frames : NULL;
+    if (!frame)
+        snprintf(place, size, "?");
+    else if (frame->file && frame->line > 0)
+        snprintf(place, size, "%s:%d%s%s", qmpi_text_base_name(frame->file), frame->line,
+                 frame->names_module ? " in " : "",
+                 frame->names_module ? qmpi_text_base_name(frame->module) : "");
+    else
+        snprintf(place, size, "%s+0x%llx",
+                 *frame->module ? qmpi_text_base_name(frame->module) : "?",
+                 (unsigned long long)frame->offset);
+}
+
+/* Marks in a formatted summary: the place, and the start and the end of an optional part. */
+enum { PLACE = '\1', OPTIONAL = '\2', REQUIRED = '\3' };
+
+/* Copies the text without its marks and, if it `is_short`, without its optional parts. */
+static void copy_summary(char *to, const char *text, bool is_short)
+{
+    bool is_optional = false;
+    for (; *text; text++) {
+        if (*text == OPTIONAL || *text == REQUIRED)
+            is_optional = *text == OPTIONAL;
+        else if (!is_optional || !is_short)
+            *to++ = *text;
+    }
+    *to = '\0';
+}
+
+/* Inserts as much of the end of the place as there is room for. False: it was shortened. */
+static bool insert_place(struct profile_finding *finding, const char *text, const char *place)
+{
+    const char *mark = strchrnul(text, PLACE);
+    const size_t size = sizeof finding->summary;
+    const size_t rest = strlen(text) - (*mark != '\0'), length = *mark ? strlen(place) : 0;
+    const size_t room = rest < PROFILE_FINDING_LINE ? PROFILE_FINDING_LINE - rest : 0;
+    const bool fits = length <= room;
+    const bool is_cut = !fits && room > 3;
+    const char *end = is_cut ? place + length - (room - 3) : place;
+    snprintf(finding->summary, size, "%.*s%s%.*s%s", (int)(mark - text), text, is_cut ? "..." : "",
+             (int)(length ? room : 0), end, *mark ? mark + 1 : "");
+    return fits;
+}
+
+void finder_summarize(struct profile_finding *finding, const char *format, ...)
+{
+    char place[512], text[512], copy[sizeof text];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    finder_describe_place(finding->site, place, sizeof place);
+    copy_summary(copy, text, false);
+    if (insert_place(finding, copy, place))
+        return;
+    copy_summary(copy, text, true);
+    insert_place(finding, copy, place);
+}
+
+const char *finder_amount(const struct finder *finder, double seconds)
+{
+    static _Thread_local char texts[8][32];
+    static _Thread_local unsigned next;
+    char *text = texts[next++ % 8];
+    snprintf(text, sizeof *texts, "%s (%.0f %%)", units_time(seconds),
+             100 * seconds / finder->elapsed);
+    return text;
+}
+
+/* ---- Functions and call sites ---------------------------------------------------------------- */
+
+double finder_useful(const struct finder *finder, int rank)
+{
+    for (size_t i = 0; i < finder->result->process_count; i++) {
+        if (finder->result->processes[i].rank == rank)
+            return finder->result->processes[i].useful;
+    }
+    return 0;
+}
+
+const struct profile_function *finder_function(const struct finder *finder, const char *name)
+{
+    for (size_t i = 0; i < finder->result->function_count; i++) {
+        if (!strcmp(finder->result->functions[i].name, name))
+            return &finder->result->functions[i];
+    }
+    return NULL;
+}
+
+const struct profile_callsite *finder_longest(const struct finder *finder, const char *function)
+{
+    const struct profile_callsite *longest = NULL;
+    for (size_t i = 0; i < finder->result->callsite_count; i++) {
+        const struct profile_callsite *site = &finder->result->callsites[i];
+        if (!strcmp(site->name, function) &&
+            (!longest || site->calls.time.sum > longest->calls.time.sum))
+            longest = site;
+    }
+    return longest;
+}
+
+bool finder_is_in(const struct finder *finder, const char *function, const char *group)
+{
+    const struct profile_function *found = finder_function(finder, function);
+    return found && !strcmp(found->group, group);
+}
+
+/* ---- Ranks ----------------------------------------------------------------------------------- */
+
+double finder_total(const struct profile_rank_calls *calls)
+{
+    return calls->time + calls->wait;
+}
+
+static int compare_totals(const void *a, const void *b)
+{
+    const struct profile_rank_calls *mine = a, *its = b;
+    if (finder_total(mine) != finder_total(its))
+        return finder_total(mine) < finder_total(its) ? -1 : 1;
+    return (mine->rank > its->rank) - (mine->rank < its->rank);
+}
+
+/* ---- Calls in flight ------------------------------------------------------------------------- */
+
+bool finder_is_flight_of(const struct profile_flight *flight, const struct profile_callsite *site)
+{
+    int i = 0, k = 0;
+    if (strcmp(flight->name, site->name) != 0)
+        return false;
+    for (;; i++, k++) {
+        while (i < flight->frame_count && flight->frames[i].inlined)
+            i++;
+        while (k < site->frame_count && site->frames[k].inlined)
+            k++;
+        if (i == flight->frame_count || k == site->frame_count)
+            return i == flight->frame_count && k == site->frame_count;
+        if (flight->frames[i].offset != site->frames[k].offset ||
+            strcmp(flight->frames[i].module, site->frames[k].module) != 0)
+            return false;
+    }
+}
+
+/* Subtracts the times of calls that have not ended, because another rule reports these. */
+static void subtract_flights(struct finder_ranks *ranks, const struct profile_result *result,
+                             const char *name, const struct profile_callsite *site)
+{
+    for (size_t i = 0; i < result->flight_count; i++) {
+        const struct profile_flight *flight = &result->flights[i];
+        if (site ? !finder_is_flight_of(flight, site) : strcmp(flight->name, name) != 0)
+            continue;
+        ranks->sum.time -= flight->time;
+        for (int k = 0; k < ranks->count; k++) {
+            struct profile_rank_calls *it = &ranks->all[k];
+            double *time = flight->waits ? &it->wait : &it->time;
+            if (it->rank == flight->rank)
+                *time = *time > flight->time ? *time - flight->time : 0;
+        }
+    }
+}
+
+/* ---- One function or call site --------------------------------------------------------------- */
+
+static void set_sum(struct finder_ranks *ranks, const struct profile_calls *calls)
+{
+    ranks->sum = (struct finder_rank_sum){.time = calls->time.sum + calls->wait.sum,
+                                          .bytes = (double)calls->sent + (double)calls->received,
+                                          .calls = calls->calls};
+}
+
+static void set_others(struct finder_ranks *ranks, int callers)
+{
+    enum { HALF = PROFILE_OUTLIERS / 2 };
+    struct finder_rank_sum rest = ranks->sum;
+    ranks->others = callers > ranks->count ? callers - ranks->count : 0;
+    if (!ranks->others)
+        return;
+    for (int i = 0; i < ranks->count; i++) {
+        rest.time -= finder_total(&ranks->all[i]);
+        rest.bytes -= (double)ranks->all[i].sent + (double)ranks->all[i].received;
+        rest.calls -= ranks->all[i].calls < rest.calls ? ranks->all[i].calls : rest.calls;
+    }
+    const double mean = rest.time > 0 ? rest.time / ranks->others : 0;
+    ranks->mean = (struct finder_rank_sum){.time = mean,
+                                           .bytes = rest.bytes > 0 ? rest.bytes / ranks->others : 0,
+                                           .calls = rest.calls / (uint64_t)ranks->others};
+    ranks->low = ranks->high = mean;
+    if (ranks->count == PROFILE_OUTLIERS) {
+        ranks->low = finder_total(&ranks->all[HALF - 1]);
+        ranks->high = finder_total(&ranks->all[HALF]);
+    }
+}
+
+/* `site` is NULL for the calls of a function. */
+static void gather_ranks(const struct profile_result *result, struct finder_ranks *ranks,
+                         const char *name, const struct profile_callsite *site,
+                         const struct profile_calls *calls, const struct profile_by_rank *callers,
+                         int caller_count)
+{
+    *ranks = (struct finder_ranks){.count = 0};
+    set_sum(ranks, calls);
+    if (callers->count) {
+        ranks->count = (int)callers->count;
+        memcpy(ranks->all, callers->all, callers->count * sizeof *callers->all);
+    } else if (result->ranks == 1 && result->process_count) {
+        ranks->count = 1;
+        ranks->all[0] = (struct profile_rank_calls){.rank = result->processes->rank,
+                                                    .calls = calls->calls,
+                                                    .time = calls->time.sum,
+                                                    .wait = calls->wait.sum,
+                                                    .sent = calls->sent,
+                                                    .received = calls->received};
+    }
+    subtract_flights(ranks, result, name, site);
+    if (ranks->count > 1)
+        qsort(ranks->all, (size_t)ranks->count, sizeof *ranks->all, compare_totals);
+    set_others(ranks, caller_count);
+}
+
+void finder_ranks_of_site(const struct finder *finder, const struct profile_callsite *site,
+                          struct finder_ranks *ranks)
+{
+    gather_ranks(finder->result, ranks, site->name, site, &site->calls, &site->callers,
+                 site->ranks);
+}
+
+void finder_ranks_of_function(const struct finder *finder, const struct profile_function *function,
+                              struct finder_ranks *ranks)
+{
+    gather_ranks(finder->result, ranks, function->name, NULL, &function->calls, &function->callers,
+                 function->ranks);
+}
+
+const struct profile_rank_calls *finder_rank(const struct finder_ranks *ranks, int rank)
+{
+    for (int i = 0; i < ranks->count; i++) {
+        if (ranks->all[i].rank == rank)
+            return &ranks->all[i];
+    }
+    return NULL;
+}
+
+double finder_longest_rank(const struct finder *finder, const struct profile_callsite *site,
+                           int *rank)
+{
+    struct finder_ranks ranks;
+    finder_ranks_of_site(finder, site, &ranks);
+    *rank = ranks.count ? ranks.all[ranks.count - 1].rank : site->calls.time.max_rank;
+    return ranks.count ? ranks.all[ranks.count - 1].time : site->calls.time.max;
+}
+
+/* ---- Several functions ----------------------------------------------------------------------- */
+
+/* Adds the calls of a function by rank. If all ranks called it, those that are not known count with
+ * their mean. */
+static void add_rank_sums(struct finder_rank_sum *sums, int count,
+                          const struct profile_result *result, const struct finder_ranks *ranks)
+{
+    for (int i = 0; i < ranks->count; i++) {
+        const struct profile_rank_calls *it = &ranks->all[i];
+        if (it->rank < 0 || it->rank >= count)
+            continue;
+        sums[it->rank].time += it->time;
+        sums[it->rank].bytes += (double)it->sent + (double)it->received;
+        sums[it->rank].calls += it->calls;
+    }
+    if (!ranks->others || (size_t)(ranks->count + ranks->others) != result->process_count)
+        return;
+    for (size_t i = 0; i < result->process_count; i++) {
+        const int rank = result->processes[i].rank;
+        if (finder_rank(ranks, rank))
+            continue;
+        sums[rank].time += ranks->mean.time;
+        sums[rank].bytes += ranks->mean.bytes;
+        sums[rank].calls += ranks->mean.calls;
+    }
+}
+
+int finder_count_ranks(const struct profile_result *result)
+{
+    int count = result->ranks;
+    for (size_t i = 0; i < result->process_count; i++)
+        count = result->processes[i].rank >= count ? result->processes[i].rank + 1 : count;
+    return count;
+}
+
+struct finder_rank_sum *finder_sum_ranks(struct finder *finder, finder_matcher *matches,
+                                         struct finder_rank_sum *all)
+{
+    const struct profile_result *result = finder->result;
+    const int count = finder_count_ranks(result);
+    struct finder_rank_sum *sums = calloc((size_t)count, sizeof *sums);
+    finder->good = finder->good && sums;
+    *all = (struct finder_rank_sum){0, 0, 0};
+    for (size_t i = 0; sums && i < result->function_count; i++) {
+        struct finder_ranks ranks;
+        if (!matches(finder, result->functions[i].name))
+            continue;
+        finder_ranks_of_function(finder, &result->functions[i], &ranks);
+        add_rank_sums(sums, count, result, &ranks);
+        all->time += ranks.sum.time;
+        all->bytes += ranks.sum.bytes;
+        all->calls += ranks.sum.calls;
+    }
+    return sums;
+}
+
+const struct profile_callsite *finder_find_site(const struct finder *finder,
+                                                finder_matcher *matches)
+{
+    const struct profile_callsite *longest = NULL;
+    for (size_t i = 0; i < finder->result->callsite_count; i++) {
+        const struct profile_callsite *site = &finder->result->callsites[i];
+        if (matches(finder, site->name) &&
+            (!longest || site->calls.time.max > longest->calls.time.max))
+            longest = site;
+    }
+    return longest;
+}
+
+/* ---- Kinds of functions ---------------------------------------------------------------------- */
+
+QMPIX_Traits finder_traits(const char *function)
+{
+    QMPIX_Traits traits;
+    standard_find_traits(function, &traits);
+    return traits;
+}
+
+static bool is_send(const char *function)
+{
+    return finder_traits(function).role == QMPIX_ROLE_SEND;
+}
+
+/* A call that completes requests may have waited for a receive or for a send. */
+static bool receives_from(const struct finder *finder, int rank, int peer)
+{
+    const struct profile_result *result = finder->result;
+    for (size_t i = 0; i < result->matrix_entry_count; i++) {
+        if (result->matrix[i].from == peer && result->matrix[i].to == rank)
+            return true;
+    }
+    return false;
+}
+
+bool finder_is_message(const char *function)
+{
+    switch (finder_traits(function).role) {
+    case QMPIX_ROLE_SEND:
+    case QMPIX_ROLE_RECEIVE:
+    case QMPIX_ROLE_SENDRECV:
+    case QMPIX_ROLE_PROBE:
+    case QMPIX_ROLE_MATCHED_PROBE:
+    case QMPIX_ROLE_MATCHED_RECEIVE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool finder_awaits_receiver(const struct finder *finder, const struct profile_callsite *site,
+                            int rank, int peer)
+{
+    return peer >= 0 && (is_send(site->name) ||
+                         (!finder_is_message(site->name) && !receives_from(finder, rank, peer)));
+}
+
+bool finder_is_collective(const struct finder *finder, const char *function)
+{
+    return finder_traits(function).flags & QMPIX_TRAIT_COLLECTIVE ||
+           finder_is_in(finder, function, "collective");
+}
+
+static bool contains_word(const char *name, const char *const *words)
+{
+    for (; *words; words++) {
+        if (strstr(name, *words))
+            return true;
+    }
+    return false;
+}
+
+bool finder_makes_objects(const struct finder *finder, const char *function)
+{
+    static const char *const questions[] = {"_get",    "_size",   "_rank",   "_compare", "_set",
+                                            "_test",   "_extent", "_coords", "_shift",   "_count",
+                                            "_delete", "ack",     NULL};
+    return (finder_is_in(finder, function, "datatype") ||
+            finder_is_in(finder, function, "communicator") ||
+            finder_is_in(finder, function, "group") || finder_is_in(finder, function, "topology") ||
+            finder_is_in(finder, function, "info")) &&
+           !contains_word(function, questions);
+}
+
+/* ---- Neighbours ------------------------------------------------------------------------------ */
+
+int finder_busiest_neighbor(const struct finder *finder, int rank)
+{
+    const struct profile_result *result = finder->result;
+    double most = -1;
+    int busiest = -1;
+    for (size_t i = 0; i < result->matrix_entry_count; i++) {
+        const struct profile_matrix_entry *it = &result->matrix[i];
+        const int neighbor = it->from == rank ? it->to : it->to == rank ? it->from : -1;
+        const double useful =
+            neighbor < 0 || neighbor == rank ? -1 : finder_useful(finder, neighbor);
+        if (useful > most) {
+            most = useful;
+            busiest = neighbor;
+        }
+    }
+    return busiest;
+}
+
+/* ---- The start of the run -------------------------------------------------------------------- */
+
+/* Returns the time of a rank at a call site. */
+static double time_at_site(const struct finder *finder, const struct profile_callsite *site,
+                           int rank)
+{
+    struct finder_ranks ranks;
+    finder_ranks_of_site(finder, site, &ranks);
+    const struct profile_rank_calls *it = finder_rank(&ranks, rank);
+    return it ? finder_total(it) : ranks.mean.time;
+}
+
+double finder_subtract_startup(const struct finder *finder, const struct profile_callsite *site,
+                               struct finder_wait wait)
+{
+    const struct finder_startup *startup = &finder->startup;
+    if (wait.cause == -1 || startup->rank != wait.cause)
+        return wait.seconds;
+    if (startup->site == site)
+        return fmax(wait.seconds - startup->seconds, 0);
+    const double rest = startup->seconds - time_at_site(finder, startup->site, wait.rank);
+    return wait.seconds > 0.5 * rest && wait.seconds < 1.1 * rest ? 0 : wait.seconds;
+}

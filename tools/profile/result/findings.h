@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Problems of a run, in words: which rank loses how much time at which call site, and why. Findings
+ * are computed from a result wherever they are needed, like the efficiency. */
+#ifndef QMPI_PROFILE_FINDINGS_H
+#define QMPI_PROFILE_FINDINGS_H
+
+#include "tools/profile/result/finding.h"
+
+enum { PROFILE_FINDINGS_MOST = 7 };
+
+struct profile_findings {
+    struct profile_finding all[PROFILE_FINDINGS_MOST]; /* most time first */
+    int count;
+};
+
+/* Finds what is wrong; `thresholds` of the result say what is worth a finding. False: no time was
+ * profiled, or memory is exhausted. */
+bool profile_findings_find(const struct profile_result *result, struct profile_findings *findings);
+
+/* Explains in `text`, as a sentence without its period, why most problems cannot be found: there
+ * are no call sites, which the result of a trace may lack, or the data of processes is missing.
+ * With `others`, the text is about "most other problems". Returns false if there is no such reason.
+ */
+bool profile_findings_describe_gap(const struct profile_result *result, bool others, char *text,
+                                   size_t size);
+
+/* Why there are no findings, as a sentence without its period, in `text`. "no problems found" only
+ * if the run is efficient. */
+const char *profile_findings_describe_none(const struct profile_result *result, char *text,
+                                           size_t size);
+
+#endif

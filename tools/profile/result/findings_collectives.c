@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* See finder.h: ranks for which others wait in collectives. */
+#define _GNU_SOURCE
+#include "tools/profile/result/finder.h"
+
+#include "tools/profile/result/units.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The last rank --------------------------------------------------------------------------- */
+
+/* The arrival of the ranks at calls that they make together. */
+struct arrival {
+    int last;       /* the rank that comes last: it waits least */
+    int candidates; /* the number of ranks that wait as little */
+    int first;      /* the rank that waits longest */
+    int waiting;    /* the number of ranks that wait about as long as `first` */
+    double wait;    /* the mean time for which these wait */
+    double least;   /* the time in the calls of the rank that takes least */
+    bool is_equal;  /* all ranks made the same number of calls */
+    uint64_t calls; /* of a rank */
+};
+
+/* The times of the ranks that are not known lie between two known ones. Assume that some take the
+ * lower time and the others the higher one. */
+static void add_unknown_ranks(struct arrival *arrival, const struct finder_ranks *ranks,
+                              double least)
+{
+    const double range = ranks->high - ranks->low;
+    double part = 1, each = ranks->mean.time;
+    if (ranks->low >= least) {
+        part = 1;
+    } else if (ranks->high < least || !(range > 0)) {
+        part = 0;
+    } else {
+        part = (each - ranks->low) / range;
+        each = ranks->high;
+    }
+    const int count = (int)(part * ranks->others + 0.5);
+    arrival->wait += count * (each - arrival->least);
+    arrival->waiting += count;
+}
+
+static void find_waiting(const struct finder_ranks *ranks, struct arrival *arrival, double most)
+{
+    const double least = arrival->least + 0.5 * (most - arrival->least);
+    for (int i = 0; i < ranks->count; i++) {
+        if (finder_total(&ranks->all[i]) >= least) {
+            arrival->wait += finder_total(&ranks->all[i]) - arrival->least;
+            arrival->waiting++;
+        }
+    }
+    if (ranks->others)
+        add_unknown_ranks(arrival, ranks, least);
+    if (arrival->waiting)
+        arrival->wait /= arrival->waiting;
+}
+
+/* If several ranks wait little, as in a reduction to one rank, the one that works most is late. A
+ * rank that is not known made calls if all ranks did. */
+static void find_last(const struct finder *finder, const struct finder_ranks *ranks,
+                      struct arrival *arrival, double most)
+{
+    const struct profile_result *result = finder->result;
+    const double limit = arrival->least + 0.1 * (most - arrival->least);
+    const bool all_call = (size_t)(ranks->count + ranks->others) == result->process_count;
+    const bool others = ranks->others && all_call && ranks->mean.time <= limit;
+    double useful = -1;
+    for (size_t i = 0; i < result->process_count; i++) {
+        const struct profile_process *process = &result->processes[i];
+        const struct profile_rank_calls *it = finder_rank(ranks, process->rank);
+        if (it ? finder_total(it) > limit : !others)
+            continue;
+        arrival->candidates++;
+        if (process->useful > useful) {
+            useful = process->useful;
+            arrival->last = process->rank;
+        }
+    }
+    if (arrival->last < 0)
+        arrival->last = ranks->all[0].rank;
+}
+
+/* Returns false if the calls of ranks are not known, or if only one rank made any. */
+static bool find_arrival(const struct finder *finder, const struct finder_ranks *ranks,
+                         struct arrival *arrival)
+{
+    const struct profile_rank_calls *all = ranks->all;
+    if (!ranks->count || ranks->count + ranks->others < 2)
+        return false;
+    const double most = finder_total(&all[ranks->count - 1]);
+    *arrival = (struct arrival){.last = -1,
+                                .first = all[ranks->count - 1].rank,
+                                .least = finder_total(&all[0]),
+                                .is_equal = true,
+                                .calls = all[0].calls};
+    if (ranks->others && ranks->mean.time < arrival->least)
+        arrival->least = ranks->mean.time;
+    for (int i = 0; i < ranks->count; i++)
+        arrival->is_equal = arrival->is_equal && all[i].calls == arrival->calls;
+    if (ranks->others)
+        arrival->is_equal = arrival->is_equal && ranks->mean.calls == arrival->calls;
+    find_waiting(ranks, arrival, most);
+    find_last(finder, ranks, arrival, most);
+    return true;
+}
+
+/* ---- Collectives ----------------------------------------------------------------------------- */
+
+static void describe_last(const struct finder *finder, struct profile_finding *finding,
+                          const struct arrival *arrival)
+{
+    const bool is_barrier = !strcmp(finding->site->name, "MPI_Barrier");
+    char others[32] = "others wait", waiting[64] = "";
+    if (arrival->waiting == 1)
+        snprintf(others, sizeof others, "rank %d waits", arrival->first);
+    else
+        snprintf(waiting, sizeof waiting, "%d ranks wait for it, rank %d longest. ",
+                 arrival->waiting, arrival->first);
+    finder_summarize(finding, "Rank %d is last at \2%s, \3\1; %s %s", arrival->last,
+                     finding->site->name, others, finder_amount(finder, arrival->wait));
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "%sRank %d spends %s of the run outside MPI, rank %d %s.", waiting, arrival->last,
+             units_time(finder_useful(finder, arrival->last)), arrival->first,
+             units_time(finder_useful(finder, arrival->first)));
+    if (finder_useful(finder, arrival->last) < 0.5 * arrival->wait)
+        finding->advice = "The last rank is in MPI itself for most of this time: check which rank "
+                          "it waits for, or what it reads or writes.";
+    else
+        finding->advice =
+            is_barrier
+                ? "Check whether the barrier is needed; many are not. If it is, distribute the "
+                  "work before it more evenly."
+                : "Distribute the work before this call more evenly, or use the nonblocking form "
+                  "and compute until it completes.";
+}
+
+/* Each rank waits, but not always for the same rank. */
+static void describe_turns(const struct finder *finder, struct profile_finding *finding)
+{
+    finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1, others too", finding->rank,
+                     finder_amount(finder, finding->seconds), finding->site->name);
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "All ranks take longer than the data of these calls explain: the rank that comes last "
+             "changes from call to call, or the network is slow.");
+    finding->advice = "Run with sync=yes, which tells waiting from working. If ranks wait, "
+                      "distribute the work of each step more evenly.";
+}
+
+/* If several ranks wait little, the last rank may differ from call to call, unless it works for
+ * longer than those that wait. */
+static bool is_always_last(const struct finder *finder, const struct arrival *arrival)
+{
+    return arrival->candidates < 2 ||
+           finder_useful(finder, arrival->last) - finder_useful(finder, arrival->first) >=
+               0.5 * arrival->wait;
+}
+
+static void describe_unknown(const struct finder *finder, struct profile_finding *finding,
+                             const struct arrival *arrival)
+{
+    finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1 for other ranks", finding->rank,
+                     finder_amount(finder, finding->seconds), finding->site->name);
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "%d ranks do not wait here. None of them computes for longer than rank %d: the one "
+             "that comes last may change from call to call.",
+             arrival->candidates, finding->rank);
+    finding->advice = "Distribute the work of each step more evenly, or use the nonblocking form "
+                      "and compute until it completes.";
+}
+
+/* One rank is always last if the others wait for longer than the rank that waits least; otherwise,
+ * the last rank differs from call to call. */
+static void add_arrival(struct finder *finder, const struct profile_callsite *site,
+                        const struct finder_ranks *ranks, struct arrival *arrival)
+{
+    const bool is_barrier = !strcmp(site->name, "MPI_Barrier");
+    const char *kind = is_barrier ? "barrier" : "imbalance";
+    const double bytes = ranks->sum.bytes / (ranks->count + ranks->others);
+    const double turns = arrival->least - finder_explain(arrival->calls, bytes);
+    struct profile_finding *finding;
+    arrival->wait = finder_subtract_startup(
+        finder, site, (struct finder_wait){arrival->first, arrival->last, arrival->wait, 0});
+    const bool takes_turns = turns >= finder->least && turns > 0.7 * arrival->wait &&
+                             finder_is_in(finder, site->name, "collective");
+    if (takes_turns) {
+        finding = finder_add(finder, kind, turns + arrival->wait, arrival->first, site);
+        if (finding)
+            describe_turns(finder, finding);
+        return;
+    }
+    if (arrival->wait < finder->least)
+        return;
+    if (!is_always_last(finder, arrival)) {
+        finding = finder_add(finder, kind, arrival->wait, arrival->first, site);
+        if (finding)
+            describe_unknown(finder, finding, arrival);
+        return;
+    }
+    finding = finder_add(finder, kind, arrival->wait, arrival->last, site);
+    if (finding) {
+        finder_blame(finder, finding, arrival->last);
+        describe_last(finder, finding, arrival);
+    }
+}
+
+/* Returns whether ranks call the function at different places, as in the branches of `if (rank ==
+ * 0)`. */
+static bool is_scattered(const struct finder *finder, const struct profile_function *function)
+{
+    bool has_all = false, has_part = false;
+    for (size_t i = 0; i < finder->result->callsite_count; i++) {
+        const struct profile_callsite *site = &finder->result->callsites[i];
+        if (strcmp(site->name, function->name) != 0)
+            continue;
+        has_all = has_all || site->ranks == function->ranks;
+        has_part = has_part || site->ranks < function->ranks;
+    }
+    return has_part && !has_all;
+}
+
+static void examine_sites(struct finder *finder, const struct profile_function *function)
+{
+    struct arrival arrival;
+    struct finder_ranks ranks;
+    for (size_t i = 0; i < finder->result->callsite_count; i++) {
+        const struct profile_callsite *site = &finder->result->callsites[i];
+        if (strcmp(site->name, function->name) != 0)
+            continue;
+        finder_ranks_of_site(finder, site, &ranks);
+        if (find_arrival(finder, &ranks, &arrival))
+            add_arrival(finder, site, &ranks, &arrival);
+    }
+}
+
+void finder_rule_collectives(struct finder *finder)
+{
+    struct arrival arrival;
+    struct finder_ranks ranks;
+    for (size_t i = 0; i < finder->result->function_count; i++) {
+        const struct profile_function *function = &finder->result->functions[i];
+        if (!finder_is_collective(finder, function->name))
+            continue;
+        finder_ranks_of_function(finder, function, &ranks);
+        if (is_scattered(finder, function) && find_arrival(finder, &ranks, &arrival) &&
+            arrival.is_equal)
+            add_arrival(finder, finder_longest(finder, function->name), &ranks, &arrival);
+        else
+            examine_sites(finder, function);
+    }
+}

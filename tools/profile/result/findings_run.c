@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See finder.h: rules about the run as a whole: a rank that works alone at its start, MPI_Init and
+ * MPI_Finalize, slow nodes, calls that had not ended when the data of their processes was saved,
+ * and where the time of an inefficient run goes if no other rule explains it.
+ */
+#define _GNU_SOURCE
+#include "tools/profile/result/finder.h"
+
+#include "tools/profile/result/efficiency.h"
+#include "tools/profile/result/profile_result.h"
+#include "tools/profile/result/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- One rank works at the start, and all others wait ---------------------------------------- */
+
+/* Windows in which one rank works and all others wait. */
+struct phase {
+    int rank;
+    size_t first, end;
+    double seconds; /* for which all others wait */
+};
+
+enum { NONE = -1, GAP_MOST = 2 };
+
+/* Returns the rank that works while all others wait. NONE: there is none, or a rank is not
+ * profiled. */
+static int find_worker(const struct profile_windows *windows, size_t number)
+{
+    int worker = NONE;
+    for (size_t i = 0; i < windows->rank_count; i++) {
+        const struct profile_window_rank *rank = &windows->ranks[i];
+        const struct profile_window it = profile_window_get(windows, rank, number);
+        const bool works = it.mpi <= 0.5 * it.profiled;
+        if (!(it.profiled > 0) || (!works && it.mpi < 0.8 * it.profiled) ||
+            (works && worker != NONE))
+            return NONE;
+        worker = works ? rank->rank : worker;
+    }
+    return worker;
+}
+
+/* Returns the time in a window for which all ranks but one wait, while that one does not. */
+static double find_window_wait(const struct profile_windows *windows, size_t number, int worker)
+{
+    double least = windows->width, its = 0;
+    for (size_t i = 0; i < windows->rank_count; i++) {
+        const struct profile_window it = profile_window_get(windows, &windows->ranks[i], number);
+        if (windows->ranks[i].rank == worker)
+            its = it.mpi;
+        else
+            least = fmin(least, it.mpi);
+    }
+    return fmax(least - its, 0);
+}
+
+/* Finds the first phase from a window on. Short interruptions are part of it. False: there is none.
+ */
+static bool find_phase(const struct profile_windows *windows, size_t from, struct phase *phase)
+{
+    const size_t count = profile_windows_count(windows);
+    *phase = (struct phase){.rank = NONE};
+    for (size_t i = from; i < count; i++) {
+        const int worker = find_worker(windows, i);
+        if (phase->rank == NONE && worker != NONE) {
+            phase->rank = worker;
+            phase->first = i;
+        }
+        if (phase->rank != NONE && worker == phase->rank)
+            phase->end = i + 1;
+        else if (phase->rank != NONE && i - phase->end >= GAP_MOST)
+            break;
+    }
+    if (phase->rank == NONE)
+        return false;
+    const size_t first = phase->first > from ? phase->first - 1 : phase->first;
+    for (size_t i = first; i <= phase->end && i < count; i++)
+        phase->seconds += find_window_wait(windows, i, phase->rank);
+    return true;
+}
+
+/* The phase is a start only if the others work later, and no similar phase follows; otherwise, the
+ * whole run is like this. */
+static bool is_at_start(const struct finder *finder, const struct phase *phase)
+{
+    const struct profile_windows *windows = &finder->result->windows;
+    const size_t count = profile_windows_count(windows);
+    double useful = 0, profiled = 0;
+    struct phase later = *phase;
+    if ((double)phase->first * windows->width > fmax(0.05 * finder->elapsed, 2 * windows->width))
+        return false;
+    while (find_phase(windows, later.end, &later)) {
+        if (later.rank == phase->rank && later.seconds > 0.5 * phase->seconds)
+            return false;
+    }
+    for (size_t i = 0; i < windows->rank_count; i++) {
+        for (size_t number = phase->end; number < count; number++) {
+            const struct profile_window it =
+                profile_window_get(windows, &windows->ranks[i], number);
+            if (windows->ranks[i].rank != phase->rank) {
+                useful += it.profiled - it.mpi;
+                profiled += it.profiled;
+            }
+        }
+    }
+    return useful > 0.1 * profiled && useful > 0.1 * phase->seconds;
+}
+
+/* Returns the time at a call site of the rank that spends most there, except the one that works. */
+static double find_longest_time(const struct finder *finder, const struct profile_callsite *site,
+                                int worker)
+{
+    struct finder_ranks ranks;
+    double most = 0;
+    finder_ranks_of_site(finder, site, &ranks);
+    for (int i = 0; i < ranks.count; i++) {
+        if (ranks.all[i].rank != worker)
+            most = finder_total(&ranks.all[i]);
+    }
+    return fmax(most, ranks.mean.time);
+}
+
+/* Returns the call site where the others wait for most of this time in one call; NULL: there is
+ * none. Ranks that wait in many calls wait for the steps of the work. MPI_Init is called before the
+ * windows begin. */
+static const struct profile_callsite *find_startup_site(const struct finder *finder,
+                                                        const struct phase *phase)
+{
+    const struct profile_callsite *found = NULL;
+    double least = INFINITY;
+    for (size_t i = 0; i < finder->result->callsite_count; i++) {
+        const struct profile_callsite *site = &finder->result->callsites[i];
+        const double longest = fmax(site->calls.longest, site->calls.wait.max);
+        const double apart = fabs(longest - phase->seconds);
+        if (strncmp(site->name, "MPI_Init", strlen("MPI_Init")) != 0 && apart < least &&
+            longest > 0.5 * phase->seconds &&
+            find_longest_time(finder, site, phase->rank) >= 0.5 * phase->seconds) {
+            found = site;
+            least = apart;
+        }
+    }
+    return found;
+}
+
+static void describe_startup(const struct finder *finder, struct profile_finding *finding)
+{
+    const bool is_pair = finder->result->ranks == 2;
+    finder_summarize(finding, "Rank %d works alone\2 at first\3, %s; others wait at \1",
+                     finding->rank, finder_amount(finder, finding->seconds));
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "After MPI_Init, %s in %s until rank %d has done its work. Later, %s as well.",
+             is_pair ? "the other rank waits" : "all other ranks wait", finding->site->name,
+             finding->rank, is_pair ? "it computes" : "they compute");
+    finding->advice = "Distribute the work at the start: let each rank read or compute the part "
+                      "that it needs, with collective MPI-IO if it is read from a file.";
+}
+
+void finder_rule_startup(struct finder *finder)
+{
+    const struct profile_result *result = finder->result;
+    struct phase phase;
+    finder->startup = (struct finder_startup){.rank = NONE};
+    if (result->ranks < 2 || result->windows.rank_count != (size_t)result->ranks ||
+        !find_phase(&result->windows, 0, &phase) || phase.seconds < finder->least ||
+        !is_at_start(finder, &phase))
+        return;
+    const struct profile_callsite *site = find_startup_site(finder, &phase);
+    struct profile_finding *finding =
+        site ? finder_add(finder, "serial-startup", phase.seconds, phase.rank, site) : NULL;
+    if (!finding)
+        return;
+    finder->startup = (struct finder_startup){site, phase.rank, phase.seconds};
+    describe_startup(finder, finding);
+}
+
+/* ---- The ends of the run --------------------------------------------------------------------- */
+
+static void examine_start(struct finder *finder, const char *name)
+{
+    const struct profile_function *function = finder_function(finder, name);
+    const double least_start = 1;
+    if (!function)
+        return;
+    const struct profile_spread *time = &function->calls.time;
+    const double part = finder->init_part * (finder->elapsed + time->max);
+    if (time->max < fmax(part, least_start))
+        return;
+    struct profile_finding *finding =
+        finder_add(finder, "startup", time->max, time->max_rank, finder_longest(finder, name));
+    if (!finding)
+        return;
+    finding->share = time->max / (finder->elapsed + time->max);
+    finder_summarize(finding, "Rank %d spends %s (%.0f %%) \2in %s \3at \1", time->max_rank,
+                     units_time(time->max), 100 * finding->share, name);
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "MPI takes a long time to start: %s on average over the ranks, at least %s.",
+             units_time(time->mean), units_time(time->min));
+    finding->advice = "If the ranks differ, processes are started late or load from a slow file "
+                      "system. If not, ask for fewer processes, or see the launcher's options.";
+}
+
+static void add_late_finish(struct finder *finder, double seconds)
+{
+    const struct profile_spread *time = &finder->result->application;
+    struct profile_finding *finding = finder_add(finder, "shutdown", seconds, time->max_rank,
+                                                 finder_longest(finder, "MPI_Finalize"));
+    if (!finding)
+        return;
+    finder_blame(finder, finding, time->max_rank);
+    finder_summarize(finding, "Rank %d reaches MPI_Finalize at \1 %s late", time->max_rank,
+                     finder_amount(finder, seconds));
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "Rank %d reaches it first, and waits there until the last rank does.", time->min_rank);
+    finding->advice = "Distribute the work at the end of the run more evenly.";
+}
+
+static void examine_finish(struct finder *finder)
+{
+    const struct profile_spread *time = &finder->result->application;
+    const double wait = time->max - time->min, least_finish = 1;
+    if (finder->result->ranks > 1 && !finder->result->termination &&
+        wait >= fmax(finder->init_part * finder->elapsed, least_finish))
+        add_late_finish(finder, wait);
+}
+
+void finder_rule_ends(struct finder *finder)
+{
+    examine_start(finder, "MPI_Init");
+    examine_start(finder, "MPI_Init_thread");
+    examine_finish(finder);
+}
+
+/* ---- Nodes ----------------------------------------------------------------------------------- */
+
+/* Finds the least and the most time outside MPI of the ranks of a node or, with `others`, of all
+ * other nodes. */
+static void find_node_work(const struct profile_result *result, const char *host, bool others,
+                           double *least, double *most, int *ranks)
+{
+    *ranks = 0;
+    *least = *most = 0;
+    for (size_t i = 0; i < result->process_count; i++) {
+        const struct profile_process *it = &result->processes[i];
+        if ((strcmp(it->host, host) != 0) != others)
+            continue;
+        *least = !*ranks || it->useful < *least ? it->useful : *least;
+        *most = !*ranks || it->useful > *most ? it->useful : *most;
+        ++*ranks;
+    }
+}
+
+/* A node is slow if all of its ranks, at least two, compute for longer than any rank of another
+ * node. */
+void finder_rule_nodes(struct finder *finder)
+{
+    const struct profile_result *result = finder->result;
+    const struct profile_process *slow = NULL;
+    for (size_t i = 0; i < result->process_count; i++) {
+        if (!slow || result->processes[i].useful > slow->useful)
+            slow = &result->processes[i];
+    }
+    double least, most, others_least, others_most;
+    int ranks, others;
+    if (!slow)
+        return;
+    find_node_work(result, slow->host, false, &least, &most, &ranks);
+    find_node_work(result, slow->host, true, &others_least, &others_most, &others);
+    if (ranks < 2 || !others || least - others_most < finder->least ||
+        most - least > 0.5 * (least - others_most))
+        return;
+    struct profile_finding *finding =
+        finder_add(finder, "slow-node", least - others_most, slow->rank, NULL);
+    if (!finding)
+        return;
+    finder_summarize(finding, "Rank %d computes %s longer than ranks of other nodes", slow->rank,
+                     finder_amount(finder, finding->seconds));
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "So do all %d ranks of its node, %.100s: the node is slow, or has more work.", ranks,
+             slow->host);
+    finding->advice = "Compare the clock rate, the load and the memory of this node with those of "
+                      "the others, and run without it; or give its ranks less work.";
+}
+
+/* ---- Ranks without a processor --------------------------------------------------------------- */
+
+/* The processors that a rank may use, and how many ranks of its node may use the same ones. */
+struct binding {
+    int ranks;
+    int processors; /* 0: not known */
+};
+
+/* Counts the processors of a list such as "0-3,8"; a list that is cut off counts as not known. */
+static int count_processors(const char *list)
+{
+    int count = 0;
+    while (list && *list) {
+        char *end;
+        const long first = strtol(list, &end, 10);
+        const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+        if (end == list || last < first)
+            return 0;
+        count += (int)(last - first) + 1;
+        list = *end == ',' ? end + 1 : end;
+    }
+    return count;
+}
+
+static struct binding find_binding(const struct profile_result *result,
+                                   const struct profile_process *process)
+{
+    struct binding binding = {0, count_processors(process->processors)};
+    for (size_t i = 0; i < result->process_count; i++) {
+        const struct profile_process *it = &result->processes[i];
+        binding.ranks += !strcmp(it->host, process->host) && it->processors &&
+                         process->processors && !strcmp(it->processors, process->processors);
+    }
+    return binding;
+}
+
+static void describe_processors(const struct finder *finder, struct profile_finding *finding,
+                                const struct profile_process *process)
+{
+    const struct binding it = find_binding(finder->result, process);
+    finder_summarize(finding, "Rank %d waits %s for a processor", process->rank,
+                     finder_amount(finder, finding->seconds));
+    if (it.processors && it.ranks > it.processors) {
+        char processors[96];
+        if (it.processors == 1)
+            snprintf(processors, sizeof processors, "processor %.60s", process->processors);
+        else
+            snprintf(processors, sizeof processors, "the %d processors %.60s", it.processors,
+                     process->processors);
+        snprintf(finding->meaning, sizeof finding->meaning,
+                 "%d ranks on node %.80s may only use %s, and take turns.", it.ranks, process->host,
+                 processors);
+        finding->advice = "Start fewer ranks on this node, or give each rank a processor of its "
+                          "own: see the options for binding of the launcher and of the batch "
+                          "system.";
+        return;
+    }
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "It could run, but other programs or threads on node %.80s had the processors. The "
+             "kernel took the processor away %llu times.",
+             process->host, (unsigned long long)process->preemptions);
+    finding->advice = "Check what else runs on this node, and whether the ranks start more threads "
+                      "than they have processors (OMP_NUM_THREADS).";
+}
+
+/* Names the rank that waited longest. */
+void finder_rule_processors(struct finder *finder)
+{
+    const struct profile_result *result = finder->result;
+    const struct profile_process *most = NULL;
+    for (size_t i = 0; i < result->process_count; i++) {
+        if (!most || result->processes[i].queued > most->queued)
+            most = &result->processes[i];
+    }
+    if (!most || most->queued < finder->least)
+        return;
+    struct profile_finding *finding =
+        finder_add(finder, "no-processor", most->queued, most->rank, NULL);
+    if (finding)
+        describe_processors(finder, finding, most);
+}
+
+/* ---- Calls in flight ------------------------------------------------------------------------- */
+
+static const struct profile_callsite *find_flight_site(const struct profile_result *result,
+                                                       const struct profile_flight *flight)
+{
+    for (size_t i = 0; i < result->callsite_count; i++) {
+        if (finder_is_flight_of(flight, &result->callsites[i]))
+            return &result->callsites[i];
+    }
+    return NULL;
+}
+
+/* The numbers of ranks by what they were doing. */
+struct ranks_seen {
+    int here, elsewhere; /* in calls of the same place, and in other calls only */
+};
+
+/* Calls in flight are in the order of their ranks. A rank may be in several, in threads or nested.
+ */
+static struct ranks_seen count_ranks_seen(const struct profile_result *result,
+                                          const struct profile_callsite *site)
+{
+    struct ranks_seen seen = {0, 0};
+    for (size_t i = 0; i < result->flight_count;) {
+        const int rank = result->flights[i].rank;
+        bool is_here = false;
+        for (; i < result->flight_count && result->flights[i].rank == rank; i++)
+            is_here = is_here || finder_is_flight_of(&result->flights[i], site);
+        seen.here += is_here;
+        seen.elsewhere += !is_here;
+    }
+    return seen;
+}
+
+static void describe_flight(const struct finder *finder, struct profile_finding *finding)
+{
+    const struct ranks_seen seen = count_ranks_seen(finder->result, finding->site);
+    const int known = (int)finder->result->process_count;
+    const int outside = known - seen.here - seen.elsewhere;
+    finder_summarize(finding, "Rank %d is still \2in %s \3at \1 after %s", finding->rank,
+                     finding->site->name, finder_amount(finder, finding->seconds));
+    if (known == 1)
+        snprintf(finding->meaning, sizeof finding->meaning,
+                 "The call had not returned when the data of this process was saved.");
+    else
+        snprintf(finding->meaning, sizeof finding->meaning,
+                 "The call had not returned when the data of the process was saved. Of %d ranks, "
+                 "%d %s in a call from here, %d in other MPI calls, and %d outside MPI.",
+                 known, seen.here, seen.here == 1 ? "is" : "are", seen.elsewhere, outside);
+    if (known > 1 && outside <= 0)
+        finding->advice = "All ranks are in MPI: they may wait for each other for ever. Compare "
+                          "their calls (qmpi report --in-flight): which message is not sent, or "
+                          "which rank does not take part in a collective call?";
+    else
+        finding->advice = "Check what the ranks do for which this call waits, and whether they "
+                          "send what it receives, or call the same collective function.";
+}
+
+/* Only the call that has lasted longest of those at a place gets a finding. */
+static bool is_longest_flight(const struct profile_result *result,
+                              const struct profile_flight *flight,
+                              const struct profile_callsite *site)
+{
+    for (size_t i = 0; i < result->flight_count; i++) {
+        const struct profile_flight *it = &result->flights[i];
+        if (it != flight && finder_is_flight_of(it, site) &&
+            (it->time > flight->time || (it->time == flight->time && it < flight)))
+            return false;
+    }
+    return true;
+}
+
+void finder_rule_flights(struct finder *finder)
+{
+    const struct profile_result *result = finder->result;
+    for (size_t i = 0; i < result->flight_count; i++) {
+        const struct profile_flight *flight = &result->flights[i];
+        const struct profile_callsite *site =
+            flight->time < finder->least ? NULL : find_flight_site(result, flight);
+        if (!site || !is_longest_flight(result, flight, site))
+            continue;
+        struct profile_finding *finding =
+            finder_add(finder, "in-flight", flight->time, flight->rank, site);
+        if (finding)
+            describe_flight(finder, finding);
+    }
+}
+
+/* ---- Time that no other rule explains -------------------------------------------------------- */
+
+/* The time of the ranks in the calls of one function or call site. */
+struct share {
+    const char *name;
+    const struct profile_callsite *site; /* NULL: the result has no call sites */
+    const struct profile_calls *calls;
+    double time;
+};
+
+static int compare_shares(const void *a, const void *b)
+{
+    const struct share *mine = a, *its = b;
+    return (mine->time < its->time) - (mine->time > its->time);
+}
+
+/* MPI_Init ends before the run begins, and therefore counts as 0. */
+static struct share make_share(const char *name, const struct profile_callsite *site,
+                               const struct profile_calls *calls)
+{
+    const bool is_before = !strncmp(name, "MPI_Init", strlen("MPI_Init"));
+    return (struct share){name, site, calls, is_before ? 0 : calls->time.sum + calls->wait.sum};
+}
+
+/* Lists the shares, most time first; the caller frees the array. NULL: memory is exhausted. */
+static struct share *list_shares(struct finder *finder, size_t *count)
+{
+    const struct profile_result *result = finder->result;
+    const size_t sites = result->callsite_count;
+    *count = sites ? sites : result->function_count;
+    struct share *shares = calloc(*count + 1, sizeof *shares);
+    finder->good = finder->good && shares;
+    for (size_t i = 0; shares && i < *count; i++)
+        shares[i] = sites
+                        ? make_share(result->callsites[i].name, &result->callsites[i],
+                                     &result->callsites[i].calls)
+                        : make_share(result->functions[i].name, NULL, &result->functions[i].calls);
+    if (shares && *count > 1)
+        qsort(shares, *count, sizeof *shares, compare_shares);
+    return shares;
+}
+
+static void describe_shares(const struct finder *finder, struct profile_finding *finding,
+                            const struct share *shares, size_t count,
+                            const struct profile_efficiency *efficiency)
+{
+    enum { MOST = 4 };
+    const double ranks = (double)finder->result->process_count;
+    finder_summarize(finding,
+                     finding->site ? "Ranks spend %s in MPI, most \2in %s \3at \1"
+                                   : "Ranks spend %s in MPI, most in %s",
+                     finder_amount(finder, finding->seconds), shares->name);
+    size_t length = (size_t)snprintf(finding->meaning, sizeof finding->meaning,
+                                     "On average, a rank spends %s outside MPI, and in MPI: ",
+                                     finder_amount(finder, efficiency->mean));
+    for (size_t i = 0; i < count && i < MOST; i++) {
+        char part[160], place[96] = "";
+        if (shares[i].time < 0.01 * finder->elapsed * ranks && i)
+            break;
+        if (shares[i].site)
+            finder_describe_place(shares[i].site, place, sizeof place);
+        snprintf(part, sizeof part, "%s%s%s%s %s", i ? ", " : "", shares[i].name,
+                 *place ? " at " : "", place, finder_amount(finder, shares[i].time / ranks));
+        if (length + strlen(part) + 2 > sizeof finding->meaning)
+            break;
+        length += (size_t)snprintf(finding->meaning + length, sizeof finding->meaning - length,
+                                   "%s", part);
+    }
+    snprintf(finding->meaning + length, sizeof finding->meaning - length, ".");
+    finding->advice = "The profile does not tell whether these calls wait for other ranks or take "
+                      "as long as their data need. See the tables of call sites and of ranks; "
+                      "sync=yes tells waiting before collectives from the time that they take.";
+}
+
+/* Returns the time that the other findings explain. The time in MPI_Init is not part of the run,
+ * and a rank may lack a processor in MPI or outside. */
+static double sum_explained(const struct finder *finder)
+{
+    double seconds = 0;
+    for (int i = 0; i < finder->count; i++) {
+        const char *kind = finder->found[i].kind;
+        if (strcmp(kind, "startup") != 0 && strcmp(kind, "no-processor") != 0)
+            seconds += finder->found[i].seconds;
+    }
+    return seconds;
+}
+
+/* Returns the mean time between the end of a rank and that of the last one. */
+static double mean_time_ended(const struct finder *finder)
+{
+    const struct profile_spread *time = &finder->result->application;
+    return time->max - time->mean;
+}
+
+/* For most of the lost time, ranks do nothing because they have ended. */
+static void add_early_end(struct finder *finder)
+{
+    const struct profile_result *result = finder->result;
+    const struct profile_spread *time = &result->application;
+    if (!result->termination) {
+        add_late_finish(finder, time->max - time->min);
+        return;
+    }
+    struct profile_finding *finding =
+        finder_add(finder, "shutdown", time->max - time->min, time->min_rank, NULL);
+    if (!finding)
+        return;
+    finder_summarize(finding, "The data of rank %d ends %s before that of rank %d", time->min_rank,
+                     finder_amount(finder, finding->seconds), time->max_rank);
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "Processes that ended without MPI_Finalize, or were still running, saved their data "
+             "at different times.");
+    finding->advice = "Check why the first process ended.";
+}
+
+void finder_rule_rest(struct finder *finder)
+{
+    const struct profile_result *result = finder->result;
+    struct profile_efficiency efficiency;
+    if (result->is_filtered || !profile_efficiency_find(result, NULL, &efficiency) ||
+        efficiency.parallel >= PROFILE_EFFICIENCY_GOOD)
+        return;
+    const double lost = efficiency.elapsed - efficiency.mean, ended = mean_time_ended(finder);
+    if (sum_explained(finder) >= 0.5 * lost || lost < finder->least)
+        return;
+    if (ended > 0.5 * lost) {
+        add_early_end(finder);
+        return;
+    }
+    size_t count;
+    struct share *shares = list_shares(finder, &count);
+    if (shares && count && shares->time > 0) {
+        struct profile_finding *finding = finder_add(finder, "time-in-mpi", lost - ended,
+                                                     shares->calls->time.max_rank, shares->site);
+        if (finding)
+            describe_shares(finder, finding, shares, count, &efficiency);
+    }
+    free(shares);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Merges two results of one run, each of one or several processes. The tool does this at
+ * MPI_Finalize, `qmpi report` with files of single processes. If a function, call site,
+ * … is missing in one of the results, its ranks count as 0.
+ */
+#ifndef QMPI_PROFILE_MERGE_H
+#define QMPI_PROFILE_MERGE_H
+
+#include "tools/profile/result/profile_result.h"
+
+/*
+ * Merges `from` into `into`, and frees `from`. The arrays of both may be in any order, but must not
+ * contain duplicates; those of `into` are sorted by their keys afterwards (see
+ * profile_result_sort). Program, MPI, start, termination and tool_id of `into` do not change;
+ * `rank` becomes -1. Returns false if memory is exhausted; `into` is unchanged then, except for the
+ * order of its arrays.
+ */
+bool profile_merge(struct profile_result *into, struct profile_result *from);
+
+/* Reduces a list of ranks, such as profile_by_rank has it, to the callers. */
+void profile_merge_choose_callers(struct profile_by_rank *list);
+
+/* ---- Elements of a result ----------------------------------------------------------------------
+ */
+
+/* The ranks that have one of two elements. */
+struct merge_side {
+    int ranks;
+    const struct profile_process *processes; /* in the order of their ranks */
+    size_t process_count;
+};
+
+/* The sides whose elements are merged. */
+struct merge_sides {
+    struct merge_side mine, its;
+    bool every_rank; /* see profile_result */
+    bool absent;     /* its side lacks the element: its ranks have 0 */
+};
+
+/* Adds `its` to `mine`. */
+void merge_calls(struct profile_calls *mine, const struct profile_calls *its,
+                 const struct merge_sides *sides);
+
+/* The order of call sites; 0: the same one, even if only one of them has been looked up. */
+int merge_compare_callsites(const void *mine, const void *its);
+
+/* The lists of an element by rank; those of a side with one rank are its calls. */
+struct merge_listed {
+    struct profile_by_rank *by_rank, *callers; /* NULL: the element is missing */
+    const struct profile_calls *calls;
+};
+
+/* Allocates the memory that merge_ranks needs in `mine`. Returns false if memory is exhausted. */
+bool merge_prepare_ranks(struct merge_listed mine, struct merge_listed its,
+                         const struct merge_sides *sides);
+void merge_ranks(struct merge_listed mine, struct merge_listed its,
+                 const struct merge_sides *sides);
+
+/* The same for the waits of a call site. `its` remains its owner's; NULL: the call site is missing.
+ */
+bool merge_prepare_waits(struct profile_waits *mine, const struct profile_waits *its);
+void merge_waits(struct profile_waits *mine, const struct profile_waits *its, bool every_rank);
+
+/* ---- Files of single processes --------------------------------------------------------------- */
+
+/*
+ * Whether `other`, of a single process, can be merged into `result`, of one or several processes:
+ * the same MPI job, or, if this is not known, the same program; the same MPI library and layer,
+ * started less than a minute apart, and a rank that `result` does not contain.
+ */
+bool profile_merge_fits(const struct profile_result *result, const struct profile_result *other);
+
+/*
+ * Merges `other` into `result`, and takes ownership of `other`. The result then describes all
+ * merged ranks (rank -1), and its termination lists all different ones. A process that did not call
+ * a function counts as 0, as in a result of all ranks. Returns false if memory is exhausted;
+ * `result` is unchanged then, and `other` is lost.
+ */
+bool profile_merge_process(struct profile_result *result, struct profile_result *other);
+
+/*
+ * A run of which the files come one after the other. They are merged in a tree, so that the time
+ * grows with n log n where a result grows with the number of ranks.
+ */
+enum { PROFILE_MERGE_TREE_PARTS = 32 };
+struct profile_merge_tree {
+    struct profile_result *parts[PROFILE_MERGE_TREE_PARTS]; /* of fewer and fewer files */
+    int files[PROFILE_MERGE_TREE_PARTS];                    /* of each part */
+    int count;
+};
+
+/* Like profile_merge_fits, with all files that were added. */
+bool profile_merge_tree_fits(const struct profile_merge_tree *combination,
+                             const struct profile_result *other);
+
+/* Adds the first file, or one that fits. Takes ownership. Returns false if memory is exhausted:
+ * this file and others may be lost then. */
+bool profile_merge_tree_add(struct profile_merge_tree *combination, struct profile_result *other);
+
+/* Merges all files into the first part, which is the result. Returns false as above. */
+bool profile_merge_tree_finish(struct profile_merge_tree *combination);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The file that a result is written to: its format, and the way it is written. It appears complete
+ * or not at all: it is written as PATH.PID.tmp in the same directory and renamed, so that a copy of
+ * the process may also write it. Devices, FIFOs and other targets that are not regular files are
+ * written directly; symbolic links are preserved. Numbers have a decimal point in any locale of the
+ * application. A pipe without a reader or a limit on the size of files causes an error, not a
+ * signal for the application: see util/output.h.
+ */
+#ifndef QMPI_PROFILE_OUTPUT_H
+#define QMPI_PROFILE_OUTPUT_H
+
+#include "toolkit/toolkit.h"
+#include "util/util.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum profile_output_format { PROFILE_TEXT, PROFILE_JSON, PROFILE_CSV, PROFILE_HTML };
+
+/* Their names; NULL after the last one. */
+extern const char *const profile_output_format_names[];
+
+/* Returns the format that the end of a file's name tells (.json, .csv, .html); of others, and of
+ * NULL, text. */
+enum profile_output_format profile_output_format_of(const char *path);
+
+struct profile_output {
+    FILE *stream;
+    const char *given; /* the path given by the caller */
+    char *path;        /* with symbolic links resolved */
+    char *temporary;   /* NULL: written directly */
+    bool is_new;       /* there was no such file */
+    struct qmpi_value_numbers numbers;
+    struct qmpi_output file;
+};
+
+/* Opens a file. Until it is closed, the same thread may only write to `stream`; `path` must stay
+ * valid. On failure, returns false and sets *problem to "cannot write PATH: reason", which the
+ * caller frees (NULL: out of memory); the file must not be closed then. */
+bool profile_output_open(struct profile_output *output, const char *path, char **problem);
+
+/* Closes and renames the file. If `whole` is false, memory was exhausted while writing. Fails as
+ * above, also in this case, and leaves nothing behind; errno is then EEXIST if there was no such
+ * file, and another process has created it meanwhile. */
+bool profile_output_close(struct profile_output *output, bool whole, char **problem);
+
+#endif

@@ -1,0 +1,656 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See profile.h: text. This file prints the head of the text with the findings, the efficiency, the
+ * histograms, and the communication between ranks; text_tables.c has all other tables. Scales of
+ * sizes are powers of two, because message sizes and the bytes between two ranks differ by orders
+ * of magnitude.
+ */
+#define _GNU_SOURCE
+#include "tools/profile/result/profile.h"
+
+#include "tools/profile/result/columns.h"
+#include "tools/profile/result/finder.h"
+#include "tools/profile/result/text_tables.h"
+#include "tools/profile/result/units.h"
+#include "util/util.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* ---- Findings -------------------------------------------------------------------------------- */
+
+/* Prints words in lines of the width, each of which begins with `indent` spaces. */
+static void print_wrapped(const struct text *text, const char *words, int indent)
+{
+    const size_t room = (size_t)(text->width - indent);
+    while (*words) {
+        size_t length = strlen(words);
+        if (length > room) {
+            length = room;
+            while (length > 1 && words[length] != ' ')
+                length--;
+        }
+        fprintf(text->stream, "%*s%.*s\n", indent, "", (int)length, words);
+        words += length;
+        words += strspn(words, " ");
+    }
+}
+
+/* Uses a table, which escapes what names of files and functions may contain. */
+static bool print_summary(const struct text *text, const struct profile_finding *finding)
+{
+    struct columns line;
+    columns_start(&line, "l");
+    columns_add_line(&line, "%s", finding->summary);
+    return columns_print(&line, text->stream, text->width);
+}
+
+static void print_no_findings(const struct text *text)
+{
+    char reason[160], words[sizeof reason + sizeof "Findings: "];
+    snprintf(words, sizeof words, "Findings: %s",
+             profile_findings_describe_none(text->result, reason, sizeof reason));
+    fputc('\n', text->stream);
+    print_wrapped(text, words, 0);
+}
+
+static void print_gap(const struct text *text)
+{
+    char words[160];
+    if (profile_findings_describe_gap(text->result, true, words, sizeof words))
+        print_wrapped(text, words, 0);
+}
+
+static bool print_findings(const struct text *text)
+{
+    enum { INDENT = 2 };
+    struct profile_findings findings;
+    bool good = true;
+    if (!profile_findings_find(text->result, &findings))
+        return true;
+    if (!findings.count)
+        print_no_findings(text);
+    else
+        fprintf(text->stream, "\nFindings, most time first (%% of the elapsed time, %s)\n",
+                units_time(text->result->application.max));
+    for (int i = 0; i < findings.count && good; i++) {
+        good = print_summary(text, &findings.all[i]);
+        print_wrapped(text, findings.all[i].meaning, INDENT);
+        print_wrapped(text, findings.all[i].advice, INDENT);
+    }
+    if (findings.count)
+        print_gap(text);
+    return good;
+}
+
+/* ---- Loss budget ----------------------------------------------------------------------------- */
+
+enum { NAMED_MOST = 1 }; /* percent that is worth a row */
+
+static bool is_small_part(const struct profile_budget_item *item)
+{
+    return 100 * item->share < NAMED_MOST;
+}
+
+static void add_budget_row(struct columns *columns, const char *words, double share, double seconds,
+                           const struct profile_budget_place *place)
+{
+    char where[128];
+    columns_add(columns, "%s", words);
+    columns_add(columns, "%.1f", 100 * share);
+    columns_add(columns, "%s", units_time(seconds));
+    if (place && place->site) {
+        finder_describe_place(place->site, where, sizeof where);
+        columns_add(columns, "%s at %s", place->name, where);
+    } else {
+        columns_add(columns, "%s", place ? place->name : "");
+    }
+}
+
+static bool print_budget(const struct text *text)
+{
+    static const char *const headings[] = {"", "%", "all ranks", "most at", NULL};
+    struct profile_budget budget;
+    enum profile_budget_part order[PROFILE_BUDGET_PARTS];
+    struct columns columns;
+    double rest = 0;
+    if (!profile_budget_find(text->result, &budget))
+        return true;
+    profile_budget_order(&budget, order);
+    fprintf(text->stream, "\nWhere the time of all ranks went: %zu * %s = %s\n",
+            text->result->process_count, units_time(text->result->application.max),
+            units_time(budget.total));
+    columns_start(&columns, "lrrl");
+    columns_set_optional(&columns, "...1");
+    columns_add_all(&columns, headings);
+    for (int i = 0; i < PROFILE_BUDGET_PARTS; i++) {
+        const struct profile_budget_item *item = &budget.items[order[i]];
+        if (i && is_small_part(item))
+            rest += item->seconds;
+        else
+            add_budget_row(&columns, profile_budget_describe(order[i]), item->share, item->seconds,
+                           item->place_count ? &item->places[0] : NULL);
+    }
+    if (rest > 0)
+        add_budget_row(&columns, "less than 1 % each", rest / budget.total, rest, NULL);
+    return columns_print(&columns, text->stream, text->width);
+}
+
+/* ---- Head ------------------------------------------------------------------------------------ */
+
+/* Explains why a result is not of all ranks. */
+static const char *describe_termination(const char *termination)
+{
+    if (!strcmp(termination, PROFILE_SESSIONS_ENDED))
+        return "each process reported separately: ";
+    return strcmp(termination, "checkpoint") ? "without MPI_Finalize: " : "not yet: ";
+}
+
+static void add_program_lines(struct columns *lines, const struct profile_result *result)
+{
+    const char **programs;
+    const size_t count = profile_programs_list(result, &programs);
+    lines->good = lines->good && count;
+    for (size_t i = 0; i < count; i++) {
+        char *ranks = count > 1 ? profile_programs_ranks(result, programs[i]) : NULL;
+        columns_add_line(lines, "program  %s%s%s%s", programs[i], ranks ? " (" : "",
+                         ranks ? ranks : "", ranks ? ")" : "");
+        free(ranks);
+    }
+    free(programs);
+}
+
+/* Prints the ranks and programs that the result describes. */
+static bool print_subject(const struct text *text)
+{
+    const struct profile_result *result = text->result;
+    struct columns lines;
+    columns_start(&lines, "l");
+    if (result->rank >= 0)
+        columns_add_line(&lines, "profile (layer %d): rank %d alone", result->tool_id,
+                         result->rank);
+    else
+        columns_add_line(&lines, "profile (layer %d): %d rank%s", result->tool_id, result->ranks,
+                         result->ranks == 1 ? "" : "s");
+    add_program_lines(&lines, result);
+    columns_add_line(&lines, "started  %s", result->begin ? result->begin : "");
+    columns_add_line(&lines, "MPI      %.*s", text->width - 9, result->mpi ? result->mpi : "");
+    if (result->termination)
+        columns_add_line(&lines, "ended    %s%s", describe_termination(result->termination),
+                         result->termination);
+    return columns_print(&lines, text->stream, text->width);
+}
+
+static void add_spread_row(struct columns *columns, const struct text *text, const char *name,
+                           const struct profile_spread *spread)
+{
+    columns_add(columns, "%s", name);
+    columns_add(columns, "%s", units_time(spread->sum));
+    text_add_share(columns, text, spread->sum);
+    columns_add(columns, "%s", units_time(spread->mean));
+    text_add_extremes(columns, spread);
+    columns_add(columns, "%s", units_time(spread->stddev));
+}
+
+static double most_memory(const struct profile_result *result)
+{
+    double most = 0;
+    for (size_t i = 0; i < result->process_count; i++) {
+        const double memory = (double)result->processes[i].memory;
+        most = memory > most ? memory : most;
+    }
+    return most;
+}
+
+static bool print_head(const struct text *text)
+{
+    static const char *const headings[] = {"",   "all ranks", "%",  "mean rank", "min",
+                                           "on", "max",       "on", "stddev",    NULL};
+    const struct profile_result *result = text->result;
+    struct columns columns;
+    if (!print_subject(text) || !print_budget(text) || !print_findings(text))
+        return false;
+    fputc('\n', text->stream);
+    columns_start(&columns, "lrrrrrrrr");
+    columns_set_optional(&columns, "........1");
+    columns_add_all(&columns, headings);
+    add_spread_row(&columns, text, "application time", &result->application);
+    add_spread_row(&columns, text, "time in MPI", &result->time);
+    columns_add_line(&columns, "percentages: of the application time of all ranks, %s",
+                     units_time(result->application.sum));
+    if (result->process_count)
+        columns_add_line(&columns, "peak memory of a process: %s",
+                         units_bytes(most_memory(result)));
+    return columns_print(&columns, text->stream, text->width);
+}
+
+/* ---- Efficiency ------------------------------------------------------------------------------ */
+
+static void add_ratio_row(struct columns *columns, const char *name, double value,
+                          const char *meaning)
+{
+    columns_add(columns, "%s", name);
+    columns_add(columns, "%.3f", value);
+    columns_add(columns, "%s", meaning);
+}
+
+static bool print_efficiency(const struct text *text)
+{
+    struct profile_efficiency it;
+    struct columns columns;
+    char meaning[96];
+    if (!profile_efficiency_find(text->result, NULL, &it))
+        return true;
+    fprintf(text->stream, "\nEfficiency (POP model): 1 is ideal, less than 0.8 is worth a look\n");
+    columns_start(&columns, "lrl");
+    snprintf(meaning, sizeof meaning, "mean rank: %s of %s outside MPI", units_time(it.mean),
+             units_time(it.elapsed));
+    add_ratio_row(&columns, "parallel efficiency", it.parallel, meaning);
+    snprintf(meaning, sizeof meaning, "mean %s, most %s on rank %d", units_time(it.mean),
+             units_time(it.most), it.most_rank);
+    add_ratio_row(&columns, "  load balance", it.balance, meaning);
+    if (it.nodes > 1) {
+        snprintf(meaning, sizeof meaning, "%d nodes", it.nodes);
+        add_ratio_row(&columns, "    between nodes", it.between_nodes, meaning);
+        add_ratio_row(&columns, "    within nodes", it.within_nodes, "");
+    }
+    snprintf(meaning, sizeof meaning, "rank %d: %s of %s outside MPI", it.most_rank,
+             units_time(it.most), units_time(it.elapsed));
+    add_ratio_row(&columns, "  communication", it.communication, meaning);
+    if (it.has_path) {
+        snprintf(meaning, sizeof meaning, "rank %d works %s, the critical path is %s", it.most_rank,
+                 units_time(it.most), units_time(it.path));
+        add_ratio_row(&columns, "    serialisation", it.serialisation, meaning);
+        snprintf(meaning, sizeof meaning, "%s of %s", units_time(it.path), units_time(it.elapsed));
+        add_ratio_row(&columns, "    transfer", it.transfer, meaning);
+    }
+    return columns_print(&columns, text->stream, text->width);
+}
+
+/* ---- Efficiency over time -------------------------------------------------------------------- */
+
+enum { PERIODS = 20, PERIODS_BRIEFLY = 10, PERIOD_BAR = 20 };
+
+/* Neighbouring windows share a period. */
+struct periods {
+    const struct profile_windows *windows;
+    size_t count, each; /* periods; windows in each */
+    double least, most; /* parallel efficiency */
+    bool varies;
+};
+
+static bool find_period(const struct periods *periods, size_t period,
+                        struct profile_window_efficiency *it)
+{
+    return profile_windows_find(periods->windows, period * periods->each,
+                                (period + 1) * periods->each, it);
+}
+
+/* The efficiency varies if that of a considerable part of the run is far from its mean. */
+static struct periods find_periods(const struct profile_windows *windows, size_t most)
+{
+    const double far = 0.1, part = 0.1;
+    const size_t count = profile_windows_count(windows);
+    struct periods periods = {.windows = windows, .each = (count + most - 1) / most, .least = 1};
+    struct profile_window_efficiency all, it;
+    double deviating = 0;
+    if (!profile_windows_find(windows, 0, count, &all))
+        return periods;
+    periods.count = (count + periods.each - 1) / periods.each;
+    for (size_t period = 0; period < periods.count; period++) {
+        if (!find_period(&periods, period, &it))
+            continue;
+        if (fabs(it.parallel - all.parallel) > far)
+            deviating += it.elapsed;
+        if (period + 1 == periods.count && periods.count > 1)
+            continue; /* it may be very short */
+        periods.least = fmin(periods.least, it.parallel);
+        periods.most = fmax(periods.most, it.parallel);
+    }
+    periods.varies = deviating > part * all.elapsed;
+    return periods;
+}
+
+static void add_period_row(struct columns *columns, const struct periods *periods, size_t period)
+{
+    struct profile_window_efficiency it;
+    char bar[PERIOD_BAR + 1] = "";
+    columns_add(columns, "%s",
+                units_time((double)(period * periods->each) * periods->windows->width));
+    if (!find_period(periods, period, &it)) {
+        columns_add_all(columns, (const char *const[]){"-", "-", "-", "", "", NULL});
+        return;
+    }
+    columns_add(columns, "%.3f", it.parallel);
+    columns_add(columns, "%.3f", it.balance);
+    columns_add(columns, "%.3f", it.communication);
+    columns_add(columns, "rank %d", it.most_rank);
+    memset(bar, '#', (size_t)fmin(fmax(round(it.parallel * PERIOD_BAR), 0), PERIOD_BAR));
+    columns_add(columns, "%s", bar);
+}
+
+static bool print_windows(const struct text *text, bool briefly)
+{
+    static const char *const headings[] = {
+        "from", "parallel", "load balance", "communication", "most work", "parallel, 0 to 1", NULL};
+    const struct periods periods =
+        find_periods(&text->result->windows, briefly ? PERIODS_BRIEFLY : PERIODS);
+    struct columns columns;
+    if (!periods.count || (briefly && periods.count < PERIODS_BRIEFLY / 2))
+        return true;
+    fprintf(text->stream, "\nEfficiency over time");
+    if (briefly && !periods.varies) {
+        fprintf(text->stream, ": parallel efficiency %.2f to %.2f throughout\n", periods.least,
+                periods.most);
+        return true;
+    }
+    fprintf(text->stream, ", every %s\n",
+            units_time((double)periods.each * periods.windows->width));
+    columns_start(&columns, "rrrrrl");
+    columns_add_all(&columns, headings);
+    for (size_t period = 0; period < periods.count; period++)
+        add_period_row(&columns, &periods, period);
+    return columns_print(&columns, text->stream, text->width);
+}
+
+enum { MAP_RANKS = 32, MAP_LEVELS = 9, BAR = 36 };
+
+/* ---- Histograms ------------------------------------------------------------------------------ */
+
+/* Prints a line for each bin from the first to the last one with calls, and one line for several
+ * empty bins in a row. */
+static bool print_bins(const struct text *text, const char *const *headings, const uint64_t *bins,
+                       int count, const char *(*bound)(int bin))
+{
+    static const char bar[BAR + 1] = "####################################";
+    int first = 0, last = count - 1;
+    uint64_t most = 1;
+    struct columns columns;
+    while (first < count && !bins[first])
+        first++;
+    while (last > first && !bins[last])
+        last--;
+    if (first == count)
+        return true;
+    columns_start(&columns, "rlrrl");
+    columns_add_all(&columns, headings);
+    for (int bin = first; bin <= last; bin++)
+        most = bins[bin] > most ? bins[bin] : most;
+    for (int bin = first; bin <= last; bin++) {
+        if (!bins[bin] && !bins[bin + 1]) {
+            columns_add_line(&columns, "     ...");
+            while (!bins[bin + 1])
+                bin++;
+            continue;
+        }
+        /* The length is rounded up, so that every bin with calls has a bar. */
+        const double part = (double)bins[bin] / (double)most;
+        const int length = bins[bin] ? 1 + (int)((BAR - 1) * part) : 0;
+        columns_add(&columns, "%s", bound(bin));
+        columns_add(&columns, "to");
+        columns_add(&columns, "%s", bound(bin + 1));
+        columns_add(&columns, "%llu", (unsigned long long)bins[bin]);
+        columns_add(&columns, "%.*s", length, bar);
+    }
+    fputc('\n', text->stream);
+    return columns_print(&columns, text->stream, text->width);
+}
+
+static const char *size_bound(int bin)
+{
+    return units_bytes(ldexp(1, bin));
+}
+
+static const char *time_bound(int bin)
+{
+    return units_time(bin ? ldexp(1e-9, bin) : 0);
+}
+
+static bool print_histograms(const struct text *text)
+{
+    static const char *const size_headings[] = {"bytes", "", "below", "calls", "", NULL};
+    static const char *const time_headings[] = {"time", "", "below", "calls", "", NULL};
+    uint64_t sizes[PROFILE_SIZE_BINS] = {0}, times[PROFILE_TIME_BINS] = {0}, no_bytes = 0;
+    for (size_t i = 0; i < text->result->function_count; i++) {
+        const struct profile_function *function = &text->result->functions[i];
+        for (int bin = 0; bin < PROFILE_SIZE_BINS; bin++)
+            sizes[bin] += function->sizes[bin];
+        for (int bin = 0; bin < PROFILE_TIME_BINS; bin++)
+            times[bin] += function->times[bin];
+        no_bytes += function->no_bytes;
+    }
+    if (!text->result->function_count)
+        return true;
+    fprintf(text->stream, "\nCalls by size and by time (calls without data: %llu)\n",
+            (unsigned long long)no_bytes);
+    return print_bins(text, size_headings, sizes, PROFILE_SIZE_BINS, size_bound) &&
+           print_bins(text, time_headings, times, PROFILE_TIME_BINS, time_bound);
+}
+
+/* ---- The map --------------------------------------------------------------------------------- */
+
+struct map {
+    int ranks;
+    int least; /* exponent of the smallest number of bytes in a cell */
+    int step;  /* exponents per level, at least 1 */
+    char marks[MAP_RANKS][MAP_RANKS];
+};
+
+static const char level_marks[MAP_LEVELS + 1] = ".:-=+*#%@";
+
+static int exponent_of(uint64_t bytes)
+{
+    int value = 0;
+    while (bytes >>= 1)
+        value++;
+    return value;
+}
+
+static void scale_map(struct map *map, const struct profile_result *result)
+{
+    int most = 0;
+    map->least = 64;
+    for (size_t i = 0; i < result->matrix_entry_count; i++) {
+        if (!result->matrix[i].bytes)
+            continue;
+        const int value = exponent_of(result->matrix[i].bytes);
+        map->least = value < map->least ? value : map->least;
+        most = value > most ? value : most;
+    }
+    map->step = most > map->least ? (most - map->least) / MAP_LEVELS + 1 : 1;
+}
+
+static void fill_map(struct map *map, const struct profile_result *result)
+{
+    memset(map->marks, ' ', sizeof map->marks);
+    for (size_t i = 0; i < result->matrix_entry_count; i++) {
+        const struct profile_matrix_entry *cell = &result->matrix[i];
+        map->marks[cell->from][cell->to] =
+            cell->bytes ? level_marks[(exponent_of(cell->bytes) - map->least) / map->step] : 'o';
+    }
+}
+
+static void print_legend(const struct text *text, const struct map *map)
+{
+    bool used[256] = {false};
+    for (int from = 0; from < map->ranks; from++) {
+        for (int to = 0; to < map->ranks; to++)
+            used[(unsigned char)map->marks[from][to]] = true;
+    }
+    fprintf(text->stream, "  at least:");
+    int length = 11;
+    for (int level = 0; level < MAP_LEVELS; level++) {
+        if (!used[(unsigned char)level_marks[level]])
+            continue;
+        const char *bytes = units_bytes(ldexp(1, map->least + level * map->step));
+        if (length + 3 + (int)strlen(bytes) + 1 > text->width)
+            length = fprintf(text->stream, "\n           ") - 1;
+        length += fprintf(text->stream, "  %c %s", level_marks[level], bytes);
+    }
+    fprintf(text->stream, "%s\n", used['o'] ? "  o no bytes" : "");
+}
+
+static void print_map(const struct text *text, const struct map *map)
+{
+    fprintf(text->stream, "  from");
+    for (int to = 0; to < map->ranks; to++)
+        fprintf(text->stream, to % 5 && map->ranks > 10 ? "  " : "%2d", to);
+    fprintf(text->stream, " to\n");
+    for (int from = 0; from < map->ranks; from++) {
+        int last = map->ranks - 1; /* no blanks at the end of a line */
+        while (last >= 0 && map->marks[from][last] == ' ')
+            last--;
+        fprintf(text->stream, "%6d", from);
+        for (int to = 0; to <= last; to++)
+            fprintf(text->stream, " %c", map->marks[from][to]);
+        fputc('\n', text->stream);
+    }
+    print_legend(text, map);
+}
+
+/* ---- Pairs ----------------------------------------------------------------------------------- */
+
+static int compare_pair_bytes(const void *a, const void *b)
+{
+    const struct profile_matrix_entry *mine = *(const struct profile_matrix_entry *const *)a;
+    const struct profile_matrix_entry *its = *(const struct profile_matrix_entry *const *)b;
+    if (mine->bytes != its->bytes)
+        return mine->bytes < its->bytes ? 1 : -1;
+    if (mine->messages != its->messages)
+        return mine->messages < its->messages ? 1 : -1;
+    return mine < its ? -1 : mine > its; /* by from, then to */
+}
+
+static bool print_pairs(const struct text *text)
+{
+    static const char *const headings[] = {"from", "to", "messages", "bytes", "per message", NULL};
+    const struct profile_matrix_entry **order =
+        malloc(text->result->matrix_entry_count * sizeof *order);
+    struct columns columns;
+    if (!order)
+        return false;
+    for (size_t i = 0; i < text->result->matrix_entry_count; i++)
+        order[i] = &text->result->matrix[i];
+    qsort(order, text->result->matrix_entry_count, sizeof *order, compare_pair_bytes);
+    columns_start(&columns, "rrrrr");
+    columns_add_all(&columns, headings);
+    for (size_t i = 0; i < text_shown(text, text->result->matrix_entry_count); i++) {
+        const struct profile_matrix_entry *cell = order[i];
+        columns_add(&columns, "%d", cell->from);
+        columns_add(&columns, "%d", cell->to);
+        columns_add(&columns, "%llu", (unsigned long long)cell->messages);
+        columns_add(&columns, "%s", units_bytes((double)cell->bytes));
+        columns_add(&columns, "%s",
+                    units_bytes(cell->messages ? (double)cell->bytes / (double)cell->messages : 0));
+    }
+    free(order);
+    const bool good = columns_print(&columns, text->stream, text->width);
+    text_rest(text, text->result->matrix_entry_count, "pairs");
+    return good;
+}
+
+/* Returns the number of ranks of the map. A file of some processes also names other ranks. */
+static int map_ranks(const struct profile_result *result)
+{
+    int ranks = result->termination ? 1 : result->ranks;
+    for (size_t i = 0; i < result->matrix_entry_count; i++) {
+        const struct profile_matrix_entry *cell = &result->matrix[i];
+        const int last = cell->from > cell->to ? cell->from : cell->to;
+        ranks = last >= ranks && last < MAP_RANKS ? last + 1 : ranks;
+        if (cell->from < 0 || cell->to < 0 || last >= MAP_RANKS)
+            return MAP_RANKS + 1;
+    }
+    return ranks;
+}
+
+static bool print_matrix(const struct text *text)
+{
+    struct map map = {.ranks = map_ranks(text->result)};
+    if (!text->result->matrix_entry_count)
+        return true;
+    fprintf(text->stream, "\nCommunication between ranks, by bytes\n");
+    if (text->result->rank < 0 && map.ranks > 1 && map.ranks <= MAP_RANKS) {
+        scale_map(&map, text->result);
+        fill_map(&map, text->result);
+        print_map(text, &map);
+        fputc('\n', text->stream);
+    }
+    return print_pairs(text);
+}
+
+/* ---- The whole text -------------------------------------------------------------------------- */
+
+bool profile_text_print(FILE *stream, const struct profile_result *result, unsigned sections,
+                        const struct profile_layout *layout)
+{
+    const struct text text = {stream, result, layout->top, layout->width};
+#define WANTS(SECTION) (sections & PROFILE_##SECTION)
+    return print_head(&text) && print_efficiency(&text) &&
+           (!WANTS(OVER_TIME) || print_windows(&text, sections == PROFILE_EVERYTHING)) &&
+           (!WANTS(FLIGHTS) || text_flights(&text)) &&
+           (!WANTS(FUNCTIONS) || text_functions(&text)) &&
+           (!WANTS(CALLSITES) || text_callsites(&text)) &&
+           (!WANTS(HISTOGRAMS) || print_histograms(&text)) &&
+           (!WANTS(MATRIX) || print_matrix(&text)) &&
+           (!WANTS(WAITS) || (text_waits(&text) && text_peer_waits(&text))) &&
+           (!WANTS(COMMUNICATORS) || text_communicators(&text)) &&
+           (!WANTS(FILES) || text_files(&text)) && (!WANTS(REGIONS) || text_regions(&text)) &&
+           (!WANTS(PROCESSES) || text_processes(&text));
+#undef WANTS
+}
+
+int profile_text_width(int descriptor)
+{
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > PROFILE_TEXT_WIDTH
+               ? size.ws_col
+               : PROFILE_TEXT_WIDTH;
+}
+
+enum { MESSAGE_PREFIX = 6 }; /* "qmpi: " */
+
+/* Prints the text at once, so that lines of other processes do not come in between. */
+static bool print_to_stderr(const struct profile_result *result, int top)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    bool good = stream != NULL;
+    const locale_t numbers = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    const locale_t before = numbers ? uselocale(numbers) : (locale_t)0;
+    const struct profile_layout layout = {top, profile_text_width(STDERR_FILENO) - MESSAGE_PREFIX};
+    good = good && profile_text_print(stream, result, PROFILE_EVERYTHING, &layout);
+    if (stream && fclose(stream) != 0)
+        good = false;
+    if (good)
+        qmpi_print(text);
+    if (numbers) {
+        uselocale(before);
+        freelocale(numbers);
+    }
+    free(text);
+    return good;
+}
+
+bool profile_text_write(const struct profile_result *result, const char *path, int top,
+                        char **problem)
+{
+    struct profile_output output;
+    *problem = NULL;
+    if (!path) {
+        if (print_to_stderr(result, top))
+            return true;
+        *problem = strdup("cannot print the table: out of memory");
+        return false;
+    }
+    if (!profile_output_open(&output, path, problem))
+        return false;
+    const struct profile_layout layout = {top, PROFILE_TEXT_WIDTH};
+    const bool good = profile_text_print(output.stream, result, PROFILE_EVERYTHING, &layout);
+    return profile_output_close(&output, good, problem);
+}

@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: MIT */
+/* See text_tables.h. */
+#define _GNU_SOURCE
+#include "tools/profile/result/text_tables.h"
+
+#include "tools/profile/result/columns.h"
+#include "tools/profile/result/profile.h"
+#include "util/util.h"
+
+#include <limits.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* ---- Parts of tables ------------------------------------------------------------------------- */
+
+size_t text_shown(const struct text *text, size_t count)
+{
+    return text->top > 0 && (size_t)text->top < count ? (size_t)text->top : count;
+}
+
+void text_rest(const struct text *text, size_t count, const char *what)
+{
+    const size_t rest = count - text_shown(text, count);
+    if (rest)
+        fprintf(text->stream, "(%zu more %s)\n", rest, what);
+}
+
+void text_add_share(struct columns *columns, const struct text *text, double time)
+{
+    columns_add(columns, "%s", units_percent(time, text->result->application.sum));
+}
+
+static bool has_share(const char *function)
+{
+    return strcmp(function, "MPI_Init") != 0 && strcmp(function, "MPI_Init_thread") != 0;
+}
+
+static void add_share_of(struct columns *columns, const struct text *text, const char *function,
+                         double time)
+{
+    if (has_share(function))
+        text_add_share(columns, text, time);
+    else
+        columns_add(columns, "-");
+}
+
+void text_add_extremes(struct columns *columns, const struct profile_spread *spread)
+{
+    const double values[] = {spread->min, spread->max};
+    const int ranks[] = {spread->min_rank, spread->max_rank};
+    for (int i = 0; i < 2; i++) {
+        columns_add(columns, "%s", units_time(values[i]));
+        if (ranks[i] >= 0)
+            columns_add(columns, "%d", ranks[i]);
+        else
+            columns_add(columns, "%s", "");
+    }
+}
+
+/* ---- Functions ------------------------------------------------------------------------------- */
+
+/* Sums of the columns that can be added. */
+struct sum {
+    struct profile_calls calls;
+    double application; /* the part of the time that is in the application time */
+};
+
+static void add_to_sum(struct sum *sum, const struct profile_function *function)
+{
+    const struct profile_calls *calls = &function->calls;
+    sum->calls.calls += calls->calls;
+    sum->calls.time.sum += calls->time.sum;
+    sum->calls.time.mean += calls->time.mean;
+    sum->calls.sent += calls->sent;
+    sum->calls.received += calls->received;
+    sum->application += has_share(function->name) ? calls->time.sum : 0;
+}
+
+static void add_byte_cells(struct columns *columns, const struct profile_calls *calls)
+{
+    columns_add(columns, "%s", units_bytes((double)calls->sent));
+    columns_add(columns, "%s", units_bytes((double)calls->received));
+}
+
+static void add_function_row(struct columns *columns, const struct text *text,
+                             const struct profile_function *function)
+{
+    const struct profile_calls *calls = &function->calls;
+    columns_add(columns, "%s", function->name);
+    columns_add(columns, "%llu", (unsigned long long)calls->calls);
+    columns_add(columns, "%s", units_time(calls->time.sum));
+    add_share_of(columns, text, function->name, calls->time.sum);
+    columns_add(columns, "%s", units_time(calls->time.mean));
+    text_add_extremes(columns, &calls->time);
+    columns_add(columns, "%s", units_time(calls->time.stddev));
+    add_byte_cells(columns, calls);
+}
+
+static void add_sum_row(struct columns *columns, const struct text *text, const char *name,
+                        const struct sum *sum)
+{
+    columns_add(columns, "%s", name);
+    columns_add(columns, "%llu", (unsigned long long)sum->calls.calls);
+    columns_add(columns, "%s", units_time(sum->calls.time.sum));
+    text_add_share(columns, text, sum->application);
+    columns_add(columns, "%s", units_time(sum->calls.time.mean));
+    columns_add_all(columns, (const char *const[]){"", "", "", "", "", NULL});
+    add_byte_cells(columns, &sum->calls);
+}
+
+static bool print_functions(const struct text *text, const struct profile_function *functions,
+                            size_t count)
+{
+    static const char *const headings[] = {"function", "calls",    "time", "%",  "mean rank",
+                                           "min",      "on",       "max",  "on", "stddev",
+                                           "sent",     "received", NULL};
+    const size_t shown = text_shown(text, count);
+    struct sum rest = {.application = 0}, all = {.application = 0};
+    struct columns columns;
+    columns_start(&columns, "lrrrrrrrrrrr");
+    columns_set_optional(&columns, "....2....133");
+    columns_add_all(&columns, headings);
+    for (size_t i = 0; i < count; i++) {
+        if (i < shown)
+            add_function_row(&columns, text, &functions[i]);
+        else
+            add_to_sum(&rest, &functions[i]);
+        add_to_sum(&all, &functions[i]);
+    }
+    if (count > shown) {
+        char name[64];
+        snprintf(name, sizeof name, "(%zu more)", count - shown);
+        add_sum_row(&columns, text, name, &rest);
+    }
+    if (count > 1)
+        add_sum_row(&columns, text, "total", &all);
+    return columns_print(&columns, text->stream, text->width);
+}
+
+bool text_functions(const struct text *text)
+{
+    const struct profile_result *result = text->result;
+    fprintf(text->stream, "\nFunctions: time of all ranks, and the least and most of a rank\n");
+    if (!result->function_count)
+        fprintf(text->stream, "(no calls)\n");
+    if (result->function_count && !print_functions(text, result->functions, result->function_count))
+        return false;
+    if (result->unfinished_receives)
+        fprintf(
+            text->stream,
+            "(the completion of %llu nonblocking or persistent receive%s was not seen, or their\n"
+            "size is not known: their data is not counted)\n",
+            (unsigned long long)result->unfinished_receives,
+            result->unfinished_receives == 1 ? "" : "s");
+    return true;
+}
+
+/* ---- Frames ---------------------------------------------------------------------------------- */
+
+/* Leaves out the end of a name that is too long for a line. */
+static void add_frame_line(struct columns *columns, const struct text *text,
+                           const struct profile_frame *frame, bool first)
+{
+    const char *indent = first ? "    from " : "         ";
+    const char *module = *frame->module ? qmpi_text_base_name(frame->module) : "?";
+    char *place = NULL;
+    int length;
+    if (frame->file && frame->line > 0)
+        length = asprintf(&place, "(%s:%d%s%s)%s", qmpi_text_base_name(frame->file), frame->line,
+                          frame->names_module ? " in " : "", frame->names_module ? module : "",
+                          frame->inlined ? " [inlined]" : "");
+    else
+        length = asprintf(&place, frame->function ? "(%s+0x%llx)" : "%s+0x%llx", module,
+                          (unsigned long long)frame->offset);
+    if (length < 0) {
+        columns->good = false;
+        return;
+    }
+    const char *function = frame->function ? frame->function : frame->file ? "?" : "";
+    const int room = text->width - (int)strlen(indent) - length - 1;
+    const bool fits = (int)strlen(function) <= room || room < 4;
+    columns_add_line(columns, "%s%.*s%s%s%s", indent, fits ? INT_MAX : room - 3, function,
+                     fits ? "" : "...", *function ? " " : "", place);
+    free(place);
+}
+
+void text_add_frames(struct columns *columns, const struct text *text,
+                     const struct profile_frame *frames, int count)
+{
+    for (int i = 0; i < count; i++)
+        add_frame_line(columns, text, &frames[i], i == 0);
+}
+
+/* ---- Debug information ----------------------------------------------------------------------- */
+
+static bool lacks_line(const struct profile_callsite *site)
+{
+    return site->frame_count && *site->frames->module && !site->frames->file;
+}
+
+/* Prints one hint for all call sites without source lines. */
+static void print_debug_hint(const struct text *text, size_t shown)
+{
+    const char *module = NULL;
+    bool several = false;
+    for (size_t i = 0; i < shown; i++) {
+        const struct profile_callsite *site = &text->result->callsites[i];
+        if (!lacks_line(site))
+            continue;
+        several = several || (module && strcmp(module, site->frames->module) != 0);
+        module = module ? module : site->frames->module;
+    }
+    if (!module)
+        return;
+    struct columns lines; /* a name may hold anything */
+    columns_start(&lines, "l");
+    columns_add_line(&lines, "(no debug information in %s%s:", qmpi_text_base_name(module),
+                     several ? " and others" : "");
+    columns_add_line(&lines, "compile with -g to see source lines)");
+    columns_print(&lines, text->stream, text->width);
+}
+
+/* ---- Call sites ------------------------------------------------------------------------------ */
+
+/* Starts the table. `align` and `optional` must remain valid until it is printed. */
+static void start_callsites(struct columns *columns, char *align, char *optional)
+{
+    static const char *const before[] = {"call site", "calls", "time", "%", "per call", NULL};
+    static const char *const after[] = {"min",  "on",       "max",        "on",      "ranks",
+                                        "sent", "received", "bytes/call", "message", NULL};
+    strcpy(align, "lrrrr");
+    strcpy(optional, ".....");
+    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
+        strcat(align, *profile_figures[i].heading ? "r" : "");
+        strcat(optional, *profile_figures[i].heading ? "3" : "");
+    }
+    strcat(align, "rrrrrrrrr");
+    strcat(optional, "22..411..");
+    columns_start(columns, align);
+    columns_set_optional(columns, optional);
+    columns_add_all(columns, before);
+    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
+        if (*profile_figures[i].heading)
+            columns_add(columns, "%s", profile_figures[i].heading);
+    }
+    columns_add_all(columns, after);
+}
+
+static void add_figure_cells(struct columns *columns, const struct profile_calls *calls)
+{
+    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
+        const double value = profile_figure_get(calls, i);
+        if (!*profile_figures[i].heading)
+            continue;
+        if (profile_figures[i].unit == PROFILE_COUNT)
+            columns_add(columns, "%.0f", value);
+        else
+            columns_add(columns, "%s", units_time(value));
+    }
+}
+
+static void add_callsite_row(struct columns *columns, const struct text *text,
+                             const struct profile_callsite *site)
+{
+    const struct profile_calls *calls = &site->calls;
+    const double count = calls->calls ? (double)calls->calls : 1;
+    const double bytes = (double)calls->sent + (double)calls->received;
+    columns_add(columns, "%s", site->name);
+    columns_add(columns, "%llu", (unsigned long long)calls->calls);
+    columns_add(columns, "%s", units_time(calls->time.sum));
+    add_share_of(columns, text, site->name, calls->time.sum);
+    columns_add(columns, "%s", units_time(calls->time.sum / count));
+    add_figure_cells(columns, calls);
+    text_add_extremes(columns, &calls->time);
+    columns_add(columns, "%d", site->ranks);
+    columns_add(columns, "%s", units_bytes((double)calls->sent));
+    columns_add(columns, "%s", units_bytes((double)calls->received));
+    columns_add(columns, "%s", units_bytes(bytes / count));
+    columns_add(columns, "%s", site->messages ? units_bytes(bytes / (double)site->messages) : "");
+    text_add_frames(columns, text, site->frames, site->frame_count);
+}
+
+bool text_callsites(const struct text *text)
+{
+    char align[COLUMNS_MOST + 1], optional[COLUMNS_MOST + 1];
+    const size_t shown = text_shown(text, text->result->callsite_count);
+    struct columns columns;
+    if (!shown)
+        return true;
+    fprintf(text->stream, "\nCall sites: time of all ranks, and the most of a rank\n");
+    start_callsites(&columns, align, optional);
+    for (size_t i = 0; i < shown; i++)
+        add_callsite_row(&columns, text, &text->result->callsites[i]);
+    const bool good = columns_print(&columns, text->stream, text->width);
+    text_rest(text, text->result->callsite_count, "call sites");
+    print_debug_hint(text, shown);
+    return good;
+}
+
+/* ---- Calls in flight ------------------------------------------------------------------------- */
+
+bool text_flights(const struct text *text)
+{
+    static const char *const headings[] = {"call", "rank", "so far", "since", "", NULL};
+    const size_t shown = text_shown(text, text->result->flight_count);
+    struct columns columns;
+    if (!shown)
+        return true;
+    fprintf(text->stream, "\nCalls in flight when the process%s saved\n",
+            text->result->ranks == 1 ? " was" : "es were");
+    columns_start(&columns, "lrrll");
+    columns_add_all(&columns, headings);
+    for (size_t i = 0; i < shown; i++) {
+        const struct profile_flight *it = &text->result->flights[i];
+        columns_add(&columns, "%s", it->name);
+        columns_add(&columns, "%d", it->rank);
+        columns_add(&columns, "%s", units_time(it->time));
+        columns_add(&columns, "%s", it->since);
+        columns_add(&columns, "%s", it->waits ? "waiting before it" : "");
+        text_add_frames(&columns, text, it->frames, it->frame_count);
+    }
+    const bool good = columns_print(&columns, text->stream, text->width);
+    text_rest(text, text->result->flight_count, "calls");
+    return good;
+}
+
+/* ---- Waiting for peers ----------------------------------------------------------------------- */
+
+struct place_wait {
+    const struct profile_callsite *site;
+    const struct profile_wait *wait;
+};
+
+/* Longest first. */
+static int compare_waits(const void *a, const void *b)
+{
+    const struct place_wait *mine = a, *its = b;
+    return (mine->wait->time < its->wait->time) - (mine->wait->time > its->wait->time);
+}
+
+/* Lists all waits of the result. NULL: memory is exhausted. */
+static struct place_wait *list_waits(const struct profile_result *result, size_t *count)
+{
+    size_t room = 1, listed = 0;
+    for (size_t i = 0; i < result->callsite_count; i++)
+        room += result->callsites[i].waits.count;
+    struct place_wait *all = calloc(room, sizeof *all);
+    for (size_t i = 0; all && i < result->callsite_count; i++) {
+        const struct profile_callsite *site = &result->callsites[i];
+        for (size_t k = 0; k < site->waits.count; k++)
+            all[listed++] = (struct place_wait){site, &site->waits.all[k]};
+    }
+    if (all)
+        qsort(all, listed, sizeof *all, compare_waits);
+    *count = listed;
+    return all;
+}
+
+static void add_wait_row(struct columns *columns, const struct text *text,
+                         const struct place_wait *it)
+{
+    columns_add(columns, "%s", it->site->name);
+    columns_add(columns, "%d", it->wait->rank);
+    if (it->wait->peer >= 0)
+        columns_add(columns, "%d", it->wait->peer);
+    else
+        columns_add(columns, "?");
+    columns_add(columns, "%llu", (unsigned long long)it->wait->calls);
+    columns_add(columns, "%s", units_time(it->wait->time));
+    text_add_share(columns, text, it->wait->time);
+    text_add_frames(columns, text, it->site->frames, it->site->frame_count);
+}
+
+bool text_peer_waits(const struct text *text)
+{
+    static const char *const headings[] = {"call site", "rank", "peer", "calls",
+                                           "waiting",   "%",    NULL};
+    struct columns columns;
+    size_t count;
+    struct place_wait *all = list_waits(text->result, &count);
+    if (!all || !count) {
+        free(all);
+        return all != NULL;
+    }
+    fprintf(text->stream, "\nWaiting for a peer in point-to-point calls\n");
+    columns_start(&columns, "lrrrrr");
+    columns_add_all(&columns, headings);
+    for (size_t i = 0; i < text_shown(text, count); i++)
+        add_wait_row(&columns, text, &all[i]);
+    const bool good = columns_print(&columns, text->stream, text->width);
+    text_rest(text, count, "waits");
+    free(all);
+    return good;
+}
+
+/* ---- Waiting before collectives -------------------------------------------------------------- */
+
+bool text_waits(const struct text *text)
+{
+    static const char *const headings[] = {"function", "waiting", "%",   "mean rank",
+                                           "min",      "on",      "max", "on",
+                                           "stddev",   "working", NULL};
+    struct columns columns;
+    size_t count = 0;
+    columns_start(&columns, "lrrrrrrrrr");
+    columns_set_optional(&columns, "...2....1.");
+    columns_add_all(&columns, headings);
+    for (size_t i = 0; i < text->result->function_count; i++) {
+        const struct profile_calls *calls = &text->result->functions[i].calls;
+        if (!(calls->wait.sum > 0) || count++ >= text_shown(text, text->result->function_count))
+            continue;
+        columns_add(&columns, "%s", text->result->functions[i].name);
+        columns_add(&columns, "%s", units_time(calls->wait.sum));
+        text_add_share(&columns, text, calls->wait.sum);
+        columns_add(&columns, "%s", units_time(calls->wait.mean));
+        text_add_extremes(&columns, &calls->wait);
+        columns_add(&columns, "%s", units_time(calls->wait.stddev));
+        columns_add(&columns, "%s", units_time(calls->time.sum));
+    }
+    if (!count) {
+        columns_drop(&columns);
+        return true;
+    }
+    fprintf(text->stream, "\nWaiting for the other ranks before collectives\n");
+    const bool good = columns_print(&columns, text->stream, text->width);
+    text_rest(text, count, "functions");
+    return good;
+}
+
+/* ---- Communicators and files ----------------------------------------------------------------- */
+
+bool text_communicators(const struct text *text)
+{
+    static const char *const headings[] = {"communicator", "size", "first", "times",    "calls",
+                                           "time",         "%",    "sent",  "received", NULL};
+    const size_t shown = text_shown(text, text->result->communicator_count);
+    struct columns columns;
+    if (!shown)
+        return true;
+    fprintf(text->stream,
+            "\nCommunicators: number of processes, rank of the first, number of instances\n");
+    columns_start(&columns, "lrrrrrrrr");
+    columns_set_optional(&columns, "..21.....");
+    columns_add_all(&columns, headings);
+    for (size_t i = 0; i < shown; i++) {
+        const struct profile_communicator *it = &text->result->communicators[i];
+        columns_add(&columns, "%s", it->name && *it->name ? it->name : "(no name)");
+        columns_add(&columns, "%d", it->size);
+        if (it->first >= 0)
+            columns_add(&columns, "%d", it->first);
+        else
+            columns_add(&columns, "?");
+        columns_add(&columns, "%llu", (unsigned long long)it->instances);
+        columns_add(&columns, "%llu", (unsigned long long)it->calls.calls);
+        columns_add(&columns, "%s", units_time(it->calls.time.sum));
+        text_add_share(&columns, text, it->calls.time.sum);
+        columns_add(&columns, "%s", units_bytes((double)it->calls.sent));
+        columns_add(&columns, "%s", units_bytes((double)it->calls.received));
+    }
+    const bool good = columns_print(&columns, text->stream, text->width);
+    text_rest(text, text->result->communicator_count, "communicators");
+    return good;
+}
+
+bool text_files(const struct text *text)
+{
+    static const char *const headings[] = {"file", "opens", "calls",   "time",
+                                           "%",    "read",  "written", NULL};
+    const size_t shown = text_shown(text, text->result->file_count);
+    struct columns columns;
+    if (!shown)
+        return true;
+    fprintf(text->stream, "\nFiles\n");
+    columns_start(&columns, "lrrrrrr");
+    columns_add_all(&columns, headings);
+    for (size_t i = 0; i < shown; i++) {
+        const struct profile_file *it = &text->result->files[i];
+        columns_add(&columns, "%s", it->name);
+        columns_add(&columns, "%llu", (unsigned long long)it->opens);
+        columns_add(&columns, "%llu", (unsigned long long)it->calls.calls);
+        columns_add(&columns, "%s", units_time(it->calls.time.sum));
+        text_add_share(&columns, text, it->calls.time.sum);
+        columns_add(&columns, "%s", units_bytes((double)it->read));
+        columns_add(&columns, "%s", units_bytes((double)it->written));
+    }
+    const bool good = columns_print(&columns, text->stream, text->width);
+    text_rest(text, text->result->file_count, "files");
+    return good;
+}
+
+/* ---- Regions --------------------------------------------------------------------------------- */
+
+static void add_region_efficiency(struct columns *columns, const struct profile_result *result,
+                                  const struct profile_region *region, bool with_path)
+{
+    struct profile_efficiency it;
+    const bool known = profile_efficiency_find(result, region, &it);
+    const double values[] = {it.parallel, it.balance, it.communication, it.serialisation,
+                             it.transfer};
+    for (int i = 0; i < (with_path ? 5 : 3); i++) {
+        if (known && (i < 3 || it.has_path))
+            columns_add(columns, "%.3f", values[i]);
+        else
+            columns_add(columns, "-");
+    }
+}
+
+static bool has_region_path(const struct profile_region *regions, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (regions[i].path > 0)
+            return true;
+    }
+    return false;
+}
+
+static bool print_region_times(const struct text *text, size_t shown)
+{
+    static const char *const headings[] = {
+        "region", "entries", "time", "%",  "mean rank", "min",  "on", "max", "on",
+        "stddev", "MPI",     "PE",   "LB", "CommE",     "SerE", "TE", NULL};
+    const bool with_path = has_region_path(text->result->regions, shown);
+    struct columns columns;
+    columns_start(&columns, with_path ? "lrrrrrrrrrrrrrrr" : "lrrrrrrrrrrrrr");
+    columns_set_optional(&columns, with_path ? ".4..233..13....." : ".4..233..13...");
+    for (size_t i = 0; headings[i] && (with_path || strcmp(headings[i], "SerE")); i++)
+        columns_add(&columns, "%s", headings[i]);
+    for (size_t i = 0; i < shown; i++) {
+        const struct profile_region *region = &text->result->regions[i];
+        columns_add(&columns, "%s", region->name);
+        columns_add(&columns, "%llu", (unsigned long long)region->entries);
+        columns_add(&columns, "%s", units_time(region->time.sum));
+        text_add_share(&columns, text, region->time.sum);
+        columns_add(&columns, "%s", units_time(region->time.mean));
+        text_add_extremes(&columns, &region->time);
+        columns_add(&columns, "%s", units_time(region->time.stddev));
+        columns_add(&columns, "%s", units_time(region->mpi.sum));
+        add_region_efficiency(&columns, text->result, region, with_path);
+    }
+    columns_add_line(&columns,
+                     "PE parallel efficiency, LB load balance, CommE communication efficiency");
+    if (with_path)
+        columns_add_line(&columns, "SerE serialisation efficiency, TE transfer efficiency");
+    return columns_print(&columns, text->stream, text->width);
+}
+
+bool text_regions(const struct text *text)
+{
+    const size_t shown = text_shown(text, text->result->region_count);
+    if (!shown)
+        return true;
+    fprintf(text->stream, "\nRegions: total time, time in MPI, and efficiency\n");
+    bool good = print_region_times(text, shown);
+    text_rest(text, text->result->region_count, "regions");
+    for (size_t i = 0; i < shown && good; i++) {
+        const struct profile_region *region = &text->result->regions[i];
+        struct columns title; /* its name may hold anything */
+        if (!region->function_count)
+            continue;
+        columns_start(&title, "l");
+        columns_add_line(&title, "Functions in region %s", region->name);
+        fputc('\n', text->stream);
+        good = columns_print(&title, text->stream, text->width) &&
+               print_functions(text, region->functions, region->function_count);
+    }
+    return good;
+}
+
+/* ---- Processes ------------------------------------------------------------------------------- */
+
+static void add_process_row(struct columns *columns, const char *why,
+                            const struct profile_process *process)
+{
+    columns_add(columns, "%s", process->host ? process->host : "");
+    columns_add(columns, "%d", process->rank);
+    columns_add(columns, "%s", units_time(process->application));
+    columns_add(columns, "%s", units_time(process->mpi));
+    columns_add(columns, "%s", units_time(process->useful));
+    columns_add(columns, "%s", units_bytes((double)process->memory));
+    columns_add(columns, "%s", why);
+}
+
+static double mpi_share(const struct profile_process *process)
+{
+    return process->application > 0 ? process->mpi / process->application : 0;
+}
+
+/* If there are too many processes, adds those with the extreme values of each column. */
+static void add_process_extremes(struct columns *columns, const struct profile_result *result)
+{
+    const struct profile_process *all = result->processes;
+    const struct profile_process *least = all, *most = all, *smallest = all, *largest = all;
+    const struct profile_process *shortest = all, *longest = all;
+    for (size_t i = 1; i < result->process_count; i++) {
+        const struct profile_process *it = &all[i];
+        least = mpi_share(it) < mpi_share(least) ? it : least;
+        most = mpi_share(it) > mpi_share(most) ? it : most;
+        smallest = it->memory < smallest->memory ? it : smallest;
+        largest = it->memory > largest->memory ? it : largest;
+        shortest = it->application < shortest->application ? it : shortest;
+        longest = it->application > longest->application ? it : longest;
+    }
+    add_process_row(columns, "most in MPI", most);
+    add_process_row(columns, "least in MPI", least);
+    add_process_row(columns, "longest", longest);
+    add_process_row(columns, "shortest", shortest);
+    add_process_row(columns, "most memory", largest);
+    add_process_row(columns, "least memory", smallest);
+}
+
+static void add_process_means(struct columns *columns, const struct profile_result *result)
+{
+    const double count = (double)result->process_count;
+    double application = 0, mpi = 0, useful = 0, memory = 0;
+    for (size_t i = 0; i < result->process_count; i++) {
+        application += result->processes[i].application;
+        mpi += result->processes[i].mpi;
+        useful += result->processes[i].useful;
+        memory += (double)result->processes[i].memory;
+    }
+    columns_add(columns, "all %zu", result->process_count);
+    columns_add(columns, "%s", "");
+    columns_add(columns, "%s", units_time(application / count));
+    columns_add(columns, "%s", units_time(mpi / count));
+    columns_add(columns, "%s", units_time(useful / count));
+    columns_add(columns, "%s", units_bytes(memory / count));
+    columns_add(columns, "mean");
+}
+
+bool text_processes(const struct text *text)
+{
+    static const char *const headings[] = {
+        "host", "rank", "application", "in MPI", "outside MPI", "peak memory", "", NULL};
+    const bool all = text_shown(text, text->result->process_count) == text->result->process_count;
+    struct columns columns;
+    if (!text->result->process_count)
+        return true;
+    fprintf(text->stream, "\nProcesses%s\n", all ? "" : ": the extremes");
+    columns_start(&columns, "lrrrrrl");
+    columns_add_all(&columns, headings);
+    for (size_t i = 0; i < text->result->process_count && all; i++)
+        add_process_row(&columns, "", &text->result->processes[i]);
+    if (!all)
+        add_process_extremes(&columns, text->result);
+    if (text->result->process_count > 1)
+        add_process_means(&columns, text->result);
+    return columns_print(&columns, text->stream, text->width);
+}

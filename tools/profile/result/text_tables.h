@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tables of the text, and the parts that text.c and compare_text.c share. A function that
+ * prints a table prints a blank line, the title and the rows, or nothing if the table is empty. It
+ * returns false if memory is exhausted.
+ */
+#ifndef QMPI_PROFILE_TEXT_TABLES_H
+#define QMPI_PROFILE_TEXT_TABLES_H
+
+#include "tools/profile/result/profile_result.h"
+
+#include <stdio.h>
+
+struct columns;
+
+struct text {
+    FILE *stream;
+    const struct profile_result *result;
+    int top;   /* the maximum number of rows; 0: all */
+    int width; /* of a line */
+};
+
+/* ---- Parts of tables ------------------------------------------------------------------------- */
+
+/* Returns how many of `count` rows are printed. */
+size_t text_shown(const struct text *text, size_t count);
+
+/* Prints the number of rows that are left out, if any. */
+void text_rest(const struct text *text, size_t count, const char *what);
+
+/* Adds a share of the application time of all ranks, the total of all percentages. */
+void text_add_share(struct columns *columns, const struct text *text, double time);
+
+/* Adds minimum and maximum, each followed by its rank. */
+void text_add_extremes(struct columns *columns, const struct profile_spread *spread);
+
+/* Adds a line for each frame. */
+void text_add_frames(struct columns *columns, const struct text *text,
+                     const struct profile_frame *frames, int count);
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+bool text_functions(const struct text *text);
+bool text_callsites(const struct text *text);
+bool text_flights(const struct text *text);
+bool text_peer_waits(const struct text *text);
+bool text_waits(const struct text *text);
+bool text_communicators(const struct text *text);
+bool text_files(const struct text *text);
+bool text_regions(const struct text *text);
+bool text_processes(const struct text *text);
+
+#endif

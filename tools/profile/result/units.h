@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Formats figures with three digits and a unit. For use in one printf: each text stays valid until
+ * sixteen further calls in the same thread. */
+#ifndef QMPI_PROFILE_UNITS_H
+#define QMPI_PROFILE_UNITS_H
+
+/* Returns a time such as "0", "17 ns", "1.25 us", "340 ms", "12.3 s" or "86400 s". */
+const char *units_time(double seconds);
+
+/* Returns a number of bytes such as "0", "512 B", "1.50 KiB" or "16.0 EiB". */
+const char *units_bytes(double bytes);
+
+/* Returns part / whole in percent, such as "12.3"; "-" if `whole` is 0. */
+const char *units_percent(double part, double whole);
+
+#endif

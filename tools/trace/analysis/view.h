@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A view of a trace: chosen processes and a window of time, with the numbers of messages and, if
+ * wanted, corrected times.
+ */
+#ifndef QMPI_TRACE_ANALYSIS_VIEW_H
+#define QMPI_TRACE_ANALYSIS_VIEW_H
+
+#include "tools/trace/analysis/corrections.h"
+#include "tools/trace/analysis/messages.h"
+#include "tools/trace/file/cursor.h"
+#include "util/util.h"
+
+/* An element of `sizes`. */
+struct trace_view_size {
+    uint64_t bytes;
+    bool is_known;
+};
+
+struct trace_view {
+    const struct trace *trace;
+    struct trace_cursor_selection selection;
+    struct trace_messages **messages; /* by process; NULL: it is not wanted */
+    struct qmpi_table *sizes;         /* by message, its bytes, where the receive does not know
+                                          them: see trace_messages_lack_size; NULL: no such ones */
+    const struct trace_corrections *corrections; /* NULL: times are as they are */
+};
+
+/* Reads the numbers of messages. `selection` may be NULL; what it points to must stay valid.
+ * Returns false if memory is exhausted; the view must be closed in any case. */
+bool trace_view_open(struct trace_view *view, const struct trace *trace,
+                     const struct trace_cursor_selection *selection);
+void trace_view_close(struct trace_view *view);
+
+bool trace_view_has(const struct trace_view *view, uint32_t process);
+
+/* The first and the last moment of what the view contains. */
+int64_t trace_view_begin(const struct trace_view *view);
+int64_t trace_view_end(const struct trace_view *view);
+
+/* The time of the end of a process, as far as the view contains it: calls without an end are in
+ * progress until then. */
+int64_t trace_view_end_of(const struct trace_view *view, uint32_t process);
+
+/*
+ * The events of one process in order of time. A call or region that is in progress at the begin of
+ * the view begins there; one that is at its end ends there. One stream of a process at a time.
+ */
+struct trace_view_stream;
+struct trace_view_stream *trace_view_stream_make(const struct trace_view *view, uint32_t process);
+void trace_view_stream_free(struct trace_view_stream *stream);
+
+/* An event, and what trace_messages_next says of it. Returns false at the end. */
+bool trace_view_stream_next(struct trace_view_stream *stream, struct trace_event *event,
+                            uint64_t *message);
+
+/* Whether memory was exhausted, so that the events are not complete. */
+bool trace_view_stream_failed(const struct trace_view_stream *stream);
+
+/* The events of all processes of the view in order of time; of those with the same time, those of
+ * the lower process first. */
+struct trace_view_merged;
+struct trace_view_merged *trace_view_merged_make(const struct trace_view *view);
+bool trace_view_merged_next(struct trace_view_merged *merged, struct trace_event *event,
+                            uint32_t *process, uint64_t *message);
+bool trace_view_merged_failed(const struct trace_view_merged *merged);
+void trace_view_merged_free(struct trace_view_merged *merged);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The world time of a process as a function of its ticks: lines through two neighbouring clock
+ * points each; the first and the last go on before and after. With one point, the length of a tick
+ * is the slope; without any, the line begins at `started`. It never decreases. Times are
+ * exact to a nanosecond for any duration, and cost a multiplication.
+ */
+#ifndef QMPI_TRACE_FILE_CLOCK_LINE_H
+#define QMPI_TRACE_FILE_CLOCK_LINE_H
+
+#include "tools/trace/file/definitions.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A moment on both clocks. */
+struct trace_clock_point {
+    uint64_t ticks;
+    int64_t world;  /* nanoseconds on the clock of rank 0 of MPI_COMM_WORLD */
+    uint64_t bound; /* by which that may be wrong */
+};
+
+/* world = `world` + (ticks - `ticks`) * `slope` / 2^`shift` */
+struct trace_clock_segment {
+    uint64_t ticks;
+    int64_t world;
+    uint64_t slope;
+    int shift;
+};
+
+struct trace_clock_line {
+    struct trace_clock_segment *segments; /* in order; the first is for earlier ticks, too */
+    size_t count;
+    int64_t moved; /* added to all times */
+};
+
+/* Makes the line of a process. Returns false if memory is exhausted. */
+bool trace_clock_line_make(struct trace_clock_line *line, const struct trace_process *process);
+void trace_clock_line_free(struct trace_clock_line *line);
+
+/* Moves all times. */
+void trace_clock_line_move(struct trace_clock_line *line, int64_t nanoseconds);
+
+int64_t trace_clock_line_time(const struct trace_clock_line *line, uint64_t ticks);
+
+/* By which the world time at `ticks` may be wrong, if there are clock points. */
+uint64_t trace_clock_bound(const struct trace_process *process, uint64_t ticks);
+
+/* The earliest ticks at which it is `time` or later; false: there are none. */
+bool trace_clock_line_find(const struct trace_clock_line *line, int64_t time, uint64_t *ticks);
+
+/* Sums and differences of times, which may be anything in a damaged file: at the limits if there is
+ * no such number. */
+static inline int64_t trace_clock_add(int64_t one, int64_t other)
+{
+    int64_t sum;
+    if (!__builtin_add_overflow(one, other, &sum))
+        return sum;
+    return one < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static inline int64_t trace_clock_subtract(int64_t one, int64_t other)
+{
+    int64_t difference;
+    if (!__builtin_sub_overflow(one, other, &difference))
+        return difference;
+    return one < 0 ? INT64_MIN : INT64_MAX;
+}
+
+/* A whole number of nanoseconds or ticks, which may be any number in a damaged file: 0, or the
+ * largest time, if it is none. */
+static inline int64_t trace_clock_whole(double number)
+{
+    if (!(number > 0))
+        return 0;
+    return number < 9e18 ? (int64_t)number : INT64_MAX;
+}
+
+#endif

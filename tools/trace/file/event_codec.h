@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bodies of blocks of events: an encoder turns the events of one stream into blocks, and a
+ * decoder reads the events of one block. No function here makes MPI calls.
+ * docs/run/trace-format.md describes the file.
+ */
+#ifndef QMPI_TRACE_FILE_EVENT_CODEC_H
+#define QMPI_TRACE_FILE_EVENT_CODEC_H
+
+#include "tools/trace/file/bytes.h"
+#include "tools/trace/file/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- Calls in progress ----------------------------------------------------------------------- */
+
+/* A stream has at most this many calls in progress: in deeper recursion, which no real program
+ * reaches, further calls are not recorded. */
+#define TRACE_EVENT_CALLS_MAX 10000
+
+struct trace_event_stack_call {
+    uint32_t function, site;
+    uint64_t ticks;  /* of its TRACE_ENTER */
+    uint64_t number; /* of that event in the stream */
+};
+
+/* The calls in progress of a stream, the outermost first. */
+struct trace_event_stack {
+    struct trace_event_stack_call *calls;
+    size_t depth, room;
+};
+
+void trace_event_stack_free(struct trace_event_stack *stack);
+bool trace_event_stack_push(struct trace_event_stack *stack, struct trace_event_stack_call call);
+
+/* Pushes or pops what `event` begins or ends. Returns false if memory is exhausted. */
+static inline bool trace_event_stack_note(struct trace_event_stack *stack,
+                                          const struct trace_event *event, uint64_t ticks,
+                                          uint64_t number)
+{
+    if (event->kind == TRACE_ENTER)
+        return trace_event_stack_push(
+            stack, (struct trace_event_stack_call){event->function, event->site, ticks, number});
+    if ((event->kind == TRACE_LEAVE || event->kind == TRACE_INTERRUPTED) && stack->depth)
+        stack->depth--;
+    return true;
+}
+
+/* The stack at the beginning of a block, whose first event is `number` at `ticks`. */
+bool trace_event_stack_put(const struct trace_event_stack *stack, struct trace_bytes *out,
+                           uint64_t ticks, uint64_t number);
+bool trace_event_stack_take(struct trace_event_stack *stack, struct trace_bytes_input *input,
+                            uint64_t ticks, uint64_t number);
+
+/* The same as trace_event_is_valid, for calls in progress. */
+bool trace_event_stack_is_valid(const struct trace_process *process, uint32_t unknown,
+                                struct trace_event_stack *stack);
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+/*
+ * The encoder of one stream. Its blocks can be written one after the other, in any order of
+ * streams. If a block can be written only in part (a full disk), truncate the file to where it
+ * began before another one is written: a reader takes what follows a whole beginning for the rest
+ * of the block.
+ *
+ * A location has several if a signal handler interrupts the recording of
+ * an event: what the handler does is then a stream of its own, which readers insert by time.
+ * `stream` is a number that no other encoder of this location has; 0 is the thread itself.
+ * `compress`: whether to compress blocks, if libzstd is there. NULL: memory is exhausted.
+ */
+struct trace_event_encoder;
+struct trace_event_encoder *trace_event_encoder_make(uint32_t location, uint32_t stream,
+                                                     bool compress);
+void trace_event_encoder_free(struct trace_event_encoder *encoder);
+
+/* Adds an event. Only the members that apply to its kind are used, and neither `location`, `time`
+ * nor `is_known`. A time before that of the last event counts as that. Returns false if memory is
+ * exhausted: the event is then not in the block. */
+bool trace_event_encoder_add(struct trace_event_encoder *encoder, const struct trace_event *event);
+
+/* How many bytes the block has so far, before it is compressed. Blocks of 64 to 256 KiB are good;
+ * no block may have more than 8 MiB. */
+size_t trace_event_encoder_size(const struct trace_event_encoder *encoder);
+
+/* Appends what was added since the last call, as a block that can be read without any earlier one
+ * (it tells which calls were in progress at its beginning), to `out`. */
+bool trace_event_encoder_finish(struct trace_event_encoder *encoder, struct trace_bytes *out);
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/* This is the head of a block of events without the calls in progress. */
+struct trace_event_decoder_head {
+    uint32_t location, stream;
+    uint64_t number; /* number of the block's first event in the stream */
+    uint64_t events;
+    uint64_t first, last; /* ticks */
+};
+
+/* Reads a head. If `stack` is not NULL, it is set to the calls in progress at the beginning of the
+ * block. Returns false if the head is invalid. */
+bool trace_event_decoder_read_head(struct trace_event_decoder_head *head,
+                                   struct trace_event_stack *stack, const void *bytes, size_t size);
+
+struct trace_event_decoder {
+    const uint32_t *fields; /* indexed by kind, as described in the file */
+    struct trace_event_model *model;
+    struct trace_bytes_input codes, times, values, requests;
+    uint64_t ticks, last; /* times of the event read last and of the block's last event */
+    uint64_t left;        /* number of events that remain */
+};
+
+/* Begins to read a block. `body` must remain unchanged until the last event of the block is read.
+ * Returns false if the block is invalid or memory is exhausted. */
+bool trace_event_decoder_begin(struct trace_event_decoder *decoder,
+                               const struct trace_event_decoder_head *head, const void *body,
+                               size_t size);
+void trace_event_decoder_free(struct trace_event_decoder *decoder);
+
+/* Sets the next event except for its location, time and is_known. `kind` is set to a number that is
+ * not less than TRACE_KINDS if this version does not know the kind. Returns false at the end of the
+ * block, and also if the block is invalid. In the latter case, `left` is not 0. */
+bool trace_event_decoder_next(struct trace_event_decoder *decoder, struct trace_event *event);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Archives in OTF2 3.0, made of the files of a trace. What writes them needs libotf2, and is in a
+ * library that is opened only for it: qmpi-otf2.module, beside the tools. Nothing here makes MPI
+ * calls: where processes write an archive together, they pass functions for that.
+ *
+ *   const struct trace_otf2 *otf2 = trace_otf2_open(path of TRACE_OTF2_FILE, &problem);
+ *   if (!otf2 || !otf2->write(trace, directory, NULL, &problem))
+ *       … print problem, which has a hint, and free it
+ */
+#ifndef QMPI_TRACE_FILE_OTF2_H
+#define QMPI_TRACE_FILE_OTF2_H
+
+#include "tools/trace/file/cursor.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TRACE_OTF2_FILE "qmpi-otf2.module" /* in the folder of the tools */
+#define TRACE_OTF2_FUNCTION "trace_otf2_find"
+#define TRACE_OTF2_ANCHOR "traces.otf2" /* in the directory of an archive */
+
+/*
+ * Processes that write an archive together. All functions are called by all processes, in the same
+ * order, and return false where they fail. The process with rank 0 is the root. Sizes are in bytes,
+ * and the same on the two sides of a transfer; 0 is possible.
+ */
+struct trace_otf2_group {
+    int rank, size;
+    void *context; /* for the functions */
+    bool (*barrier)(void *context);
+    bool (*broadcast)(void *context, void *data, size_t size);
+    /* The root receives sizes[i] bytes of each rank i, one after the other, in `all`. Other
+     * processes pass NULL for `all` and `sizes`. */
+    bool (*gather)(void *context, const void *data, size_t size, void *all, const size_t *sizes);
+    /* The root sends sizes[i] bytes to each rank i, one after the other, from `all`. */
+    bool (*scatter)(void *context, const void *all, const size_t *sizes, void *data, size_t size);
+};
+
+struct trace_otf2 {
+    /*
+     * Writes an archive of a trace to `directory`, which is made if it does not exist; `selection`
+     * may be NULL. An archive that qmpi has written there is replaced; other files remain.
+     * On failure, sets *problem to a message with a hint, which the caller frees; NULL: memory is
+     * exhausted.
+     */
+    bool (*write)(const struct trace *trace, const char *directory,
+                  const struct trace_cursor_selection *selection, char **problem);
+    /*
+     * Writes an archive together with other processes, which all call this. `file` is the
+     * complete file of the calling process; NULL: it has recorded nothing, and the archive contains
+     * it without events. Returns false on all processes if one has failed; then *problem is set on
+     * those that have, and on the root. Where it is not set, it is NULL.
+     */
+    bool (*write_together)(const struct trace_otf2_group *group, const char *file,
+                           const char *directory, char **problem);
+};
+
+/* Opens the library that writes archives. On failure, returns NULL and sets *problem to a message
+ * with a hint, which the caller frees. `path` is that of the file TRACE_OTF2_FILE; NULL: not
+ * found. The library remains open. */
+const struct trace_otf2 *trace_otf2_open(const char *path, char **problem);
+
+/* TRACE_OTF2_FUNCTION; NULL: the library was built without libotf2. */
+typedef const struct trace_otf2 *trace_otf2_finder(void);
+
+#endif

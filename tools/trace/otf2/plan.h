@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The global definitions of an archive: what the definitions of all processes have in common has
+ * one number there. Texts belong to the processes.
+ */
+#ifndef QMPI_TRACE_OTF2_PLAN_H
+#define QMPI_TRACE_OTF2_PLAN_H
+
+#include "tools/trace/file/map.h"
+#include "tools/trace/otf2/part.h"
+
+#include <otf2/otf2.h>
+
+/* ---- Functions ------------------------------------------------------------------------------ */
+
+struct trace_plan_traits {
+    OTF2_RegionRole role;
+    OTF2_CollectiveOp operation; /* of its collective, if it is one */
+    OTF2_RmaAtomicType atomic;
+    bool accesses_file, writes_file, is_collective_access;
+};
+
+struct trace_plan_traits trace_plan_find_traits(const struct trace_function *function);
+
+/* ---- Definitions ---------------------------------------------------------------------------- */
+
+/* A process of the archive. If only its rank is known, it has no part; without a part and a rank,
+ * it stands for all processes outside of MPI_COMM_WORLD. */
+struct trace_plan_rank {
+    int rank; /* in MPI_COMM_WORLD; TRACE_UNDEFINED: not known */
+    const struct trace_part *part;
+    uint64_t location;
+};
+
+struct trace_plan_region {
+    const char *name, *description;
+    OTF2_RegionRole role;
+    OTF2_Paradigm paradigm;
+};
+
+struct trace_plan_comm {
+    const char *name;
+    uint64_t parent_id;
+    uint32_t group;  /* of both groups, if it is an intercommunicator */
+    uint32_t parent; /* TRACE_NO_NUMBER: not known */
+    uint32_t number; /* in the archive, where parents come first */
+    bool is_self, has_events;
+};
+
+struct trace_plan_window {
+    const char *name;
+    uint32_t comm;
+    bool has_events;
+};
+
+struct trace_plan_file {
+    uint32_t name; /* of the file: a number in `file_names` */
+    uint32_t comm;
+};
+
+struct trace_plan_place {
+    uint32_t file; /* a number in `texts` */
+    uint32_t line;
+};
+
+struct trace_plan_context {
+    uint32_t region, place, parent; /* parent: TRACE_NO_NUMBER: none */
+};
+
+/* The attributes of calls in an archive: where they were called from, if that was recorded. */
+enum { PLAN_ATTRIBUTE_SITE, PLAN_ATTRIBUTE_CONTEXT };
+
+struct trace_plan {
+    const struct trace_part *parts;
+    size_t part_count;
+    struct trace_part_tables *tables; /* of each part */
+
+    struct trace_plan_rank *ranks;
+    size_t rank_count;
+    struct trace_map hosts;
+    struct trace_map region_keys;
+    struct trace_plan_region *regions;
+    struct trace_map comm_keys;
+    struct trace_plan_comm *comms;
+    uint32_t *comm_order;    /* the indices, by number */
+    struct trace_map groups; /* keys: arrays of uint64_t */
+    struct trace_map window_keys;
+    struct trace_plan_window *windows;
+    struct trace_map file_keys, file_names;
+    struct trace_plan_file *files;
+    struct trace_map metric_keys;
+    const struct trace_counter **metrics;
+    struct trace_map texts, frame_keys, place_keys, context_keys;
+    struct trace_plan_frame *frames; /* what is at an address */
+    struct trace_plan_place *places;
+    struct trace_plan_context *contexts;
+    size_t region_room, comm_room, window_room, file_room, metric_room, frame_room, place_room,
+        context_room;
+
+    int64_t base, end, started;
+    uint64_t bound;
+    bool failed; /* memory is exhausted */
+};
+
+/* Makes the plan of the parts, which must stay. The plan is to be cleared also if it failed. */
+void trace_plan_make(struct trace_plan *plan, const struct trace_part *parts, size_t count);
+void trace_plan_clear(struct trace_plan *plan);
+
+/* Writes the global definitions. */
+bool trace_plan_write(const struct trace_plan *plan, OTF2_GlobalDefWriter *writer);
+
+#endif

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The library that writes archives in OTF2: see tools/trace/file/otf2.h. It writes the events of
+ * each process with its own numbers; then, from what is known of all processes, the global
+ * definitions, and for each process the tables that translate its numbers. Processes that write an
+ * archive together each write their own events and tables, and the root writes the global
+ * definitions, which are made of the definitions of all. A process that fails takes part to the
+ * end, so that no other one waits for it; after each step, all agree on whether to go on.
+ */
+#define _GNU_SOURCE
+#include "tools/trace/analysis/pairs.h"
+#include "tools/trace/otf2/archive.h"
+#include "tools/trace/otf2/events.h"
+#include "tools/trace/otf2/plan.h"
+#include "util/util.h"
+
+#include <qmpi/qmpi.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char no_memory[] = "cannot write an archive: out of memory\n"
+                                "hint: write it later, with qmpi trace";
+
+static void write_no_events(struct trace_archive *archive, uint64_t location)
+{
+    OTF2_EvtWriter *writer =
+        archive->files ? OTF2_Archive_GetEvtWriter(archive->files, location) : NULL;
+    trace_archive_check(archive,
+                        writer ? trace_events_write_none(writer) : OTF2_ERROR_FILE_INTERACTION);
+    if (writer)
+        trace_archive_check(archive, OTF2_Archive_CloseEvtWriter(archive->files, writer));
+}
+
+static void write_definitions(struct trace_archive *archive, const struct trace_plan *plan)
+{
+    OTF2_GlobalDefWriter *writer =
+        archive->files ? OTF2_Archive_GetGlobalDefWriter(archive->files) : NULL;
+    if (!writer || !trace_plan_write(plan, writer))
+        archive->failed = true;
+    if (writer)
+        trace_archive_check(archive, OTF2_Archive_CloseGlobalDefWriter(archive->files, writer));
+}
+
+static void write_missing(struct trace_archive *archive, const struct trace_plan *plan,
+                          void (*write)(struct trace_archive *archive, uint64_t location))
+{
+    for (size_t i = 0; i < plan->rank_count; i++) {
+        if (!plan->ranks[i].part)
+            write(archive, plan->ranks[i].location);
+    }
+}
+
+/* ---- One process writes the archive ---------------------------------------------------------- */
+
+static bool is_wanted(const struct trace_cursor_selection *selection, size_t process)
+{
+    return !selection || !selection->processes || selection->processes[process];
+}
+
+/* The number of a process in the archive is its rank, where that is known. */
+static struct trace_part make_part(const struct trace *trace, size_t index)
+{
+    const struct trace_process *process = &trace->processes[index];
+    return (struct trace_part){.process = process,
+                               .location =
+                                   process->rank >= 0 ? (uint64_t)process->rank : UINT64_MAX,
+                               .base = trace->base,
+                               .end = trace->end,
+                               .started = trace->started,
+                               .bound = trace->bound};
+}
+
+/* Numbers that no process has, for those without a rank or with the rank of another one. */
+static bool number_parts(struct trace_part *parts, size_t count)
+{
+    struct trace_map used = {0};
+    uint64_t next = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_new = false;
+        if (parts[i].location != UINT64_MAX)
+            trace_map_add(&used, &parts[i].location, sizeof parts[i].location, &is_new);
+        if (!is_new)
+            parts[i].location = UINT64_MAX;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool is_new = parts[i].location != UINT64_MAX;
+        while (!is_new && !used.failed) {
+            parts[i].location = next++;
+            trace_map_add(&used, &parts[i].location, sizeof next, &is_new);
+        }
+    }
+    const bool good = !used.failed;
+    trace_map_clear(&used);
+    return good;
+}
+
+/* ---- A window of time ------------------------------------------------------------------------ */
+
+/* Readers would count messages and collectives wrongly that are only partly in a window. A view
+ * also knows the sizes of messages that their receivers do not know. */
+struct window {
+    struct trace_view view;
+    struct trace_pairs pairs;
+    bool is_any;
+};
+
+static bool trace_may_lack_sizes(const struct trace *trace)
+{
+    for (size_t i = 0; i < trace->process_count; i++) {
+        if (trace_messages_may_lack_sizes(&trace->processes[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Returns false if memory is exhausted. */
+static bool find_window(struct window *window, const struct trace *trace,
+                        const struct trace_cursor_selection *selection)
+{
+    *window = (struct window){.is_any = selection && (selection->has_begin || selection->has_end)};
+    if (!window->is_any && !trace_may_lack_sizes(trace))
+        return true;
+    return trace_view_open(&window->view, trace, selection) &&
+           (!window->is_any || trace_pairs_find(&window->pairs, &window->view));
+}
+
+static void free_window(struct window *window)
+{
+    if (window->view.trace)
+        trace_view_close(&window->view);
+    trace_pairs_free(&window->pairs);
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static void write_parts(struct trace_archive *archive, const struct trace *trace,
+                        const struct trace_cursor_selection *selection, struct trace_part *parts,
+                        size_t count, const struct window *window)
+{
+    struct trace_plan plan;
+    trace_archive_open_events(archive);
+    for (size_t i = 0; i < count && !archive->failed; i++) {
+        const struct trace_events_source source = {trace,
+                                                   (uint32_t)(parts[i].process - trace->processes),
+                                                   selection,
+                                                   0,
+                                                   archive->directory,
+                                                   window->view.trace ? &window->view : NULL,
+                                                   window->is_any ? &window->pairs : NULL};
+        trace_archive_check(archive, trace_part_prepare(&parts[i])
+                                         ? trace_events_write(archive->files, &source, &parts[i])
+                                         : OTF2_ERROR_MEM_ALLOC_FAILED);
+    }
+    if (archive->failed) {
+        trace_archive_abandon(archive);
+        return;
+    }
+    trace_plan_make(&plan, parts, count);
+    archive->failed |= plan.failed;
+    if (!archive->failed) {
+        write_missing(archive, &plan, write_no_events);
+        trace_archive_close_events(archive);
+        trace_archive_open_locals(archive);
+        for (size_t i = 0; i < count; i++)
+            trace_archive_write_locals(archive, &parts[i], &plan.tables[i]);
+        write_missing(archive, &plan, trace_archive_write_empty);
+        trace_archive_close_locals(archive);
+        write_definitions(archive, &plan);
+    }
+    trace_plan_clear(&plan);
+}
+
+static bool write_alone(const struct trace *trace, const char *directory,
+                        const struct trace_cursor_selection *selection, char **problem)
+{
+    struct trace_part *parts = calloc(trace->process_count + 1, sizeof *parts);
+    struct trace_archive archive;
+    size_t count = 0;
+    *problem = NULL;
+    for (size_t i = 0; parts && i < trace->process_count; i++) {
+        if (is_wanted(selection, i))
+            parts[count++] = make_part(trace, i);
+    }
+    struct window window;
+    if (!find_window(&window, trace, selection) || !parts || !number_parts(parts, count)) {
+        *problem = strdup(no_memory);
+        free_window(&window);
+        free(parts);
+        return false;
+    }
+    bool good = trace_archive_make_room(directory, problem);
+    if (good) {
+        trace_archive_open(&archive, directory, NULL);
+        if (!archive.failed && trace_archive_start(&archive))
+            write_parts(&archive, trace, selection, parts, count, &window);
+        good = trace_archive_close(&archive, problem);
+        if (!good)
+            trace_archive_remove(directory);
+    }
+    for (size_t i = 0; i < count; i++)
+        trace_part_clear(&parts[i]);
+    free_window(&window);
+    free(parts);
+    return good;
+}
+
+/* ---- Processes write an archive together ----------------------------------------------------- */
+
+struct joint {
+    const struct trace_otf2_group *group;
+    struct trace *trace; /* of this process; NULL: none */
+    struct trace_archive archive;
+    struct trace_part part;
+    struct trace_part_tables tables;
+    /* Only in the root: */
+    struct trace_process *processes;
+    struct trace_part *parts;
+    struct trace_plan plan;
+    char **problem;
+    bool good; /* of this process, so far */
+};
+
+static bool is_root_process(const struct joint *it)
+{
+    return it->group->rank == 0;
+}
+
+static void fail_joint(struct joint *it, const char *problem)
+{
+    if (!*it->problem)
+        *it->problem = strdup(problem);
+    it->good = false;
+}
+
+/* ---- Transfer -------------------------------------------------------------------------------- */
+
+static size_t sum_sizes(const size_t *sizes, int count)
+{
+    size_t sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += sizes[i];
+    return sum;
+}
+
+/* The root gets `size` bytes of each process. */
+static bool gather_equal(const struct trace_otf2_group *group, const void *data, size_t size,
+                         void *all)
+{
+    size_t *sizes = group->rank == 0 ? calloc((size_t)group->size, sizeof *sizes) : NULL;
+    for (int i = 0; sizes && i < group->size; i++)
+        sizes[i] = size;
+    const bool good = group->gather(group->context, data, size, all, sizes);
+    free(sizes);
+    return good;
+}
+
+static bool scatter_equal(const struct trace_otf2_group *group, const void *all, void *data,
+                          size_t size)
+{
+    size_t *sizes = group->rank == 0 ? calloc((size_t)group->size, sizeof *sizes) : NULL;
+    for (int i = 0; sizes && i < group->size; i++)
+        sizes[i] = size;
+    const bool good = group->scatter(group->context, all, sizes, data, size);
+    free(sizes);
+    return good;
+}
+
+/* Whether all processes have come so far. */
+static bool agree_to_go_on(struct joint *it)
+{
+    const struct trace_otf2_group *group = it->group;
+    unsigned char mine = it->good, all_good = 0;
+    unsigned char *all = is_root_process(it) ? calloc((size_t)group->size, 1) : NULL;
+    bool good = gather_equal(group, &mine, sizeof mine, all);
+    if (all) {
+        all_good = 1;
+        for (int i = 0; i < group->size; i++)
+            all_good &= all[i];
+    }
+    free(all);
+    good = group->broadcast(group->context, &all_good, sizeof all_good) && good;
+    if (!good)
+        fail_joint(it, "cannot write an archive: the processes cannot communicate\n"
+                       "hint: write it later, with qmpi trace");
+    return good && all_good;
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------- */
+
+/* The beginning of the archive: that of the process which recorded first. */
+static bool find_begin(struct joint *it, int64_t *begin)
+{
+    const struct trace_otf2_group *group = it->group;
+    int64_t mine = it->trace ? it->trace->base : INT64_MAX;
+    int64_t *all = is_root_process(it) ? calloc((size_t)group->size, sizeof *all) : NULL;
+    bool good = gather_equal(group, &mine, sizeof mine, all);
+    *begin = INT64_MAX;
+    for (int i = 0; all && i < group->size; i++)
+        *begin = all[i] < *begin ? all[i] : *begin;
+    good = group->broadcast(group->context, begin, sizeof *begin) && good &&
+           (all || !is_root_process(it));
+    free(all);
+    return good;
+}
+
+static void read_joint_file(struct joint *it, const char *file)
+{
+    it->part.location = (uint64_t)it->group->rank;
+    it->trace = file ? trace_reader_open_in_program(file, it->problem) : NULL;
+    it->good = !file || it->trace;
+    if (it->trace && it->trace->process_count) {
+        it->part.process = &it->trace->processes[0];
+        it->part.base = it->trace->base;
+        it->part.end = it->trace->end;
+        it->part.started = it->trace->started;
+        it->part.bound = it->trace->bound;
+    }
+    if (!trace_part_prepare(&it->part))
+        fail_joint(it, no_memory);
+}
+
+static void write_joint_events(struct joint *it, int64_t begin)
+{
+    struct trace_archive *archive = &it->archive;
+    if (it->part.process) {
+        const struct trace_events_source source = {
+            it->trace,          0,    NULL, trace_clock_subtract(begin, it->part.base),
+            archive->directory, NULL, NULL};
+        trace_archive_check(archive, trace_events_write(archive->files, &source, &it->part));
+    } else {
+        write_no_events(archive, it->part.location);
+        if (it->part.events)
+            it->part.events[0] = 1;
+    }
+    it->good &= !archive->failed;
+}
+
+/* The root gets the parts of all. */
+static void gather_parts(struct joint *it)
+{
+    const struct trace_otf2_group *group = it->group;
+    struct trace_bytes mine = {0};
+    it->good &= trace_part_pack(&it->part, &mine);
+    const size_t size = it->good ? mine.size : 0, count = (size_t)group->size;
+    size_t *sizes = is_root_process(it) ? calloc(count, sizeof *sizes) : NULL;
+    it->good &= gather_equal(group, &size, sizeof size, sizes);
+    unsigned char *all = sizes ? malloc(sum_sizes(sizes, group->size) + 1) : NULL;
+    it->good &= !is_root_process(it) || all;
+    /* Where the root has no memory for them, the others must not send. */
+    if (agree_to_go_on(it)) {
+        it->good &= group->gather(group->context, mine.data, size, all, sizes);
+        const unsigned char *next = all;
+        for (size_t i = 0; all && i < count; i++) {
+            it->good &= trace_part_unpack(next, sizes[i], &it->parts[i], &it->processes[i]);
+            next += sizes[i];
+        }
+    } else {
+        it->good = false;
+    }
+    free(all);
+    free(sizes);
+    trace_bytes_free(&mine);
+}
+
+/* All get their tables from the root. */
+static void scatter_tables(struct joint *it)
+{
+    const struct trace_otf2_group *group = it->group;
+    struct trace_bytes all = {0};
+    size_t *sizes = is_root_process(it) ? calloc((size_t)group->size, sizeof *sizes) : NULL,
+           size = 0;
+    it->good &= !is_root_process(it) || sizes;
+    for (int i = 0; sizes && it->good && i < group->size; i++) {
+        const size_t before = all.size;
+        it->good = trace_part_pack_tables(&it->plan.tables[i], &all);
+        sizes[i] = all.size - before;
+    }
+    if (agree_to_go_on(it)) {
+        it->good &= scatter_equal(group, sizes, &size, sizeof size);
+        unsigned char *mine = malloc(size + 1);
+        it->good &= mine != NULL;
+        if (agree_to_go_on(it))
+            it->good &= group->scatter(group->context, all.data, sizes, mine, size) &&
+                        trace_part_unpack_tables(mine, size, &it->tables);
+        free(mine);
+    }
+    free(sizes);
+    trace_bytes_free(&all);
+}
+
+static void write_joint_definitions(struct joint *it)
+{
+    struct trace_archive *archive = &it->archive;
+    gather_parts(it);
+    if (is_root_process(it) && it->good) {
+        trace_plan_make(&it->plan, it->parts, (size_t)it->group->size);
+        it->good = !it->plan.failed;
+        if (it->good)
+            write_missing(archive, &it->plan, write_no_events);
+    }
+    if (agree_to_go_on(it))
+        scatter_tables(it);
+    trace_archive_close_events(archive);
+    it->good &= !archive->failed;
+    if (!agree_to_go_on(it))
+        return;
+    trace_archive_open_locals(archive);
+    trace_archive_write_locals(archive, &it->part, &it->tables);
+    if (is_root_process(it))
+        write_missing(archive, &it->plan, trace_archive_write_empty);
+    trace_archive_close_locals(archive);
+    if (is_root_process(it))
+        write_definitions(archive, &it->plan);
+}
+
+static void write_joint_archive(struct joint *it, const char *directory)
+{
+    int64_t begin;
+    if (is_root_process(it))
+        it->good &= trace_archive_make_room(directory, it->problem);
+    it->good &= find_begin(it, &begin);
+    if (!agree_to_go_on(it)) {
+        it->good = false;
+        return;
+    }
+    trace_archive_open(&it->archive, directory, it->group);
+    it->good = !it->archive.failed;
+    if (agree_to_go_on(it) && trace_archive_start(&it->archive)) {
+        trace_archive_open_events(&it->archive);
+        write_joint_events(it, begin);
+        if (agree_to_go_on(it))
+            write_joint_definitions(it);
+        else
+            trace_archive_abandon(&it->archive);
+    }
+    char *problem = NULL;
+    it->good &= trace_archive_close(&it->archive, &problem);
+    if (problem && !*it->problem)
+        *it->problem = problem;
+    else
+        free(problem);
+}
+
+/* ---- All steps ------------------------------------------------------------------------------- */
+
+static void clear_joint(struct joint *it)
+{
+    trace_plan_clear(&it->plan);
+    for (int i = 0; it->parts && it->processes && i < it->group->size; i++) {
+        trace_part_clear(&it->parts[i]);
+        trace_definitions_clear(&it->processes[i]);
+    }
+    free(it->parts);
+    free(it->processes);
+    trace_part_clear(&it->part);
+    trace_part_clear_tables(&it->tables);
+    if (it->trace)
+        trace_reader_close(it->trace);
+}
+
+static bool write_together(const struct trace_otf2_group *group, const char *file,
+                           const char *directory, char **problem)
+{
+    struct joint it = {.group = group, .problem = problem};
+    *problem = NULL;
+    read_joint_file(&it, file);
+    if (is_root_process(&it)) {
+        it.parts = calloc((size_t)group->size, sizeof *it.parts);
+        it.processes = calloc((size_t)group->size, sizeof *it.processes);
+        if (!it.parts || !it.processes)
+            fail_joint(&it, no_memory);
+    }
+    write_joint_archive(&it, directory);
+    const bool good = agree_to_go_on(&it);
+    if (!good && is_root_process(&it)) {
+        trace_archive_remove(directory);
+        fail_joint(&it, "no archive was written, because a process could not write its part\n"
+                        "hint: see its message; qmpi trace --to otf2 makes an archive of what was "
+                        "recorded");
+    }
+    if (!good && !it.good && !*problem)
+        fail_joint(&it, no_memory);
+    if (good && *problem) {
+        free(*problem);
+        *problem = NULL;
+    }
+    clear_joint(&it);
+    return good;
+}
+
+/* ---- The library ----------------------------------------------------------------------------- */
+
+QMPI_API trace_otf2_finder trace_otf2_find;
+
+const struct trace_otf2 *trace_otf2_find(void)
+{
+    static const struct trace_otf2 functions = {write_alone, write_together};
+    return &functions;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A profile of a trace, as the tool `profile` would have made it in the same run: calls, bytes,
+ * times, pairs of ranks, call sites if they were recorded, communicators, files and regions.
+ */
+#ifndef QMPI_TRACE_PROFILE_H
+#define QMPI_TRACE_PROFILE_H
+
+#include "tools/trace/file/reader.h"
+
+struct profile_result;
+
+/* With `with_path`, also finds the critical path, which requires two more readings of the trace.
+ * The caller frees the result with profile_result_free. On failure, returns NULL and sets *problem
+ * to a message with a hint, which the caller frees. */
+struct profile_result *trace_profile_make(const struct trace *trace, bool with_path,
+                                          char **problem);
+
+/* Why the critical path of a trace may be shorter than that of the run, in one line, which the
+ * caller frees; NULL: it is not, or memory is exhausted. */
+char *trace_profile_explain_path(const struct trace *trace);
+
+#endif
