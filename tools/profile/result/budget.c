@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See budget.h. The time of each call site is divided among the parts. Then the parts are made to
- * add up to the time that the ranks lost, which is known more exactly than the parts. */
+ * add up to the time that the ranks lost, which is known more exactly than the parts. All changes
+ * are made to the times of the places, so that a part is always the sum of its places and of time
+ * that no place explains. */
 #include "tools/profile/result/budget.h"
 
 #include "tools/profile/result/finder.h"
@@ -249,33 +251,16 @@ static void divide_place(const struct finder *finder, struct place *place, doubl
 
 /* ---- All places ------------------------------------------------------------------------------ */
 
-static void add_place(struct profile_budget_item *item, const struct place *place, double seconds)
-{
-    int at =
-        item->place_count < PROFILE_BUDGET_PLACES ? item->place_count++ : PROFILE_BUDGET_PLACES;
-    for (; at > 0 && item->places[at - 1].seconds < seconds; at--) {
-        if (at < PROFILE_BUDGET_PLACES)
-            item->places[at] = item->places[at - 1];
-    }
-    if (at < PROFILE_BUDGET_PLACES)
-        item->places[at] = (struct profile_budget_place){place->name, place->site, seconds};
-}
+/* The places of a result, and the time of each part that no place explains. */
+struct table {
+    struct place *places;
+    size_t count;
+    double elsewhere[PROFILE_BUDGET_PARTS];
+};
 
 static double time_in_calls(const struct profile_calls *calls)
 {
     return calls->time.sum + calls->wait.sum;
-}
-
-static void add_place_times(const struct finder *finder, struct profile_budget *budget,
-                            struct place *place, double mean_bytes)
-{
-    place->seconds = time_in_calls(place->calls);
-    divide_place(finder, place, mean_bytes);
-    for (int part = 0; part < PROFILE_BUDGET_PARTS; part++) {
-        budget->items[part].seconds += place->times[part];
-        if (place->times[part] > 0)
-            add_place(&budget->items[part], place, place->times[part]);
-    }
 }
 
 static double find_mean_bytes(const struct profile_result *result)
@@ -288,142 +273,188 @@ static double find_mean_bytes(const struct profile_result *result)
     return messages > 0 ? bytes / messages : 0;
 }
 
-static void add_places(const struct finder *finder, struct profile_budget *budget)
+/* Returns false if memory is exhausted. */
+static bool make_table(const struct finder *finder, struct table *table)
 {
     const struct profile_result *result = finder->result;
     const double mean_bytes = find_mean_bytes(result);
-    for (size_t i = 0; i < result->callsite_count; i++) {
-        const struct profile_callsite *site = &result->callsites[i];
-        struct place place = {site->name,   site, finder_function(finder, site->name),
-                              &site->calls, 0,    {0}};
-        add_place_times(finder, budget, &place, mean_bytes);
+    const bool has_sites = result->callsite_count > 0;
+    *table = (struct table){.count = has_sites ? result->callsite_count : result->function_count};
+    table->places = calloc(table->count + 1, sizeof *table->places);
+    if (!table->places)
+        return false;
+    for (size_t i = 0; i < table->count; i++) {
+        struct place *place = &table->places[i];
+        if (has_sites) {
+            place->site = &result->callsites[i];
+            place->name = place->site->name;
+            place->function = finder_function(finder, place->name);
+            place->calls = &place->site->calls;
+        } else {
+            place->function = &result->functions[i];
+            place->name = place->function->name;
+            place->calls = &place->function->calls;
+        }
+        place->seconds = time_in_calls(place->calls);
+        divide_place(finder, place, mean_bytes);
     }
-    for (size_t i = 0; !result->callsite_count && i < result->function_count; i++) {
-        const struct profile_function *function = &result->functions[i];
-        struct place place = {function->name, NULL, function, &function->calls, 0, {0}};
-        add_place_times(finder, budget, &place, mean_bytes);
-    }
+    return true;
+}
+
+static double sum_part(const struct table *table, int part)
+{
+    double sum = table->elsewhere[part];
+    for (size_t i = 0; i < table->count; i++)
+        sum += table->places[i].times[part];
+    return sum;
+}
+
+static void scale_part(struct table *table, int part, double factor)
+{
+    table->elsewhere[part] *= factor;
+    for (size_t i = 0; i < table->count; i++)
+        table->places[i].times[part] *= factor;
 }
 
 /* ---- The sum --------------------------------------------------------------------------------- */
 
-static void scale_item(struct profile_budget_item *item, double factor)
+/* If several threads call MPI, or calls are made within calls, the parts of calls exceed the time
+ * that the ranks lost. Time in MPI that no place explains is other time. */
+static void adjust_sum(struct table *table, double lost)
 {
-    item->seconds *= factor;
-    for (int i = 0; i < item->place_count; i++)
-        item->places[i].seconds *= factor;
+    double sum = 0;
+    for (int part = 0; part < PROFILE_BUDGET_PARTS; part++)
+        sum += sum_part(table, part);
+    if (sum > lost) {
+        for (int part = 0; part < PROFILE_BUDGET_PARTS; part++)
+            scale_part(table, part, lost / sum);
+    } else {
+        table->elsewhere[PROFILE_BUDGET_OTHER] += lost - sum;
+    }
 }
 
-/* A rank that waits for a processor does so in and outside MPI, presumably in proportion to the
- * time there. */
-static void move_queued(const struct profile_result *result, struct profile_budget *budget)
+/* Moves up to *seconds of the waiting at a place to the part for the start. */
+static void move_to_start(struct place *place, double *seconds)
 {
-    double outside = 0, inside = 0, lost = 0;
-    for (size_t i = 0; i < result->process_count; i++) {
-        const struct profile_process *it = &result->processes[i];
-        const double queued = fmin(fmax(it->queued, 0), it->application);
-        const double part = it->application > 0 ? it->useful / it->application : 0;
-        outside += queued * part;
-        inside += queued * (1 - part);
-    }
-    for (int part = PROFILE_BUDGET_SERIAL_START; part < PROFILE_BUDGET_PARTS; part++)
-        lost += part == PROFILE_BUDGET_END ? 0 : budget->items[part].seconds;
-    inside = fmin(inside, lost);
-    for (int part = PROFILE_BUDGET_SERIAL_START; part < PROFILE_BUDGET_PARTS; part++) {
-        if (part != PROFILE_BUDGET_END)
-            scale_item(&budget->items[part], lost > 0 ? (lost - inside) / lost : 1);
-    }
-    outside = fmin(outside, budget->items[PROFILE_BUDGET_USEFUL].seconds);
-    budget->items[PROFILE_BUDGET_USEFUL].seconds -= outside;
-    budget->items[PROFILE_BUDGET_PROCESSOR].seconds = outside + inside;
-}
-
-/* Polling includes the pauses between two calls, in which ranks are outside MPI, but do nothing
- * useful. */
-static void move_pauses(const struct profile_result *result, struct profile_budget *budget)
-{
-    struct profile_budget_item *useful = &budget->items[PROFILE_BUDGET_USEFUL];
-    struct profile_budget_item *polling = &budget->items[PROFILE_BUDGET_POLLING];
-    for (size_t i = 0; i < result->callsite_count; i++) {
-        const struct profile_callsite *site = &result->callsites[i];
-        const double pauses =
-            fmin(fmax(site->calls.polling - time_in_calls(&site->calls), 0), useful->seconds);
-        useful->seconds -= pauses;
-        polling->seconds += pauses;
-        for (int k = 0; k < polling->place_count; k++) {
-            if (polling->places[k].site == site)
-                polling->places[k].seconds += pauses;
-        }
+    static const enum profile_budget_part sources[] = {
+        PROFILE_BUDGET_COLLECTIVES, PROFILE_BUDGET_LATE_SENDER, PROFILE_BUDGET_LATE_RECEIVER};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        const double moved = fmin(place->times[sources[i]], *seconds);
+        place->times[sources[i]] -= moved;
+        place->times[PROFILE_BUDGET_SERIAL_START] += moved;
+        *seconds -= moved;
     }
 }
 
 /* While one rank works alone at the start, all others wait, mostly at the call site that the
  * finding names. */
-static void move_serial_start(const struct finder *finder, struct profile_budget *budget)
+static void move_serial_start(const struct finder *finder, struct table *table)
 {
-    static const enum profile_budget_part sources[] = {
-        PROFILE_BUDGET_COLLECTIVES, PROFILE_BUDGET_LATE_SENDER, PROFILE_BUDGET_LATE_RECEIVER};
     const struct finder_startup *startup = &finder->startup;
-    struct profile_budget_item *target = &budget->items[PROFILE_BUDGET_SERIAL_START];
     double seconds = startup->seconds * (double)(finder->result->process_count - 1);
     if (startup->rank < 0)
         return;
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
-        struct profile_budget_item *source = &budget->items[sources[i]];
-        const double moved = fmin(source->seconds, seconds);
-        source->seconds -= moved;
-        target->seconds += moved;
-        seconds -= moved;
-        for (int k = 0; k < source->place_count; k++) {
-            struct profile_budget_place *place = &source->places[k];
-            if (place->site == startup->site)
-                place->seconds = fmax(place->seconds - moved, 0);
-        }
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->places[i].site == startup->site)
+            move_to_start(&table->places[i], &seconds);
     }
-    target->places[0] =
-        (struct profile_budget_place){startup->site->name, startup->site, target->seconds};
-    target->place_count = 1;
+    for (size_t i = 0; i < table->count; i++)
+        move_to_start(&table->places[i], &seconds);
 }
 
-/* If several threads call MPI, or calls are made within calls, the parts of calls exceed the time
- * that the ranks lost. Time in MPI that no place explains is other time. */
-static void adjust_sum(struct profile_budget *budget, double lost)
+/* Polling includes the pauses between two calls, in which ranks are outside MPI, but do nothing
+ * useful. */
+static void move_pauses(struct table *table)
 {
-    double sum = 0;
-    for (int part = 0; part < PROFILE_BUDGET_PARTS; part++)
-        sum += budget->items[part].seconds;
-    if (sum > lost) {
-        for (int part = 0; part < PROFILE_BUDGET_PARTS; part++)
-            scale_item(&budget->items[part], sum > 0 ? lost / sum : 0);
-    } else {
-        budget->items[PROFILE_BUDGET_OTHER].seconds += lost - sum;
+    double *useful = &table->elsewhere[PROFILE_BUDGET_USEFUL];
+    for (size_t i = 0; i < table->count; i++) {
+        struct place *place = &table->places[i];
+        const double pauses =
+            fmin(fmax(place->calls->polling - time_in_calls(place->calls), 0), *useful);
+        *useful -= pauses;
+        place->times[PROFILE_BUDGET_POLLING] += pauses;
+    }
+}
+
+/* A rank that waits for a processor does so in and outside MPI, presumably in proportion to the
+ * time there. */
+static void move_queued(const struct profile_result *result, struct table *table)
+{
+    double outside = 0, inside = 0, lost = 0;
+    double *useful = &table->elsewhere[PROFILE_BUDGET_USEFUL];
+    for (size_t i = 0; i < result->process_count; i++) {
+        const struct profile_process *it = &result->processes[i];
+        const double queued = fmin(fmax(it->queued, 0), it->application);
+        const double part = it->application > 0 ? fmin(it->useful / it->application, 1) : 0;
+        outside += queued * part;
+        inside += queued * (1 - part);
+    }
+    for (int part = PROFILE_BUDGET_SERIAL_START; part < PROFILE_BUDGET_PARTS; part++)
+        lost += sum_part(table, part);
+    inside = fmin(inside, lost);
+    for (int part = PROFILE_BUDGET_SERIAL_START; part < PROFILE_BUDGET_PARTS; part++)
+        scale_part(table, part, lost > 0 ? (lost - inside) / lost : 1);
+    outside = fmin(outside, *useful);
+    *useful -= outside;
+    table->elsewhere[PROFILE_BUDGET_PROCESSOR] = outside + inside;
+}
+
+/* ---- The budget ------------------------------------------------------------------------------ */
+
+static void add_place(struct profile_budget_item *item, const struct place *place, double seconds)
+{
+    int at =
+        item->place_count < PROFILE_BUDGET_PLACES ? item->place_count++ : PROFILE_BUDGET_PLACES;
+    for (; at > 0 && item->places[at - 1].seconds < seconds; at--) {
+        if (at < PROFILE_BUDGET_PLACES)
+            item->places[at] = item->places[at - 1];
+    }
+    if (at < PROFILE_BUDGET_PLACES)
+        item->places[at] = (struct profile_budget_place){place->name, place->site, seconds};
+}
+
+static void fill_budget(const struct table *table, struct profile_budget *budget)
+{
+    for (int part = 0; part < PROFILE_BUDGET_PARTS; part++) {
+        struct profile_budget_item *item = &budget->items[part];
+        item->seconds = sum_part(table, part);
+        item->share = item->seconds / budget->total;
+        for (size_t i = 0; i < table->count; i++) {
+            const double seconds = table->places[i].times[part];
+            if (seconds > 0)
+                add_place(item, &table->places[i], seconds);
+        }
     }
 }
 
 bool profile_budget_find(const struct profile_result *result, struct profile_budget *budget)
 {
     double useful = 0, application = 0;
-    *budget = (struct profile_budget){.total = 0};
+    struct table table;
+    *budget =
+        (struct profile_budget){.total = (double)result->process_count * result->application.max};
     for (size_t i = 0; i < result->process_count; i++) {
         useful += result->processes[i].useful;
         application += result->processes[i].application;
     }
-    if (!(result->application.max > 0) || !result->process_count || result->is_filtered)
+    useful = fmin(fmax(useful, 0), application);
+    if (!(budget->total > 0) || result->is_filtered)
         return false;
     struct finder *finder = finder_make(result);
     if (!finder)
         return false;
-    finder_rule_startup(finder);
-    add_places(finder, budget);
-    adjust_sum(budget, fmax(application - useful, 0));
-    move_serial_start(finder, budget);
-    budget->total = (double)result->process_count * result->application.max;
-    budget->items[PROFILE_BUDGET_USEFUL].seconds = fmin(useful, application);
-    move_pauses(result, budget);
-    move_queued(result, budget);
-    budget->items[PROFILE_BUDGET_END].seconds = fmax(budget->total - application, 0);
-    for (int part = 0; part < PROFILE_BUDGET_PARTS; part++)
-        budget->items[part].share = budget->items[part].seconds / budget->total;
+    const bool good = make_table(finder, &table);
+    if (good) {
+        finder_rule_startup(finder);
+        adjust_sum(&table, application - useful);
+        move_serial_start(finder, &table);
+        table.elsewhere[PROFILE_BUDGET_USEFUL] = useful;
+        move_pauses(&table);
+        move_queued(result, &table);
+        table.elsewhere[PROFILE_BUDGET_END] = fmax(budget->total - application, 0);
+        fill_budget(&table, budget);
+    }
+    free(table.places);
     free(finder);
-    return true;
+    return good;
 }
