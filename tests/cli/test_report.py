@@ -60,6 +60,19 @@ def test_no_problems_are_found_only_where_the_run_is_efficient():
     assert "The data of rank 0 ends 2.00 s (67 %) before that of rank 2\n" in text
 
 
+def test_no_rank_is_outside_mpi_for_longer_than_it_runs(tmp_path):
+    """As in a file that was edited."""
+    document = json.loads((REPORTS / "heat.json").read_text())
+    document["processes"][1]["useful"] = 1000
+    (tmp_path / "edited.json").write_text(json.dumps(document))
+    whole = as_json(tmp_path / "edited.json")
+    assert whole["processes"][1]["useful"] == whole["processes"][1]["application"]
+    assert all(0 <= value <= 1 for name, value in whole["efficiency"].items() if name != "elapsed")
+    assert abs(sum(part["seconds"] for part in whole["budget"]["parts"]) - whole["budget"]["total"]) < 1e-6
+    rows = csv.DictReader(io.StringIO(printed("--format=csv", tmp_path / "edited.json"), newline=""))
+    assert all(float(row["useful"]) <= float(row["application"]) for row in rows if row["table"] == "process")
+
+
 # ---- files and what they hold
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)

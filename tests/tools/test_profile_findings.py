@@ -141,6 +141,21 @@ def test_that_ranks_end_early_is_found_in_a_short_run_too(tmp_path, ranks):
     until(check_early_end, tmp_path, ranks)
 
 
+def check_off(tmp_path):
+    _, document = run_case(tmp_path, PROGRAMS / "tools_planted", "last_off")
+    finding, = document["findings"]
+    assert (finding["kind"], finding["rank"], finding["line"]) == ("barrier", 0, line_of("planted.c", "last_off"))
+    assert "Rank 1 was not profiled for" in finding["meaning"] and "is last" not in finding["summary"]
+    seconds = {part["part"]: part["seconds"] for part in document["budget"]["parts"]}
+    off = document["processes"][1]["off"]
+    assert "off" not in document["processes"][0] and off > .2
+    assert abs(seconds["not-profiled"] - off) < .05 * off and seconds["end"] < .2 * off
+
+
+def test_a_rank_that_is_not_profiled_is_not_called_late(tmp_path):
+    until(check_off, tmp_path)
+
+
 # ---- problems without a rule ---------------------------------------------------------------------
 
 

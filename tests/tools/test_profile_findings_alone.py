@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """profile: findings about programs that are in MPI calls all the time. Their ranks wait for each other wherever
 something else takes a processor: no other test runs meanwhile."""
+import csv
 import os
+import subprocess
 
 import pytest
 from findings_support import PROGRAMS, SLOW, check_communicating, check_planted, line_of, run_case, until
 from real_programs import netpipe, scalapack
-from support import ASAN
+from support import ASAN, QMPI, clean_environment
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="the sanitizer takes longer than most calls")
 
@@ -30,10 +32,22 @@ def test_that_calls_take_all_the_time_is_found(tmp_path):
     until(check)
 
 
-def test_ranks_that_share_a_processor_are_found(tmp_path):
+def test_that_barriers_take_all_the_time_is_found(tmp_path):
+    def check():
+        _, document = run_case(tmp_path, PROGRAMS / "tools_planted", "busy_barrier")
+        first = document["findings"][0]
+        assert (first["kind"], first["function"]) == ("small-collectives", "MPI_Barrier")
+        assert first["line"] == line_of("planted.c", "busy_barrier")
+        assert first["advice"].startswith("Remove the barrier") and "small" not in first["summary"]
+    until(check)
+
+
+@pytest.mark.parametrize("case", ["healthy_progress", "thread_computes"])
+def test_ranks_that_share_a_processor_are_found(tmp_path, case):
+    """Also if only a thread computes that the program has started itself."""
     def check():
         processor = min(os.sched_getaffinity(0))
-        _, document = run_case(tmp_path, PROGRAMS / "tools_planted", "healthy_progress", processors=True,
+        _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, processors=True,
                                wrapper=["taskset", "-c", str(processor)])
         first = next((finding for finding in document["findings"] if finding["kind"] == "no-processor"), None)
         assert first and first["share"] > .3, document["findings"]
@@ -43,6 +57,9 @@ def test_ranks_that_share_a_processor_are_found(tmp_path):
             assert process["processor_time"] < process["application"] - 0.5 * process["queued"]
         lost = {part["part"]: part["share"] for part in document["budget"]["parts"]}["no-processor"]
         assert lost > .3
+        rows = csv.DictReader(subprocess.run([QMPI, "report", "--format=csv", tmp_path / "out.json"], text=True,
+                                             env=clean_environment(), capture_output=True, timeout=60).stdout.splitlines())
+        assert [row["processors"] for row in rows if row["table"] == "process"] == [str(processor)] * 2
     until(check)
 
 

@@ -460,7 +460,7 @@ static void add_call(struct profile_result *result, const char *name, int line, 
 
 static const char *none(const struct profile_result *result)
 {
-    static char text[160];
+    static char text[PROFILE_NONE_SIZE];
     return profile_findings_describe_none(result, text, sizeof text);
 }
 
@@ -473,8 +473,9 @@ static void an_inefficient_run_has_a_finding(void **state)
     add_call(result, "MPI_Put", 3, 4);
     add_call(result, "MPI_Win_flush", 4, 14);
     assert_int_equal(find(result)->count, 0);
-    assert_string_equal(none(result), "no single problem takes at least 5.00 s; most time is lost "
-                                      "to \"other MPI time\"");
+    assert_string_equal(none(result), "no single problem takes at least 5.00 s, the limit for "
+                                      "findings; the largest loss is \"other MPI time\", 15 % of "
+                                      "the time: MPI_Win_flush at a.c:4 (14 %)");
     for (int rank = 0; rank < RANKS; rank++)
         result->processes[rank].useful = 97;
     assert_string_equal(none(result), "no problems found");
@@ -529,7 +530,10 @@ static void that_nothing_is_worth_a_finding_is_not_that_nothing_is_wrong(void **
     result->thresholds.any = 60;
     add_call(result, "MPI_Win_flush", 4, 50);
     assert_int_equal(find(result)->count, 0);
-    assert_string_equal(none(result), "no problem takes at least 60.0 s, the limit for findings");
+    assert_string_equal(none(result), "no single problem takes at least 60.0 s, the limit for "
+                                      "findings; the largest loss is \"other MPI time\", 50 % of "
+                                      "the time: MPI_Win_flush at a.c:4 (50 %)");
+    assert_false(profile_findings_are_unneeded(result));
     result->thresholds.any = 0;
     result->is_filtered = true;
     assert_int_equal(find(result)->count, 0);
@@ -668,6 +672,164 @@ static void a_rank_without_a_processor_is_found_and_not_blamed(void **state)
     profile_result_free(result);
 }
 
+static void ranks_whose_processors_overlap_share_them(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    const char *const lists[RANKS] = {"0-1", "1", "0", "2-3"};
+    for (int rank = 0; rank < RANKS; rank++)
+        set_processors(&result->processes[rank], lists[rank], rank == 1 ? 28 : 0);
+    strcpy(result->processes[2].host, "a");
+    assert_non_null(strstr(find(result)->all[0].meaning,
+                           "3 ranks on node a may only use the 2 processors 0-1, and take turns."));
+    strcpy(result->processes[2].host, "b");
+    assert_non_null(strstr(find(result)->all[0].meaning, "other programs or threads on node a"));
+    strcpy(result->processes[2].host, "a");
+    strcpy(result->processes[2].processors, "1"); /* two ranks have only this one */
+    assert_non_null(
+        strstr(find(result)->all[0].meaning, "2 ranks on node a may only use processor 1"));
+    profile_result_free(result);
+}
+
+/* Nothing is known of the processors of the others. */
+static void the_result_of_one_rank_does_not_blame_other_programs_alone(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    result->process_count = 1;
+    result->ranks = 1;
+    result->communicators = qmpi_allocate(1, sizeof *result->communicators);
+    result->communicator_count = 1;
+    *result->communicators =
+        (struct profile_communicator){.name = qmpi_copy("MPI_COMM_WORLD"), .size = RANKS};
+    set_processors(&result->processes[0], "0", 28);
+    assert_non_null(
+        strstr(find(result)->all[0].meaning, "other ranks, programs or threads on node a"));
+    result->process_count = RANKS;
+    profile_result_free(result);
+}
+
+/* A rank with two threads in MPI has a time of up to twice its own. */
+static void times_of_several_threads_are_shares_of_the_time_of_a_rank(void **state)
+{
+    (void)state;
+    const double times[RANKS] = {160, 0, 160, 160};
+    struct profile_result *result = make_result();
+    for (int rank = 0; rank < RANKS; rank++) {
+        result->processes[rank].useful = rank == 1 ? 100 : 20;
+        result->processes[rank].mpi = rank == 1 ? 0 : 160;
+    }
+    add_function(result, "MPI_Allreduce", "collective");
+    struct profile_callsite *site = add_site(result, "MPI_Allreduce", "a.c", 7);
+    set_ranks(site, times);
+    site->calls.time = (struct profile_spread){.sum = 480, .max = 160};
+    const struct profile_finding *finding = find(result)->all;
+    assert_string_equal(finding->kind, "imbalance");
+    assert_float_equal(finding->share, 0.8, 1e-9);
+    assert_non_null(strstr(finding->summary, "80.0 s (80 %)"));
+    assert_float_equal(share_of(result, PROFILE_BUDGET_COLLECTIVES), 0.6, 1e-3);
+    profile_result_free(result);
+    result = make_result();
+    result->processes[1].mpi = 150;
+    result->processes[1].useful = 25;
+    add_wait(result, 140, "a.c", 1);
+    result->callsites->calls.time = (struct profile_spread){.sum = 150, .max = 150, .max_rank = 1};
+    result->callsites->calls.polling = 0;
+    assert_float_equal(find(result)->all->share, 0.7, 1e-9);
+    assert_true(share_of(result, PROFILE_BUDGET_LATE_SENDER) < 0.25);
+    profile_result_free(result);
+}
+
+/* Rank 1 makes fewer calls that are counted, and seems to end early. */
+static void a_rank_that_is_not_profiled_is_not_late_nor_are_others(void **state)
+{
+    (void)state;
+    const double times[RANKS] = {45, 5, 45, 46};
+    struct profile_result *result = make_result();
+    struct profile_process *off = &result->processes[1];
+    add_function(result, "MPI_Barrier", "collective");
+    struct profile_callsite *site = add_site(result, "MPI_Barrier", "a.c", 7);
+    set_ranks(site, times);
+    site->calls.time = (struct profile_spread){.sum = 141, .max = 46};
+    result->application.min = off->application = 40;
+    result->application.min_rank = 1;
+    off->useful = 35;
+    assert_string_equal(find(result)->all[0].kind, "shutdown");
+    assert_non_null(strstr(find(result)->all[1].summary, "Rank 1 is last"));
+    assert_float_equal(share_of(result, PROFILE_BUDGET_END), 0.15, 1e-9);
+    off->off = 60;
+    const struct profile_findings *findings = find(result);
+    assert_int_equal(findings->count, 1);
+    assert_string_equal(findings->all->summary,
+                        "Rank 3 waits 46.0 s (46 %) in MPI_Barrier at a.c:7 for other ranks");
+    assert_non_null(strstr(findings->all->meaning, "Rank 1 was not profiled for 60.0 s (60 %)"));
+    assert_float_equal(share_of(result, PROFILE_BUDGET_END), 0, 1e-9);
+    assert_float_equal(share_of(result, PROFILE_BUDGET_OFF), 0.15, 1e-9);
+    /* Of two ranks, one is known. */
+    set_ranks(result->callsites, (double[]){45, 5, 0, 0});
+    result->callsites->callers.count = 2;
+    result->callsites->ranks = 2;
+    assert_non_null(strstr(find(result)->all->summary, "Rank 0 waits 45.0 s (45 %)"));
+    assert_non_null(strstr(find(result)->all->meaning, "Rank 1 was not profiled"));
+    profile_result_free(result);
+}
+
+static void a_peer_that_is_not_profiled_is_said_to_be_unknown(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    add_wait(result, 30, "a.c", 1);
+    result->processes[0].application = result->processes[0].off = 50;
+    const struct profile_finding *finding = find(result)->all;
+    assert_non_null(strstr(finding->meaning, "Rank 0 was not profiled for 50.0 s (50 %)"));
+    assert_non_null(strstr(finding->advice, "MPI_Pcontrol"));
+    profile_result_free(result);
+}
+
+/* Rank 0 is last; the others wait for it for 10 s, and for the data. */
+static void a_fence_and_a_window_take_time_that_is_no_waiting(void **state)
+{
+    (void)state;
+    const double times[RANKS] = {20, 30, 30, 30};
+    struct profile_result *result = make_result();
+    add_function(result, "MPI_Win_fence", "one-sided");
+    struct profile_callsite *site = add_site(result, "MPI_Win_fence", "a.c", 7);
+    set_ranks(site, times);
+    site->calls.calls = result->functions[0].calls.calls = 40;
+    site->calls.time = (struct profile_spread){.sum = 110, .max = 30};
+    assert_float_equal(share_of(result, PROFILE_BUDGET_COLLECTIVES), 0.275, 1e-3);
+    add_function(result, "MPI_Put", "one-sided");
+    result->functions[1].calls.sent = UINT64_C(20000000000); /* 10 GB of each rank, 20 s */
+    assert_float_equal(share_of(result, PROFILE_BUDGET_COLLECTIVES), 30.0 / 400, 1e-3);
+    assert_float_equal(share_of(result, PROFILE_BUDGET_TRANSFER), 80.0 / 400, 1e-3);
+    free(result->callsites->name);
+    result->callsites->name = qmpi_copy("MPI_Win_allocate");
+    assert_float_equal(share_of(result, PROFILE_BUDGET_COLLECTIVES), 30.0 / 400, 1e-3);
+    assert_float_equal(share_of(result, PROFILE_BUDGET_OBJECTS), 80.0 / 400, 1e-3);
+    profile_result_free(result);
+}
+
+static void barriers_move_no_data_that_could_be_combined(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    add_function(result, "MPI_Barrier", "collective");
+    struct profile_callsite *site = add_site(result, "MPI_Barrier", "a.c", 7);
+    set_ranks(site, (double[]){20, 20, 20, 20});
+    for (int rank = 0; rank < RANKS; rank++) {
+        site->callers.all[rank].calls = 1000000;
+        result->processes[rank].useful = 80;
+    }
+    site->calls.calls = 4000000;
+    site->calls.time = (struct profile_spread){.sum = 80, .max = 20};
+    const struct profile_finding *finding = find(result)->all;
+    assert_string_equal(finding->kind, "small-collectives");
+    assert_string_equal(finding->summary, "Rank 3 spends 20.0 s (20 %) in MPI_Barrier at a.c:7");
+    assert_null(strstr(finding->advice, "Combine"));
+    assert_non_null(strstr(finding->advice, "Remove the barrier"));
+    profile_result_free(result);
+}
+
 static void places_are_listed_with_most_time_first(void **state)
 {
     (void)state;
@@ -701,6 +863,13 @@ int main(void)
         cmocka_unit_test(ranks_that_end_early_lose_time),
         cmocka_unit_test(pauses_between_polls_are_not_useful),
         cmocka_unit_test(a_rank_without_a_processor_is_found_and_not_blamed),
+        cmocka_unit_test(ranks_whose_processors_overlap_share_them),
+        cmocka_unit_test(the_result_of_one_rank_does_not_blame_other_programs_alone),
+        cmocka_unit_test(times_of_several_threads_are_shares_of_the_time_of_a_rank),
+        cmocka_unit_test(a_rank_that_is_not_profiled_is_not_late_nor_are_others),
+        cmocka_unit_test(a_peer_that_is_not_profiled_is_said_to_be_unknown),
+        cmocka_unit_test(a_fence_and_a_window_take_time_that_is_no_waiting),
+        cmocka_unit_test(barriers_move_no_data_that_could_be_combined),
         cmocka_unit_test(places_are_listed_with_most_time_first),
         cmocka_unit_test(there_is_none_where_nothing_is_wrong),
         cmocka_unit_test(nothing_is_known_of_a_run_without_time),

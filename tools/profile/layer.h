@@ -113,6 +113,8 @@ struct layer_regions {
      * `on_since` is added when it ends. */
     uint64_t on_time;
     uint64_t on_since; /* 0: profiling is off, or application time has not begun */
+    /* The same for the ticks of application time during which profiling was off. */
+    uint64_t off_time, off_since;
     struct windows_scale scale;
     struct windows on_windows; /* the time in on_time, by window */
 };

@@ -4,8 +4,10 @@
  * comment with the name of the case marks the line. Where the size of a problem is what calls
  * themselves take, the program prints it: "lost RANK SECONDS".
  */
+#define _GNU_SOURCE
 #include <mpi.h>
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -354,6 +356,23 @@ static void busy_allreduce(void)
         MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* busy_allreduce */
 }
 
+static void busy_barrier(void)
+{
+    for (int i = 0; i < 20000; i++)
+        MPI_Barrier(MPI_COMM_WORLD); /* busy_barrier */
+}
+
+/* Rank 1 is not profiled for the rest of the run after the first rounds, in which it works for
+ * longer. */
+static void last_off(void)
+{
+    static int round;
+    work(rank == 1 ? .04 : .01);
+    MPI_Barrier(MPI_COMM_WORLD); /* last_off */
+    if (rank == 1 && round++ == 2)
+        MPI_Pcontrol(0);
+}
+
 static void last_fence(void)
 {
     if (window == MPI_WIN_NULL)
@@ -680,6 +699,30 @@ static void healthy_progress(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static pthread_barrier_t rounds;
+
+static void *compute_in_thread(void *unused)
+{
+    for (;;) {
+        pthread_barrier_wait(&rounds);
+        compute(20000000);
+        pthread_barrier_wait(&rounds);
+    }
+    return unused;
+}
+
+/* Only a thread that makes no MPI calls computes, like those of OpenMP. */
+static void thread_computes(void)
+{
+    static pthread_t thread;
+    if (is_first()) {
+        pthread_barrier_init(&rounds, NULL, 2);
+        pthread_create(&thread, NULL, compute_in_thread, NULL);
+    }
+    pthread_barrier_wait(&rounds);
+    pthread_barrier_wait(&rounds);
+}
+
 /* ---- Programs that hang ---------------------------------------------------------------------- */
 
 /* Nobody sends. */
@@ -736,6 +779,9 @@ static const struct {
     {"last_reduces", last_reduces},
     {"last_fence", last_fence},
     {"busy_allreduce", busy_allreduce},
+    {"busy_barrier", busy_barrier},
+    {"last_off", last_off},
+    {"thread_computes", thread_computes},
     {"access_wait", access_wait},
     {"access_complete", access_complete},
     {"small_messages", small_messages},

@@ -329,6 +329,7 @@ static bool build_process(const struct rank_build *build)
         .rank = layer->rank,
         .host = rank_host(),
         .application = (double)application * build->tick,
+        .off = (double)regions_off_time(&layer->regions, build->flights->moment) * build->tick,
         .mpi = (double)mpi * build->tick,
         .memory = figures.peak_memory,
         .processor_time = figures.processor.time,

@@ -10,8 +10,11 @@
 #include <stdint.h>
 
 struct processor_usage {
-    double time;   /* of all threads, on a processor */
-    double queued; /* of the main thread, ready to run but without a processor; 0: not known */
+    double time; /* of all threads, on a processor */
+    /* Ready to run, but without a processor; 0: not known. If several threads are ready, it is the
+     * part of the time by which they are slower: half of it if each has a processor for half of the
+     * time. A thread that ended before and never called MPI is not known. */
+    double queued;
     uint64_t preemptions; /* of all threads: the kernel took the processor away */
     double elapsed;       /* in this time, by the clock */
 };
@@ -20,6 +23,9 @@ enum { PROCESSOR_LIST_MAX = 256 };
 
 /* Starts to count, when MPI has been initialized. Further calls have no effect. */
 void processor_begin(void);
+
+/* Adds what is known of the calling thread, which is about to end. */
+void processor_end_thread(void);
 
 /* Stores the usage since processor_begin, including the time in which profiling is off. May be
  * called in a signal handler. */

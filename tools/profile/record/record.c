@@ -174,7 +174,7 @@ static void begin_finalize(struct layer *layer, const QMPIX_Call *call, const QM
         return;
     save_stop_checkpoints(layer);
     call_show_early(layer, call, word);
-    regions_switch(layer, false);
+    regions_finish(layer);
     objects_end(layer, true);
     gather_world(layer);
     call_hide_early(layer, word);

@@ -33,7 +33,8 @@ bool regions_make(struct layer_regions *regions)
 
 /* ---- Time switched on ------------------------------------------------------------------------ */
 
-/* Adds the time since profiling was switched on to on_time, and ends this period. */
+/* Adds the time since profiling was switched on or off to on_time or off_time, and ends this
+ * period. */
 static void stop_period(struct layer_regions *regions)
 {
     const uint64_t now = ticks_now();
@@ -41,7 +42,15 @@ static void stop_period(struct layer_regions *regions)
         regions->on_time += now - regions->on_since;
         windows_add(&regions->on_windows, &regions->scale, regions->on_since, now);
     }
-    regions->on_since = 0;
+    regions->off_time = regions_off_time(regions, now);
+    regions->on_since = regions->off_since = 0;
+}
+
+static void start_period(struct layer_regions *regions, bool on)
+{
+    const uint64_t now = ticks_now();
+    regions->on_since = on ? now : 0;
+    regions->off_since = on ? 0 : now;
 }
 
 uint64_t regions_time(const struct layer_regions *regions, uint64_t moment)
@@ -49,14 +58,18 @@ uint64_t regions_time(const struct layer_regions *regions, uint64_t moment)
     return regions->on_time + (regions->on_since ? moment - regions->on_since : 0);
 }
 
+uint64_t regions_off_time(const struct layer_regions *regions, uint64_t moment)
+{
+    return regions->off_time + (regions->off_since ? moment - regions->off_since : 0);
+}
+
 void regions_begin(struct layer *layer)
 {
     struct layer_regions *regions = &layer->regions;
     pthread_mutex_lock(&layer->lock);
     if (!regions_have_begun(regions)) {
-        const uint64_t now = ticks_now();
-        windows_begin(&regions->scale, now);
-        regions->on_since = regions_are_on(regions) ? now : 0;
+        start_period(regions, regions_are_on(regions));
+        windows_begin(&regions->scale, regions->on_since + regions->off_since);
     }
     atomic_fetch_and(&regions->now, ~(uint64_t)CALL_APART);
     pthread_mutex_unlock(&layer->lock);
@@ -77,13 +90,21 @@ void regions_switch(struct layer *layer, bool on)
     pthread_mutex_lock(&layer->lock);
     if (regions_have_begun(regions) && on != regions_are_on(regions)) {
         stop_period(regions);
-        if (on)
-            regions->on_since = ticks_now();
+        start_period(regions, on);
     }
     if (on)
         atomic_fetch_and(&regions->now, ~(uint64_t)CALL_OFF);
     else
         atomic_fetch_or(&regions->now, CALL_OFF);
+    pthread_mutex_unlock(&layer->lock);
+}
+
+void regions_finish(struct layer *layer)
+{
+    struct layer_regions *regions = &layer->regions;
+    pthread_mutex_lock(&layer->lock);
+    stop_period(regions);
+    atomic_fetch_or(&regions->now, CALL_OFF);
     pthread_mutex_unlock(&layer->lock);
 }
 

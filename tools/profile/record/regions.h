@@ -29,6 +29,12 @@ void regions_end(struct layer *layer);
  * caller must hold the layer's lock, and must have taken it no later than at `moment`. */
 uint64_t regions_time(const struct layer_regions *regions, uint64_t moment);
 
+/* The same for the time during which profiling was off. */
+uint64_t regions_off_time(const struct layer_regions *regions, uint64_t moment);
+
+/* Stops application time and profiling for ever, in MPI_Finalize. */
+void regions_finish(struct layer *layer);
+
 /* Switches profiling on or off, as MPI_Pcontrol(1) and MPI_Pcontrol(0) demand. */
 void regions_switch(struct layer *layer, bool on);
 

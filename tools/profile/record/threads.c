@@ -4,6 +4,7 @@
 #include "tools/profile/record/threads.h"
 
 #include "toolkit/toolkit.h"
+#include "tools/profile/record/processor.h"
 #include "tools/profile/record/traits.h"
 #include "util/util.h"
 
@@ -19,8 +20,10 @@ static struct {
 
 /* Forgets the calls in progress of a thread that ends, because the thread that continues its
  * figures is not in these calls. */
-static void forget_calls(struct thread_level *level)
+static void end_thread(struct thread_level *level)
 {
+    if (!level->outer)
+        processor_end_thread();
     struct thread_row *row = (struct thread_row *)level;
     for (size_t i = 0; i < sizeof row->by_layer / sizeof *row->by_layer; i++) {
         struct thread_profile *thread = row->by_layer[i];
@@ -34,7 +37,7 @@ static void forget_calls(struct thread_level *level)
 void threads_start(void)
 {
     memset(no_call.key, 0xff, sizeof no_call.key);
-    thread_level_start(sizeof(struct thread_row), forget_calls);
+    thread_level_start(sizeof(struct thread_row), end_thread);
 }
 
 static bool make_table(struct table *table, size_t key_words, size_t row_size)

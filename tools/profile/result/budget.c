@@ -5,6 +5,7 @@
  * that no place explains. */
 #include "tools/profile/result/budget.h"
 
+#include "tools/profile/result/efficiency.h"
 #include "tools/profile/result/finder.h"
 
 #include <math.h>
@@ -24,6 +25,7 @@ static const struct {
     [PROFILE_BUDGET_COLLECTIVES] = {"collectives", "waiting: last at a collective"},
     [PROFILE_BUDGET_ACCESS] = {"window-access", "waiting: access to a window"},
     [PROFILE_BUDGET_END] = {"end", "waiting: last rank to end"},
+    [PROFILE_BUDGET_OFF] = {"not-profiled", "not profiled: MPI_Pcontrol(0)"},
     [PROFILE_BUDGET_SMALL_COLLECTIVES] = {"small-collectives", "MPI: small collectives"},
     [PROFILE_BUDGET_SMALL_MESSAGES] = {"small-messages", "MPI: small messages"},
     [PROFILE_BUDGET_TRANSFER] = {"transfer", "MPI: transfer of data"},
@@ -63,7 +65,9 @@ struct place {
     const struct profile_callsite *site; /* NULL: there is none */
     const struct profile_function *function;
     const struct profile_calls *calls;
-    double seconds;                     /* in MPI, of all ranks, waiting included */
+    double
+        seconds; /* in MPI, of all ranks, waiting included; like all times, over threads a mean */
+    double accessed; /* bytes of one-sided accesses that the calls may complete, of each rank */
     double times[PROFILE_BUDGET_PARTS]; /* of all ranks */
 };
 
@@ -79,16 +83,36 @@ static double bytes_of(const struct profile_calls *calls)
     return (double)calls->sent + (double)calls->received;
 }
 
+static bool is_fence(const struct place *place)
+{
+    return !strcmp(place->name, "MPI_Win_fence");
+}
+
+/* Ranks create and free windows together. How long that takes does not depend on data. */
+static bool makes_window(const struct place *place)
+{
+    return !strncmp(place->name, "MPI_Win_", strlen("MPI_Win_")) && !is_fence(place);
+}
+
 /* Where all ranks make the same calls and wait for each other, none needs more time for them than
  * the rank that takes least: it waits least. */
 static double find_least_time(const struct place *place, const struct finder_ranks *ranks)
 {
     const struct profile_rank_calls *all = ranks->all;
-    bool is_equal =
-        ranks->count + ranks->others > 1 && finder_traits(place->name).flow == QMPIX_FLOW_ALL;
+    const bool all_wait = finder_traits(place->name).flow == QMPIX_FLOW_ALL || makes_window(place);
+    bool is_equal = ranks->count + ranks->others > 1 && all_wait;
     for (int i = 1; i < ranks->count; i++)
         is_equal = is_equal && all[i].calls == all[0].calls;
     return is_equal && ranks->count ? finder_total(&all[0]) : INFINITY;
+}
+
+/* Returns how long the calls of a rank take if it does not wait, and at most `least`. */
+static double explain(const struct place *place, uint64_t calls, double bytes, double threads,
+                      double least)
+{
+    return makes_window(place)
+               ? least
+               : fmin(finder_explain(calls, bytes + place->accessed) / threads, least);
 }
 
 /* Returns the time that ranks spend in these calls beyond what their data explain. */
@@ -104,13 +128,14 @@ static double find_unexplained(const struct finder *finder, const struct place *
     for (int i = 0; i < ranks.count; i++) {
         const struct profile_rank_calls *it = &ranks.all[i];
         const double bytes = (double)it->sent + (double)it->received;
-        seconds += fmax(finder_total(it) - fmin(finder_explain(it->calls, bytes), least), 0);
+        const double threads = finder_threads(finder, it->rank);
+        seconds += fmax(finder_total(it) - explain(place, it->calls, bytes, threads, least), 0);
     }
     if (ranks.others)
         seconds +=
-            ranks.others *
-            fmax(ranks.mean.time - fmin(finder_explain(ranks.mean.calls, ranks.mean.bytes), least),
-                 0);
+            ranks.others * fmax(ranks.mean.time - explain(place, ranks.mean.calls, ranks.mean.bytes,
+                                                          finder->threads, least),
+                                0);
     return seconds;
 }
 
@@ -141,8 +166,16 @@ static void take_flights(const struct finder *finder, struct place *place)
     for (size_t i = 0; i < result->flight_count; i++) {
         const struct profile_flight *it = &result->flights[i];
         if (place->site ? finder_is_flight_of(it, place->site) : !strcmp(it->name, place->name))
-            take(place, part, it->time);
+            take(place, part, it->time / finder_threads(finder, it->rank));
     }
+}
+
+/* A fence completes accesses. They are divided among the fences of the run. */
+static double find_accessed(const struct finder *finder, const struct place *place)
+{
+    const double calls =
+        is_fence(place) && place->function ? (double)place->function->calls.calls : 0;
+    return calls > 0 ? finder_access_bytes(finder) * (double)place->calls->calls / calls : 0;
 }
 
 /* A nonblocking call only starts the operation. */
@@ -150,13 +183,15 @@ static void divide_collective(const struct finder *finder, struct place *place)
 {
     const struct profile_calls *calls = place->calls;
     const unsigned flags = finder_traits(place->name).flags;
+    place->accessed = find_accessed(finder, place);
     if (calls->wait.sum > 0)
-        take(place, PROFILE_BUDGET_COLLECTIVES, calls->wait.sum);
+        take(place, PROFILE_BUDGET_COLLECTIVES, calls->wait.sum / finder->threads);
     else if (!(flags & (QMPIX_TRAIT_NONBLOCKING | QMPIX_TRAIT_PERSISTENT)))
         take(place, PROFILE_BUDGET_COLLECTIVES, find_unexplained(finder, place));
-    if (finder_makes_objects(finder, place->name))
+    if (finder_makes_objects(finder, place->name) || makes_window(place))
         take_rest(place, PROFILE_BUDGET_OBJECTS);
-    else if (is_small(bytes_of(calls), (double)calls->calls))
+    else if (is_small(bytes_of(calls) + finder->result->ranks * place->accessed,
+                      (double)calls->calls))
         take_rest(place, PROFILE_BUDGET_SMALL_COLLECTIVES);
     else
         take_rest(place, PROFILE_BUDGET_TRANSFER);
@@ -170,7 +205,7 @@ static double find_wait_factor(const struct finder *finder, const struct place *
         place->seconds - 10e-6 * (double)place->calls->calls - 1e-9 * bytes_of(place->calls);
     double known = 0;
     for (size_t i = 0; i < waits->count; i++)
-        known += waits->all[i].time;
+        known += waits->all[i].time / finder_threads(finder, waits->all[i].rank);
     if (finder->result->every_rank || waits->count < PROFILE_WAITS_MOST || !(known > 0))
         return 1;
     return fmax(waited / known, 1);
@@ -188,7 +223,7 @@ static void take_waits(const struct finder *finder, struct place *place)
                      ? PROFILE_BUDGET_LATE_RECEIVER
                  : wait->peer < 0 && !finder_is_message(place->name) ? PROFILE_BUDGET_OTHER
                                                                      : PROFILE_BUDGET_LATE_SENDER,
-                 factor * wait->time);
+                 factor * wait->time / finder_threads(finder, wait->rank));
     }
 }
 
@@ -230,7 +265,7 @@ static void divide_place(const struct finder *finder, struct place *place, doubl
         place->seconds = 0;
         return;
     }
-    take(place, PROFILE_BUDGET_POLLING, place->calls->polling);
+    take(place, PROFILE_BUDGET_POLLING, place->calls->polling / finder->threads);
     if (!is_file(role) && !is_group(place, "I/O"))
         take_flights(finder, place);
     if (is_file(role) || is_group(place, "I/O"))
@@ -258,9 +293,9 @@ struct table {
     double elsewhere[PROFILE_BUDGET_PARTS];
 };
 
-static double time_in_calls(const struct profile_calls *calls)
+static double time_in_calls(const struct finder *finder, const struct profile_calls *calls)
 {
-    return calls->time.sum + calls->wait.sum;
+    return (calls->time.sum + calls->wait.sum) / finder->threads;
 }
 
 static double find_mean_bytes(const struct profile_result *result)
@@ -295,7 +330,7 @@ static bool make_table(const struct finder *finder, struct table *table)
             place->name = place->function->name;
             place->calls = &place->function->calls;
         }
-        place->seconds = time_in_calls(place->calls);
+        place->seconds = time_in_calls(finder, place->calls);
         divide_place(finder, place, mean_bytes);
     }
     return true;
@@ -318,8 +353,8 @@ static void scale_part(struct table *table, int part, double factor)
 
 /* ---- The sum --------------------------------------------------------------------------------- */
 
-/* If several threads call MPI, or calls are made within calls, the parts of calls exceed the time
- * that the ranks lost. Time in MPI that no place explains is other time. */
+/* If calls are made within calls, the parts of calls exceed the time that the ranks lost. Time in
+ * MPI that no place explains is other time. */
 static void adjust_sum(struct table *table, double lost)
 {
     double sum = 0;
@@ -364,13 +399,13 @@ static void move_serial_start(const struct finder *finder, struct table *table)
 
 /* Polling includes the pauses between two calls, in which ranks are outside MPI, but do nothing
  * useful. */
-static void move_pauses(struct table *table)
+static void move_pauses(const struct finder *finder, struct table *table)
 {
     double *useful = &table->elsewhere[PROFILE_BUDGET_USEFUL];
     for (size_t i = 0; i < table->count; i++) {
         struct place *place = &table->places[i];
-        const double pauses =
-            fmin(fmax(place->calls->polling - time_in_calls(place->calls), 0), *useful);
+        const double polling = place->calls->polling / finder->threads;
+        const double pauses = fmin(fmax(polling - time_in_calls(finder, place->calls), 0), *useful);
         *useful -= pauses;
         place->times[PROFILE_BUDGET_POLLING] += pauses;
     }
@@ -429,13 +464,14 @@ static void fill_budget(const struct table *table, struct profile_budget *budget
 
 bool profile_budget_find(const struct profile_result *result, struct profile_budget *budget)
 {
-    double useful = 0, application = 0;
+    double useful = 0, application = 0, off = 0;
     struct table table;
     *budget =
         (struct profile_budget){.total = (double)result->process_count * result->application.max};
     for (size_t i = 0; i < result->process_count; i++) {
         useful += result->processes[i].useful;
         application += result->processes[i].application;
+        off += profile_efficiency_off(result, &result->processes[i]);
     }
     useful = fmin(fmax(useful, 0), application);
     if (!(budget->total > 0) || result->is_filtered)
@@ -449,12 +485,13 @@ bool profile_budget_find(const struct profile_result *result, struct profile_bud
         adjust_sum(&table, application - useful);
         move_serial_start(finder, &table);
         table.elsewhere[PROFILE_BUDGET_USEFUL] = useful;
-        move_pauses(&table);
+        move_pauses(finder, &table);
         move_queued(result, &table);
-        table.elsewhere[PROFILE_BUDGET_END] = fmax(budget->total - application, 0);
+        table.elsewhere[PROFILE_BUDGET_OFF] = off;
+        table.elsewhere[PROFILE_BUDGET_END] = fmax(budget->total - application - off, 0);
         fill_budget(&table, budget);
     }
     free(table.places);
-    free(finder);
+    finder_free(finder);
     return good;
 }

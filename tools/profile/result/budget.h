@@ -26,6 +26,8 @@ enum profile_budget_part {
     PROFILE_BUDGET_COLLECTIVES,
     PROFILE_BUDGET_ACCESS,
     PROFILE_BUDGET_END, /* from the end of a rank to that of the last one */
+    /* A rank was not profiled, while another one was. */
+    PROFILE_BUDGET_OFF,
     /* Work of the MPI library: */
     PROFILE_BUDGET_SMALL_COLLECTIVES,
     PROFILE_BUDGET_SMALL_MESSAGES,

@@ -22,7 +22,7 @@
     X(at_least) X(messages) X(bytes) X(size) X(first) X(instances) X(opens) X(read) X(written) \
     X(ranks) X(entries) X(application) X(mpi) X(memory) X(since) X(useful) \
     X(value) X(time_min_rank) X(time_max_rank) X(wait_min_rank) X(wait_max_rank) \
-    X(peer) X(path) X(processor_time) X(queued) X(preemptions)
+    X(peer) X(path) X(processor_time) X(queued) X(preemptions) X(processors) X(off)
 /* clang-format on */
 
 #define COLUMN_NUMBER(NAME) COLUMN_##NAME,
@@ -369,6 +369,9 @@ static void put_processes(struct row *row, const struct profile_result *result)
             row_set_real(row, COLUMN_queued, process->queued);
             row_set_whole(row, COLUMN_preemptions, process->preemptions);
         }
+        row_set_text(row, COLUMN_processors, process->processors);
+        if (process->off > 0)
+            row_set_real(row, COLUMN_off, process->off);
         row_put(row, "process");
     }
 }

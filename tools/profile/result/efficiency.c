@@ -2,6 +2,7 @@
 /* See efficiency.h. */
 #include "tools/profile/result/efficiency.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,22 @@ struct share {
 static int compare_hosts(const void *a, const void *b)
 {
     return strcmp(((const struct share *)a)->host, ((const struct share *)b)->host);
+}
+
+double profile_efficiency_off(const struct profile_result *result,
+                              const struct profile_process *process)
+{
+    return fmax(fmin(process->off, result->application.max - process->application), 0);
+}
+
+/* What a rank did while it was not profiled is assumed to be like what it did otherwise. */
+static double find_useful(const struct profile_result *result,
+                          const struct profile_process *process)
+{
+    const double elapsed = result->application.max, off = profile_efficiency_off(result, process);
+    const double profiled = elapsed - off;
+    const bool is_known = off > 0 && profiled > 0.01 * elapsed;
+    return fmin(is_known ? process->useful * elapsed / profiled : process->useful, elapsed);
 }
 
 /* Combines the shares of each host. Returns the number of hosts. */
@@ -45,7 +62,7 @@ static bool find_node_means(const struct profile_result *result,
         return false;
     for (; count < result->process_count; count++) {
         const struct profile_process *process = &result->processes[count];
-        shares[count] = (struct share){process->host, 1, region ? 0 : process->useful};
+        shares[count] = (struct share){process->host, 1, region ? 0 : find_useful(result, process)};
     }
     for (size_t i = 0; i < extra; i++)
         shares[count++] = (struct share){region->nodes[i].host, 0, region->nodes[i].useful};
@@ -63,7 +80,7 @@ static void find_rank_means(const struct profile_result *result,
                             struct profile_efficiency *efficiency)
 {
     for (size_t i = 0; i < result->process_count; i++) {
-        const double useful = result->processes[i].useful;
+        const double useful = find_useful(result, &result->processes[i]);
         efficiency->mean += useful / (double)result->process_count;
         if (useful > efficiency->most || !i) {
             efficiency->most = useful;

@@ -29,9 +29,15 @@ struct profile_efficiency {
     double transfer;      /* path / elapsed; communication = serialisation * transfer */
 };
 
+/* Returns the part of the elapsed time during which a process, but not every process, was not
+ * profiled (MPI_Pcontrol). */
+double profile_efficiency_off(const struct profile_result *result,
+                              const struct profile_process *process);
+
 /*
  * Computes the efficiency of a run or, if `region` is not NULL, of a region of it. A rank that was
- * never in the region has no time outside MPI there. Returns false if it is unknown: no time was
+ * never in the region has no time outside MPI there. A rank that was not profiled for some time is
+ * taken to do the same then as otherwise. Returns false if it is unknown: no time was
  * profiled, the file is of an older version that did not save it, or memory is exhausted.
  */
 bool profile_efficiency_find(const struct profile_result *result,

@@ -39,12 +39,76 @@ double finder_least_seconds(const struct profile_result *result)
     return part > least_seconds ? part : least_seconds;
 }
 
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct profile_process *mine = *(const struct profile_process *const *)a;
+    const struct profile_process *its = *(const struct profile_process *const *)b;
+    return (mine->rank > its->rank) - (mine->rank < its->rank);
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const struct profile_matrix_entry *mine = *(const struct profile_matrix_entry *const *)a;
+    const struct profile_matrix_entry *its = *(const struct profile_matrix_entry *const *)b;
+    if (mine->from != its->from)
+        return mine->from < its->from ? -1 : 1;
+    return (mine->to > its->to) - (mine->to < its->to);
+}
+
+/* Both lists are in this order already, except in files that were edited: then sorting takes few
+ * steps. */
+static bool make_indices(struct finder *finder)
+{
+    const struct profile_result *result = finder->result;
+    const size_t ranks = result->process_count, pairs = result->matrix_entry_count;
+    finder->processes = calloc(ranks + 1, sizeof *finder->processes);
+    finder->matrix = calloc(pairs + 1, sizeof *finder->matrix);
+    if (!finder->processes || !finder->matrix)
+        return false;
+    for (size_t i = 0; i < ranks; i++)
+        finder->processes[i] = &result->processes[i];
+    for (size_t i = 0; i < pairs; i++)
+        finder->matrix[i] = &result->matrix[i];
+    qsort(finder->processes, ranks, sizeof *finder->processes, compare_ranks);
+    qsort(finder->matrix, pairs, sizeof *finder->matrix, compare_pairs);
+    return true;
+}
+
+void finder_free(struct finder *finder)
+{
+    free(finder->processes);
+    free(finder->matrix);
+    free(finder);
+}
+
+/* `inside` is the mean over threads of the time in MPI, which is the sum. What is little above it
+ * is rounding. */
+static double divide_threads(double mpi, double inside)
+{
+    return inside > 0 && mpi > 1.001 * inside ? mpi / inside : 1;
+}
+
+static double mean_threads(const struct profile_result *result)
+{
+    double mpi = 0, inside = 0;
+    for (size_t i = 0; i < result->process_count; i++) {
+        mpi += result->processes[i].mpi;
+        inside += fmax(result->processes[i].application - result->processes[i].useful, 0);
+    }
+    return divide_threads(mpi, inside);
+}
+
 struct finder *finder_make(const struct profile_result *result)
 {
     struct finder *finder = calloc(1, sizeof *finder);
     if (!finder)
         return NULL;
     finder->result = result;
+    finder->threads = mean_threads(result);
+    if (!make_indices(finder)) {
+        finder_free(finder);
+        return NULL;
+    }
     finder->elapsed = result->application.max;
     finder->init_part = threshold_part(result->thresholds.init, PROFILE_INIT_THRESHOLD);
     finder->least = finder_least_seconds(result);
@@ -89,6 +153,10 @@ void finder_blame(struct finder *finder, const struct profile_finding *finding, 
 {
     finder->causes[finding - finder->found] = rank;
 }
+
+const char *const finder_advice_off =
+    "Profile all ranks during the same part of the run: call MPI_Pcontrol at the same places on "
+    "every rank.";
 
 /* ---- Wording --------------------------------------------------------------------------------- */
 
@@ -165,13 +233,33 @@ const char *finder_amount(const struct finder *finder, double seconds)
 
 /* ---- Functions and call sites ---------------------------------------------------------------- */
 
+const struct profile_process *finder_process(const struct finder *finder, int rank)
+{
+    const struct profile_process wanted = {.rank = rank}, *key = &wanted;
+    const struct profile_process **found =
+        bsearch(&key, finder->processes, finder->result->process_count, sizeof *finder->processes,
+                compare_ranks);
+    return found ? *found : NULL;
+}
+
 double finder_useful(const struct finder *finder, int rank)
 {
-    for (size_t i = 0; i < finder->result->process_count; i++) {
-        if (finder->result->processes[i].rank == rank)
-            return finder->result->processes[i].useful;
-    }
-    return 0;
+    const struct profile_process *process = finder_process(finder, rank);
+    return process ? process->useful : 0;
+}
+
+double finder_off(const struct finder *finder, int rank)
+{
+    const struct profile_process *process = finder_process(finder, rank);
+    const double off = process ? profile_efficiency_off(finder->result, process) : 0;
+    return off < 0.01 * finder->elapsed ? 0 : off;
+}
+
+/* The time outside MPI is the mean over the threads: application - mpi / threads. */
+double finder_threads(const struct finder *finder, int rank)
+{
+    const struct profile_process *process = finder_process(finder, rank);
+    return process ? divide_threads(process->mpi, process->application - process->useful) : 1;
 }
 
 const struct profile_function *finder_function(const struct finder *finder, const char *name)
@@ -286,12 +374,22 @@ static void set_others(struct finder_ranks *ranks, int callers)
     }
 }
 
-/* `site` is NULL for the calls of a function. */
-static void gather_ranks(const struct profile_result *result, struct finder_ranks *ranks,
-                         const char *name, const struct profile_callsite *site,
-                         const struct profile_calls *calls, const struct profile_by_rank *callers,
-                         int caller_count)
+static void divide_by_threads(const struct finder *finder, struct finder_ranks *ranks)
 {
+    ranks->sum.time /= finder->threads;
+    for (int i = 0; i < ranks->count; i++) {
+        const double threads = finder_threads(finder, ranks->all[i].rank);
+        ranks->all[i].time /= threads;
+        ranks->all[i].wait /= threads;
+    }
+}
+
+/* `site` is NULL for the calls of a function. */
+static void gather_ranks(const struct finder *finder, struct finder_ranks *ranks, const char *name,
+                         const struct profile_callsite *site, const struct profile_calls *calls,
+                         const struct profile_by_rank *callers, int caller_count)
+{
+    const struct profile_result *result = finder->result;
     *ranks = (struct finder_ranks){.count = 0};
     set_sum(ranks, calls);
     if (callers->count) {
@@ -307,6 +405,7 @@ static void gather_ranks(const struct profile_result *result, struct finder_rank
                                                     .received = calls->received};
     }
     subtract_flights(ranks, result, name, site);
+    divide_by_threads(finder, ranks);
     if (ranks->count > 1)
         qsort(ranks->all, (size_t)ranks->count, sizeof *ranks->all, compare_totals);
     set_others(ranks, caller_count);
@@ -315,14 +414,13 @@ static void gather_ranks(const struct profile_result *result, struct finder_rank
 void finder_ranks_of_site(const struct finder *finder, const struct profile_callsite *site,
                           struct finder_ranks *ranks)
 {
-    gather_ranks(finder->result, ranks, site->name, site, &site->calls, &site->callers,
-                 site->ranks);
+    gather_ranks(finder, ranks, site->name, site, &site->calls, &site->callers, site->ranks);
 }
 
 void finder_ranks_of_function(const struct finder *finder, const struct profile_function *function,
                               struct finder_ranks *ranks)
 {
-    gather_ranks(finder->result, ranks, function->name, NULL, &function->calls, &function->callers,
+    gather_ranks(finder, ranks, function->name, NULL, &function->calls, &function->callers,
                  function->ranks);
 }
 
@@ -341,7 +439,21 @@ double finder_longest_rank(const struct finder *finder, const struct profile_cal
     struct finder_ranks ranks;
     finder_ranks_of_site(finder, site, &ranks);
     *rank = ranks.count ? ranks.all[ranks.count - 1].rank : site->calls.time.max_rank;
-    return ranks.count ? ranks.all[ranks.count - 1].time : site->calls.time.max;
+    return ranks.count ? ranks.all[ranks.count - 1].time
+                       : site->calls.time.max / finder_threads(finder, *rank);
+}
+
+/* ---- Missing ranks -----------------------------------------------------------------------------
+ */
+
+size_t finder_count_missing(const struct profile_result *result)
+{
+    for (size_t i = 0; i < result->communicator_count; i++) {
+        const struct profile_communicator *comm = &result->communicators[i];
+        if (!strcmp(comm->name, "MPI_COMM_WORLD") && (size_t)comm->size > result->process_count)
+            return (size_t)comm->size - result->process_count;
+    }
+    return 0;
 }
 
 /* ---- Several functions ----------------------------------------------------------------------- */
@@ -430,12 +542,9 @@ static bool is_send(const char *function)
 /* A call that completes requests may have waited for a receive or for a send. */
 static bool receives_from(const struct finder *finder, int rank, int peer)
 {
-    const struct profile_result *result = finder->result;
-    for (size_t i = 0; i < result->matrix_entry_count; i++) {
-        if (result->matrix[i].from == peer && result->matrix[i].to == rank)
-            return true;
-    }
-    return false;
+    const struct profile_matrix_entry wanted = {.from = peer, .to = rank}, *key = &wanted;
+    return bsearch(&key, finder->matrix, finder->result->matrix_entry_count, sizeof *finder->matrix,
+                   compare_pairs) != NULL;
 }
 
 bool finder_is_message(const char *function)
@@ -466,6 +575,18 @@ bool finder_is_collective(const struct finder *finder, const char *function)
            finder_is_in(finder, function, "collective");
 }
 
+double finder_access_bytes(const struct finder *finder)
+{
+    const struct profile_result *result = finder->result;
+    double bytes = 0;
+    for (size_t i = 0; i < result->function_count; i++) {
+        const struct profile_calls *calls = &result->functions[i].calls;
+        if (!strcmp(result->functions[i].group, "one-sided"))
+            bytes += (double)calls->sent + (double)calls->received;
+    }
+    return result->ranks > 1 ? 2 * bytes / result->ranks : bytes;
+}
+
 static bool contains_word(const char *name, const char *const *words)
 {
     for (; *words; words++) {
@@ -489,20 +610,41 @@ bool finder_makes_objects(const struct finder *finder, const char *function)
 
 /* ---- Neighbours ------------------------------------------------------------------------------ */
 
+/* Returns the place in the index of the first pair from `rank`. */
+static size_t find_pairs(const struct finder *finder, int rank)
+{
+    size_t first = 0, end = finder->result->matrix_entry_count;
+    while (first < end) {
+        const size_t middle = first + (end - first) / 2;
+        if (finder->matrix[middle]->from < rank)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+static void take_busier(const struct finder *finder, int neighbor, int rank, int *busiest,
+                        double *most)
+{
+    const double useful = neighbor == rank ? -1 : finder_useful(finder, neighbor);
+    if (useful > *most) {
+        *most = useful;
+        *busiest = neighbor;
+    }
+}
+
 int finder_busiest_neighbor(const struct finder *finder, int rank)
 {
     const struct profile_result *result = finder->result;
     double most = -1;
     int busiest = -1;
-    for (size_t i = 0; i < result->matrix_entry_count; i++) {
-        const struct profile_matrix_entry *it = &result->matrix[i];
-        const int neighbor = it->from == rank ? it->to : it->to == rank ? it->from : -1;
-        const double useful =
-            neighbor < 0 || neighbor == rank ? -1 : finder_useful(finder, neighbor);
-        if (useful > most) {
-            most = useful;
-            busiest = neighbor;
-        }
+    for (size_t i = find_pairs(finder, rank);
+         i < result->matrix_entry_count && finder->matrix[i]->from == rank; i++)
+        take_busier(finder, finder->matrix[i]->to, rank, &busiest, &most);
+    for (size_t i = 0; i < result->process_count; i++) {
+        if (receives_from(finder, rank, result->processes[i].rank))
+            take_busier(finder, result->processes[i].rank, rank, &busiest, &most);
     }
     return busiest;
 }

@@ -19,7 +19,10 @@ struct finder_startup {
 
 struct finder {
     const struct profile_result *result;
-    double elapsed;   /* of the run */
+    const struct profile_process **processes;   /* by rank: see finder_process */
+    const struct profile_matrix_entry **matrix; /* by `from`, then `to` */
+    double elapsed;                             /* of the run */
+    double threads;   /* the mean of finder_threads over the ranks, weighted by their time in MPI */
     double least;     /* the shortest time, in seconds, that is worth a finding */
     double init_part; /* the same for MPI_Init and MPI_Finalize, as a part of the run */
     struct profile_finding found[FINDER_ROOM];
@@ -29,9 +32,10 @@ struct finder {
     bool good; /* memory has not been exhausted */
 };
 
-/* Prepares the search for findings in a result, without findings. The caller frees it. Returns NULL
- * if memory is exhausted. */
+/* Prepares the search for findings in a result, without findings. The caller frees it with
+ * finder_free. Returns NULL if memory is exhausted. */
 struct finder *finder_make(const struct profile_result *result);
+void finder_free(struct finder *finder);
 
 /* Returns the share of the elapsed time that is worth a finding. */
 double finder_threshold(const struct profile_result *result);
@@ -47,6 +51,9 @@ struct profile_finding *finder_add(struct finder *finder, const char *kind, doub
 /* Records the rank that makes others wait, according to a finding. */
 void finder_blame(struct finder *finder, const struct profile_finding *finding, int rank);
 
+/* The advice where a rank was not profiled. */
+extern const char *const finder_advice_off;
+
 /* Writes the summary. \1 stands for the place of the call site; if the line would be too long, what
  * is between \2 and \3 is left out, and then the start of the place. */
 void finder_summarize(struct profile_finding *finding, const char *format, ...)
@@ -60,8 +67,19 @@ void finder_describe_place(const struct profile_callsite *site, char *place, siz
  * the texts of units.h. */
 const char *finder_amount(const struct finder *finder, double seconds);
 
+/* Returns the process of a rank, or NULL. */
+const struct profile_process *finder_process(const struct finder *finder, int rank);
+
 /* Returns the time of a rank outside MPI; 0: unknown. */
 double finder_useful(const struct finder *finder, int rank);
+
+/* Returns the time for which a rank, but not every rank, was not profiled (MPI_Pcontrol); 0 if that
+ * is less than 1 % of the run. Nothing tells then what it did, and whether it was late. */
+double finder_off(const struct finder *finder, int rank);
+
+/* Returns the number of threads of a rank that called MPI, as its times tell; 1: unknown. Times of
+ * calls are sums over threads: divided by this number, they are parts of the rank's time. */
+double finder_threads(const struct finder *finder, int rank);
 
 /* Returns the function of this name, or NULL. */
 const struct profile_function *finder_function(const struct finder *finder, const char *name);
@@ -86,6 +104,10 @@ bool finder_is_collective(const struct finder *finder, const char *function);
 /* Whether a call of the function waits for access to a window. */
 bool finder_awaits_access(const char *function);
 
+/* Returns the mean number of bytes that a rank transfers in one-sided communication, in both
+ * directions. The calls that end it may have to wait for the transfer. */
+double finder_access_bytes(const struct finder *finder);
+
 /* Whether the function creates, changes or frees datatypes, communicators, groups or infos. */
 bool finder_makes_objects(const struct finder *finder, const char *function);
 
@@ -101,8 +123,9 @@ struct finder_rank_sum {
     uint64_t calls;
 };
 
-/* The ranks that made calls of one function or at one call site, with their calls. Calls in flight
- * are left out, because finder_rule_flights reports them. */
+/* The ranks that made calls of one function or at one call site, with their calls. Times are means
+ * over the threads of a rank. Calls in flight are left out, because finder_rule_flights reports
+ * them. */
 struct finder_ranks {
     struct profile_rank_calls all[PROFILE_OUTLIERS]; /* the least time, with waiting, first */
     int count;
@@ -131,6 +154,9 @@ bool finder_is_flight_of(const struct profile_flight *flight, const struct profi
 
 /* Returns whether a rule is about a function. */
 typedef bool finder_matcher(const struct finder *finder, const char *function);
+
+/* Returns the number of processes of MPI_COMM_WORLD whose data is missing, as far as is known. */
+size_t finder_count_missing(const struct profile_result *result);
 
 /* Returns the highest rank + 1. */
 int finder_count_ranks(const struct profile_result *result);

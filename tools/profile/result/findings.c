@@ -16,22 +16,16 @@
 
 /* ---- Rules and choice ------------------------------------------------------------------------ */
 
-static const char *host_of_rank(const struct profile_result *result, int rank)
+static const char *host_of_rank(const struct finder *finder, int rank)
 {
-    for (size_t i = 0; i < result->process_count; i++) {
-        if (result->processes[i].rank == rank)
-            return result->processes[i].host;
-    }
-    return "";
+    const struct profile_process *process = finder_process(finder, rank);
+    return process ? process->host : "";
 }
 
-static double queued_time(const struct profile_result *result, int rank)
+static double queued_time(const struct finder *finder, int rank)
 {
-    for (size_t i = 0; i < result->process_count; i++) {
-        if (result->processes[i].rank == rank)
-            return result->processes[i].queued;
-    }
-    return 0;
+    const struct profile_process *process = finder_process(finder, rank);
+    return process ? process->queued : 0;
 }
 
 /* Ranks that wait for a rank of a slow node, or for one that has no processor in this time, are a
@@ -43,10 +37,9 @@ static bool is_consequence(const struct finder *finder, int it, int cause)
     if (awaited < 0)
         return false;
     if (!strcmp(kind, "no-processor"))
-        return finder->found[it].seconds - queued_time(finder->result, awaited) < finder->least;
+        return finder->found[it].seconds - queued_time(finder, awaited) < finder->least;
     return !strcmp(kind, "slow-node") &&
-           !strcmp(host_of_rank(finder->result, awaited),
-                   host_of_rank(finder->result, finder->found[cause].rank));
+           !strcmp(host_of_rank(finder, awaited), host_of_rank(finder, finder->found[cause].rank));
 }
 
 static bool has_cause(const struct finder *finder, int it)
@@ -105,27 +98,16 @@ bool profile_findings_find(const struct profile_result *result, struct profile_f
     const bool good = finder->good;
     if (good)
         choose_findings(finder, findings);
-    free(finder);
+    finder_free(finder);
     return good;
 }
 
 /* ---- No findings ----------------------------------------------------------------------------- */
 
-/* Returns the number of processes of MPI_COMM_WORLD whose data is missing, as far as is known. */
-static size_t count_missing(const struct profile_result *result)
-{
-    for (size_t i = 0; i < result->communicator_count; i++) {
-        const struct profile_communicator *comm = &result->communicators[i];
-        if (!strcmp(comm->name, "MPI_COMM_WORLD") && (size_t)comm->size > result->process_count)
-            return (size_t)comm->size - result->process_count;
-    }
-    return 0;
-}
-
 bool profile_findings_describe_gap(const struct profile_result *result, bool others, char *text,
                                    size_t size)
 {
-    const size_t missing = count_missing(result);
+    const size_t missing = finder_count_missing(result);
     const char *which = others ? "other " : "";
     if (result->function_count && !result->callsite_count && !result->is_filtered)
         snprintf(text, size,
@@ -142,49 +124,70 @@ bool profile_findings_describe_gap(const struct profile_result *result, bool oth
     return true;
 }
 
-static bool is_inefficient(const struct profile_result *result)
+/* No part of the loss may take this share of the time of an efficient run, whatever the threshold
+ * for findings is. */
+#define LEAST_LOSS 0.05
+
+bool profile_findings_are_unneeded(const struct profile_result *result)
 {
     struct profile_efficiency efficiency;
-    return profile_efficiency_find(result, NULL, &efficiency) &&
-           efficiency.parallel < PROFILE_EFFICIENCY_GOOD;
+    struct profile_budget budget;
+    if (profile_efficiency_find(result, NULL, &efficiency) &&
+        efficiency.parallel < PROFILE_EFFICIENCY_GOOD)
+        return false;
+    if (!profile_budget_find(result, &budget))
+        return true;
+    for (int part = PROFILE_BUDGET_USEFUL + 1; part < PROFILE_BUDGET_PARTS; part++) {
+        if (budget.items[part].share >= LEAST_LOSS)
+            return false;
+    }
+    return true;
 }
 
-/* Finds the largest part of the loss. Returns false if the budget is not known. */
-static bool find_largest_loss(const struct profile_result *result, enum profile_budget_part *part,
-                              double *share)
+/* Appends to a text, which is cut off if there is no room. */
+static void append(char *text, size_t size, const char *format, ...)
+{
+    const size_t length = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + length, size - length, format, arguments);
+    va_end(arguments);
+}
+
+/* Names the largest part of the loss, and the call sites that take most of it. */
+static void describe_loss(const struct profile_result *result, char *text, size_t size)
 {
     struct profile_budget budget;
     enum profile_budget_part order[PROFILE_BUDGET_PARTS];
     if (!profile_budget_find(result, &budget))
-        return false;
+        return;
     profile_budget_order(&budget, order);
-    *part = order[1];
-    *share = budget.items[order[1]].share;
-    return true;
-}
-
-static bool is_worth_attention(const struct profile_result *result, double share)
-{
-    return share >= finder_threshold(result) &&
-           share * result->application.max >= finder_least_seconds(result);
+    const struct profile_budget_item *item = &budget.items[order[1]];
+    append(text, size, "; the largest loss is \"%s\", %.0f %% of the time",
+           profile_budget_describe(order[1]), 100 * item->share);
+    for (int i = 0; i < item->place_count; i++) {
+        const struct profile_budget_place *it = &item->places[i];
+        char place[96] = "";
+        if (it->site)
+            finder_describe_place(it->site, place, sizeof place);
+        append(text, size, "%s%s%s%s (%.0f %%)", i ? ", " : ": ", it->name, *place ? " at " : "",
+               place, 100 * it->seconds / budget.total);
+    }
 }
 
 const char *profile_findings_describe_none(const struct profile_result *result, char *text,
                                            size_t size)
 {
-    enum profile_budget_part part;
-    double share;
     if (profile_findings_describe_gap(result, false, text, size))
         return text;
-    if (result->is_filtered)
+    if (result->is_filtered) {
         snprintf(text, size, "no problems found in the selected functions");
-    else if (find_largest_loss(result, &part, &share) && is_worth_attention(result, share))
-        snprintf(text, size, "no single problem takes at least %s; most time is lost to \"%s\"",
-                 units_time(finder_least_seconds(result)), profile_budget_describe(part));
-    else if (is_inefficient(result))
-        snprintf(text, size, "no problem takes at least %s, the limit for findings",
-                 units_time(finder_least_seconds(result)));
-    else
+    } else if (profile_findings_are_unneeded(result)) {
         snprintf(text, size, "no problems found");
+    } else {
+        snprintf(text, size, "no single problem takes at least %s, the limit for findings",
+                 units_time(finder_least_seconds(result)));
+        describe_loss(result, text, size);
+    }
     return text;
 }

@@ -149,6 +149,17 @@ static void describe_turns(const struct finder *finder, struct profile_finding *
                       "distribute the work of each step more evenly.";
 }
 
+/* Each rank that was profiled waits, and another one was not profiled. */
+static void describe_off(const struct finder *finder, struct profile_finding *finding, int off)
+{
+    finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1 for other ranks", finding->rank,
+                     finder_amount(finder, finding->seconds), finding->site->name);
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "Rank %d was not profiled for %s (MPI_Pcontrol): whether it is late is not known.",
+             off, finder_amount(finder, finder_off(finder, off)));
+    finding->advice = finder_advice_off;
+}
+
 /* If several ranks wait little, the last rank may differ from call to call, unless it works for
  * longer than those that wait. */
 static bool is_always_last(const struct finder *finder, const struct arrival *arrival)
@@ -174,7 +185,7 @@ static void describe_unknown(const struct finder *finder, struct profile_finding
 /* One rank is always last if the others wait for longer than the rank that waits least; otherwise,
  * the last rank differs from call to call. */
 static void add_arrival(struct finder *finder, const struct profile_callsite *site,
-                        const struct finder_ranks *ranks, struct arrival *arrival)
+                        const struct finder_ranks *ranks, struct arrival *arrival, int off)
 {
     const bool is_barrier = !strcmp(site->name, "MPI_Barrier");
     const char *kind = is_barrier ? "barrier" : "imbalance";
@@ -187,7 +198,9 @@ static void add_arrival(struct finder *finder, const struct profile_callsite *si
                              finder_is_in(finder, site->name, "collective");
     if (takes_turns) {
         finding = finder_add(finder, kind, turns + arrival->wait, arrival->first, site);
-        if (finding)
+        if (finding && off >= 0)
+            describe_off(finder, finding, off);
+        else if (finding)
             describe_turns(finder, finding);
         return;
     }
@@ -221,17 +234,57 @@ static bool is_scattered(const struct finder *finder, const struct profile_funct
     return has_part && !has_all;
 }
 
-static void examine_sites(struct finder *finder, const struct profile_function *function)
+/* Leaves out the ranks that were not profiled for some time: they seem to take less time than the
+ * others. Returns the first one; -1: there is none. */
+static int leave_out_off(const struct finder *finder, struct finder_ranks *ranks)
+{
+    int kept = 0, first = -1;
+    for (int i = 0; i < ranks->count; i++) {
+        if (!(finder_off(finder, ranks->all[i].rank) > 0))
+            ranks->all[kept++] = ranks->all[i];
+        else if (first < 0)
+            first = ranks->all[i].rank;
+    }
+    ranks->count = kept;
+    return first;
+}
+
+/* One rank was profiled, and nothing tells for which of the others it waits. */
+static void add_alone(struct finder *finder, const struct profile_callsite *site,
+                      const struct finder_ranks *ranks, int off)
+{
+    const struct profile_rank_calls *it = ranks->all;
+    const double bytes = (double)it->sent + (double)it->received;
+    const double seconds = finder_total(it) - finder_explain(it->calls, bytes);
+    struct profile_finding *finding =
+        seconds < finder->least
+            ? NULL
+            : finder_add(finder, strcmp(site->name, "MPI_Barrier") != 0 ? "imbalance" : "barrier",
+                         seconds, it->rank, site);
+    if (finding)
+        describe_off(finder, finding, off);
+}
+
+static void examine_ranks(struct finder *finder, const struct profile_callsite *site,
+                          struct finder_ranks *ranks)
 {
     struct arrival arrival;
+    const int off = leave_out_off(finder, ranks);
+    if (find_arrival(finder, ranks, &arrival))
+        add_arrival(finder, site, ranks, &arrival, off);
+    else if (off >= 0 && ranks->count == 1 && finder_is_in(finder, site->name, "collective"))
+        add_alone(finder, site, ranks, off);
+}
+
+static void examine_sites(struct finder *finder, const struct profile_function *function)
+{
     struct finder_ranks ranks;
     for (size_t i = 0; i < finder->result->callsite_count; i++) {
         const struct profile_callsite *site = &finder->result->callsites[i];
         if (strcmp(site->name, function->name) != 0)
             continue;
         finder_ranks_of_site(finder, site, &ranks);
-        if (find_arrival(finder, &ranks, &arrival))
-            add_arrival(finder, site, &ranks, &arrival);
+        examine_ranks(finder, site, &ranks);
     }
 }
 
@@ -246,7 +299,7 @@ void finder_rule_collectives(struct finder *finder)
         finder_ranks_of_function(finder, function, &ranks);
         if (is_scattered(finder, function) && find_arrival(finder, &ranks, &arrival) &&
             arrival.is_equal)
-            add_arrival(finder, finder_longest(finder, function->name), &ranks, &arrival);
+            examine_ranks(finder, finder_longest(finder, function->name), &ranks);
         else
             examine_sites(finder, function);
     }

@@ -203,9 +203,33 @@ static void examine_start(struct finder *finder, const char *name)
                       "system. If not, ask for fewer processes, or see the launcher's options.";
 }
 
+/* Finds when the ranks reach their end. Time for which a rank was not profiled counts. */
+static struct profile_spread find_ends(const struct finder *finder)
+{
+    const struct profile_result *result = finder->result;
+    struct profile_spread ends = result->application;
+    double off = 0, least = INFINITY;
+    int first = ends.min_rank;
+    for (size_t i = 0; i < result->process_count; i++) {
+        const struct profile_process *it = &result->processes[i];
+        const double its_off = profile_efficiency_off(result, it);
+        off += its_off;
+        if (it->application + its_off < least) {
+            least = it->application + its_off;
+            first = it->rank;
+        }
+    }
+    if (off > 0) {
+        ends.min = least;
+        ends.min_rank = first;
+        ends.mean += off / (double)result->process_count;
+    }
+    return ends;
+}
+
 static void add_late_finish(struct finder *finder, double seconds)
 {
-    const struct profile_spread *time = &finder->result->application;
+    const struct profile_spread ends = find_ends(finder), *time = &ends;
     struct profile_finding *finding = finder_add(finder, "shutdown", seconds, time->max_rank,
                                                  finder_longest(finder, "MPI_Finalize"));
     if (!finding)
@@ -220,7 +244,7 @@ static void add_late_finish(struct finder *finder, double seconds)
 
 static void examine_finish(struct finder *finder)
 {
-    const struct profile_spread *time = &finder->result->application;
+    const struct profile_spread ends = find_ends(finder), *time = &ends;
     const double wait = time->max - time->min, least_finish = 1;
     if (finder->result->ranks > 1 && !finder->result->termination &&
         wait >= fmax(finder->init_part * finder->elapsed, least_finish))
@@ -254,12 +278,14 @@ static void find_node_work(const struct profile_result *result, const char *host
 }
 
 /* A node is slow if all of its ranks, at least two, compute for longer than any rank of another
- * node. */
+ * node. Ranks that were not profiled for some time cannot be compared. */
 void finder_rule_nodes(struct finder *finder)
 {
     const struct profile_result *result = finder->result;
     const struct profile_process *slow = NULL;
     for (size_t i = 0; i < result->process_count; i++) {
+        if (finder_off(finder, result->processes[i].rank) > 0)
+            return;
         if (!slow || result->processes[i].useful > slow->useful)
             slow = &result->processes[i];
     }
@@ -287,38 +313,147 @@ void finder_rule_nodes(struct finder *finder)
 
 /* ---- Ranks without a processor --------------------------------------------------------------- */
 
-/* The processors that a rank may use, and how many ranks of its node may use the same ones. */
+enum { PROCESSORS_MOST = 4096, WORD_BITS = 64 };
+
+/* A set of processors. */
+struct processors {
+    uint64_t words[PROCESSORS_MOST / WORD_BITS];
+};
+
+/* Reads a list such as "0-3,8". Returns false if it is not known, or was cut off. */
+static bool read_processors(const char *list, struct processors *set)
+{
+    *set = (struct processors){{0}};
+    if (!list || !*list)
+        return false;
+    while (*list) {
+        char *end;
+        const long first = strtol(list, &end, 10);
+        const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+        if (end == list || first < 0 || last < first || last >= PROCESSORS_MOST)
+            return false;
+        for (long i = first; i <= last; i++)
+            set->words[i / WORD_BITS] |= UINT64_C(1) << i % WORD_BITS;
+        list = *end == ',' ? end + 1 : end;
+    }
+    return true;
+}
+
+static int count_processors(const struct processors *set)
+{
+    int count = 0;
+    for (size_t i = 0; i < sizeof set->words / sizeof *set->words; i++)
+        count += __builtin_popcountll(set->words[i]);
+    return count;
+}
+
+/* Adds the processors of `more`. Returns whether this changed the set. */
+static bool unite_processors(struct processors *set, const struct processors *more)
+{
+    bool changes = false;
+    for (size_t i = 0; i < sizeof set->words / sizeof *set->words; i++) {
+        changes = changes || more->words[i] & ~set->words[i];
+        set->words[i] |= more->words[i];
+    }
+    return changes;
+}
+
+static bool overlap(const struct processors *set, const struct processors *other)
+{
+    for (size_t i = 0; i < sizeof set->words / sizeof *set->words; i++) {
+        if (set->words[i] & other->words[i])
+            return true;
+    }
+    return false;
+}
+
+static bool includes(const struct processors *set, const struct processors *other)
+{
+    struct processors both = *set;
+    return !unite_processors(&both, other);
+}
+
+/* The processors that a rank may use, and the number of ranks of its node that may use no others.
+ */
 struct binding {
+    struct processors set;
     int ranks;
     int processors; /* 0: not known */
 };
 
-/* Counts the processors of a list such as "0-3,8"; a list that is cut off counts as not known. */
-static int count_processors(const char *list)
+static void count_ranks(const struct profile_result *result, const char *host,
+                        struct binding *binding)
 {
-    int count = 0;
-    while (list && *list) {
-        char *end;
-        const long first = strtol(list, &end, 10);
-        const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-        if (end == list || last < first)
-            return 0;
-        count += (int)(last - first) + 1;
-        list = *end == ',' ? end + 1 : end;
+    struct processors set;
+    binding->ranks = 0;
+    binding->processors = count_processors(&binding->set);
+    for (size_t i = 0; i < result->process_count; i++) {
+        const struct profile_process *it = &result->processes[i];
+        binding->ranks += !strcmp(it->host, host) && read_processors(it->processors, &set) &&
+                          includes(&binding->set, &set);
     }
-    return count;
 }
 
+/* Adds the processors of the ranks that share one of the set, and of those that share one of these,
+ * and so on. */
+static void add_sharing(const struct profile_result *result, const char *host,
+                        struct binding *binding)
+{
+    bool changes = true;
+    while (changes) {
+        changes = false;
+        for (size_t i = 0; i < result->process_count; i++) {
+            const struct profile_process *it = &result->processes[i];
+            struct processors set;
+            if (!strcmp(it->host, host) && read_processors(it->processors, &set) &&
+                overlap(&binding->set, &set))
+                changes = unite_processors(&binding->set, &set) || changes;
+        }
+    }
+}
+
+/* Finds ranks that share too few processors: those that are bound to processors of the rank, or
+ * those whose processors overlap. */
 static struct binding find_binding(const struct profile_result *result,
                                    const struct profile_process *process)
 {
-    struct binding binding = {0, count_processors(process->processors)};
-    for (size_t i = 0; i < result->process_count; i++) {
-        const struct profile_process *it = &result->processes[i];
-        binding.ranks += !strcmp(it->host, process->host) && it->processors &&
-                         process->processors && !strcmp(it->processors, process->processors);
+    struct binding binding = {.ranks = 0};
+    if (!read_processors(process->processors, &binding.set))
+        return binding;
+    count_ranks(result, process->host, &binding);
+    if (binding.ranks <= binding.processors) {
+        add_sharing(result, process->host, &binding);
+        count_ranks(result, process->host, &binding);
     }
     return binding;
+}
+
+static bool has_processor(const struct processors *set, int number)
+{
+    return number < PROCESSORS_MOST && set->words[number / WORD_BITS] >> number % WORD_BITS & 1;
+}
+
+/* Writes a list such as "0-3,8". */
+static void list_processors(const struct processors *set, char *text, size_t size)
+{
+    enum { ROOM = 24 }; /* of one range and the mark of a long list */
+    size_t length = 0;
+    *text = '\0';
+    for (int first = 0; first < PROCESSORS_MOST; first++) {
+        int last = first;
+        if (!has_processor(set, first))
+            continue;
+        if (length + ROOM > size) {
+            snprintf(text + length, size - length, ",...");
+            return;
+        }
+        while (has_processor(set, last + 1))
+            last++;
+        length += (size_t)snprintf(text + length, size - length, "%s%d", length ? "," : "", first);
+        if (last > first)
+            length += (size_t)snprintf(text + length, size - length, "-%d", last);
+        first = last;
+    }
 }
 
 static void describe_processors(const struct finder *finder, struct profile_finding *finding,
@@ -328,24 +463,25 @@ static void describe_processors(const struct finder *finder, struct profile_find
     finder_summarize(finding, "Rank %d waits %s for a processor", process->rank,
                      finder_amount(finder, finding->seconds));
     if (it.processors && it.ranks > it.processors) {
-        char processors[96];
+        char list[64], set[96];
+        list_processors(&it.set, list, sizeof list);
         if (it.processors == 1)
-            snprintf(processors, sizeof processors, "processor %.60s", process->processors);
+            snprintf(set, sizeof set, "processor %s", list);
         else
-            snprintf(processors, sizeof processors, "the %d processors %.60s", it.processors,
-                     process->processors);
+            snprintf(set, sizeof set, "the %d processors %s", it.processors, list);
         snprintf(finding->meaning, sizeof finding->meaning,
                  "%d ranks on node %.80s may only use %s, and take turns.", it.ranks, process->host,
-                 processors);
+                 set);
         finding->advice = "Start fewer ranks on this node, or give each rank a processor of its "
                           "own: see the options for binding of the launcher and of the batch "
                           "system.";
         return;
     }
     snprintf(finding->meaning, sizeof finding->meaning,
-             "It could run, but other programs or threads on node %.80s had the processors. The "
+             "It could run, but other %sprograms or threads on node %.80s had the processors. The "
              "kernel took the processor away %llu times.",
-             process->host, (unsigned long long)process->preemptions);
+             finder_count_missing(finder->result) ? "ranks, " : "", process->host,
+             (unsigned long long)process->preemptions);
     finding->advice = "Check what else runs on this node, and whether the ranks start more threads "
                       "than they have processors (OMP_NUM_THREADS).";
 }
@@ -472,11 +608,13 @@ static int compare_shares(const void *a, const void *b)
 }
 
 /* MPI_Init ends before the run begins, and therefore counts as 0. */
-static struct share make_share(const char *name, const struct profile_callsite *site,
+static struct share make_share(const struct finder *finder, const char *name,
+                               const struct profile_callsite *site,
                                const struct profile_calls *calls)
 {
     const bool is_before = !strncmp(name, "MPI_Init", strlen("MPI_Init"));
-    return (struct share){name, site, calls, is_before ? 0 : calls->time.sum + calls->wait.sum};
+    const double time = (calls->time.sum + calls->wait.sum) / finder->threads;
+    return (struct share){name, site, calls, is_before ? 0 : time};
 }
 
 /* Lists the shares, most time first; the caller frees the array. NULL: memory is exhausted. */
@@ -488,10 +626,10 @@ static struct share *list_shares(struct finder *finder, size_t *count)
     struct share *shares = calloc(*count + 1, sizeof *shares);
     finder->good = finder->good && shares;
     for (size_t i = 0; shares && i < *count; i++)
-        shares[i] = sites
-                        ? make_share(result->callsites[i].name, &result->callsites[i],
-                                     &result->callsites[i].calls)
-                        : make_share(result->functions[i].name, NULL, &result->functions[i].calls);
+        shares[i] = sites ? make_share(finder, result->callsites[i].name, &result->callsites[i],
+                                       &result->callsites[i].calls)
+                          : make_share(finder, result->functions[i].name, NULL,
+                                       &result->functions[i].calls);
     if (shares && *count > 1)
         qsort(shares, *count, sizeof *shares, compare_shares);
     return shares;
@@ -545,15 +683,15 @@ static double sum_explained(const struct finder *finder)
 /* Returns the mean time between the end of a rank and that of the last one. */
 static double mean_time_ended(const struct finder *finder)
 {
-    const struct profile_spread *time = &finder->result->application;
-    return time->max - time->mean;
+    const struct profile_spread ends = find_ends(finder);
+    return ends.max - ends.mean;
 }
 
 /* For most of the lost time, ranks do nothing because they have ended. */
 static void add_early_end(struct finder *finder)
 {
     const struct profile_result *result = finder->result;
-    const struct profile_spread *time = &result->application;
+    const struct profile_spread ends = find_ends(finder), *time = &ends;
     if (!result->termination) {
         add_late_finish(finder, time->max - time->min);
         return;

@@ -12,12 +12,13 @@
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-static double wait_of_rank(const struct profile_callsite *site, int rank)
+static double wait_of_rank(const struct finder *finder, const struct profile_callsite *site,
+                           int rank)
 {
     double time = 0;
     for (size_t i = 0; i < site->waits.count; i++)
         time += site->waits.all[i].rank == rank ? site->waits.all[i].time : 0;
-    return time;
+    return time / finder_threads(finder, rank);
 }
 
 /* Returns the number of calls per rank that made any. */
@@ -36,7 +37,7 @@ static void find_small_messages(struct finder *finder, const struct profile_call
         return;
     int rank;
     const double longest = finder_longest_rank(finder, site, &rank);
-    const double seconds = longest - wait_of_rank(site, rank);
+    const double seconds = longest - wait_of_rank(finder, site, rank);
     if (seconds < finder->least || seconds < 0.5 * longest)
         return;
     struct profile_finding *finding = finder_add(finder, "small-messages", seconds, rank, site);
@@ -51,6 +52,37 @@ static void find_small_messages(struct finder *finder, const struct profile_call
              units_bytes((double)site->calls.sent / (double)site->messages),
              units_time(time->sum / (double)site->calls.calls));
     finding->advice = "Combine data for the same rank, and send it in fewer, larger messages.";
+}
+
+static void describe_small_collectives(const struct finder *finder, struct profile_finding *finding,
+                                       const struct profile_rank_calls *longest, double bytes)
+{
+    finder_summarize(finding, "Rank %d spends %s \2in small %s \3at \1", finding->rank,
+                     finder_amount(finder, finding->seconds), finding->site->name);
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "It makes %llu calls here, of %s on average. Each takes %s, which does not depend on "
+             "the size.",
+             (unsigned long long)longest->calls, units_bytes(bytes),
+             units_time(finding->seconds / (double)longest->calls));
+    finding->advice =
+        "Combine several values in one call, or make the call less often, for example "
+        "only in every tenth step; or use the nonblocking form and compute until it "
+        "completes.";
+}
+
+/* A barrier moves no data that could be combined. */
+static void describe_barriers(const struct finder *finder, struct profile_finding *finding,
+                              const struct profile_rank_calls *longest)
+{
+    finder_summarize(finding, "Rank %d spends %s \2in %s \3at \1", finding->rank,
+                     finder_amount(finder, finding->seconds), finding->site->name);
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "It makes %llu calls here, which move no data. Each takes %s even if no rank is late.",
+             (unsigned long long)longest->calls,
+             units_time(finding->seconds / (double)longest->calls));
+    finding->advice = "Remove the barrier if the program is correct without it: messages and "
+                      "collective calls already wait for their data. If it is needed, for example "
+                      "for files or shared memory, call it less often.";
 }
 
 /* The time that calls of their size need is that of the library and of the network. Ranks that take
@@ -79,17 +111,10 @@ static void find_small_collectives(struct finder *finder, const struct profile_c
         finder_add(finder, "small-collectives", seconds, longest->rank, site);
     if (!finding)
         return;
-    finder_summarize(finding, "Rank %d spends %s \2in small %s \3at \1", longest->rank,
-                     finder_amount(finder, seconds), site->name);
-    snprintf(finding->meaning, sizeof finding->meaning,
-             "It makes %llu calls here, of %s on average. Each takes %s, which does not depend on "
-             "the size.",
-             (unsigned long long)longest->calls, units_bytes(bytes / (double)site->calls.calls),
-             units_time(seconds / (double)longest->calls));
-    finding->advice =
-        "Combine several values in one call, or make the call less often, for example "
-        "only in every tenth step; or use the nonblocking form and compute until it "
-        "completes.";
+    if (strcmp(site->name, "MPI_Barrier") != 0)
+        describe_small_collectives(finder, finding, longest, bytes / (double)site->calls.calls);
+    else
+        describe_barriers(finder, finding, longest);
 }
 
 static bool sends_messages(const struct finder *finder, const char *function)
@@ -228,9 +253,10 @@ void finder_rule_files(struct finder *finder)
 /* ---- Polling --------------------------------------------------------------------------------- */
 
 /* The polling time is known only for all ranks together. */
-static double polling_of_rank(const struct profile_calls *calls)
+static double polling_of_rank(const struct finder *finder, const struct profile_calls *calls)
 {
-    return calls->time.sum > 0 ? calls->polling * calls->time.max / calls->time.sum : 0;
+    const double threads = finder_threads(finder, calls->time.max_rank);
+    return calls->time.sum > 0 ? calls->polling * calls->time.max / calls->time.sum / threads : 0;
 }
 
 void finder_rule_polling(struct finder *finder)
@@ -238,7 +264,7 @@ void finder_rule_polling(struct finder *finder)
     enum { MANY = 100 };
     for (size_t i = 0; i < finder->result->callsite_count; i++) {
         const struct profile_callsite *site = &finder->result->callsites[i];
-        const double seconds = polling_of_rank(&site->calls);
+        const double seconds = polling_of_rank(finder, &site->calls);
         const int rank = site->calls.time.max_rank;
         if (site->calls.calls < MANY || seconds < finder->least)
             continue;

@@ -22,7 +22,8 @@ static struct finder_wait find_excess_time(const struct finder *finder,
     finder_ranks_of_site(finder, site, &ranks);
     for (int i = 0; i < ranks.count; i++) {
         const struct profile_rank_calls *it = &ranks.all[i];
-        const double excess = it->time - (double)it->calls * site->calls.shortest;
+        const double least = (double)it->calls * site->calls.shortest;
+        const double excess = it->time - least / finder_threads(finder, it->rank);
         if (excess > most.seconds)
             most = (struct finder_wait){it->rank, -1, excess, 0};
     }
@@ -43,7 +44,7 @@ static struct finder_wait find_short_waits(const struct finder *finder,
         return none;
     struct finder_wait wait = find_excess_time(finder, site);
     wait.cause = wait.rank < 0 ? -1 : finder_busiest_neighbor(finder, wait.rank);
-    if (wait.cause < 0 ||
+    if (wait.cause < 0 || finder_off(finder, wait.cause) + finder_off(finder, wait.rank) > 0 ||
         finder_useful(finder, wait.cause) - finder_useful(finder, wait.rank) < 0.5 * wait.seconds)
         return none;
     return wait;
@@ -55,16 +56,19 @@ static struct finder_wait find_short_waits(const struct finder *finder,
  * contain waits of a rank for itself, for messages to itself; they are ignored. */
 struct rank_waits {
     int rank;
-    double time;
+    double time;    /* the mean over its threads; that of each wait is the sum */
+    double threads; /* see finder_threads */
     const struct profile_wait *first;
     size_t count;
 };
 
-static struct rank_waits take_rank_waits(const struct profile_waits *waits, size_t at)
+static struct rank_waits take_rank_waits(const struct finder *finder,
+                                         const struct profile_waits *waits, size_t at)
 {
-    struct rank_waits taken = {waits->all[at].rank, 0, &waits->all[at], 0};
-    for (; at < waits->count && waits->all[at].rank == taken.rank; at++) {
-        taken.time += waits->all[at].peer == taken.rank ? 0 : waits->all[at].time;
+    const int rank = waits->all[at].rank;
+    struct rank_waits taken = {rank, 0, finder_threads(finder, rank), &waits->all[at], 0};
+    for (; at < waits->count && waits->all[at].rank == rank; at++) {
+        taken.time += waits->all[at].peer == rank ? 0 : waits->all[at].time / taken.threads;
         taken.count++;
     }
     return taken;
@@ -106,7 +110,7 @@ static int count_peers(const struct finder *finder, const char *function,
     const bool is_one =
         is_divided
             ? finder_useful(finder, peer) - finder_useful(finder, waits->rank) >= 0.5 * waits->time
-            : its >= 0.7 * waits->time;
+            : its >= 0.7 * waits->threads * waits->time;
     return is_one ? 1 : count;
 }
 
@@ -137,12 +141,30 @@ static const char *describe_peers(int peers)
     return peers > 1 ? " It does not always wait for the same rank." : "";
 }
 
+/* Describes what the peer does, as far as that is known. */
+static const char *describe_peer(const struct finder *finder, const struct profile_finding *finding,
+                                 char *text, size_t size)
+{
+    const double off = finder_off(finder, finding->peer);
+    if (off > 0)
+        snprintf(text, size,
+                 "Rank %d was not profiled for %s (MPI_Pcontrol): what it did is "
+                 "not known.",
+                 finding->peer, finder_amount(finder, off));
+    else
+        snprintf(text, size, "Rank %d spends %s of the run outside MPI.", finding->peer,
+                 finder_amount(finder, finder_useful(finder, finding->peer)));
+    return text;
+}
+
 /* Chooses between the advice for calls that complete requests, and for calls that transfer a
  * message. */
 static void set_wait_advice(const struct finder *finder, struct profile_finding *finding, int peers,
                             const char *completion, const char *message)
 {
-    if (is_in_mpi(finder, finding, peers))
+    if (finder_off(finder, finding->peer) > 0)
+        finding->advice = finder_advice_off;
+    else if (is_in_mpi(finder, finding, peers))
         finding->advice = advice_in_mpi;
     else
         finding->advice = finder_is_message(finding->site->name) ? message : completion;
@@ -151,11 +173,11 @@ static void set_wait_advice(const struct finder *finder, struct profile_finding 
 static void describe_late_sender(const struct finder *finder, struct profile_finding *finding,
                                  int peers)
 {
+    char peer[128];
     summarize_wait(finder, finding, peers);
     snprintf(finding->meaning, sizeof finding->meaning,
-             "The receiver is ready before the sender.%s Rank %d spends %s of the run outside MPI.",
-             describe_peers(peers), finding->peer,
-             finder_amount(finder, finder_useful(finder, finding->peer)));
+             "The receiver is ready before the sender.%s %s", describe_peers(peers),
+             describe_peer(finder, finding, peer, sizeof peer));
     set_wait_advice(
         finder, finding, peers,
         "Let the sender send earlier, or give it less work; or compute for longer between "
@@ -183,12 +205,11 @@ static void describe_late_receiver(const struct finder *finder, struct profile_f
     const char *reason = small ? "many small messages are pending, and it receives them slowly"
                                : "a large or synchronous message is not sent before its receive "
                                  "is posted";
+    char peer[128];
     summarize_wait(finder, finding, peers);
     snprintf(finding->meaning, sizeof finding->meaning,
-             "The sender is ready before the receiver: %s.%s Rank %d spends %s of the run outside "
-             "MPI.",
-             reason, describe_peers(peers), finding->peer,
-             finder_amount(finder, finder_useful(finder, finding->peer)));
+             "The sender is ready before the receiver: %s.%s %s", reason, describe_peers(peers),
+             describe_peer(finder, finding, peer, sizeof peer));
     set_wait_advice(
         finder, finding, peers,
         "Let the receiver post its receive earlier, for example with MPI_Irecv; or compute for "
@@ -208,13 +229,14 @@ static void describe_requests(const struct finder *finder, struct profile_findin
              "wait for their receivers, or nonblocking collectives that wait for other ranks.");
 }
 
-static void mention_other_waits(const struct profile_waits *waits, struct profile_finding *finding)
+static void mention_other_waits(const struct finder *finder, const struct profile_waits *waits,
+                                struct profile_finding *finding)
 {
     const size_t length = strlen(finding->meaning);
     double time = 0;
     int others = 0;
     for (size_t i = 0; i < waits->count;) {
-        const struct rank_waits its = take_rank_waits(waits, i);
+        const struct rank_waits its = take_rank_waits(finder, waits, i);
         others += its.rank != finding->rank && its.time >= 0.1 * finding->seconds;
         time += its.time;
         i += its.count;
@@ -242,7 +264,7 @@ static void add_wait_finding(struct finder *finder, const struct profile_callsit
     if (!finding)
         return;
     finding->peer = peer;
-    if (wait.peers < 2)
+    if (wait.peers < 2 && !(finder_off(finder, peer) > 0))
         finder_blame(finder, finding, peer);
     if (peer < 0)
         describe_requests(finder, finding);
@@ -250,7 +272,7 @@ static void add_wait_finding(struct finder *finder, const struct profile_callsit
         describe_late_receiver(finder, finding, wait.peers);
     else
         describe_late_sender(finder, finding, wait.peers);
-    mention_other_waits(&site->waits, finding);
+    mention_other_waits(finder, &site->waits, finding);
 }
 
 /* A call site gets one finding, about the rank that waits longest. */
@@ -259,7 +281,7 @@ static struct finder_wait find_longest_wait(const struct finder *finder,
 {
     struct rank_waits most = {.rank = -1};
     for (size_t i = 0; i < site->waits.count;) {
-        const struct rank_waits its = take_rank_waits(&site->waits, i);
+        const struct rank_waits its = take_rank_waits(finder, &site->waits, i);
         most = its.time > most.time ? its : most;
         i += its.count;
     }
@@ -319,31 +341,18 @@ bool finder_awaits_access(const char *function)
     return find_access_function(function) >= 0;
 }
 
-/* Returns the mean number of bytes that a rank transfers in one-sided communication. The calls that
- * end it may have to wait for the transfer. */
-static double mean_access_bytes(const struct finder *finder)
-{
-    const struct profile_result *result = finder->result;
-    double bytes = 0;
-    for (size_t i = 0; i < result->function_count; i++) {
-        const struct profile_calls *calls = &result->functions[i].calls;
-        if (!strcmp(result->functions[i].group, "one-sided"))
-            bytes += (double)calls->sent + (double)calls->received;
-    }
-    return result->ranks > 1 ? 2 * bytes / result->ranks : bytes;
-}
-
 static void add_access_wait(struct finder *finder, const struct profile_callsite *site,
                             int function, const struct profile_rank_calls *it)
 {
-    const double seconds = finder_total(it) - finder_explain(it->calls, mean_access_bytes(finder));
+    const double seconds =
+        finder_total(it) - finder_explain(it->calls, finder_access_bytes(finder));
     if (seconds < finder->least)
         return;
     struct profile_finding *finding = finder_add(finder, "one-sided-wait", seconds, it->rank, site);
     if (!finding)
         return;
     const int peer = finder_busiest_neighbor(finder, it->rank);
-    if (peer >= 0 &&
+    if (peer >= 0 && !(finder_off(finder, peer) + finder_off(finder, it->rank) > 0) &&
         finder_useful(finder, peer) - finder_useful(finder, it->rank) >= 0.5 * seconds) {
         finding->peer = peer;
         finder_blame(finder, finding, peer);

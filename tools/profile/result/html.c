@@ -331,10 +331,14 @@ static void print_order(FILE *stream, const struct profile_result *result,
 
 static void print_no_findings(FILE *stream, const struct profile_result *result)
 {
-    char reason[160];
+    char reason[PROFILE_NONE_SIZE], gap[PROFILE_NONE_SIZE];
+    const bool is_good = !profile_findings_describe_gap(result, false, gap, sizeof gap) &&
+                         (result->is_filtered || profile_findings_are_unneeded(result));
     profile_findings_describe_none(result, reason, sizeof reason);
     *reason = (char)toupper((unsigned char)*reason);
-    fprintf(stream, "<p class=\"none\">%s.</p>\n", reason);
+    fprintf(stream, "<p class=\"%s\">", is_good ? "none" : "none lost");
+    html_encode_text(stream, reason);
+    fputs(".</p>\n", stream);
 }
 
 static void print_findings(FILE *stream, const struct profile_result *result)

@@ -459,14 +459,16 @@ static void read_windows(const struct source *root, struct profile_windows *wind
 
 /* ---- The document ---------------------------------------------------------------------------- */
 
-/* Older files lack the time outside MPI. */
+/* Older files lack the time outside MPI, and in those that were edited it may exceed the time of
+ * the rank. */
 static void find_useful(const struct source *root, struct profile_result *result)
 {
     const json_t *processes = source_member(root, "processes");
     for (size_t i = 0; i < result->process_count; i++) {
         struct profile_process *it = &result->processes[i];
         if (!json_object_get(json_array_get(processes, i), "useful"))
-            it->useful = fmax(0, it->application - it->mpi);
+            it->useful = it->application - it->mpi;
+        it->useful = fmax(0, fmin(it->useful, it->application));
     }
 }
 

@@ -111,9 +111,10 @@ TYPE(region, REGION_HEAD, REGION_USEFUL, REGION_REST)
 
 #define OF struct profile_process
 TYPE(process, {HAS(INT, rank)}, {HAS(TEXT, host)}, {MAY_HAVE(TEXT, program)},
-     {HAS(REAL, application)}, {HAS(REAL, mpi)}, {HAS(REAL, useful), .is_new = true},
-     {MAY_HAVE(REAL, path)}, {HAS(WHOLE, memory)}, {MAY_HAVE(REAL, processor_time)},
-     {MAY_HAVE(REAL, queued)}, {MAY_HAVE(WHOLE, preemptions)}, {MAY_HAVE(TEXT, processors)})
+     {HAS(REAL, application)}, {MAY_HAVE(REAL, off)}, {HAS(REAL, mpi)},
+     {HAS(REAL, useful), .is_new = true}, {MAY_HAVE(REAL, path)}, {HAS(WHOLE, memory)},
+     {MAY_HAVE(REAL, processor_time)}, {MAY_HAVE(REAL, queued)}, {MAY_HAVE(WHOLE, preemptions)},
+     {MAY_HAVE(TEXT, processors)})
 #undef OF
 
 #define OF struct profile_window_rank

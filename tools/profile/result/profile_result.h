@@ -203,17 +203,18 @@ struct profile_process {
     char *host;
     /* The time from the end of MPI_Init to the start of MPI_Finalize while profiling was on. */
     double application;
-    /* The part of it in MPI, including the waiting of sync=yes, summed over threads. The time of a
-     * call within another call counts only once. */
+    double off; /* the same, while profiling was off (MPI_Pcontrol) */
+    /* The part of `application` in MPI, including the waiting of sync=yes, summed over threads. The
+     * time of a call within another call counts only once. */
     double mpi;
-    /* The part of it outside MPI, as the mean over the threads that called MPI. */
+    /* The part of `application` outside MPI, as the mean over the threads that called MPI. */
     double useful;
     /* The longest chain of work, in seconds, through any ranks, that leads to the end of this
      * process; 0: unknown. */
     double path;
     uint64_t memory; /* the peak resident size in bytes */
     /* Since the end of MPI_Init: the time on processors, of all threads, and the time for which the
-     * main thread was ready to run but had no processor. 0: unknown, or none. */
+     * process was ready to run but had no processor (see processor.h). 0: unknown, or none. */
     double processor_time, queued;
     uint64_t preemptions; /* of all threads, in that time */
     char *processors;     /* that the main thread may use, such as "0-3,8"; NULL: unknown */

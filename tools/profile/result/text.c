@@ -52,7 +52,7 @@ static bool print_summary(const struct text *text, const struct profile_finding 
 
 static void print_no_findings(const struct text *text)
 {
-    char reason[160], words[sizeof reason + sizeof "Findings: "];
+    char reason[PROFILE_NONE_SIZE], words[sizeof reason + sizeof "Findings: "];
     snprintf(words, sizeof words, "Findings: %s",
              profile_findings_describe_none(text->result, reason, sizeof reason));
     fputc('\n', text->stream);
