@@ -2,6 +2,7 @@
 """profile: findings in words. Programs with one problem each, at a known line and rank, of a known size; and
 programs without any. Most ranks sleep: another test takes no time from them."""
 import json
+import re
 import subprocess
 import time
 
@@ -56,6 +57,11 @@ CASES = [
     ("startup_bcast", "serial-startup", 0, None, 4),
     ("startup_recv", "serial-startup", 1, .3, 2),
     ("startup_recv", "serial-startup", 1, None, 4),
+    ("master_serves", "bottleneck", 0, None, 4),
+    ("master_makes", "bottleneck", 1, None, 3),
+    ("io_barrier", "serial-io", 0, None, 2, SLOW.format("MPI_File_write", "30ms")),
+    ("io_recv", "serial-io", 1, None, 2, SLOW.format("MPI_File_write", "30ms")),
+    ("late_elsewhere", "imbalance", 0, .3, 2, SLOW.format("MPI_Get_processor_name", "30ms")),
 ]
 
 
@@ -139,6 +145,37 @@ def check_early_end(tmp_path, ranks):
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_that_ranks_end_early_is_found_in_a_short_run_too(tmp_path, ranks):
     until(check_early_end, tmp_path, ranks)
+
+
+def check_cause(tmp_path, case, place, words, ranks, tools):
+    """One finding tells both what a rank does and that the others wait for it."""
+    _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=ranks, tools=tools)
+    finding, = document["findings"]
+    assert finding["line"] == line_of("planted.c", place)
+    assert re.search(words, finding["meaning"]), finding
+
+
+@pytest.mark.parametrize("case, place, words, ranks, tools", [
+    ("io_barrier", "io_barrier", r"Others wait for it meanwhile in MPI_Barrier at planted\.c:", 2,
+     SLOW.format("MPI_File_write", "30ms")),
+    ("io_recv", "io_recv", r"Others wait for it meanwhile in MPI_Recv at planted\.c:", 2, SLOW.format("MPI_File_write", "30ms")),
+    ("late_elsewhere", "late_elsewhere", r"Meanwhile, rank 0 is in MPI_Get_processor_name at planted\.c:", 2,
+     SLOW.format("MPI_Get_processor_name", "30ms")),
+    ("master_serves", "master_serves", r"MPI_Recv at planted\.c:\d+ and MPI_Ssend at planted\.c:", 4, "{profile}"),
+    ("master_makes", "master_makes", r"MPI_Recv at planted\.c:\d+ and MPI_Recv at planted\.c:", 3, "{profile}"),
+])
+def test_ranks_that_wait_are_no_finding_beside_its_cause(tmp_path, case, place, words, ranks, tools):
+    until(check_cause, tmp_path, case, place, words, ranks, tools)
+
+
+@pytest.mark.parametrize("case, kind, tools", [("healthy_master", "bottleneck", "{profile}"),
+                                               ("healthy_io", "serial-io", SLOW.format("MPI_File_write", "5ms"))])
+def test_a_program_in_which_nobody_is_held_up_has_no_such_finding(tmp_path, case, kind, tools):
+    def check():
+        _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=3, tools=tools)
+        assert kind not in [finding["kind"] for finding in document["findings"]]
+        assert not any("eanwhile" in finding["meaning"] for finding in document["findings"])
+    until(check)
 
 
 def check_off(tmp_path):

@@ -403,6 +403,94 @@ static void a_rank_does_not_wait_for_itself(void **state)
     profile_result_free(result);
 }
 
+/* ---- Causes ---------------------------------------------------------------------------------- */
+
+static void ranks_that_wait_for_one_rank_at_two_places_are_one_finding(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    const struct profile_wait more[] = {{1, 0, 5, 10}, {2, 0, 5, 12}, {3, 0, 5, 11}};
+    const struct profile_wait less[] = {{1, 0, 5, 7}, {2, 0, 5, 8}, {3, 0, 5, 6}};
+    set_waits(add_site(result, "MPI_Recv", "a.c", 1), 3, more);
+    assert_string_equal(find(result)->all->kind, "late-sender");
+    set_waits(add_site(result, "MPI_Ssend", "a.c", 2), 3, less);
+    const struct profile_findings *findings = find(result);
+    assert_int_equal(findings->count, 1);
+    assert_string_equal(findings->all->kind, "bottleneck");
+    assert_string_equal(findings->all->summary,
+                        "Rank 0 holds up 3 ranks for 18.0 s (18 %) in MPI_Recv at a.c:1");
+    assert_int_equal(findings->all->rank, 0);
+    assert_non_null(strstr(findings->all->meaning, "and MPI_Ssend at a.c:2"));
+    assert_non_null(strstr(findings->all->advice, "Give a part of the work"));
+    result->processes[0].useful = 3;
+    assert_non_null(strstr(find(result)->all->advice, "serves more messages than it can"));
+    for (int i = 0; i < 2; i++)
+        result->callsites[i].waits.count = 1; /* one rank waits */
+    assert_int_equal(find(result)->count, 2);
+    assert_string_equal(find(result)->all->kind, "late-sender");
+    profile_result_free(result);
+}
+
+/* Ranks 0, 1 and 3 wait for rank 2. */
+static struct profile_result *make_late_rank(void)
+{
+    struct profile_result *result = make_result();
+    add_function(result, "MPI_Allreduce", "collective");
+    struct profile_callsite *site = add_site(result, "MPI_Allreduce", "a.c", 7);
+    set_ranks(site, (double[]){30, 30, 1, 30});
+    site->calls.time = (struct profile_spread){.sum = 91, .max = 30};
+    return result;
+}
+
+/* Rank 2 alone makes the calls, which take 29 s. */
+static void add_late_call(struct profile_result *result, const char *name, const char *group)
+{
+    const struct profile_rank_calls late = {.rank = 2, .calls = 10, .time = 29, .sent = 1000};
+    add_function(result, name, group);
+    struct profile_callsite *site = add_site(result, name, "b.c", 3);
+    struct profile_function *function = &result->functions[result->function_count - 1];
+    site->ranks = function->ranks = 1;
+    site->calls.calls = function->calls.calls = late.calls;
+    site->calls.sent = function->calls.sent = late.sent;
+    site->calls.time = function->calls.time =
+        (struct profile_spread){.sum = 29, .max = 29, .max_rank = 2};
+    site->callers.all = qmpi_allocate(1, sizeof late);
+    function->callers.all = qmpi_allocate(1, sizeof late);
+    *site->callers.all = *function->callers.all = late;
+    site->callers.count = function->callers.count = 1;
+}
+
+static void what_a_late_rank_does_in_mpi_is_told(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_late_rank();
+    assert_null(strstr(find(result)->all->meaning, "Meanwhile"));
+    add_late_call(result, "MPI_Get_processor_name", "environment");
+    const struct profile_finding *finding = find(result)->all;
+    assert_string_equal(finding->kind, "imbalance");
+    assert_int_equal(finding->rank, 2);
+    assert_non_null(strstr(finding->meaning, "Meanwhile, rank 2 is in MPI_Get_processor_name at "
+                                             "b.c:3: 29.0 s (29 %)."));
+    result->processes[2].useful = 90; /* it is outside MPI for even longer */
+    assert_null(strstr(find(result)->all->meaning, "Meanwhile"));
+    profile_result_free(result);
+}
+
+static void that_ranks_wait_for_output_of_one_rank_is_one_finding(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_late_rank();
+    add_late_call(result, "MPI_File_write", "I/O");
+    const struct profile_findings *findings = find(result);
+    assert_int_equal(findings->count, 1);
+    assert_string_equal(findings->all->kind, "serial-io");
+    assert_non_null(strstr(findings->all->meaning,
+                           "Others wait for it meanwhile in MPI_Allreduce at a.c:7: 29.0 s"));
+    result->processes[2].useful = 90;
+    assert_int_equal(find(result)->count, 2);
+    profile_result_free(result);
+}
+
 /* ---- Calls in flight ------------------------------------------------------------------------- */
 
 static void add_flight(struct profile_result *result, const char *name, int rank, double seconds)
@@ -890,6 +978,9 @@ int main(void)
         cmocka_unit_test(of_several_late_peers_none_is_named),
         cmocka_unit_test(of_several_ranks_that_do_not_wait_the_last_one_works_for_longer),
         cmocka_unit_test(a_rank_does_not_wait_for_itself),
+        cmocka_unit_test(ranks_that_wait_for_one_rank_at_two_places_are_one_finding),
+        cmocka_unit_test(what_a_late_rank_does_in_mpi_is_told),
+        cmocka_unit_test(that_ranks_wait_for_output_of_one_rank_is_one_finding),
         cmocka_unit_test(calls_in_flight_are_findings_and_nothing_else_tells_of_their_time),
         cmocka_unit_test(an_inefficient_run_has_a_finding),
         cmocka_unit_test(ranks_that_end_early_explain_it_too),

@@ -470,6 +470,104 @@ static void serial_sends(void)
     }
 }
 
+/* One rank writes, and the others wait for it. */
+static void io_barrier(void)
+{
+    if (file == MPI_FILE_NULL && rank == 0)
+        open_file();
+    work(.005);
+    if (rank == 0)
+        TIMED(MPI_File_write(file, buffer, 16, MPI_BYTE, MPI_STATUS_IGNORE)); /* io_barrier */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void io_recv(void)
+{
+    if (file == MPI_FILE_NULL && rank == 1)
+        open_file();
+    work(.005);
+    if (rank == 1) {
+        TIMED(MPI_File_write(file, buffer, 16, MPI_BYTE, MPI_STATUS_IGNORE)); /* io_recv */
+        send(0, 8);
+    } else if (rank == 0) {
+        MPI_Recv(buffer, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+/* All ranks write their part, and one computes for longer. */
+static void healthy_io(void)
+{
+    if (file == MPI_FILE_NULL)
+        open_file();
+    work(.03);
+    MPI_File_write(file, buffer, 16, MPI_BYTE, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Rank 0 is late because it is in another call. */
+static void late_elsewhere(void)
+{
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int length, mine = rank, sum;
+    if (rank == 0)
+        MPI_Get_processor_name(name, &length);                       /* late_elsewhere_call */
+    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* late_elsewhere */
+}
+
+/* ---- A rank that serves all others ----------------------------------------------------------- */
+
+/* Ranks report to rank 0, which works on each report, and then tells each rank how to go on. */
+static void master_serves(void)
+{
+    for (int from = 1; rank == 0 && from < size; from++) {
+        work(.01);
+        MPI_Recv(buffer, 8, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (rank)
+        MPI_Ssend(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+    for (int to = 1; rank == 0 && to < size; to++) {
+        work(.02);
+        send(to, 8);
+    }
+    if (rank)
+        MPI_Recv(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, /* master_serves */
+                 MPI_STATUS_IGNORE);
+}
+
+/* Ranks get two kinds of data from rank 1, which makes each when it is asked for. */
+static void master_makes(void)
+{
+    static const double times[] = {.01, .02};
+    for (int kind = 0; kind < 2; kind++) {
+        if (rank == 1)
+            work(times[kind]);
+        for (int to = 0; rank == 1 && to < size; to++) {
+            if (to != 1)
+                MPI_Send(buffer, 8, MPI_BYTE, to, kind, MPI_COMM_WORLD);
+        }
+        if (rank != 1 && kind == 0)
+            MPI_Recv(buffer, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank != 1 && kind == 1)
+            MPI_Recv(buffer, 8, MPI_BYTE, 1, 1, MPI_COMM_WORLD, /* master_makes */
+                     MPI_STATUS_IGNORE);
+    }
+}
+
+/* Rank 0 has nothing else to do, and answers at once. */
+static void healthy_master(void)
+{
+    for (int i = 1; rank == 0 && i < size; i++) {
+        MPI_Status status;
+        MPI_Recv(buffer, 8, MPI_BYTE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &status);
+        send(status.MPI_SOURCE, 8);
+    }
+    if (rank) {
+        work(.03);
+        send(0, 8);
+        MPI_Recv(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
 static void polling_probe(void)
 {
     int found = 0;
@@ -788,6 +886,11 @@ static const struct {
     {"small_accesses", small_accesses},
     {"serial_io", serial_io},
     {"serial_sends", serial_sends},
+    {"io_barrier", io_barrier},
+    {"io_recv", io_recv},
+    {"late_elsewhere", late_elsewhere},
+    {"master_serves", master_serves},
+    {"master_makes", master_makes},
     {"polling_probe", polling_probe},
     {"polling_test", polling_test},
     {"polling_pauses", polling_pauses},
@@ -811,6 +914,8 @@ static const struct {
     {"healthy_types", healthy_types},
     {"healthy_test", healthy_test},
     {"healthy_progress", healthy_progress},
+    {"healthy_io", healthy_io},
+    {"healthy_master", healthy_master},
     {"hang_wait", hang_wait},
     {"hang_barrier", hang_barrier},
 };

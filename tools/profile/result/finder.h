@@ -211,6 +211,16 @@ void finder_rule_access(struct finder *finder);
 /* This is about ranks that wait for the last one (findings_collectives.c). */
 void finder_rule_collectives(struct finder *finder);
 
+/* These are about the causes of what the rules above have found: a rank for which many others wait,
+ * and what a late rank did meanwhile (findings_causes.c). */
+void finder_rule_bottleneck(struct finder *finder);
+void finder_rule_causes(struct finder *finder);
+void finder_rule_serial_io(struct finder *finder);
+
+/* Returns whether a finding of these rules tells why ranks wait according to another one, which is
+ * then no finding of its own. */
+bool finder_explains(const struct finder *finder, int cause, int it);
+
 /* These are about the use of MPI (findings_usage.c). */
 void finder_rule_messages(struct finder *finder);
 void finder_rule_files(struct finder *finder);

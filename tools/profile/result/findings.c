@@ -36,6 +36,8 @@ static bool is_consequence(const struct finder *finder, int it, int cause)
     const int awaited = finder->causes[it];
     if (awaited < 0)
         return false;
+    if (finder_explains(finder, cause, it))
+        return true;
     if (!strcmp(kind, "no-processor"))
         return finder->found[it].seconds - queued_time(finder, awaited) < finder->least;
     return !strcmp(kind, "slow-node") &&
@@ -93,6 +95,9 @@ bool profile_findings_find(const struct profile_result *result, struct profile_f
     finder_rule_waits(finder);
     finder_rule_access(finder);
     finder_rule_collectives(finder);
+    finder_rule_bottleneck(finder);
+    finder_rule_causes(finder);
+    finder_rule_serial_io(finder);
     finder_rule_ends(finder);
     finder_rule_rest(finder);
     const bool good = finder->good;
