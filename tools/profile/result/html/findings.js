@@ -5,6 +5,7 @@
 const EVIDENCE = {
   "late-sender": ["waits"],
   "late-receiver": ["waits"],
+  bottleneck: ["waits", "ranks"],
   "slow-requests": ["waits"],
   imbalance: ["ranks"],
   barrier: ["ranks"],
