@@ -25,6 +25,7 @@
 #include <mpi.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(OPEN_MPI)
 #include <qmpi/openmpi/functions.h>
@@ -447,6 +448,25 @@ QMPI_API int QMPIX_Tool_get_ranks(int tool_id, const int **ranks, int *count);
  * it. MPI_ERR_OTHER: MPI is not initialized, has been finalized, or refuses.
  */
 QMPI_API int QMPIX_Tool_create_comm(int tool_id, MPI_Comm *comm);
+
+/*
+ * Registers a function that is called once in MPI_Finalize, when the program makes no more MPI
+ * calls but MPI still works: after the delete callbacks of the attributes of MPI_COMM_SELF, in
+ * which a program may make its last calls (MPI 4.0, section 11.2.4). A tool that communicates to
+ * report all calls does this here, and not in its interceptor of MPI_Finalize.
+ *
+ * The functions of all layers are called in the order of the stack, by the thread that carries out
+ * MPI_Finalize and within it, also those of layers that are switched off. `ticks` is the same for
+ * all: the time (see QMPIX_Clock_get_time) at which the first of them was called. They may make
+ * PMPI calls. If the program has initialized MPI before it loaded libqmpi, they are called before
+ * the delete callbacks. They are not called if MPI_Finalize does not reach the MPI library, because
+ * a lower layer does not pass it on; a session does not call them either, because it has no
+ * MPI_COMM_SELF.
+ *
+ * QMPIX_Register_finalizer is called in `init`; a second call replaces the function. MPI_ERR_OTHER:
+ * `init` is not running.
+ */
+QMPI_API int QMPIX_Register_finalizer(int tool_id, void (*finalizer)(int tool_id, uint64_t ticks));
 
 /*
  * Lists the tools that have been registered so far, in the order of registration, whether or not

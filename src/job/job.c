@@ -414,13 +414,26 @@ static void create_job_comm(const struct job *job)
     members = NULL;
 }
 
-static int finalize_job(void)
+static bool keeps_comm;
+
+void qmpi_job_keep_comm(void)
+{
+    keeps_comm = true;
+}
+
+void qmpi_job_free_comm(void)
 {
     if (members) {
         QMPI_PMPI(Comm_free, COMM_FREE)(&job_comm);
         free(members);
         members = NULL;
     }
+}
+
+static int finalize_job(void)
+{
+    if (!keeps_comm)
+        qmpi_job_free_comm();
     return ((__typeof__(&MPI_Finalize))real_finalize)();
 }
 

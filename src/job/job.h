@@ -29,6 +29,11 @@ const int *qmpi_job_ranks(int tool_id, int *count);
  * them; it has no attributes of the program. Returns an error class. */
 int qmpi_job_create_comm(int tool_id, MPI_Comm *comm);
 
+/* The communicator by means of which layers create theirs is freed at the beginning of
+ * MPI_Finalize, or, after qmpi_job_keep_comm, by qmpi_job_free_comm, while MPI still works. */
+void qmpi_job_keep_comm(void);
+void qmpi_job_free_comm(void);
+
 /*
  * Finds out which layers of different processes are the same: those of the same tool with the same
  * options, in the same order. Processes may have different stacks.

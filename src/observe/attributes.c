@@ -43,7 +43,42 @@ static void drop_entry(struct qmpi_attribute_entry *entry)
     attribute->drop(value);
 }
 
-#define FUNCTIONS(kind, type, Object, OBJECT)                                                      \
+/* ---- MPI_COMM_SELF --------------------------------------------------------------------------- */
+
+static bool keeps_self;
+static struct qmpi_attribute_entry *kept; /* a list of those of MPI_COMM_SELF */
+
+void qmpi_attributes_keep_self(void)
+{
+    __atomic_store_n(&keeps_self, true, __ATOMIC_RELEASE);
+}
+
+void qmpi_attributes_drop_self(void)
+{
+    __atomic_store_n(&keeps_self, false, __ATOMIC_RELEASE);
+    struct qmpi_attribute_entry *entry = __atomic_exchange_n(&kept, NULL, __ATOMIC_ACQ_REL), *next;
+    for (; entry; entry = next) {
+        next = entry->next;
+        drop_entry(entry);
+    }
+}
+
+static bool is_kept_self(MPI_Comm comm)
+{
+    return comm == MPI_COMM_SELF && __atomic_load_n(&keeps_self, __ATOMIC_ACQUIRE);
+}
+
+static void keep_entry(struct qmpi_attribute_entry *entry)
+{
+    entry->next = __atomic_load_n(&kept, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&kept, &entry->next, entry, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
+        continue;
+}
+
+/* ---- Each kind of object --------------------------------------------------------------------- */
+
+#define FUNCTIONS(kind, type, Object, OBJECT, IS_KEPT)                                             \
     static int copy_none_##kind(type object, int keyval, void *state, void *value, void *copy,     \
                                 int *flag)                                                         \
     {                                                                                              \
@@ -96,8 +131,10 @@ static void drop_entry(struct qmpi_attribute_entry *entry)
             attribute->drop(value);                                                                \
             return false;                                                                          \
         }                                                                                          \
-        if (QMPI_PMPI(Object##_set_attr, OBJECT##_SET_ATTR)(object, keyval, entry) !=              \
-            MPI_SUCCESS) {                                                                         \
+        if (IS_KEPT) {                                                                             \
+            keep_entry(entry);                                                                     \
+        } else if (QMPI_PMPI(Object##_set_attr, OBJECT##_SET_ATTR)(object, keyval, entry) !=       \
+                   MPI_SUCCESS) {                                                                  \
             drop_entry(entry);                                                                     \
             return false;                                                                          \
         }                                                                                          \
@@ -105,6 +142,6 @@ static void drop_entry(struct qmpi_attribute_entry *entry)
         return true;                                                                               \
     }
 
-FUNCTIONS(comm, MPI_Comm, Comm, COMM)
-FUNCTIONS(window, MPI_Win, Win, WIN)
-FUNCTIONS(type, MPI_Datatype, Type, TYPE)
+FUNCTIONS(comm, MPI_Comm, Comm, COMM, is_kept_self(object))
+FUNCTIONS(window, MPI_Win, Win, WIN, false)
+FUNCTIONS(type, MPI_Datatype, Type, TYPE, false)

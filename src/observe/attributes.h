@@ -19,6 +19,7 @@ struct qmpi_attribute_entry {
     struct qmpi_table_entry entry; /* by the handle of the object */
     void *value;
     struct qmpi_attribute *attribute;
+    struct qmpi_attribute_entry *next; /* of those of MPI_COMM_SELF that are kept */
 };
 
 /* An attribute of one kind of objects. A static variable: `drop` frees a value. */
@@ -48,5 +49,12 @@ void *qmpi_attribute_of_type(struct qmpi_attribute *attribute, MPI_Datatype type
 bool qmpi_attribute_set_comm(struct qmpi_attribute *attribute, MPI_Comm comm, void *value);
 bool qmpi_attribute_set_window(struct qmpi_attribute *attribute, MPI_Win window, void *value);
 bool qmpi_attribute_set_type(struct qmpi_attribute *attribute, MPI_Datatype type, void *value);
+
+/* Between these functions, what libqmpi stores with MPI_COMM_SELF is not an attribute that MPI
+ * deletes. While MPI_Finalize deletes these attributes, the program may make calls, and tools may
+ * ask about communicators, but no further attribute can be set: MPICH crashes. The second function
+ * drops what is stored, while MPI still works. */
+void qmpi_attributes_keep_self(void);
+void qmpi_attributes_drop_self(void);
 
 #endif

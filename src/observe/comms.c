@@ -225,8 +225,8 @@ static const struct qmpi_comm_processes *comm_processes(MPI_Comm comm, bool is_c
         !qmpi_attribute_set_comm(&of_comm, comm, processes))
         processes = NULL;
     pthread_mutex_unlock(&processes_lock);
-    /* MPI_Finalize deletes the attributes of MPI_COMM_SELF, and with them what is stored here ends.
-     * Those of MPI_COMM_WORLD remain in Open MPI 5. */
+    /* What is stored with MPI_COMM_SELF ends in MPI_Finalize, and is then forgotten here. In Open
+     * MPI 5, the attributes of MPI_COMM_WORLD remain. */
     if (comm == MPI_COMM_WORLD)
         comm_processes(MPI_COMM_SELF, true);
     return processes;

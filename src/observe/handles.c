@@ -113,7 +113,7 @@ QMPI_LOCK(private_lock);
 static MPI_Comm private_comm;
 static int has_private_comm;
 
-/* MPI_Finalize deletes the attributes of MPI_COMM_SELF first. */
+/* What is stored with MPI_COMM_SELF ends in MPI_Finalize, while MPI still works. */
 static void free_private_comm(void *value)
 {
     (void)value;

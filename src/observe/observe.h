@@ -11,6 +11,7 @@
 
 #include "dispatch/dispatch.h"
 #include "observe/arch/address.h"
+#include "observe/attributes.h"
 #include "observe/call.h"
 #include "observe/record.h"
 

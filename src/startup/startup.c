@@ -19,6 +19,7 @@
 #include "redirect/redirect.h"
 #include "registry/registry.h"
 #include "startup/conditions.h"
+#include "startup/finalizers.h"
 #include "startup/init_checks.h"
 #include "startup/switch.h"
 #include "util/util.h"
@@ -420,6 +421,7 @@ static void wrap_terminator_targets(const struct plan *plans, int count)
     qmpi_observe_creators(qmpi_terminator_targets);
     qmpi_init_checks_watch(qmpi_terminator_targets, any_pmpi_tool(plans, count));
     qmpi_clock_watch(qmpi_terminator_targets);
+    qmpi_finalizers_watch(qmpi_terminator_targets);
     if (any_on_ranks(plans, count))
         qmpi_conditions_watch(qmpi_terminator_targets);
 }

@@ -14,9 +14,14 @@ def test_misuse_from_c_gives_error_classes_and_leaves_outputs_alone():
     assert "misuse made more than 250 checks: yes" in result.trace
 
 
+def test_the_finalizer_that_was_registered_last_is_called_once_while_mpi_works():
+    result = run_mpi("calls", "init", "barrier", "finalize", ranks=1, tools="alpha:misuse:beta")
+    assert [line for line in result.trace if "finalizer" in line] == ["misuse finalizer of layer 2: active, timed"]
+
+
 def test_misuse_changes_nothing_about_the_stack():
     result = run_mpi("calls", *RUN, ranks=1, tools="alpha:misuse:beta")
-    calls = [line for line in result.calls if not line.startswith("misuse made")]
+    calls = [line for line in result.calls if not line.startswith(("misuse made", "misuse finalizer"))]
     assert calls == [
         "app init", "alpha 1 MPI_Init", "beta 3 MPI_Init",
         "app comm_rank", "alpha 1 MPI_Comm_rank", "misuse 2 MPI_Comm_rank", "beta 3 MPI_Comm_rank",

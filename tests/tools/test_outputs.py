@@ -9,8 +9,9 @@ import sys
 import threading
 
 import pytest
+from profile_support import report
 from support import BUILD, BUNDLED_TOOLS, clean_environment, run_mpi
-from trace_support import STEPS, read
+from trace_support import STEPS, TOOL_PATH, read
 
 TOOLS = ["log", "count", "profile", "mpit"]
 
@@ -196,13 +197,77 @@ def test_a_file_is_written_when_no_descriptor_is_left(tmp_path, tool):
 
 # ---- Calls inside MPI_Finalize -------------------------------------------------------------------
 
+LAST_CALLS = STEPS.with_name("tools_last_calls")
+# Those of main, and of each callback.
+LAST_CALLED = {"MPI_Barrier": 3, "MPI_Allreduce": 2, "MPI_Comm_dup": 1, "MPI_Comm_free": 1, "MPI_Comm_rank": 1}
+
+
+def calls_of_last_calls(rank):
+    return {name: 3 * calls for name, calls in LAST_CALLED.items()} | {
+        "MPI_Send" if rank == 0 else "MPI_Recv": 3, "MPI_Init": 1, "MPI_Finalize": 1, "MPI_Finalized": 2,
+        "MPI_Comm_create_keyval": 2, "MPI_Comm_set_attr": 2}
+
+
+def run_in_finalize(folder, *steps, program=LAST_CALLS, option=""):
+    """Runs all tools, and returns the calls that they found: of both ranks, by count and profile; by rank, by trace and
+    by log, which also tells the calls that are not nested."""
+    result = run_mpi(program, *steps, cwd=folder,
+                     tools=f"log,output=log.%r:profile,output=profile.json,format=json{option}"
+                           ":trace,output=t,format=own:count,output=count.json", env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
+    assert result.returncode == 0 and not result.messages
+    counted = {name: function["calls"] for name, function in
+               json.loads((folder / "count.json").read_text())["functions"].items()}
+    profiled = {function["name"]: function["calls"] for function in
+                json.loads((folder / "profile.json").read_text())["functions"]}
+    traced, warnings = read(folder / "t")
+    assert not warnings
+    logged = {}
+    for rank in range(2):
+        logged[rank] = {}
+        for name in re.findall(r"(MPI_\w+)\([^\n]*\) = (?:MPI_SUCCESS|<)?", (folder / f"log.{rank}").read_text()):
+            logged[rank][name] = logged[rank].get(name, 0) + 1
+    return counted, profiled, {rank: traced[rank] for rank in (0, 1)}, logged
+
+
+def check_calls(found, of_rank):
+    counted, profiled, traced, logged = found
+    both = {name: sum(of_rank(rank).get(name, 0) for rank in (0, 1)) for name in of_rank(0) | of_rank(1)}
+    assert counted == both and profiled == both
+    for rank in (0, 1):
+        assert logged[rank] == of_rank(rank) and traced[rank].calls() == of_rank(rank)
+
+
 @pytest.mark.parametrize("option", ["", ",sync=yes"])
-def test_calls_in_delete_callbacks_of_finalize_are_in_the_log_alone(tmp_path, option):
-    """MPI_Finalize deletes the attributes of MPI_COMM_SELF. The other tools have communicated for the last time then,
-    and the program's callbacks still can."""
-    result = run_mpi(STEPS, "init", "barrier", "in_finalize=bcast", "in_finalize=barrier", "finalize", cwd=tmp_path,
-                     tools=f"log,output=log.%r:count,output=count.json:profile,output=profile.json,format=json{option}"
-                           ":trace,output=t,format=own", env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
+def test_all_tools_have_the_calls_that_callbacks_make_in_finalize(tmp_path, option):
+    """MPI_Finalize first deletes the attributes of MPI_COMM_SELF, and calls their delete callbacks, also that of an
+    attribute that was set immediately after MPI_Init."""
+    found = run_in_finalize(tmp_path, option=option)
+    check_calls(found, calls_of_last_calls)
+    of_trace = {function["name"]: function["calls"] for function in json.loads(report("-f", "json", tmp_path / "t"))["functions"]}
+    assert of_trace == found[1]
+    for process in found[2].values():
+        events = process.kinds("enter", "leave")
+        names = [event["function"] for event in events]
+        begin = names.index("MPI_Finalize")
+        # The calls of the callbacks are within it.
+        assert names[-1] == "MPI_Finalize" and names.index("MPI_Finalized") > begin
+        assert int(events[-1]["ticks"]) > int(events[begin]["ticks"])
+
+
+def test_finalize_is_as_before_if_no_callback_makes_calls(tmp_path):
+    found = run_in_finalize(tmp_path, "init", "barrier", "finalize", program=STEPS)
+    check_calls(found, lambda rank: {"MPI_Init": 1, "MPI_Barrier": 1, "MPI_Finalize": 1})
+    for process in found[2].values():
+        events = process.kinds("enter", "leave")
+        assert [event["function"] for event in events[-2:]] == ["MPI_Finalize", "MPI_Finalize"]
+        assert events[-1]["ticks"] == events[-2]["ticks"]
+
+
+def test_a_lower_layer_that_keeps_finalize_for_itself(tmp_path):
+    """MPI runs no callbacks then, and the tools report when the call returns."""
+    result = run_mpi(STEPS, "init", "barrier", "finalize", cwd=tmp_path,
+                     tools="profile,output=profile.json,format=json:trace,output=t,format=own:count,output=count.json"
+                           ":keeps_finalize", env={"QMPI_TOOL_PATH": TOOL_PATH})
     assert result.returncode == 0 and not result.messages
     called = {"MPI_Init": 2, "MPI_Barrier": 2, "MPI_Finalize": 2}
     counted = json.loads((tmp_path / "count.json").read_text())["functions"]
@@ -210,12 +275,19 @@ def test_calls_in_delete_callbacks_of_finalize_are_in_the_log_alone(tmp_path, op
     profiled = json.loads((tmp_path / "profile.json").read_text())["functions"]
     assert {function["name"]: function["calls"] for function in profiled} == called
     traced, warnings = read(tmp_path / "t")
-    assert not warnings
+    assert not warnings and {process.traits["end"] for process in traced.values()} == {"1"}
+    for process in traced.values():
+        assert process.calls() == {"MPI_Init": 1, "MPI_Barrier": 1, "MPI_Finalize": 1}
+
+
+@pytest.mark.parametrize("tool, file", [("count,output=x", "x"), ("profile,output=x.json", "x.json")])
+def test_a_process_that_ends_in_a_callback_reports_what_it_did(tmp_path, tool, file):
+    result = run_mpi(LAST_CALLS, "end", ranks=2, cwd=tmp_path, tools=tool, env={"QMPI_TOOL_PATH": BUNDLED_TOOLS},
+                     ends=[0, 1])
+    assert any("ended without MPI_Finalize (signal SIGTERM)" in line for line in result.messages), result.messages
     for rank in range(2):
-        assert traced[rank].calls() == {name: calls // 2 for name, calls in called.items()}
-        log = (tmp_path / f"log.{rank}").read_text()
-        assert re.findall(r"(MPI_\w+)\([^\n]*\) = MPI_SUCCESS", log) == [
-            "MPI_Init", "MPI_Barrier", "MPI_Barrier", "MPI_Bcast", "MPI_Finalize"]
+        part = tmp_path / (file.replace(".json", f".{rank}.json") if "." in file else f"{file}.{rank}")
+        assert "MPI_Allreduce" in part.read_text()
 
 
 # ---- Floating point ------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool count counts the calls of each MPI function. The numbers of all ranks are combined when
- * MPI_Finalize is called or, in a program without MPI_Init, when a session of all processes is
- * finalized (toolkit/world.h). A process that ends without either reports its numbers alone, and
- * says so unless all its sessions were finalized.
+ * The tool count counts the calls of each MPI function. The numbers of all ranks are combined in
+ * MPI_Finalize, after the last calls of the program, or, in a program without MPI_Init, when a
+ * session of all processes is finalized (toolkit/world.h). A process that ends without either
+ * reports its numbers alone, and says so unless all its sessions were finalized.
  */
 #define _GNU_SOURCE
 #include "generate/build.h"
@@ -32,6 +32,7 @@ struct layer {
     struct tool_world_sessions sessions;
     int rank; /* the launcher's number of this process */
     atomic_bool reported;
+    bool finalizes; /* MPI_Finalize is in progress, and the numbers are not combined yet. */
     struct layer *next;
 };
 
@@ -356,15 +357,41 @@ static bool is_on(const struct layer *layer, int number)
            enabled;
 }
 
-static void before_finalize(struct layer *layer, const QMPIX_Call *call)
+/* Combines the numbers in MPI_Finalize, if the layer has seen this call. */
+static void finish_world(struct layer *layer)
 {
     MPI_Comm comm;
-    (void)call;
+    if (!layer->finalizes)
+        return;
+    layer->finalizes = false;
     if (tool_world_create_comm(layer->tool_id, &comm)) {
         gather_ranks(layer, comm);
         PMPI_Comm_free(&comm);
     }
     unwatch_signals();
+}
+
+static void finalize_layer(int tool_id, uint64_t ticks)
+{
+    (void)ticks;
+    for (struct layer *layer = layers; layer; layer = layer->next) {
+        if (layer->tool_id == tool_id)
+            finish_world(layer);
+    }
+}
+
+static void before_finalize(struct layer *layer, const QMPIX_Call *call)
+{
+    (void)call;
+    layer->finalizes = true;
+}
+
+/* A lower layer may not pass MPI_Finalize on. */
+static void after_finalize(struct layer *layer, const QMPIX_Call *call)
+{
+    (void)call;
+    if (tool_world_is_open())
+        finish_world(layer);
 }
 
 static void before_comm_free(struct layer *layer, const QMPIX_Call *call)
@@ -427,7 +454,7 @@ static const struct special {
     void (*after)(struct layer *layer, const QMPIX_Call *call);
 } specials[] = {
     {QMPIX_ROLE_INIT, NULL, after_init},
-    {QMPIX_ROLE_FINALIZE, before_finalize, NULL},
+    {QMPIX_ROLE_FINALIZE, before_finalize, after_finalize},
     {QMPIX_ROLE_COMM_CREATE, NULL, after_comm_create},
     {QMPIX_ROLE_COMM_FREE, before_comm_free, NULL},
     {QMPIX_ROLE_SESSION_INIT, NULL, after_session_init},
@@ -562,7 +589,7 @@ static bool register_observer(struct layer *layer)
     for (int number = 0; number < MPI_LAST_FUNC; number++)
         prepare_function(layer->tool_id, (enum QMPI_Functions_enum)number);
     tool_world_sessions_retain(layer->tool_id);
-    return true;
+    return QMPIX_Register_finalizer(layer->tool_id, finalize_layer) == MPI_SUCCESS;
 }
 
 /* Makes the names of the files now, because a process that a signal ends may have no memory. */

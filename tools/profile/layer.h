@@ -135,14 +135,21 @@ struct layer_saving {
     pthread_cond_t changed;
 };
 
+/* MPI_Finalize while it is in progress and the results are not merged yet; NULL at other times. */
+struct layer_finalize {
+    const QMPIX_Call *call;
+    const QMPIX_Word *word;
+};
+
 struct layer {
     int tool_id;
     struct layer_options options;
-    char begin[32];       /* ISO 8601, UTC */
-    char *program;        /* the path of the executable; NULL: unknown */
-    char *mpi;            /* the first line of the MPI library's version */
-    int rank;             /* in MPI_COMM_WORLD or mpi://WORLD; at first, as the launcher tells it */
-    atomic_bool closed;   /* MPI_Finalize was called, and no session of the program outlives it. */
+    char begin[32]; /* ISO 8601, UTC */
+    char *program;  /* the path of the executable; NULL: unknown */
+    char *mpi;      /* the first line of the MPI library's version */
+    int rank;       /* in MPI_COMM_WORLD or mpi://WORLD; at first, as the launcher tells it */
+    struct layer_finalize finalize;
+    atomic_bool closed;   /* MPI has been finalized, and no session of the program outlives it. */
     atomic_bool reported; /* The data has been written, or is in the merged result. */
     atomic_bool was_on;   /* The layer has been switched on, so there is something to report. */
     char *folder;         /* the working directory during `init`; NULL: unknown */

@@ -391,6 +391,7 @@ static void init_layer(int tool_id)
     }
     threads_start();
     if (QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS ||
+        QMPIX_Register_finalizer(tool_id, record_finalize) != MPI_SUCCESS ||
         QMPIX_Register_publisher(tool_id, publish_or_say) != MPI_SUCCESS) {
         QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
                                  "profile.so that is part of this qmpi");

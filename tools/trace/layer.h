@@ -131,7 +131,10 @@ struct layer {
     int64_t started;       /* nanoseconds since the Epoch at start_ticks */
     uint64_t start_ticks;
     uint64_t init_ticks, finalize_ticks; /* when the clocks were compared; 0: never */
-    unsigned char ends[MPI_LAST_FUNC];   /* [number]: enum call_end of record/observe.c */
+    /* MPI_Finalize while it is in progress and the trace is not complete; NULL at other times. */
+    struct recorder *finalizer;
+    const QMPIX_Word *finalize_word;
+    unsigned char ends[MPI_LAST_FUNC]; /* [number]: enum call_end of record/observe.c */
     struct layer_switches switches;
     atomic_uint omits;                  /* TRACE_OMITS_… */
     bool has_failed_early;              /* start_early has failed */

@@ -13,6 +13,7 @@
 #include "generate/build.h"
 #include "toolkit/toolkit.h"
 #include "tools/trace/layer.h"
+#include "tools/trace/record/control.h"
 #include "tools/trace/record/observe.h"
 #include "tools/trace/record/operation.h"
 #include "tools/trace/record/recorder.h"
@@ -334,7 +335,8 @@ static bool register_observer(const struct layer *layer)
             QMPIX_Tool_keep_function(layer->tool_id, (enum QMPI_Functions_enum)number);
     }
     tool_world_sessions_retain(layer->tool_id);
-    return QMPIX_Register_tool_observer(layer->tool_id, &observer) == MPI_SUCCESS;
+    return QMPIX_Register_finalizer(layer->tool_id, control_finalize) == MPI_SUCCESS &&
+           QMPIX_Register_tool_observer(layer->tool_id, &observer) == MPI_SUCCESS;
 }
 
 /* A forked child has no writer, and records nothing. */

@@ -194,6 +194,21 @@ static int misuse_rank(QMPI_Context context, MPI_Comm comm, int *rank)
     return QMPIX_NEXT(context, Comm_rank)(QMPIX_NEXT_CONTEXT(context), comm, rank);
 }
 
+static void intruding_finalizer(int tool_id, uint64_t ticks)
+{
+    (void)ticks;
+    trace("misuse WRONG: finalizer of layer %d that was replaced", tool_id);
+}
+
+static void finalizer(int tool_id, uint64_t ticks)
+{
+    int finalized = 1, size = 0;
+    PMPI_Finalized(&finalized);
+    EXPECT(MPI_SUCCESS, PMPI_Comm_size(MPI_COMM_WORLD, &size));
+    trace("misuse finalizer of layer %d: %s, %s", tool_id, finalized ? "finalized" : "active",
+          ticks ? "timed" : "without time");
+}
+
 static void init(int tool_id)
 {
     EXPECT(MPI_SUCCESS, QMPI_Register_tool_storage(tool_id, &checks));
@@ -206,6 +221,14 @@ static void init(int tool_id)
         EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_storage(other, &mark));
         EXPECT(MPI_ERR_OTHER, QMPIX_Tool_fail(other, "never"));
     }
+    for (int other = 0; other <= 4; other++) {
+        if (other != tool_id)
+            EXPECT(other >= 1 && other <= 3 ? MPI_ERR_OTHER : MPI_ERR_ARG,
+                   QMPIX_Register_finalizer(other, finalizer));
+    }
+    EXPECT(MPI_ERR_ARG, QMPIX_Register_finalizer(tool_id, NULL));
+    EXPECT(MPI_SUCCESS, QMPIX_Register_finalizer(tool_id, intruding_finalizer));
+    EXPECT(MPI_SUCCESS, QMPIX_Register_finalizer(tool_id, finalizer)); /* replaces the other one */
     /* MPI is not initialized. */
     MPI_Comm comm;
     EXPECT(MPI_ERR_OTHER, QMPIX_Tool_create_comm(tool_id, &comm));

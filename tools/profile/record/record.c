@@ -162,6 +162,8 @@ static void begin_finalize_world(struct layer *layer, const QMPIX_Call *call,
     save_start_checkpoints(layer);
 }
 
+/* Application time ends here. Calls that the program makes inside MPI_Finalize, in delete callbacks
+ * of attributes, are still counted. */
 static void begin_finalize(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
     MPI_Session session;
@@ -170,8 +172,22 @@ static void begin_finalize(struct layer *layer, const QMPIX_Call *call, const QM
         return;
     }
     call_add_early(layer, call);
-    if (atomic_exchange(&layer->closed, true))
+    if (atomic_load(&layer->closed))
         return;
+    regions_end(layer);
+    layer->finalize = (struct layer_finalize){call, word};
+}
+
+/* Merges the results of all ranks if the layer has seen MPI_Finalize. This is the work that
+ * MPI_Finalize is shown with. */
+static void finish_world(struct layer *layer)
+{
+    const QMPIX_Call *call = layer->finalize.call;
+    const QMPIX_Word *word = layer->finalize.word;
+    if (!call)
+        return;
+    layer->finalize = (struct layer_finalize){NULL, NULL};
+    atomic_store(&layer->closed, true);
     save_stop_checkpoints(layer);
     call_show_early(layer, call, word);
     regions_finish(layer);
@@ -179,6 +195,18 @@ static void begin_finalize(struct layer *layer, const QMPIX_Call *call, const QM
     gather_world(layer);
     call_hide_early(layer, word);
     save_unwatch_signals();
+}
+
+void record_finalize(int tool_id, uint64_t ticks)
+{
+    (void)ticks;
+    for (struct layer *layer = layer_first; layer; layer = layer->next) {
+        if (layer->tool_id != tool_id)
+            continue;
+        struct thread_level *level = thread_level_enter();
+        finish_world(layer);
+        thread_level_leave(level);
+    }
 }
 
 /* Handles MPI_Session_finalize, and returns whether it merged and reported the data. If other
@@ -271,6 +299,10 @@ __attribute__((noinline)) static void control_after(struct layer *layer, const Q
         break;
     case MPI_PCONTROL_T:
         obey_pcontrol(layer, call);
+        break;
+    case MPI_FINALIZE_T:
+        if (tool_world_is_open()) /* A lower layer has not passed the call on. */
+            finish_world(layer);
         break;
     default:
         break;

@@ -13,4 +13,7 @@ void record_before(const QMPIX_Call *call, QMPIX_Word *word);
 void record_before_deep(const QMPIX_Call *call, QMPIX_Word *word);
 void record_after(const QMPIX_Call *call, QMPIX_Word *word);
 
+/* Merges the results of all ranks in MPI_Finalize: see QMPIX_Register_finalizer. */
+void record_finalize(int tool_id, uint64_t ticks);
+
 #endif

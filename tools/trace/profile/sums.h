@@ -179,7 +179,7 @@ struct trace_sums {
     uint64_t on_since; /* 0: application time stands still */
     uint64_t on_time;
     size_t sessions;
-    bool is_over; /* MPI_Finalize has begun */
+    bool is_over; /* MPI_Finalize has ended */
     bool failed;  /* memory is exhausted */
 };
 

@@ -617,7 +617,8 @@ static void postpone_change(struct trace_sums *sums, struct trace_sums_thread *l
     location->changes[location->change_count++] = *event;
 }
 
-/* MPI_Finalize and its like end what is profiled, and count without time. */
+/* MPI_Finalize and its like end application time, and count without time. The program may still
+ * make calls within MPI_Finalize. */
 static void end_profile(struct trace_sums *sums, struct trace_sums_thread *location,
                         struct trace_sums_call *call, uint64_t now)
 {
@@ -627,8 +628,6 @@ static void end_profile(struct trace_sums *sums, struct trace_sums_thread *locat
         return;
     sum_up_call(sums, location, call, now, 0);
     call->is_noted = true;
-    if (role->ends_mpi)
-        sums->is_over = true;
     if (role->ends_mpi || is_last)
         end_application(sums, now);
 }
@@ -661,7 +660,9 @@ static void pop_call(struct trace_sums *sums, struct trace_sums_thread *location
     const struct trace_sums_role *role = &sums->roles[call->function];
     if (event->kind == TRACE_LEAVE && !call->is_noted)
         sum_up_call(sums, location, call, event->ticks, event->ticks - call->begin);
-    if (role->begins_mpi) {
+    if (role->ends_mpi && event->kind == TRACE_LEAVE) {
+        sums->is_over = true;
+    } else if (role->begins_mpi) {
         sums->has_world = true;
         begin_application(sums, event->ticks);
     } else if (role->begins_session) {

@@ -234,30 +234,69 @@ static void put_last_call(struct recorder *recorder, const struct flight *flight
         recorder_put(recorder, RECORD_CALL, flight->number, now, now);
 }
 
-/* Returns whether the trace ends with MPI_Finalize, and not with a session that outlives it. */
-static bool finalize_world(struct recorder *recorder, const struct flight *flight, bool is_on)
+/* The trace ends with MPI_Finalize, unless a session outlives it. The program may make its last
+ * calls within it, in delete callbacks of attributes. */
+static void begin_finalize(struct recorder *recorder, const QMPIX_Word *word)
 {
     struct layer *layer = recorder->layer;
     MPI_Session session;
-    MPI_Comm comm;
+    layer->finalize_ticks = ticks_now(); /* the clocks are compared now */
     if (tool_world_sessions_outlive_world(&layer->sessions, &session)) {
         objects_begin(layer, session);
-        layer->finalize_ticks = ticks_now(); /* the clocks are compared now */
-        save_request(layer);                 /* in case the session never ends */
-        return false;
+        save_request(layer); /* in case the session never ends */
+        return;
     }
-    put_last_call(recorder, flight, is_on);
+    layer->finalizer = recorder;
+    layer->finalize_word = word;
+}
+
+/* Records MPI_Finalize, which is in progress, because the file will be complete when it returns. It
+ * has a duration of 0 if no other call was made within it: the rest is the work of tools. */
+static void put_finalize(struct recorder *recorder, const QMPIX_Word *word, uint64_t ticks)
+{
+    struct flight *flight = flights_find(&recorder->flights, word);
+    if (!flight)
+        return;
+    call_events_end_inner(recorder, flight);
+    const uint64_t times = *flights_times(flight->call), begin = times ? times : ticks;
+    recorder->is_mute = !call_events_follow_switches(recorder);
+    if (flight_state(flight->mark) == FLIGHT_NOTED)
+        recorder_put(recorder, RECORD_CLOSE, flight->number, ticks, 0);
+    else if (flight_state(flight->mark) == FLIGHT_RUNS)
+        recorder_put(recorder, RECORD_CALL, flight->number, begin, begin);
+    recorder->is_mute = false;
+    flights_end(&recorder->flights, word);
+}
+
+/* Completes the trace in MPI_Finalize if the layer has seen this call. `ticks` is the time at which
+ * the program had made its last call. */
+static void finish_world(struct layer *layer, struct recorder *recorder, uint64_t ticks)
+{
+    MPI_Comm comm;
+    if (!layer->finalizer)
+        return;
+    if (layer->finalizer == recorder)
+        put_finalize(recorder, layer->finalize_word, ticks);
+    layer->finalizer = NULL;
     counters_end(layer);
     layer_set_off(layer, LAYER_OFF_CLOSED, true);
-    layer->finalize_ticks = ticks_now();
     save_end(layer, TRACE_END_FINALIZE);
     objects_end(layer);
     if (tool_world_create_comm(layer->tool_id, &comm)) {
-        PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
         save_write_formats(layer, comm);
         PMPI_Comm_free(&comm);
     }
-    return true;
+}
+
+void control_finalize(int tool_id, uint64_t ticks)
+{
+    for (struct layer *layer = layer_list; layer; layer = layer->next) {
+        if (layer->tool_id != tool_id)
+            continue;
+        struct thread_level *level = thread_level_enter();
+        finish_world(layer, level ? recorder_at(level, layer) : NULL, ticks);
+        thread_level_leave(level);
+    }
 }
 
 static void finalize_session(struct recorder *recorder, const QMPIX_Call *call,
@@ -302,7 +341,8 @@ bool control_before(struct recorder *recorder, const QMPIX_Call *call, struct fl
 {
     switch (call->function->number) {
     case MPI_FINALIZE_T:
-        return finalize_world(recorder, flight, is_on);
+        begin_finalize(recorder, flight->word);
+        return false;
     case MPI_SESSION_FINALIZE_T:
         finalize_session(recorder, call, flight, is_on);
         return false;
@@ -348,6 +388,10 @@ void control_end(struct recorder *recorder, const QMPIX_Call *call)
     case MPI_SESSION_INIT_T:
         if (begin_session(recorder->layer, call))
             put_tool_time(recorder, now);
+        break;
+    case MPI_FINALIZE_T:
+        if (tool_world_is_open()) /* a lower layer has not passed the call on */
+            finish_world(recorder->layer, recorder, now);
         break;
     default:
         break;

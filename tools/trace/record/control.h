@@ -22,6 +22,9 @@ void control_after(struct recorder *recorder, const QMPIX_Call *call, bool has_s
                    uint64_t ticks);
 void control_end(struct recorder *recorder, const QMPIX_Call *call);
 
+/* Completes the trace in MPI_Finalize: see QMPIX_Register_finalizer. */
+void control_finalize(int tool_id, uint64_t ticks);
+
 /* These functions follow the communicators of sessions. The first one is called before
  * MPI_Comm_free and MPI_Comm_disconnect, and the second one after MPI_Comm_create_from_group. */
 void control_free_comm(struct layer *layer, const QMPIX_Call *call);

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* See finalizers.h. */
+#include "startup/finalizers.h"
+
+#include "clock/clock.h"
+#include "job/job.h"
+#include "observe/observe.h"
+#include "process/process.h"
+#include "registry/registry.h"
+
+#include <qmpi/qmpi.h>
+
+#include <stdatomic.h>
+
+static void (*finalizers[QMPI_LAYERS_MAX + 1])(int tool_id, uint64_t ticks);
+static bool has_attribute; /* MPI will call delete_attribute. */
+static atomic_bool have_run;
+
+int QMPIX_Register_finalizer(int tool_id, void (*finalizer)(int tool_id, uint64_t ticks))
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    if (!layer || !finalizer)
+        return MPI_ERR_ARG;
+    if (!qmpi_layer_is_initialising(layer))
+        return MPI_ERR_OTHER;
+    qmpi_clock_start();
+    finalizers[tool_id] = finalizer;
+    return MPI_SUCCESS;
+}
+
+/* Those of lower layers come later, as in the functions that finalize MPI. */
+static void run_finalizers(void)
+{
+    const uint64_t ticks = qmpi_clock_has_started() ? qmpi_clock_now() : 0;
+    if (atomic_exchange(&have_run, true))
+        return;
+    for (int tool_id = 1; tool_id <= QMPIX_stack.layers; tool_id++) {
+        if (finalizers[tool_id] && qmpi_layer_get(tool_id)->ready)
+            finalizers[tool_id](tool_id, ticks);
+    }
+}
+
+/* ---- The attribute --------------------------------------------------------------------------- */
+
+static int copy_nothing(MPI_Comm comm, int key, void *state, void *value, void *copy, int *flag)
+{
+    (void)comm;
+    (void)key;
+    (void)state;
+    (void)value;
+    (void)copy;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+/* The layers create communicators by means of that of the job, so this is freed last. */
+static int delete_attribute(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)state;
+    run_finalizers();
+    qmpi_attributes_drop_self();
+    qmpi_job_free_comm();
+    return MPI_SUCCESS;
+}
+
+static bool set_quietly(void)
+{
+    int key = MPI_KEYVAL_INVALID;
+    if (QMPI_PMPI(Comm_create_keyval, COMM_CREATE_KEYVAL)(copy_nothing, delete_attribute, &key,
+                                                          NULL) != MPI_SUCCESS)
+        return false;
+    const int result = QMPI_PMPI(Comm_set_attr, COMM_SET_ATTR)(MPI_COMM_SELF, key, NULL);
+    QMPI_PMPI(Comm_free_keyval, COMM_FREE_KEYVAL)(&key);
+    return result == MPI_SUCCESS;
+}
+
+static int set_attribute(int result)
+{
+    struct qmpi_quiet_errors world, self;
+    if (result != MPI_SUCCESS)
+        return result;
+    qmpi_quiet_errors_begin(&world, MPI_COMM_WORLD);
+    qmpi_quiet_errors_begin(&self, MPI_COMM_SELF);
+    has_attribute = set_quietly();
+    qmpi_quiet_errors_end(&self);
+    qmpi_quiet_errors_end(&world);
+    if (has_attribute) {
+        qmpi_job_keep_comm();
+        qmpi_attributes_keep_self();
+    }
+    return result;
+}
+
+/* ---- Terminators ----------------------------------------------------------------------------- */
+
+static qmpi_function *next_init, *next_init_thread, *next_finalize;
+
+static int init_with_attribute(int *argc, char ***argv)
+{
+    return set_attribute(((__typeof__(&MPI_Init))next_init)(argc, argv));
+}
+
+static int init_thread_with_attribute(int *argc, char ***argv, int required, int *provided)
+{
+    return set_attribute(
+        ((__typeof__(&MPI_Init_thread))next_init_thread)(argc, argv, required, provided));
+}
+
+/* Without an attribute, such as in a program that initialized MPI without libqmpi, the layers
+ * cannot wait for the callbacks of the program. */
+static int finalize_with_attribute(void)
+{
+    if (!has_attribute)
+        run_finalizers();
+    return ((__typeof__(&MPI_Finalize))next_finalize)();
+}
+
+void qmpi_finalizers_watch(qmpi_function **targets)
+{
+    next_init = targets[MPI_INIT_T];
+    next_init_thread = targets[MPI_INIT_THREAD_T];
+    next_finalize = targets[MPI_FINALIZE_T];
+    targets[MPI_INIT_T] = (qmpi_function *)init_with_attribute;
+    targets[MPI_INIT_THREAD_T] = (qmpi_function *)init_thread_with_attribute;
+    targets[MPI_FINALIZE_T] = (qmpi_function *)finalize_with_attribute;
+}
