@@ -178,6 +178,23 @@ def test_a_program_in_which_nobody_is_held_up_has_no_such_finding(tmp_path, case
     until(check)
 
 
+@pytest.mark.parametrize("case, objects, made", [("types", "200 datatypes", 400), ("comms", "30 communicators", 30),
+                                                 ("requests", "50 persistent requests", 50), ("files", "10 files", 10)])
+def test_objects_that_are_never_freed_are_found(tmp_path, case, objects, made):
+    """A window is not among them, because MPICH may crash in MPI_Finalize if it was not freed."""
+    _, document = run_case(tmp_path, PROGRAMS / "tools_planted", f"leak_{case}")
+    finding, = [finding for finding in document["findings"] if finding["kind"] == "leaked-objects"]
+    assert objects in finding["summary"] and f" {made} " in finding["meaning"]
+    assert finding["line"] == line_of("planted.c", f"leak_{case}") and f"planted.c:{finding['line']}" in finding["summary"]
+    assert finding["seconds"] == finding["share"] == 0 and "no problems found" not in report(tmp_path / "out.json")
+
+
+@pytest.mark.parametrize("case", ["healthy_split", "healthy_types", "healthy_put", "healthy_io"])
+def test_objects_that_are_freed_or_do_not_exist_are_not_leaked(tmp_path, case):
+    _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case)
+    assert "leaked-objects" not in [finding["kind"] for finding in document["findings"]]
+
+
 def check_off(tmp_path):
     _, document = run_case(tmp_path, PROGRAMS / "tools_planted", "last_off")
     finding, = document["findings"]

@@ -300,6 +300,78 @@ static void objects_are_counted_by_rank_over_all_functions(void **state)
     profile_result_free(result);
 }
 
+/* Rank `rank` makes `calls` calls. */
+static void add_calls(struct profile_result *result, const char *name, int line, int rank,
+                      uint64_t calls)
+{
+    const struct profile_rank_calls its = {.rank = rank, .calls = calls};
+    add_function(result, name, "");
+    struct profile_callsite *site = add_site(result, name, "a.c", line);
+    struct profile_function *function = &result->functions[result->function_count - 1];
+    site->ranks = function->ranks = 1;
+    site->calls.calls = function->calls.calls = calls;
+    site->callers.all = qmpi_allocate(1, sizeof its);
+    function->callers.all = qmpi_allocate(1, sizeof its);
+    *site->callers.all = *function->callers.all = its;
+    site->callers.count = function->callers.count = 1;
+}
+
+static void objects_that_are_not_freed_are_leaked(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    for (int rank = 0; rank < RANKS; rank++)
+        result->processes[rank].useful = 100;
+    add_calls(result, "MPI_Type_vector", 1, 2, 500);
+    add_calls(result, "MPI_Type_create_struct", 2, 2, 12);
+    add_calls(result, "MPI_Type_create_keyval", 3, 2, 1000);
+    add_calls(result, "MPI_Type_free", 4, 2, 500);
+    const struct profile_findings *findings = find(result);
+    assert_int_equal(findings->count, 1);
+    assert_string_equal(findings->all->kind, "leaked-objects");
+    assert_string_equal(findings->all->summary, "Rank 2 does not free 12 datatypes of "
+                                                "MPI_Type_create_struct made at a.c:2");
+    assert_non_null(
+        strstr(findings->all->meaning, "has made 512 datatypes, and freed 500 of them"));
+    result->processes[1].off = 1; /* it may have freed some then */
+    assert_int_equal(find(result)->count, 0);
+    result->processes[1].off = 0;
+    result->functions[3].callers.all->calls = result->functions[3].calls.calls = 503;
+    assert_int_equal(find(result)->count, 0);
+    profile_result_free(result);
+}
+
+static void windows_are_objects_too(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    for (int rank = 0; rank < RANKS; rank++)
+        result->processes[rank].useful = 100;
+    add_calls(result, "MPI_Win_allocate", 1, 3, 9);
+    assert_int_equal(find(result)->count, 0);
+    add_calls(result, "MPI_Win_create", 2, 3, 4);
+    add_calls(result, "MPI_Win_free", 3, 3, 2);
+    assert_non_null(strstr(find(result)->all->summary, "Rank 3 does not free 11 windows of"));
+    profile_result_free(result);
+}
+
+/* Some calls may return no communicator. */
+static void only_communicators_that_must_exist_are_leaked(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    for (int rank = 0; rank < RANKS; rank++)
+        result->processes[rank].useful = 100;
+    add_calls(result, "MPI_Comm_split", 1, 1, 100);
+    assert_non_null(strstr(find(result)->all->summary, "does not free 100 communicators"));
+    add_calls(result, "MPI_Comm_free", 2, 1, 30);
+    assert_int_equal(find(result)->count, 0);
+    add_calls(result, "MPI_Comm_dup", 3, 1, 50);
+    assert_string_equal(find(result)->all->summary, "Rank 1 does not free 20 communicators of "
+                                                    "MPI_Comm_dup made at a.c:3");
+    profile_result_free(result);
+}
+
 /* Each rank waits as long as the others: none is listed. */
 static void that_all_ranks_wait_is_found_without_a_list(void **state)
 {
@@ -978,6 +1050,9 @@ int main(void)
         cmocka_unit_test(of_several_late_peers_none_is_named),
         cmocka_unit_test(of_several_ranks_that_do_not_wait_the_last_one_works_for_longer),
         cmocka_unit_test(a_rank_does_not_wait_for_itself),
+        cmocka_unit_test(objects_that_are_not_freed_are_leaked),
+        cmocka_unit_test(windows_are_objects_too),
+        cmocka_unit_test(only_communicators_that_must_exist_are_leaked),
         cmocka_unit_test(ranks_that_wait_for_one_rank_at_two_places_are_one_finding),
         cmocka_unit_test(what_a_late_rank_does_in_mpi_is_told),
         cmocka_unit_test(that_ranks_wait_for_output_of_one_rank_is_one_finding),

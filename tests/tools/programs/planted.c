@@ -686,6 +686,46 @@ static void objects_comms(void)
     }
 }
 
+/* A loop makes a datatype in each round, and frees another one. */
+static void leak_types(void)
+{
+    for (int i = 0; i < 20; i++) {
+        MPI_Datatype type, other;
+        MPI_Type_contiguous(3, MPI_INT, &other);
+        MPI_Type_vector(100, 3, 7, MPI_INT, &type); /* leak_types */
+        MPI_Type_free(&other);
+    }
+    work(.03);
+}
+
+static void leak_comms(void)
+{
+    MPI_Comm comm, other;
+    work(.03);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2 ? MPI_UNDEFINED : 0, 0, &other);
+    if (other != MPI_COMM_NULL)
+        MPI_Comm_free(&other);
+    for (int i = 0; i < 3; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm); /* leak_comms */
+}
+
+static void leak_requests(void)
+{
+    work(.03);
+    for (int i = 0; i < 5; i++) {
+        MPI_Request request;
+        MPI_Recv_init(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request); /* leak_requests */
+    }
+}
+
+static void leak_files(void)
+{
+    MPI_File opened;
+    work(.03);
+    MPI_File_open(MPI_COMM_SELF, rank ? "planted.1" : "planted.0", /* leak_files */
+                  MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &opened);
+}
+
 /* ---- Programs without a problem -------------------------------------------------------------- */
 
 static void healthy_compute(void)
@@ -779,6 +819,18 @@ static void compute(int steps)
     volatile double sum = 0;
     for (int i = 0; i < steps; i++)
         sum = sum + i;
+}
+
+/* Ranks that get no communicator have none to free. */
+static void healthy_split(void)
+{
+    for (int i = 0; i < 5; i++) {
+        MPI_Comm comm;
+        MPI_Comm_split(MPI_COMM_WORLD, rank == i % size ? 0 : MPI_UNDEFINED, 0, &comm);
+        if (comm != MPI_COMM_NULL)
+            MPI_Comm_free(&comm);
+    }
+    work(.03);
 }
 
 /* The rank computes between the calls, and needs what comes only later. */
@@ -900,6 +952,10 @@ static const struct {
     {"unexplained", unexplained},
     {"objects_types", objects_types},
     {"objects_comms", objects_comms},
+    {"leak_types", leak_types},
+    {"leak_comms", leak_comms},
+    {"leak_requests", leak_requests},
+    {"leak_files", leak_files},
     {"startup", nothing},
     {"shutdown", nothing},
     {"early_end", nothing},
@@ -915,6 +971,7 @@ static const struct {
     {"healthy_test", healthy_test},
     {"healthy_progress", healthy_progress},
     {"healthy_io", healthy_io},
+    {"healthy_split", healthy_split},
     {"healthy_master", healthy_master},
     {"hang_wait", hang_wait},
     {"hang_barrier", hang_barrier},

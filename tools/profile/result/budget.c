@@ -85,13 +85,14 @@ static double bytes_of(const struct profile_calls *calls)
 
 static bool is_fence(const struct place *place)
 {
-    return !strcmp(place->name, "MPI_Win_fence");
+    return finder_traits(place->name).role == QMPIX_ROLE_WIN_FENCE;
 }
 
 /* Ranks create and free windows together. How long that takes does not depend on data. */
 static bool makes_window(const struct place *place)
 {
-    return !strncmp(place->name, "MPI_Win_", strlen("MPI_Win_")) && !is_fence(place);
+    const QMPIX_Role role = finder_traits(place->name).role;
+    return role == QMPIX_ROLE_WIN_CREATE || role == QMPIX_ROLE_WIN_FREE;
 }
 
 /* Where all ranks make the same calls and wait for each other, none needs more time for them than

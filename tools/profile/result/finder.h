@@ -221,6 +221,9 @@ void finder_rule_serial_io(struct finder *finder);
  * then no finding of its own. */
 bool finder_explains(const struct finder *finder, int cause, int it);
 
+/* This is about objects that are not freed (findings_leaks.c). */
+void finder_rule_leaks(struct finder *finder);
+
 /* These are about the use of MPI (findings_usage.c). */
 void finder_rule_messages(struct finder *finder);
 void finder_rule_files(struct finder *finder);

@@ -19,6 +19,7 @@ const EVIDENCE = {
   "one-sided-wait": ["function", "ranks"],
   "time-in-mpi": ["ranks", "windows"],
   "temporary-objects": ["function"],
+  "leaked-objects": ["function"],
   "slow-node": ["nodes", "ranks"],
   "no-processor": ["ranks"],
   "serial-startup": ["ranks", "windows"],
