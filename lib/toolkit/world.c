@@ -120,6 +120,32 @@ static bool propose_session(struct tool_world_sessions *sessions, MPI_Session *s
     return ready;
 }
 
+/* Predefined handlers cannot be freed in all libraries. */
+static bool is_predefined(MPI_Errhandler handler)
+{
+#ifdef MPI_ERRORS_ABORT
+    if (handler == MPI_ERRORS_ABORT)
+        return true;
+#endif
+    return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN;
+}
+
+/* Calls PMPI_Comm_split for a communicator of the program. If this fails, the error handler of the
+ * communicator is not called, because the program has made no such call. */
+static bool split_quietly(MPI_Comm comm, int key, MPI_Comm *created)
+{
+    MPI_Errhandler before;
+    if (PMPI_Comm_get_errhandler(comm, &before) != MPI_SUCCESS)
+        return false;
+    const bool is_set = PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+    const bool is_split = is_set && PMPI_Comm_split(comm, 0, key, created) == MPI_SUCCESS;
+    if (is_set)
+        PMPI_Comm_set_errhandler(comm, before);
+    if (!is_predefined(before))
+        PMPI_Errhandler_free(&before);
+    return is_split;
+}
+
 /* Finds out whether all processes of `comm` are ready, and then makes the tool's own communicator.
  * The program has not used `comm` yet, because all processes call this first. */
 static bool agree_on_comm(MPI_Comm comm, bool ready, int rank, MPI_Comm *private_comm)
@@ -127,7 +153,7 @@ static bool agree_on_comm(MPI_Comm comm, bool ready, int rank, MPI_Comm *private
     int mine = ready, all = 0;
     /* The ranks are in the order of mpi://WORLD, so that the same process reports after each
      * session, whatever the order in `comm` is. */
-    if (PMPI_Comm_split(comm, 0, rank, private_comm) != MPI_SUCCESS)
+    if (!split_quietly(comm, rank, private_comm))
         return false;
     PMPI_Comm_set_errhandler(*private_comm, MPI_ERRORS_RETURN);
     if (PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, *private_comm) == MPI_SUCCESS && all)

@@ -168,11 +168,17 @@ double qmpi_job_time(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-bool qmpi_job_complete_request(MPI_Request *request, double deadline)
+bool qmpi_job_complete_request(MPI_Request *request, double deadline, bool *failed)
 {
     int done = 0;
+    *failed = false;
     for (int tries = 0; !done; tries++) {
-        if (QMPI_PMPI(Test, TEST)(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done)
+        if (QMPI_PMPI(Test, TEST)(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            *request = MPI_REQUEST_NULL;
+            *failed = true;
+            break;
+        }
+        if (done)
             break;
         if (deadline > 0 && qmpi_job_time() > deadline)
             return false;
@@ -186,37 +192,45 @@ bool qmpi_job_complete_request(MPI_Request *request, double deadline)
 
 static void send_to(int rank, const struct bytes *bytes, double deadline)
 {
-    MPI_Request requests[2];
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    bool failed;
     unsigned long long size = bytes->size;
     QMPI_PMPI(Isend, ISEND)
     (&size, 1, MPI_UNSIGNED_LONG_LONG, rank, QMPI_JOB_TAG, MPI_COMM_WORLD, &requests[0]);
     QMPI_PMPI(Isend, ISEND)
     (bytes->data, (int)bytes->size, MPI_BYTE, rank, QMPI_JOB_TAG, MPI_COMM_WORLD, &requests[1]);
     for (int i = 0; i < 2; i++) {
-        if (!qmpi_job_complete_request(&requests[i], deadline)) {
+        if (!qmpi_job_complete_request(&requests[i], deadline, &failed)) {
             QMPI_PMPI(Cancel, CANCEL)(&requests[i]);
             QMPI_PMPI(Request_free, REQUEST_FREE)(&requests[i]);
         }
     }
 }
 
-/* Returns the received bytes, which the caller frees; NULL: they have not arrived by the deadline.
- */
+/* Returns the received bytes, which the caller frees; NULL: they have not arrived by the deadline,
+ * or the message is not one of libqmpi. */
 static char *receive_from(int rank, double deadline)
 {
-    MPI_Request request;
+    MPI_Request request = MPI_REQUEST_NULL;
     unsigned long long size = 0;
+    bool failed;
     QMPI_PMPI(Irecv, IRECV)
     (&size, 1, MPI_UNSIGNED_LONG_LONG, rank, QMPI_JOB_TAG, MPI_COMM_WORLD, &request);
-    if (!qmpi_job_complete_request(&request, deadline)) {
+    if (!qmpi_job_complete_request(&request, deadline, &failed)) {
         QMPI_PMPI(Cancel, CANCEL)(&request);
         QMPI_PMPI(Wait, WAIT)(&request, MPI_STATUS_IGNORE);
         return NULL;
     }
+    if (failed || !size)
+        return NULL;
     char *data = qmpi_allocate((size_t)size, 1);
     QMPI_PMPI(Irecv, IRECV)
     (data, (int)size, MPI_BYTE, rank, QMPI_JOB_TAG, MPI_COMM_WORLD, &request);
-    qmpi_job_complete_request(&request, 0);
+    qmpi_job_complete_request(&request, 0, &failed);
+    if (failed) {
+        free(data);
+        return NULL;
+    }
     return data;
 }
 

@@ -478,6 +478,7 @@ static void await_all(const struct job_layer *layer, int tool_id, int rank)
     const int *places = layer->places;
     MPI_Request *arrivals = layer->arrivals;
     struct missing_processes missing = {layer, tool_id};
+    bool failed; /* no process is waited for then */
     const int tag = layer->number % QMPI_JOB_TAG;
     if (layer->ranks[0] != rank)
         QMPI_PMPI(Send, SEND)(NULL, 0, MPI_BYTE, places[0], tag, job_comm);
@@ -488,7 +489,7 @@ static void await_all(const struct job_layer *layer, int tool_id, int rank)
     }
     double deadline = qmpi_job_time() + patience;
     for (int i = 1; i < layer->count && layer->ranks[0] == rank; i++) {
-        if (qmpi_job_complete_request(&arrivals[i], deadline))
+        if (qmpi_job_complete_request(&arrivals[i], deadline, &failed))
             continue;
         for (int k = i + 1, done; k < layer->count; k++)
             QMPI_PMPI(Test, TEST)(&arrivals[k], &done, MPI_STATUS_IGNORE);
@@ -546,7 +547,10 @@ static int exchange_statements(int result)
         QMPI_PMPI(Comm_size, COMM_SIZE)(MPI_COMM_WORLD, &job.size) != MPI_SUCCESS)
         return result;
     char *text = qmpi_statement_of_process();
+    struct qmpi_quiet_errors world;
+    qmpi_quiet_errors_begin(&world, MPI_COMM_WORLD);
     qmpi_statements_exchange(text, job.rank, job.size, patience, &job.statements);
+    qmpi_quiet_errors_end(&world);
     free(text);
     print_problems(&job);
     stop_if_any_stops(&job);

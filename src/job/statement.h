@@ -89,8 +89,9 @@ enum { QMPI_JOB_TAG = 32767 };
 double qmpi_job_time(void);
 
 /* Completes a request. Returns false if it is not complete at `deadline`; 0: waits without limit.
- * An error completes it. Meanwhile, yields the processor to other processes. */
-bool qmpi_job_complete_request(MPI_Request *request, double deadline);
+ * An error completes it and sets `*failed` to true, otherwise this is false. Meanwhile, yields the
+ * processor to other processes. */
+bool qmpi_job_complete_request(MPI_Request *request, double deadline, bool *failed);
 
 /* Whether a rank makes this statement. */
 bool qmpi_statement_is_of(const struct qmpi_statement *statement, int rank);

@@ -305,6 +305,34 @@ def test_a_job_whose_launcher_is_reached_by_a_port_does_not_hang(absent):
     assert "qmpi: count (layer 1): MPI calls of 1 rank" in done.stderr
 
 
+MESSAGE = """#include <mpi.h>
+int main(void)
+{
+    char text[100] = "a message of the program";
+    MPI_Init(0, 0);
+    MPI_Send(text, 100, MPI_CHAR, 0, 32767, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.skipif(MPI_NAME != "mpich", reason="makes MPICH's launcher unknown to libqmpi")
+def test_an_error_of_libqmpis_own_messages_does_not_raise_the_default_handler(tmp_path):
+    """libqmpi does not know that rank 1 does not have it, and receives a message of the program, which is too long."""
+    (tmp_path / "message.c").write_text(MESSAGE)
+    subprocess.run([MPICC, "-o", tmp_path / "message", tmp_path / "message.c"], check=True)
+    wrapper = f"""case {RANK} in
+    0) unset HYDI_CONTROL_FD; exec "$@" ;;
+    *) unset LD_PRELOAD; exec {tmp_path / "message"} ;;
+    esac"""
+    result = run_mpi("calls", "init", "barrier", "finalize", tools="count", timeout=60, cwd=tmp_path,
+                     env={"QMPI_TOOL_PATH": BUNDLED_TOOLS, "QMPI_RANK_TIMEOUT": "1"}, wrapper=["sh", "-c", wrapper, "-"])
+    assert result.returncode == 0, result.stderr
+    assert "qmpi:   rank 1: no libqmpi, or no tools" in messages(result)
+    assert any("count (layer 1): MPI calls of 1 rank" in line for line in messages(result))
+
+
 # ---- Programs ----------------------------------------------------------------------------------------------
 
 def test_programs_of_one_job_with_stacks_of_their_own(tmp_path):

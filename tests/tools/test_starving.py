@@ -7,7 +7,7 @@ import re
 
 import pytest
 from profile_support import BUILD, STEPS, names, run_steps
-from support import ASAN, OPEN_MPI
+from support import ASAN, OPEN_MPI, needs_sessions
 
 STARVING = STEPS.with_name("tools_starving")
 FORTRAN = STEPS.with_name("tools_starving_fortran")
@@ -98,3 +98,15 @@ def test_no_call_of_libqmpi_raises_an_error_of_the_program(tmp_path, tools, init
     assert re.findall(r"(?m)^errors (\d+)$", result.stdout) == ["0", "0"]
     said = sum("cannot create a communicator" in line for line in result.messages)
     assert said == 1 or (tools.startswith("trace") and said == 0)  # trace has freed some at the beginning
+
+
+@needs_sessions
+@pytest.mark.skipif(OPEN_MPI, reason="it has numbers for more communicators than can be created in a test")
+@pytest.mark.parametrize("tools", ["profile", "count", "trace,output=t"])
+def test_no_call_of_a_tool_raises_an_error_on_a_communicator_of_a_session(tmp_path, tools):
+    """The tools make a communicator of their own when the program makes one of all processes. This fails if MPI has no
+    number left, and then the handler of the program's communicator must not be called."""
+    result = run_steps("session_init", "session_comm", "session_barrier", "session_last_comm", "session_free",
+                       "session_finalize", cwd=tmp_path, tools=tools, ranks=1)
+    assert result.returncode == 0, result.stderr
+    assert re.findall(r"(?m)^raised (\d+)$", result.stdout) == ["0"]

@@ -71,6 +71,42 @@ static void make_comm(int number)
     expect(MPI_Group_free(&group));
 }
 
+static int error_count;
+
+static void count_error(MPI_Comm *failed, int *code, ...)
+{
+    (void)failed;
+    (void)code;
+    error_count++;
+}
+
+/* Creates a communicator of all processes, with an error handler that counts, as the last one that
+ * MPI has a number for. Tells how many errors this has raised. */
+static void make_last_comm(int number)
+{
+    enum { MOST = 100000 };
+    static MPI_Comm all[MOST];
+    MPI_Group group;
+    MPI_Errhandler handler;
+    int count = 0, result = MPI_ERR_OTHER;
+    while (count < MOST && MPI_Comm_dup(of_session, &all[count]) == MPI_SUCCESS)
+        count++;
+    expect(MPI_Comm_create_errhandler(count_error, &handler));
+    expect(MPI_Group_from_session_pset(sessions[number], "mpi://WORLD", &group));
+    while (count && result != MPI_SUCCESS) {
+        expect(MPI_Comm_free(&all[--count]));
+        error_count = 0;
+        result = MPI_Comm_create_from_group(group, "last", MPI_INFO_NULL, handler, &all[count]);
+    }
+    expect(result);
+    printf("raised %d\n", error_count);
+    fflush(stdout);
+    expect(MPI_Group_free(&group));
+    expect(MPI_Errhandler_free(&handler));
+    while (count >= 0)
+        expect(MPI_Comm_free(&all[count--]));
+}
+
 static int session_step(const char *step, const char *value)
 {
     const int number = *value ? atoi(value) : 0;
@@ -80,6 +116,8 @@ static int session_step(const char *step, const char *value)
         expect(MPI_Session_finalize(&sessions[number]));
     else if (!strcmp(step, "session_comm"))
         make_comm(number);
+    else if (!strcmp(step, "session_last_comm"))
+        make_last_comm(number);
     else if (!strcmp(step, "session_barrier"))
         expect(MPI_Barrier(of_session));
     else if (!strcmp(step, "session_free"))
