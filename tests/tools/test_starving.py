@@ -6,7 +6,7 @@ Programs/starving.c refuses memory to libqmpi and to the tools alone, from their
 import re
 
 import pytest
-from profile_support import BUILD, STEPS, names, run_steps
+from profile_support import BUILD, STEPS, load, names, report, run_steps
 from support import ASAN, OPEN_MPI, needs_sessions
 
 STARVING = STEPS.with_name("tools_starving")
@@ -54,6 +54,22 @@ def test_memory_is_exhausted_in_one_rank(tmp_path, tools, number, rank):
 
 
 @WITHOUT_SANITIZER
+@pytest.mark.parametrize("rank", [[], ["only=0"], ["only=1"]], ids=["all", "0", "1"])
+@pytest.mark.parametrize("number", (0, 3, 7, 150))
+@pytest.mark.parametrize("tools", ["count", "profile"])
+def test_what_is_lost_for_want_of_memory_is_said_and_nobody_waits(tmp_path, tools, number, rank):
+    """count has its table of both ranks, because it needs no memory for it."""
+    result = starve(tmp_path, *BEFORE, *rank, f"starve={number}", "only=-1", *AFTER, tools=tools, ranks=2)
+    assert "without MPI_Finalize" not in result.stderr
+    if tools == "count":
+        assert re.search(r"count \(layer 1\): MPI calls of 2 ranks\b", result.stderr), result.stderr
+        assert re.search(r"MPI_Barrier +4 +2 +2\.0 +2\b", result.stderr), result.stderr
+    else:
+        whole = "profile (layer 1): 2 ranks" in result.stderr
+        assert whole or "out of memory" in result.stderr
+
+
+@WITHOUT_SANITIZER
 @pytest.mark.parametrize("number", (*NUMBERS, 60, 110, 170))
 def test_a_tool_opens_a_library_without_memory(tmp_path, number):
     """dlopen fails, or the library cannot be led to the layers below, which a message says."""
@@ -98,6 +114,16 @@ def test_no_call_of_libqmpi_raises_an_error_of_the_program(tmp_path, tools, init
     assert re.findall(r"(?m)^errors (\d+)$", result.stdout) == ["0", "0"]
     said = sum("cannot create a communicator" in line for line in result.messages)
     assert said == 1 or (tools.startswith("trace") and said == 0)  # trace has freed some at the beginning
+    assert "ended without MPI_Finalize" not in result.stderr
+    if tools == "count" and said:
+        assert sum("because MPI_Finalize could not combine the ranks" in line for line in result.messages) == 2
+    elif tools == "profile" and said:
+        parts = [line for line in result.messages if "MPI_Finalize could not merge the data of the ranks; its data is in"
+                 in line]
+        assert len(parts) == 2
+        assert load(tmp_path / "qmpi-profile.1.json")["ending"] == "MPI_Finalize"
+        assert "each process reported separately: MPI_Finalize" in report(
+            tmp_path / "qmpi-profile.0.json", tmp_path / "qmpi-profile.1.json")
 
 
 @needs_sessions

@@ -32,7 +32,12 @@ struct layer {
     struct tool_world_sessions sessions;
     int rank; /* the launcher's number of this process */
     atomic_bool reported;
-    bool finalizes; /* MPI_Finalize is in progress, and the numbers are not combined yet. */
+    bool finalizes;  /* MPI_Finalize is in progress, and the numbers are not combined yet. */
+    bool has_failed; /* The numbers could not be combined in MPI_Finalize. */
+    /* These are for reports. They are allocated early, because the program may have used up its
+     * memory when a report is due. */
+    struct count_summary *summary;
+    unsigned long long *calls; /* [MPI_LAST_FUNC]: of this process */
     struct layer *next;
 };
 
@@ -154,9 +159,14 @@ static void write_numbers(void *data)
         return;
     }
     tool_output_report(output, "count");
-    if (summary->lost)
+    if (summary->end == COUNT_LOST)
         qmpi_printf("count (layer %d): rank %d ended without MPI_Finalize; its calls are in %s",
                     layer->tool_id, summary->rank, name);
+    else if (summary->end == COUNT_NOT_COMBINED)
+        qmpi_printf(
+            "count (layer %d): rank %d: MPI_Finalize could not combine its calls with those "
+            "of the other ranks; they are in %s",
+            layer->tool_id, summary->rank, name);
 }
 
 enum { NAME_ROOM = 64, NAMES_MOST = 8 };
@@ -217,17 +227,16 @@ static void write_summary(struct layer *layer, const struct count_summary *summa
         qmpi_printf("count (layer %d): out of memory: the numbers are not written", layer->tool_id);
 }
 
-/* Combines the numbers of all processes of `comm`, and writes them on its first rank. Writes
- * nothing if a call of MPI or an allocation fails. */
-static void gather_ranks(struct layer *layer, MPI_Comm comm)
+/* Combines the numbers of all processes of `comm`, and writes them on its first rank. Returns false
+ * if a call of MPI fails. All processes make the same calls, even if memory is exhausted in one. */
+static bool gather_ranks(struct layer *layer, MPI_Comm comm)
 {
-    struct count_summary *summary = calloc(1, sizeof *summary);
-    unsigned long long *mine = calloc(MPI_LAST_FUNC, sizeof *mine);
+    struct count_summary *summary = layer->summary;
+    unsigned long long *mine = layer->calls;
     int rank;
-    bool good = summary != NULL && mine != NULL &&
-                PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS;
-    if (good)
-        sum_all_calls(layer->tool_id, mine);
+    bool good = PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+    *summary = (struct count_summary){.rank = -1};
+    sum_all_calls(layer->tool_id, mine);
     good = good && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS &&
            PMPI_Comm_size(comm, &summary->ranks) == MPI_SUCCESS;
     good = good && PMPI_Reduce(mine, summary->calls, MPI_LAST_FUNC, MPI_UNSIGNED_LONG_LONG, MPI_SUM,
@@ -239,14 +248,12 @@ static void gather_ranks(struct layer *layer, MPI_Comm comm)
     if (good) {
         char *programs = gather_programs(comm, rank, summary->ranks);
         layer->reported = true;
-        summary->rank = -1;
         summary->programs = programs;
         if (rank == 0)
             write_summary(layer, summary);
         free(programs);
     }
-    free(mine);
-    free(summary);
+    return good;
 }
 
 /* ---- A signal that ends the process ---------------------------------------------------------- */
@@ -302,19 +309,18 @@ static void unwatch_signals(void)
 /* Reports the numbers of this process, which ends and is part of no other report. */
 static void report_alone(struct layer *layer)
 {
-    struct count_summary *summary = calloc(1, sizeof *summary);
-    if (!summary)
-        return;
-    summary->ranks = 1;
+    struct count_summary *summary = layer->summary;
+    *summary = (struct count_summary){.ranks = 1};
     const int rank = qmpi_launcher_rank();
     summary->rank = rank < 0 ? 0 : rank;
     summary->programs = tool_run_has_programs() ? tool_run_program() : NULL;
-    summary->lost = !tool_world_sessions_are_over(&layer->sessions);
+    summary->end = layer->has_failed                                ? COUNT_NOT_COMBINED
+                   : tool_world_sessions_are_over(&layer->sessions) ? COUNT_OVER
+                                                                    : COUNT_LOST;
     sum_all_calls(layer->tool_id, summary->calls);
     memcpy(summary->min, summary->calls, sizeof summary->min);
     memcpy(summary->max, summary->calls, sizeof summary->max);
     write_summary(layer, summary);
-    free(summary);
 }
 
 static void report_at_exit(void)
@@ -364,8 +370,9 @@ static void finish_world(struct layer *layer)
     if (!layer->finalizes)
         return;
     layer->finalizes = false;
-    if (tool_world_create_comm(layer->tool_id, &comm)) {
-        gather_ranks(layer, comm);
+    layer->has_failed = !tool_world_create_comm(layer->tool_id, &comm);
+    if (!layer->has_failed) {
+        layer->has_failed = !gather_ranks(layer, comm);
         PMPI_Comm_free(&comm);
     }
     unwatch_signals();
@@ -612,9 +619,10 @@ static void init_layer(int tool_id)
 {
     QMPIX_Register_publisher(tool_id, publish_layer); /* called when MPI_T is initialized */
     struct layer *layer = calloc(1, sizeof *layer);
-    if (!layer) {
+    if (!layer || !(layer->summary = calloc(1, sizeof *layer->summary)) ||
+        !(layer->calls = calloc(MPI_LAST_FUNC, sizeof *layer->calls))) {
         QMPIX_Tool_fail(tool_id, "out of memory");
-        return;
+        return; /* The run stops, or goes on without this layer, so nothing is freed. */
     }
     layer->tool_id = tool_id;
     tool_world_sessions_make(&layer->sessions);

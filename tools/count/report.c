@@ -37,6 +37,19 @@ static int sort_functions(const unsigned long long calls[MPI_LAST_FUNC], int ord
     return count;
 }
 
+/* What follows the name of a process alone in the heading of its table. */
+static const char *describe_end(enum count_end end)
+{
+    switch (end) {
+    case COUNT_LOST:
+        return ", which ended without MPI_Finalize";
+    case COUNT_NOT_COMBINED:
+        return ", because MPI_Finalize could not combine the ranks";
+    default:
+        return "";
+    }
+}
+
 static double mean_calls(const struct count_summary *summary, int number)
 {
     return (double)summary->calls[number] / summary->ranks;
@@ -54,8 +67,7 @@ QMPI_COMPUTES static void print_table(FILE *stream, const struct count_summary *
                 summary->ranks == 1 ? "" : "s", of, programs);
     else
         fprintf(stream, "count (layer %d): MPI calls of rank %d%s%s alone%s\n", tool_id,
-                summary->rank, of, programs,
-                summary->lost ? ", which ended without MPI_Finalize" : "");
+                summary->rank, of, programs, describe_end(summary->end));
     fprintf(stream, "%-36s %14s %12s %14s %12s\n", "function", "calls", "min", "mean", "max");
     for (int i = 0; i < count; i++) {
         const int number = order[i];
@@ -63,22 +75,6 @@ QMPI_COMPUTES static void print_table(FILE *stream, const struct count_summary *
                 QMPIX_Function_name((enum QMPI_Functions_enum)number), summary->calls[number],
                 summary->min[number], mean_calls(summary, number), summary->max[number]);
     }
-}
-
-void count_report_table(const struct count_summary *summary, int tool_id)
-{
-    struct qmpi_value_numbers numbers;
-    char *text;
-    size_t length;
-    FILE *stream = open_memstream(&text, &length);
-    if (!stream)
-        return;
-    qmpi_value_begin_numbers(&numbers);
-    print_table(stream, summary, tool_id);
-    qmpi_value_end_numbers(&numbers);
-    if (!fclose(stream))
-        qmpi_print(text);
-    free(text);
 }
 
 /* Returns 0 or the errno of the failure. */
@@ -133,10 +129,10 @@ bool count_report_json(const struct count_summary *summary, int tool_id, const c
     return !problem;
 }
 
-/* ---- In a signal handler --------------------------------------------------------------------- */
+/* ---- Without memory -------------------------------------------------------------------------- */
 
-/* These functions use no memory of malloc, no locks and no streams. They add to a buffer, which is
- * written whenever it is full. */
+/* These functions use no memory of malloc, no locks and no streams, for signal handlers and if
+ * memory is exhausted. They add to a buffer, which is written whenever it is full. */
 struct out {
     struct qmpi_output *file; /* NULL for stderr */
     bool good;
@@ -184,6 +180,73 @@ static void put_padded_name(struct out *out, const char *name)
         put_text(out, " ");
 }
 
+static void put_headings(struct out *out)
+{
+    put_padded_name(out, "function");
+    put_text(out, "          calls          min           mean          max\n");
+}
+
+/* Prints the same as print_table. */
+static void put_summary(const struct count_summary *summary, int tool_id)
+{
+    struct out out = {.file = NULL, .good = true};
+    int order[MPI_LAST_FUNC];
+    const int count = sort_functions(summary->calls, order);
+    const unsigned ranks = (unsigned)summary->ranks;
+    put_text(&out, "qmpi: count (layer ");
+    put_number(&out, (unsigned)tool_id, 0, "): MPI calls of ");
+    if (summary->rank < 0) {
+        put_number(&out, ranks, 0, ranks == 1 ? " rank" : " ranks");
+    } else {
+        put_text(&out, "rank ");
+        put_number(&out, (unsigned)summary->rank, 0, "");
+    }
+    put_text(&out, summary->programs ? " of " : "");
+    put_text(&out, summary->programs ? summary->programs : "");
+    put_text(&out, summary->rank < 0 ? "" : " alone");
+    put_text(&out, summary->rank < 0 ? "" : describe_end(summary->end));
+    put_text(&out, "\n");
+    put_headings(&out);
+    for (int i = 0; i < count; i++) {
+        const int number = order[i];
+        const unsigned long long tenths = (20 * summary->calls[number] + ranks) / (2 * ranks);
+        const char part[] = {'.', (char)('0' + tenths % 10), '\0'};
+        put_padded_name(&out, QMPIX_Function_name((enum QMPI_Functions_enum)number));
+        put_number(&out, summary->calls[number], 15, "");
+        put_number(&out, summary->min[number], 13, "");
+        put_number(&out, tenths / 10, 15, part);
+        put_number(&out, summary->max[number], 13, "\n");
+    }
+    flush_text(&out);
+}
+
+/* Returns false if memory is exhausted. */
+static bool print_in_one_piece(const struct count_summary *summary, int tool_id)
+{
+    struct qmpi_value_numbers numbers;
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    if (!stream)
+        return false;
+    qmpi_value_begin_numbers(&numbers);
+    print_table(stream, summary, tool_id);
+    qmpi_value_end_numbers(&numbers);
+    const bool is_whole = !ferror(stream) & !fclose(stream);
+    if (is_whole)
+        qmpi_print(text);
+    free(text);
+    return is_whole;
+}
+
+void count_report_table(const struct count_summary *summary, int tool_id)
+{
+    if (!print_in_one_piece(summary, tool_id))
+        put_summary(summary, tool_id);
+}
+
+/* ---- In a signal handler --------------------------------------------------------------------- */
+
 struct signal_report {
     int tool_id, rank;
     const char *signal; /* name of the signal */
@@ -203,8 +266,7 @@ static void put_table(struct out *out, const struct signal_report *report)
     put_text(out, " alone, which ended without MPI_Finalize (signal ");
     put_text(out, report->signal);
     put_text(out, ")\n");
-    put_padded_name(out, "function");
-    put_text(out, "          calls          min           mean          max\n");
+    put_headings(out);
     for (int i = 0; i < report->count; i++) {
         put_padded_name(out, QMPIX_Function_name((enum QMPI_Functions_enum)report->order[i]));
         put_number(out, report->calls[report->order[i]], 15, "");

@@ -9,10 +9,16 @@
 
 #include <stdbool.h>
 
+enum count_end {
+    COUNT_OVER,        /* All sessions were finalized. */
+    COUNT_LOST,        /* The process ended without MPI_Finalize, or with an open session. */
+    COUNT_NOT_COMBINED /* The ranks could not be combined in MPI_Finalize. */
+};
+
 struct count_summary {
-    int ranks; /* number of processes */
-    int rank;  /* the rank if this is the summary of one process alone, or -1 */
-    bool lost; /* that process ended without MPI_Finalize, or before all sessions were finalized */
+    int ranks;            /* number of processes */
+    int rank;             /* the rank if this is the summary of one process alone, or -1 */
+    enum count_end end;   /* how that process ended */
     const char *programs; /* their names, or NULL if there is only one program in the run */
     /* The sum, minimum and maximum over all ranks. */
     unsigned long long calls[MPI_LAST_FUNC];

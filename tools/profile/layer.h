@@ -149,6 +149,7 @@ struct layer {
     char *mpi;      /* the first line of the MPI library's version */
     int rank;       /* in MPI_COMM_WORLD or mpi://WORLD; at first, as the launcher tells it */
     struct layer_finalize finalize;
+    bool has_failed;      /* MPI_Finalize could not merge the results. */
     atomic_bool closed;   /* MPI has been finalized, and no session of the program outlives it. */
     atomic_bool reported; /* The data has been written, or is in the merged result. */
     atomic_bool was_on;   /* The layer has been switched on, so there is something to report. */

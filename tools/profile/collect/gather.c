@@ -55,8 +55,9 @@ static struct notice process_notice(const struct layer *layer)
 static void print_notice(const struct layer *layer, const struct notice *notice)
 {
     if (notice->lost)
-        qmpi_printf("profile (layer %d): out of memory: the data of at least %llu ranks is missing",
-                    layer->tool_id, notice->lost);
+        qmpi_printf(
+            "profile (layer %d): out of memory: the data of at least %llu rank%s is missing",
+            layer->tool_id, notice->lost, notice->lost == 1 ? "" : "s");
     if (notice->unmatched)
         qmpi_printf("profile (layer %d): MPI_Pcontrol(-1, name) ended a region that was not open "
                     "%llu times, first \"%s\" on rank %d; ignored\n  hint: start the region with "
@@ -198,7 +199,7 @@ static void finish_gather(struct layer *layer, bool good)
     save_remove_checkpoint(layer);
 }
 
-void gather_on(struct layer *layer, MPI_Comm comm)
+static bool gather_and_finish(struct layer *layer, MPI_Comm comm)
 {
     struct qmpi_arithmetic before;
     qmpi_arithmetic_begin(&before);
@@ -206,11 +207,17 @@ void gather_on(struct layer *layer, MPI_Comm comm)
     qmpi_arithmetic_end(&before);
     finish_gather(layer, good);
     PMPI_Comm_free(&comm);
+    return good;
+}
+
+void gather_on(struct layer *layer, MPI_Comm comm)
+{
+    gather_and_finish(layer, comm);
 }
 
 void gather_world(struct layer *layer)
 {
     MPI_Comm comm;
-    if (tool_world_create_comm(layer->tool_id, &comm))
-        gather_on(layer, comm);
+    layer->has_failed =
+        !tool_world_create_comm(layer->tool_id, &comm) || !gather_and_finish(layer, comm);
 }

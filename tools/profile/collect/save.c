@@ -299,20 +299,24 @@ void save_last(struct layer *layer, const char *termination)
     write_last(layer, termination, IN_FULL);
 }
 
-/* Writes the data of a process that ends normally after finalizing its sessions, if no result of
- * all ranks contains them. Prints the name of the file unless output= is given. Further calls do
- * nothing. */
-static void write_after_sessions(struct layer *layer)
+/* Writes the data of a process that ends normally after it has finalized MPI, if no result of all
+ * ranks contains it. Prints the name of the file, unless this is usual and output= is given.
+ * Further calls do nothing. */
+static void write_separately(struct layer *layer, const char *termination)
 {
     char *problem;
     if (atomic_exchange(&layer->reported, true) || !atomic_load(&layer->was_on))
         return;
-    const char *path =
-        write_process(layer, process_file(layer), PROFILE_SESSIONS_ENDED, IN_FULL, &problem);
+    const char *path = write_process(layer, process_file(layer), termination, IN_FULL, &problem);
+    const char *reason =
+        layer->has_failed ? "MPI_Finalize could not merge the data of the ranks; " : "";
     if (!path)
-        qmpi_printf("profile (layer %d): rank %d: its data cannot be saved: %s\n  hint: use "
+        qmpi_printf("profile (layer %d): rank %d: %sits data cannot be saved: %s\n  hint: use "
                     "output=FILE to name a file that can be written",
-                    layer->tool_id, layer->rank, problem ? problem : "out of memory");
+                    layer->tool_id, layer->rank, reason, problem ? problem : "out of memory");
+    else if (layer->has_failed)
+        qmpi_printf("profile (layer %d): rank %d: %sits data is in %s", layer->tool_id, layer->rank,
+                    reason, path);
     else if (!layer->options.output)
         qmpi_printf("profile (layer %d): rank %d: its data is in %s", layer->tool_id, layer->rank,
                     path);
@@ -569,8 +573,10 @@ static void save_at_exit(void)
         return; /* This is a forked child, and the figures belong to its parent. */
     for (struct layer *layer = layer_first; layer; layer = layer->next) {
         save_stop_checkpoints(layer);
-        if (tool_world_sessions_are_over(&layer->sessions))
-            write_after_sessions(layer);
+        if (layer->has_failed)
+            write_separately(layer, PROFILE_NOT_MERGED);
+        else if (tool_world_sessions_are_over(&layer->sessions))
+            write_separately(layer, PROFILE_SESSIONS_ENDED);
         else
             save_last(layer, "exit");
     }

@@ -195,7 +195,11 @@ static void print_about(FILE *stream, const struct profile_result *result)
     print_programs(stream, result);
     print_about_row(stream, "started", result->begin);
     print_about_row(stream, "MPI", result->mpi);
-    print_about_row(stream, "ended without MPI_Finalize", result->termination);
+    print_about_row(stream,
+                    result->termination && profile_result_is_separate(result->termination)
+                        ? "each process reported separately"
+                        : "ended without MPI_Finalize",
+                    result->termination);
     fputs("</dl>\n", stream);
 }
 

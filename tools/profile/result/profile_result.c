@@ -144,6 +144,11 @@ TYPE(result_arrays, {HAS(ARRAY, processes), OF_TYPE(process_count, process)},
 
 /* ---- Freeing, listing ------------------------------------------------------------------------ */
 
+bool profile_result_is_separate(const char *termination)
+{
+    return !strcmp(termination, PROFILE_SESSIONS_ENDED) || !strcmp(termination, PROFILE_NOT_MERGED);
+}
+
 void profile_result_free(struct profile_result *result)
 {
     if (!result)

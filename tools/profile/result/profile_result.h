@@ -224,6 +224,12 @@ struct profile_process {
 /* The termination of a process that used only sessions and has finalized all of them. */
 #define PROFILE_SESSIONS_ENDED "MPI_Session_finalize"
 
+/* The termination of a process whose data MPI_Finalize could not merge with that of the others. */
+#define PROFILE_NOT_MERGED "MPI_Finalize"
+
+/* Returns whether the process has finalized MPI, but reported separately. */
+bool profile_result_is_separate(const char *termination);
+
 /* The shortest time that causes a finding, in percent of the run; 0: the default. */
 struct profile_thresholds {
     int any, init; /* `init` is for MPI_Init and MPI_Finalize, which must also take 1 s. */
@@ -242,8 +248,8 @@ struct profile_result {
     int ranks; /* the number of processes that it describes */
     int rank;  /* the rank if it describes a single process; otherwise -1 */
     /* The way in which a process ended whose data is not in the result of all ranks: "exit",
-     * "MPI_Abort", "signal SIGTERM", "checkpoint", "MPI_Pcontrol" or PROFILE_SESSIONS_ENDED. NULL:
-     * MPI_Finalize. */
+     * "MPI_Abort", "signal SIGTERM", "checkpoint", "MPI_Pcontrol", PROFILE_SESSIONS_ENDED or
+     * PROFILE_NOT_MERGED. NULL: MPI_Finalize. */
     char *termination;
     struct profile_thresholds thresholds;    /* in no file */
     bool is_filtered;                        /* profile_result_filter was called; in no file */

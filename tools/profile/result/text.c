@@ -146,7 +146,7 @@ static bool print_budget(const struct text *text)
 /* Explains why a result is not of all ranks. */
 static const char *describe_termination(const char *termination)
 {
-    if (!strcmp(termination, PROFILE_SESSIONS_ENDED))
+    if (profile_result_is_separate(termination))
         return "each process reported separately: ";
     return strcmp(termination, "checkpoint") ? "without MPI_Finalize: " : "not yet: ";
 }
