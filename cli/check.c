@@ -15,6 +15,7 @@
 #include "util/util.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <poll.h>
 #include <qmpi/qmpi.h>
 #include <qmpi/service.h>
@@ -213,18 +214,23 @@ static void print_left_out_entries(const struct entries *entries)
 
 /* ---- Layers ---------------------------------------------------------------------------------- */
 
-enum { KEY_FUNCTION = CLI_KEY_FREE, KEY_MPI, KEY_TIMEOUT, KEY_IN_PROCESS };
+enum { KEY_FUNCTION = CLI_KEY_FREE, KEY_MPI, KEY_TIMEOUT, KEY_IN_PROCESS, KEY_RUN };
 
 struct check_request {
     const char **functions; /* functions whose chains are printed */
     int count;
     const char *mpi; /* the argument of --mpi, or NULL */
     bool in_process; /* build the stack in this process */
+    bool run;        /* run a program and validate the tools */
+    char **program;  /* the program and its arguments; NULL: none */
 };
 
 static const struct argp_option options[] = {
     {"function", KEY_FUNCTION, "NAME", 0,
      "show the chain of this MPI function instead; may be repeated", 0},
+    {"run", KEY_RUN, NULL, 0,
+     "run the program, and check in each of its MPI calls that the tools keep the rules of QMPI",
+     0},
     {"mpi", KEY_MPI, "mpich|openmpi|abi", 0,
      "check the stack for this MPI (default: the MPI of the launcher, else of this command)", 0},
     {"timeout", KEY_TIMEOUT, "TIME", 0, "time limit for loading the stack (default: 10s; 0: none)",
@@ -237,7 +243,8 @@ static const char doc[] =
     "Check a stack of tools without running a program. Print each layer with its library, its "
     "options and the functions that it intercepts, or print the chain of one function from the "
     "application to the MPI library.\vErrors in the stack are reported as in a run. The exit "
-    "status is then 2.";
+    "status is then 2. With --run, the program runs under the stack, and the exit status is 1 if a "
+    "tool breaks a rule.";
 
 static const char *function_at(const void *data, int index)
 {
@@ -281,11 +288,21 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
     case KEY_TIMEOUT:
         cli_child_set_time_limit(argument, state);
         return 0;
+    case KEY_RUN:
+        request->run = true;
+        return 0;
     case KEY_IN_PROCESS:
         request->in_process = true;
         return 0;
     case ARGP_KEY_ARG:
-        cli_misuse(state, "unexpected argument '%s': give the stack with -t", argument);
+        if (!request->run)
+            cli_misuse(state, "unexpected argument '%s': give the stack with -t", argument);
+        request->program = state->argv + state->next - 1;
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_END:
+        if (request->run && !request->program)
+            cli_misuse(state, "missing program: qmpi check --run -- PROGRAM [ARGUMENT...]");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -617,16 +634,43 @@ static int check_elsewhere(const struct check_request *request)
     return ended ? WEXITSTATUS(child.status) : 2;
 }
 
+/* Becomes `qmpi run --validate` with the same stack, which the environment has by now. */
+static int run_program(const struct check_request *request)
+{
+    char *command = cli_build_find_command(QMPI_MPI);
+    char *option = request->mpi ? qmpi_format("--mpi=%s", request->mpi) : NULL;
+    size_t count = 0, words = 0;
+    while (request->program[count])
+        count++;
+    char **line = qmpi_allocate(count + 6, sizeof *line);
+    char run[] = "run", validate[] = "--validate", end[] = "--";
+    line[words++] = command;
+    line[words++] = run;
+    line[words++] = validate;
+    if (option)
+        line[words++] = option;
+    line[words++] = end;
+    memcpy(line + words, request->program, count * sizeof *line);
+    cli_stack_resolve();
+    execv(command, line);
+    qmpi_printf("cannot run '%s': %s\n  hint: install qmpi again", command, strerror(errno));
+    free(line);
+    free(option);
+    free(command);
+    return 2;
+}
+
 int cli_check(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&cli_stack_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {options, parse_check_option, NULL, doc, children, NULL, NULL};
+    static const struct argp argp = {
+        options, parse_check_option, "[--run -- PROGRAM [ARGUMENT...]]", doc, children, NULL, NULL};
     struct check_request request = {.functions =
                                         qmpi_allocate((size_t)argc, sizeof *request.functions)};
-    cli_parse(&argp, argc, argv, 0, NULL, &request);
+    cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request);
     if (request.in_process)
         check_here(&request);
-    const int status = check_elsewhere(&request);
+    const int status = request.run ? run_program(&request) : check_elsewhere(&request);
     free(request.functions);
     return status;
 }

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEY_ON_ERROR = CLI_KEY_FREE, KEY_DEBUG, KEY_MPI };
+enum { KEY_ON_ERROR = CLI_KEY_FREE, KEY_DEBUG, KEY_MPI, KEY_VALIDATE };
 
 static const struct argp_option options[] = {
     {"on-error", KEY_ON_ERROR, "stop|skip", 0,
@@ -24,6 +24,8 @@ static const struct argp_option options[] = {
      "what to print debugging messages about: parse, find, load, base, chain or all (sets "
      "QMPI_DEBUG)",
      0},
+    {"validate", KEY_VALIDATE, NULL, 0,
+     "check in each call that the tools keep the rules of QMPI (sets QMPI_VALIDATE=yes)", 0},
     {"mpi", KEY_MPI, "mpich|openmpi|abi", 0,
      "the MPI of the program, if its libraries do not show it (default: the MPI of the launcher, "
      "else of this command)",
@@ -53,6 +55,9 @@ static error_t parse_run_option(int key, char *argument, struct argp_state *stat
         return 0;
     case KEY_DEBUG:
         cli_set_variable("QMPI_DEBUG", argument);
+        return 0;
+    case KEY_VALIDATE:
+        cli_set_variable("QMPI_VALIDATE", "yes");
         return 0;
     case KEY_MPI:
         request->mpi = cli_build_check_mpi(state, argument);

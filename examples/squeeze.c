@@ -203,10 +203,12 @@ __attribute__((constructor)) static void register_tool(void)
 {
     static const QMPIX_Tool_option options[] = {
         {"from", "4096", "compress broadcasts of at least this many bytes"}, {0}};
+    static const char *const provides[] = {"changes-calls", NULL};
     static const QMPIX_Tool_info info = {.size = sizeof info,
                                          .description = "compresses broadcasts",
                                          .options = options,
-                                         .flags = QMPIX_TOOL_COMMUNICATES};
+                                         .flags = QMPIX_TOOL_COMMUNICATES,
+                                         .provides = provides};
     QMPI_Register_tool_name("squeeze", init);
     QMPIX_Register_tool_info("squeeze", &info);
 }

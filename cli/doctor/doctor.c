@@ -128,6 +128,7 @@ static const char *const variables[] = {"QMPI_TOOLS",
                                         "QMPI_INTERNAL",
                                         "QMPI_CLOCK",
                                         "QMPI_RANK_TIMEOUT",
+                                        "QMPI_VALIDATE",
                                         "QMPI_RUN"};
 enum { VARIABLES = sizeof variables / sizeof *variables };
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # smoke.sh QMPI DIR PROGRAM: runs the program under two layers of @NAME@, which is in DIR.
-# The program must succeed, and each layer must report what its options ask for.
-output=$("$1" run --tool-path "$2" -t @NAME@:@NAME@,min-bytes=16 -- "$3" 2>&1)
+# The program must succeed, the tool must keep the rules of QMPI (--validate), and each layer must report
+# what its options ask for.
+output=$("$1" run --validate --tool-path "$2" -t @NAME@:@NAME@,min-bytes=16 -- "$3" 2>&1)
 status=$?
 echo "$output"
 [ $status -eq 0 ] &&

@@ -38,6 +38,8 @@ static QMPI_Context **below_rows; /* QMPIX_stack.below, writable */
 /* [tool_id]: arguments of qmpi_chain_add; NULL until added. */
 static struct qmpi_chain_layer layers[QMPI_LAYERS_MAX + 1];
 
+static struct qmpi_chain_checks checks; /* .functions is NULL: nothing is checked */
+
 _Static_assert(offsetof(struct QMPIX_Node, function) == QMPI_NODE_FUNCTION &&
                    offsetof(struct QMPIX_Node, tool_id) == QMPI_NODE_TOOL_ID,
                "the assembly code has other offsets");
@@ -86,18 +88,7 @@ void qmpi_chain_start(int count)
 static int find_fixed_row(int tool_id)
 {
     const int depth = QMPIX_stack.layers - tool_id;
-    return tool_id > 1 && depth < QMPI_FIXED_ROWS ? depth : -1;
-}
-
-void qmpi_chain_expose(int tool_id)
-{
-    const int fixed_row = find_fixed_row(tool_id + 1);
-    QMPI_Context *row = fixed_row < 0 ? qmpi_memory_permanent(QMPI_FUNCTION_COUNT, sizeof *row)
-                                      : qmpi_fixed_rows[fixed_row];
-    memcpy(row, qmpi_heads, sizeof qmpi_heads); /* only this thread changes them during start-up */
-    below_rows[tool_id] = row;
-    qmpi_node_rows[tool_id + 1] = row;
-    qmpi_next_rows[tool_id] = row;
+    return !checks.functions && tool_id > 1 && depth < QMPI_FIXED_ROWS ? depth : -1;
 }
 
 /* Nodes are allocated in blocks, since a layer may intercept all functions. */
@@ -112,11 +103,15 @@ static struct qmpi_node *new_node(void)
     return next++;
 }
 
-bool qmpi_chain_intercepts(int tool_id, int number)
+static bool has_interceptor(const struct qmpi_chain_layer *layer, int number)
 {
-    const struct qmpi_chain_layer *layer = &layers[tool_id];
     return (layer->functions && layer->functions[number]) ||
            (layer->mpich && layer->mpich[number]) || (layer->observing && layer->observing[number]);
+}
+
+bool qmpi_chain_intercepts(int tool_id, int number)
+{
+    return has_interceptor(&layers[tool_id], number);
 }
 
 enum node_kind { NODE_QMPI, NODE_MPICH, NODE_OBSERVER, NODE_PMPI };
@@ -162,10 +157,81 @@ IN_LOOP QMPI_Context insert_node(int tool_id, int number, enum node_kind kind,
     return &node->node;
 }
 
+/* ---- Nodes that check layers ----------------------------------------------------------------- */
+
+void qmpi_chain_check(const struct qmpi_chain_checks *wanted)
+{
+    checks = *wanted;
+}
+
+/* Returns the node that checks a layer, above `next`. */
+static QMPI_Context insert_check(int tool_id, int number, enum qmpi_chain_check kind,
+                                 QMPI_Context next)
+{
+    const void *const observer = checks.observers[tool_id][kind];
+    struct qmpi_node *next_node = qmpi_node_of(next);
+    for (struct qmpi_node *node = next_node->above; node; node = node->same) {
+        if (node->observer == observer)
+            return &node->node;
+    }
+    struct qmpi_node *node = new_node();
+    node->node.next = next;
+    node->node.tool_id = tool_id;
+    node->node.function_id = number;
+    node->node.function = checks.functions[number];
+    /* QMPI_Get_function of MPICH's variant gives this tool_id to the layer, which passes it on. */
+    node->mpich_function = qmpi_dispatch_mpich_functions[number].through;
+    node->observer = observer;
+    node->same = next_node->above;
+    next_node->above = node;
+    return &node->node;
+}
+
+/* Adds the node above a layer to the topmost one of its nodes, and marks these as its own. */
+static QMPI_Context check_above(int tool_id, int number, QMPI_Context top)
+{
+    struct qmpi_node *node = qmpi_node_of(top);
+    for (; node->node.tool_id == tool_id; node = qmpi_node_of(node->node.next)) {
+        if (!node->observer)
+            node->observer = checks.observers[tool_id][QMPI_CHECK_OWN];
+    }
+    return insert_check(tool_id, number, QMPI_CHECK_ABOVE, top);
+}
+
+QMPI_Context qmpi_chain_join(int tool_id, int number, QMPI_Context rest)
+{
+    return checks.functions && tool_id ? insert_check(tool_id, number, QMPI_CHECK_BELOW, rest)
+                                       : rest;
+}
+
+QMPI_Context qmpi_chain_rest(int tool_id, int number)
+{
+    const QMPI_Context next = qmpi_chain_next(tool_id, number);
+    return checks.functions && next ? next->next : next;
+}
+
+void qmpi_chain_expose(int tool_id)
+{
+    const int fixed_row = find_fixed_row(tool_id + 1);
+    QMPI_Context *row = fixed_row < 0 ? qmpi_memory_permanent(QMPI_FUNCTION_COUNT, sizeof *row)
+                                      : qmpi_fixed_rows[fixed_row];
+    memcpy(row, qmpi_heads, sizeof qmpi_heads); /* only this thread changes them during start-up */
+    for (int number = 0; checks.functions && number < QMPI_FUNCTION_COUNT; number++)
+        row[number] = row[number] ? qmpi_chain_join(tool_id, number, row[number]) : NULL;
+    below_rows[tool_id] = row;
+    /* With nodes that check it, a layer of MPICH's variant reaches what is below it by its own
+     * tool_id. */
+    qmpi_node_rows[tool_id + !checks.functions] = row;
+    qmpi_next_rows[tool_id] = row;
+}
+
+/* ---- Nodes of layers ------------------------------------------------------------------------- */
+
 QMPI_Context qmpi_chain_insert(int tool_id, int number, QMPI_Context next)
 {
     const struct qmpi_chain_layer *layer = &layers[tool_id];
     const int fixed_row = find_fixed_row(tool_id);
+    next = qmpi_chain_join(tool_id, number, next);
     if (layer->functions[number])
         next = insert_node(tool_id, number, layer->pmpi_tool ? NODE_PMPI : NODE_QMPI,
                            layer->functions[number], fixed_row, next);
@@ -174,7 +240,7 @@ QMPI_Context qmpi_chain_insert(int tool_id, int number, QMPI_Context next)
     if (layer->observing && layer->observing[number])
         next =
             insert_node(tool_id, number, NODE_OBSERVER, layer->observing[number], fixed_row, next);
-    return next;
+    return checks.functions ? check_above(tool_id, number, next) : next;
 }
 
 QMPI_Context qmpi_chain_next(int tool_id, int number)
@@ -199,6 +265,21 @@ IN_LOOP void add_nodes(int tool_id, enum node_kind kind, qmpi_function *const *f
             set_head(number, node);
         else
             store_node(&qmpi_heads[number], node);
+    }
+}
+
+/* Adds the nodes that check a layer: below its own nodes, which are added afterwards, or above
+ * them. */
+static void add_checks(int tool_id, const struct qmpi_chain_layer *layer, bool above)
+{
+    for (int number = 0; checks.functions && number < QMPI_FUNCTION_COUNT; number++) {
+        if (!qmpi_heads[number] || !has_interceptor(layer, number))
+            continue;
+        const QMPI_Context head = qmpi_heads[number];
+        const QMPI_Context node =
+            above ? check_above(tool_id, number, head) : qmpi_chain_join(tool_id, number, head);
+        store_node(&qmpi_topmost_qmpi_nodes[number], node);
+        store_node(&qmpi_heads[number], node);
     }
 }
 
@@ -233,7 +314,9 @@ void qmpi_chain_add(int tool_id, const struct qmpi_chain_layer *layer)
         started.mpich = filter_started(tool_id, layer->mpich, mpich);
         started.observing = filter_started(tool_id, layer->observing, observing);
     }
+    add_checks(tool_id, &started, false);
     add_interceptors(tool_id, &started);
+    add_checks(tool_id, &started, true);
     if (!qmpi_message_debugs(QMPI_TOPIC_CHAIN))
         return;
     int count = 0;
@@ -313,7 +396,8 @@ void qmpi_chain_activate(void)
         set_slot(number);
         __atomic_store_n(&qmpi_pmpi_slots[number], qmpi_pmpi_targets[number], __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&qmpi_next_rows[0], qmpi_node_rows[1], __ATOMIC_RELEASE);
+    __atomic_store_n(&qmpi_next_rows[0], (const QMPI_Context *)(uintptr_t)qmpi_heads,
+                     __ATOMIC_RELEASE);
     __atomic_store_n(&is_active, true, __ATOMIC_RELEASE);
 }
 

@@ -31,6 +31,28 @@ struct qmpi_chain_layer {
                                                 it intercepts; NULL: it is for all */
 };
 
+/* What a node that checks a layer stands for. */
+enum qmpi_chain_check {
+    QMPI_CHECK_ABOVE, /* above the nodes of the layer: what it receives and returns */
+    QMPI_CHECK_BELOW, /* below them: what it calls */
+    QMPI_CHECK_OWN,   /* a node of the layer itself: a layer must not pass on its own context */
+    QMPI_CHECK_COUNT
+};
+
+/*
+ * Nodes that check layers (validate/validate.c). Their functions are those of observers, and
+ * `observers` has an observer for each layer and kind, with QMPIX_OBSERVE_ACTS, so that no layer
+ * shares a record with them. A layer is checked below for all functions that it may call, and above
+ * for those that it intercepts.
+ */
+struct qmpi_chain_checks {
+    qmpi_function *const *functions;                  /* [number] */
+    const void *const (*observers)[QMPI_CHECK_COUNT]; /* [tool_id] */
+};
+
+/* Makes all layers that are added from now on checked. Called after qmpi_chain_start. */
+void qmpi_chain_check(const struct qmpi_chain_checks *checks);
+
 /* Adds a layer on top. */
 void qmpi_chain_add(int tool_id, const struct qmpi_chain_layer *layer);
 
@@ -38,14 +60,21 @@ void qmpi_chain_add(int tool_id, const struct qmpi_chain_layer *layer);
 bool qmpi_chain_intercepts(int tool_id, int number);
 
 /*
- * Returns the node of the layer above `next`, for a function that it intercepts. The node is
- * created once for each `next`, so their number is limited by the sets of layers that have been on
- * together. Called during start-up or under the lock of startup/switch.c.
+ * Returns the node of the layer above the chain `next`, for a function that it intercepts. The node
+ * is created once for each `next`, so their number is limited by the sets of layers that have been
+ * on together. Called during start-up or under the lock of startup/switch.c.
  */
 QMPI_Context qmpi_chain_insert(int tool_id, int number, QMPI_Context next);
 
 /* Returns the current next node below layer `tool_id`; NULL: this MPI lacks the function. */
 QMPI_Context qmpi_chain_next(int tool_id, int number);
+
+/* Returns the rest of the chain below the layer: the same, without a node that checks the layer. */
+QMPI_Context qmpi_chain_rest(int tool_id, int number);
+
+/* Returns the next node below layer `tool_id` if `rest` is the rest of the chain: `rest` itself, or
+ * a node above it that checks the layer. Called like qmpi_chain_insert. */
+QMPI_Context qmpi_chain_join(int tool_id, int number, QMPI_Context rest);
 
 /* Sets the next node below the layer; tool_id 0 sets the first node of the chain. */
 void qmpi_chain_set_next(int tool_id, int number, QMPI_Context node);

@@ -76,13 +76,20 @@ static void make_tables(struct qmpi_layer *layer)
         layer->observing = qmpi_memory_permanent(QMPI_FUNCTION_COUNT, sizeof *layer->observing);
 }
 
+/* Returns why a layer cannot have this observer now, or MPI_SUCCESS. */
+static int check_observer(const struct qmpi_layer *layer, const QMPIX_Observer *observer)
+{
+    if (!layer || !is_valid_observer(observer))
+        return MPI_ERR_ARG;
+    return qmpi_layer_is_initialising(layer) ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
 int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
 {
     struct qmpi_layer *layer = qmpi_layer_get(tool_id);
-    if (!layer || !is_valid_observer(observer))
-        return MPI_ERR_ARG;
-    if (!qmpi_layer_is_initialising(layer))
-        return MPI_ERR_OTHER;
+    const int error = check_observer(layer, observer);
+    if (error != MPI_SUCCESS)
+        return qmpi_layer_note_registration("QMPIX_Register_tool_observer", error);
     qmpi_semantics_describe_all();
     if (observer->flags & (QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME))
         qmpi_clock_start();
@@ -468,13 +475,13 @@ static int layers_of(QMPI_Context node)
 /* Whether the layer of `node` can be in one run with the layers at `next`, and its run. */
 static bool can_combine(QMPI_Context node, QMPI_Context next)
 {
-    if (!is_observer(next) || layers_of(next) == QMPI_RUN_MAX)
+    /* A node that checks a layer is that of an observer with QMPIX_OBSERVE_ACTS, but of no run. */
+    if (!is_observer(next) || qmpi_record_observer(next)->flags & QMPIX_OBSERVE_ACTS ||
+        layers_of(next) == QMPI_RUN_MAX)
         return false;
     const struct qmpi_semantics *meaning = &qmpi_meanings[node->function_id];
     const unsigned lower = qmpi_record_observer(next)->flags,
                    upper = observer_of_layer(node)->flags;
-    if (lower & QMPIX_OBSERVE_ACTS)
-        return false;
     const bool gets_status =
         meaning->shape != QMPI_SHAPE_NONE && (meaning->status || meaning->statuses);
     return !gets_status || !(lower & QMPIX_OBSERVE_STATUSES) || (upper & QMPIX_OBSERVE_STATUSES);

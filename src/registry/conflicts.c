@@ -59,9 +59,9 @@ int QMPIX_Tool_declare(int tool_id, unsigned flags, const char *const *provides,
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     if (!layer || flags & ~(unsigned)KNOWN_FLAGS || !are_valid_names(provides) ||
         !are_valid_names(conflicts))
-        return MPI_ERR_ARG;
+        return qmpi_layer_note_registration("QMPIX_Tool_declare", MPI_ERR_ARG);
     if (!qmpi_layer_is_initialising(layer))
-        return MPI_ERR_OTHER;
+        return qmpi_layer_note_registration("QMPIX_Tool_declare", MPI_ERR_OTHER);
     declared[tool_id].flags |= flags;
     add_names(&declared[tool_id].provides, provides);
     add_names(&declared[tool_id].conflicts, conflicts);
@@ -89,6 +89,12 @@ static const char *find_provided(const struct qmpi_layer *layer, const char *pat
             return list->names[i];
     }
     return NULL;
+}
+
+bool qmpi_registry_declares(int tool_id, const char *name)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    return layer && find_provided(layer, name);
 }
 
 /* Returns what about the layer matches the pattern, which the caller frees; NULL: nothing. */

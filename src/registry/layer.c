@@ -216,6 +216,44 @@ bool qmpi_layer_is_initialising(const struct qmpi_layer *layer)
     return initialising == layer;
 }
 
+/* A process that ends here has called exit in init, and nothing else would tell which tool it was.
+ * `initialising` belongs to the thread that runs the destructors. */
+__attribute__((destructor)) static void report_exit(void)
+{
+    if (initialising)
+        qmpi_printf("layer %d (%s): the init function of the tool ended the process with exit\n"
+                    "  hint: correct its options or its environment, or remove it from the stack; "
+                    "the developer of the tool should report errors with QMPIX_Tool_fail",
+                    initialising->tool_id, initialising->name);
+}
+
+int qmpi_layer_note_registration(const char *call, int result)
+{
+    if (result == MPI_SUCCESS || !initialising)
+        return result;
+    if (!initialising->refusals++) {
+        initialising->refused = call;
+        initialising->refused_with = result;
+    }
+    return result;
+}
+
+/* Tools that do not look at the codes of their registrations would silently miss calls. */
+static void report_refusals(const struct qmpi_layer *layer)
+{
+    if (!layer->refusals || layer->failure || !qmpi_launcher_reports())
+        return;
+    char *others = layer->refusals > 1 ? qmpi_format(", and %d more", layer->refusals - 1) : NULL;
+    qmpi_printf(
+        "layer %d (%s): a registration in the init function of the tool failed: %s returned "
+        "%s%s\n"
+        "  hint: the developer of the tool should correct the arguments of this call; its "
+        "manual page names the errors",
+        layer->tool_id, layer->name, layer->refused,
+        layer->refused_with == MPI_ERR_ARG ? "MPI_ERR_ARG" : "MPI_ERR_OTHER", others ? others : "");
+    free(others);
+}
+
 char *qmpi_layer_init(struct qmpi_layer *layer)
 {
     char *problem = check_options(layer);
@@ -225,6 +263,7 @@ char *qmpi_layer_init(struct qmpi_layer *layer)
     char *thrown = call_and_catch(layer->tool->init, layer->tool_id,
                                   (const void *)(uintptr_t)layer->tool->init);
     initialising = NULL;
+    report_refusals(layer);
     if (thrown) {
         problem = qmpi_format("tool %s failed to initialize: its init function threw %s\n"
                               "hint: correct the options of the layer; the developer of the tool "
@@ -249,7 +288,7 @@ void qmpi_layer_leave_out(struct qmpi_layer *layer)
     storage[layer->tool_id] = NULL;
 }
 
-int QMPI_Register_tool_storage(int tool_id, void *tool_storage)
+static int register_storage(int tool_id, void *tool_storage)
 {
     if (!qmpi_layer_get(tool_id))
         return MPI_ERR_ARG;
@@ -258,6 +297,12 @@ int QMPI_Register_tool_storage(int tool_id, void *tool_storage)
         return MPI_ERR_OTHER;
     storage[tool_id] = tool_storage;
     return MPI_SUCCESS;
+}
+
+int QMPI_Register_tool_storage(int tool_id, void *tool_storage)
+{
+    return qmpi_layer_note_registration("QMPI_Register_tool_storage",
+                                        register_storage(tool_id, tool_storage));
 }
 
 __typeof__(QMPI_Register_tool_storage) qmpi_tool_register_storage
@@ -295,13 +340,21 @@ void qmpi_layer_use_switch(qmpi_layer_late_intercept *intercept)
     late_intercept = intercept;
 }
 
+/* A function of its own, so that registering one that is accepted needs no frame. */
+__attribute__((noinline)) static int refuse_function(int tool_id, int number, qmpi_function *fp,
+                                                     int result)
+{
+    if (result == MPI_ERR_OTHER && late_intercept)
+        result = late_intercept(tool_id, number, fp);
+    return qmpi_layer_note_registration("QMPI_Register_tool_function", result);
+}
+
 int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum fn, void (*fp)(void))
 {
     const int number = (int)fn;
     const int result = check_interceptor(tool_id, number, fp);
     if (result != MPI_SUCCESS)
-        return result == MPI_ERR_OTHER && late_intercept ? late_intercept(tool_id, number, fp)
-                                                         : result;
+        return refuse_function(tool_id, number, fp, result);
     initialising->functions[number] = fp;
     if (initialising->mpich_functions)
         initialising->mpich_functions[number] = NULL;

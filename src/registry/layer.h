@@ -44,6 +44,9 @@ struct qmpi_layer {
     char **environment;             /* PMPI layer: its environ; NULL: not used */
     char *source;                   /* what lists it; NULL: nobody has asked */
     char *failure;                  /* the message of QMPIX_Tool_fail */
+    int refusals;                   /* registrations in init that failed */
+    const char *refused;            /* the call that failed first */
+    int refused_with;               /* what it returned */
     bool mpich;                     /* it has made a call that exists only in MPICH's variant */
     bool ready;                     /* it is complete and was not left out; atomic */
     /* By function number. */
@@ -60,6 +63,10 @@ struct qmpi_layer *qmpi_layer_get(int tool_id);
 
 /* Whether the init function of the layer is running, which may register interceptors. */
 bool qmpi_layer_is_initialising(const struct qmpi_layer *layer);
+
+/* Notes what a registration returned, and returns it. If init makes registrations that fail, a
+ * message says so when it has returned. */
+int qmpi_layer_note_registration(const char *call, int result);
 
 /* Runs the init function of the tool for this layer. Returns NULL, or a problem, which the caller
  * frees. */

@@ -23,6 +23,7 @@
 #include "startup/init_checks.h"
 #include "startup/switch.h"
 #include "util/util.h"
+#include "validate/validate.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -426,6 +427,14 @@ static void wrap_terminator_targets(const struct plan *plans, int count)
         qmpi_conditions_watch(qmpi_terminator_targets);
 }
 
+/* Prepares the validation of tools, if it is requested. */
+static void open_validation(int count)
+{
+    char *problem = count ? qmpi_validate_open(count) : NULL;
+    if (problem)
+        qmpi_problem_report("QMPI_VALIDATE", problem, "validation");
+}
+
 static void build_layers(const struct plan *plans, int count)
 {
     for (int tool_id = 1; tool_id <= count; tool_id++)
@@ -491,6 +500,7 @@ static void build_stack(int number)
             qmpi_job_watch(qmpi_terminator_targets, read_rank_timeout());
         if (count)
             wrap_terminator_targets(plans, count);
+        open_validation(count);
         build_layers(plans, count);
     }
     free(plans);

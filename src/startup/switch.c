@@ -95,13 +95,13 @@ static void build_nodes(struct building *building)
     next_row *const rows = building->rows;
     const int lowest = building->lowest;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
-        QMPI_Context node = qmpi_chain_next(lowest, number);
+        QMPI_Context node = qmpi_chain_rest(lowest, number);
         if (!node || !is_wanted(building, number))
             continue;
         for (int layer = lowest; layer >= 1; layer--) {
             if (is_called(layer, number))
                 node = qmpi_chain_insert(layer, number, node);
-            rows[layer - 1][number] = node;
+            rows[layer - 1][number] = qmpi_chain_join(layer - 1, number, node);
         }
     }
 }

@@ -390,13 +390,21 @@ static int register_observer(struct rule *rule)
     return QMPIX_Register_tool_observer(rule->tool_id, &observer);
 }
 
+/* Validation of tools (qmpi run --validate) does not report what the layer is for. */
+static void register_faults(struct rule *rule)
+{
+    static const char *const provides[] = {"changes-calls", "changes-results", NULL};
+    QMPIX_Tool_declare(rule->tool_id, 0, provides, NULL);
+    fault_register(rule);
+}
+
 static void init_layer(int tool_id)
 {
     struct rule *rule = rule_read(tool_id);
     if (!rule)
         return;
     if (rule->error)
-        fault_register(rule);
+        register_faults(rule);
     uint64_t ticks;
     QMPIX_Clock_get_time(&ticks); /* This starts the clock, which would delay the first call. */
     if (register_observer(rule) != MPI_SUCCESS) {

@@ -44,6 +44,8 @@ static void run_step(const char *step)
         result = MPI_Comm_size(MPI_COMM_WORLD, &number);
     else if (!strcmp(step, "barrier"))
         result = MPI_Barrier(MPI_COMM_WORLD);
+    else if (!strcmp(step, "pcontrol"))
+        result = MPI_Pcontrol(2, "region", 7);
     else if (!strcmp(step, "finalize"))
         result = MPI_Finalize();
     else if (!strcmp(step, "finalized"))

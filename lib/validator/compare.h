@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compares the arguments that a layer receives with those that it passes on, and what the next
+ * function stored and returned with what the layer returns.
+ */
+#ifndef VALIDATOR_COMPARE_H
+#define VALIDATOR_COMPARE_H
+
+#include "validate/validate.h"
+
+#include <stddef.h>
+
+/* What is saved of one call. The memory is used again for later calls. */
+struct compare_values {
+    const QMPIX_Function *function;
+    unsigned char *arguments; /* one after the other, each of its size */
+    size_t arguments_capacity;
+    unsigned char *outputs; /* what the next function has stored */
+    size_t outputs_capacity;
+    size_t *output_sizes; /* [parameter]: bytes in `outputs`; 0: not compared */
+    int parameters_capacity;
+    bool has_result;
+    unsigned char result[16];
+};
+
+/* Saves the arguments that a layer received. */
+void compare_save_arguments(struct compare_values *values, const QMPIX_Call *call);
+
+/* Returns the index of the first argument of `call`, a call of the same function, that differs from
+ * the saved one; -1: none. A status in place of MPI_STATUS_IGNORE, a variable of the layer for an
+ * output, and a copy of an input are no differences. */
+int compare_arguments(const struct compare_values *values, const QMPIX_Call *call);
+
+/* Saves the result and the outputs of the next function. */
+void compare_save_results(struct compare_values *values, const QMPIX_Call *call);
+
+/* Whether the call has the saved result. */
+bool compare_result(const struct compare_values *values, const QMPIX_Call *call);
+
+/* Returns the index of the first output of the call that differs from the saved one; -1: none. */
+int compare_outputs(const struct compare_values *values, const QMPIX_Call *call);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* See fault.h. */
+#define _GNU_SOURCE
+#include "validator/fault.h"
+
+#include "util/util.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct qmpi_validate_host *host;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The words of each kind, and how to correct it. */
+static const struct {
+    const char *what; /* after `the layer `, with %s for the function */
+    const char *hint;
+} kinds[FAULT_COUNT] = {
+    [FAULT_NOT_PASSED] =
+        {"does not call the next %s: the layers below and the MPI library miss the call",
+         "return QMPIX_NEXT(context, NAME)(QMPIX_NEXT_CONTEXT(context), …), also in case of an "
+         "error; PMPI_X would bypass the layers below. A tool that carries out calls itself "
+         "declares that it provides \"changes-calls\" (QMPIX_Tool_declare)"},
+    [FAULT_OTHER_FUNCTION] =
+        {"calls another function instead of the next %s",
+         "call the next function of the same name; a tool that replaces calls declares that it "
+         "provides \"changes-calls\" (QMPIX_Tool_declare)"},
+    [FAULT_TWICE] = {"calls the next %s more than once with the arguments of one call",
+                     "call it once; a tool that repeats calls declares that it provides "
+                     "\"changes-calls\" (QMPIX_Tool_declare)"},
+    [FAULT_OTHER_THREAD] =
+        {"calls the next %s in another thread than the one that called the layer",
+         "call it in the interceptor itself, because MPI may not be thread-safe, and contexts, "
+         "calling addresses and statuses belong to the thread"},
+    [FAULT_OWN_CONTEXT] =
+        {"passes its own context to the next %s",
+         "pass QMPIX_NEXT_CONTEXT(context), or the context that QMPI_Get_function returned"},
+    [FAULT_OTHER_CONTEXT] =
+        {"passes the context of another function or layer to the next %s",
+         "pass QMPIX_NEXT_CONTEXT(context) of the interceptor's own context, or what "
+         "QMPI_Get_function returned for the same function and the tool_id of the layer"},
+    [FAULT_ARGUMENT] =
+        {"changes arguments of %s",
+         "pass all arguments on as they are; a tool that changes them declares that it provides "
+         "\"changes-arguments\" (QMPIX_Tool_declare)"},
+    [FAULT_RESULT] =
+        {"returns another result of %s than the next function",
+         "return what the next function returned; a tool that changes results declares that it "
+         "provides \"changes-results\" (QMPIX_Tool_declare)"},
+    [FAULT_OUTPUT] =
+        {"changes an output of %s, or does not set it",
+         "copy what the next function has stored to the arguments of the caller; a tool that "
+         "changes outputs declares that it provides \"changes-results\" (QMPIX_Tool_declare)"},
+    [FAULT_RECURSION] =
+        {"calls %s, which enters the stack at the top again",
+         "call PMPI_X for needs of the tool, or QMPIX_NEXT(context, X) to let the layers below see "
+         "the call"},
+    [FAULT_AFTER_FINALIZE] =
+        {"calls %s after its MPI_Finalize has returned",
+         "do everything that needs MPI before the interceptor of MPI_Finalize calls the next one"},
+};
+
+/* [tool_id][kind][number]: numbers of faults. */
+typedef unsigned long long counters[FAULT_COUNT][MPI_LAST_FUNC];
+static counters **counts;
+static bool found; /* any */
+static bool began; /* a layer has been called */
+
+void fault_begin(void)
+{
+    began = true;
+}
+
+/* ---- Where it is in the tool ----------------------------------------------------------------- */
+
+/* Returns the address in the layer's code from which the current call comes; NULL: not found. */
+static const void *find_call(int tool_id)
+{
+    enum { DEPTH = 64 };
+    void *frames[DEPTH];
+    const int count = host->unwind(frames, DEPTH);
+    for (int i = 0; i < count; i++) {
+        if (host->contains(tool_id, frames[i]))
+            return frames[i];
+    }
+    return NULL;
+}
+
+/* Returns a line such as `  in my_Send (tool.c:12)`, or an empty text. */
+static char *describe_place(const struct fault *fault)
+{
+    const void *address = fault->calls ? find_call(fault->tool_id) : NULL;
+    const QMPIX_Address *place;
+    const char *code = !address && fault->context ? host->code(fault->context) : NULL;
+    if (code) /* A description is that of the code in front of an address. */
+        address = code + 1;
+    if (address && (!host->contains(fault->tool_id, address) ||
+                    QMPIX_Address_describe(address, &place) != MPI_SUCCESS))
+        address = NULL;
+    if (!address || !place->frame_count || !place->frames[0].function)
+        return qmpi_copy("");
+    const QMPIX_Frame *frame = &place->frames[0];
+    return frame->file && frame->line
+               ? qmpi_message("  in %s (%s:%d)\n", frame->function, frame->file, frame->line)
+               : qmpi_message("  in %s\n", frame->function);
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+static const char *name_of(int tool_id)
+{
+    const char *name = "?";
+    QMPIX_Tool_get_name(tool_id, &name);
+    return name;
+}
+
+/* Returns `, rank N`, or an empty text. */
+static char *describe_rank(void)
+{
+    const int rank = qmpi_launcher_rank();
+    return rank < 0 ? qmpi_copy("") : qmpi_format(", rank %d", rank);
+}
+
+static void print_first(const struct fault *fault)
+{
+    char *rank = describe_rank(), *place = describe_place(fault);
+    char *name = qmpi_format("%s", fault->function->name);
+    char *usual = qmpi_copy(kinds[fault->kind].what), *mark = strstr(usual, "%s");
+    char *what = fault->detail
+                     ? qmpi_copy(fault->detail)
+                     : qmpi_format("%.*s%s%s", (int)(mark - usual), usual, name, mark + 2);
+    char *text = qmpi_message("validation: layer %d (%s), %s%-s: the layer %-s\n%-s  hint: %-s",
+                              fault->tool_id, name_of(fault->tool_id), name, rank, what, place,
+                              kinds[fault->kind].hint);
+    host->print(text);
+    free(text);
+    free(what);
+    free(usual);
+    free(name);
+    free(place);
+    free(rank);
+}
+
+void fault_report(const struct fault *fault)
+{
+    static bool printed[256][FAULT_COUNT];
+    pthread_mutex_lock(&lock);
+    if (!counts[fault->tool_id])
+        counts[fault->tool_id] = qmpi_allocate(1, sizeof **counts);
+    (*counts[fault->tool_id])[fault->kind][fault->function->number]++;
+    const bool first = !printed[fault->tool_id][fault->kind];
+    printed[fault->tool_id][fault->kind] = found = true;
+    pthread_mutex_unlock(&lock);
+    if (first)
+        print_first(fault);
+}
+
+/* Returns how often a fault occurred: `3 calls of MPI_Send, 1 of MPI_Recv`. */
+static char *list_counts(const unsigned long long *of_kind)
+{
+    enum { NAMED = 6 };
+    char *list = qmpi_copy("");
+    int functions = 0;
+    for (int number = 0; number < MPI_LAST_FUNC; number++) {
+        if (!of_kind[number] || functions++ >= NAMED)
+            continue;
+        char *longer = qmpi_format("%s%s%llu %sof %s", list, *list ? ", " : "", of_kind[number],
+                                   *list                  ? ""
+                                   : of_kind[number] == 1 ? "call "
+                                                          : "calls ",
+                                   QMPIX_Function_name((enum QMPI_Functions_enum)number));
+        free(list);
+        list = longer;
+    }
+    if (functions > NAMED) {
+        char *longer = qmpi_format("%s, and some of %d other functions", list, functions - NAMED);
+        free(list);
+        list = longer;
+    }
+    return list;
+}
+
+static const char *const short_names[FAULT_COUNT] = {
+    [FAULT_NOT_PASSED] = "next function not called",
+    [FAULT_OTHER_FUNCTION] = "another function called instead",
+    [FAULT_TWICE] = "next function called more than once",
+    [FAULT_OTHER_THREAD] = "next function called in another thread",
+    [FAULT_OWN_CONTEXT] = "own context passed on",
+    [FAULT_OTHER_CONTEXT] = "context of another function or layer passed on",
+    [FAULT_ARGUMENT] = "arguments changed",
+    [FAULT_RESULT] = "result changed",
+    [FAULT_OUTPUT] = "output changed or not set",
+    [FAULT_RECURSION] = "MPI_X called",
+    [FAULT_AFTER_FINALIZE] = "MPI called after MPI_Finalize",
+};
+
+static void print_counts(void)
+{
+    char *rank = describe_rank();
+    for (int tool_id = 1; tool_id <= host->layers; tool_id++) {
+        for (int kind = 0; counts[tool_id] && kind < FAULT_COUNT; kind++) {
+            char *list = list_counts((*counts[tool_id])[kind]);
+            char *text = qmpi_message("validation: layer %d (%s)%-s: %s: %-s", tool_id,
+                                      name_of(tool_id), rank, short_names[kind], list);
+            if (*list)
+                host->print(text);
+            free(text);
+            free(list);
+        }
+    }
+    free(rank);
+}
+
+/* glibc continues with the handlers that have not run yet. */
+static void end_with_failure(int status, void *data)
+{
+    (void)data;
+    for (int tool_id = 1; tool_id <= host->layers; tool_id++)
+        found |= host->misregisters(tool_id);
+    if (!found) {
+        if (began && qmpi_launcher_reports())
+            host->print("validation: no faults");
+        return;
+    }
+    print_counts();
+    if (!status)
+        exit(1);
+}
+
+void fault_start(const struct qmpi_validate_host *given)
+{
+    host = given;
+    counts = qmpi_allocate((size_t)host->layers + 1, sizeof *counts);
+    on_exit(end_with_failure, NULL);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The faults of layers, and messages about them. The first fault of each kind in a layer is printed
+ * at once, because a program may hang or crash as a consequence. All of them are counted, and the
+ * numbers of calls are printed at the end of the process.
+ */
+#ifndef VALIDATOR_FAULT_H
+#define VALIDATOR_FAULT_H
+
+#include "validate/validate.h"
+
+enum fault_kind {
+    FAULT_NOT_PASSED,     /* the next function is not called */
+    FAULT_OTHER_FUNCTION, /* another function is called instead */
+    FAULT_TWICE,          /* it is called more than once */
+    FAULT_OTHER_THREAD,   /* it is called in another thread */
+    FAULT_OWN_CONTEXT,    /* the layer passes on its own context */
+    FAULT_OTHER_CONTEXT,  /* or one of another function or layer */
+    FAULT_ARGUMENT,       /* an argument is changed */
+    FAULT_RESULT,         /* the return value is changed */
+    FAULT_OUTPUT,         /* an output is changed or not set */
+    FAULT_RECURSION,      /* the layer calls MPI_X */
+    FAULT_AFTER_FINALIZE, /* the layer calls MPI after its MPI_Finalize */
+    FAULT_COUNT
+};
+
+/* One fault. */
+struct fault {
+    enum fault_kind kind;
+    int tool_id;
+    const QMPIX_Function *function; /* during whose call it happened */
+    QMPI_Context context;           /* a context of the layer; NULL: unknown */
+    bool calls;                     /* the layer's code is on the call stack */
+    const char *detail;             /* what exactly is wrong, after the name of the layer; NULL: the
+                                       usual words of the kind */
+};
+
+/* Prepares messages; the numbers of calls are printed when the process exits. */
+void fault_start(const struct qmpi_validate_host *host);
+
+/* Notes that a layer has been called. */
+void fault_begin(void);
+
+/* Counts a fault, and prints it if it is the first of its kind in the layer. Any thread. */
+void fault_report(const struct fault *fault);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The library that libqmpi opens to validate tools (src/validate). A call of the program reaches a
+ * layer through a node above it, which begins a visit; the layer calls what is below through
+ * another node, which notes in the visit what the layer has passed on. When the layer returns, the
+ * visit tells whether it has kept the rules of docs/write/duties.md.
+ */
+#define _GNU_SOURCE
+#include "validator/fault.h"
+#include "validator/visit.h"
+
+#include "dispatch/dispatch.h"
+#include "util/util.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+QMPI_API qmpi_validate_starter qmpi_validate_start;
+
+static const struct qmpi_validate_host *host;
+
+enum { IDS = 256 };
+static bool finalized[IDS]; /* [tool_id]: MPI_Finalize has returned to the layer */
+
+/* ---- What is allowed ------------------------------------------------------------------------- */
+
+/* [tool_id]: what the layer declares. */
+struct allowed {
+    bool known, calls, arguments, results, pmpi;
+};
+
+static struct allowed allowed_to(int tool_id)
+{
+    static struct allowed layers[IDS];
+    struct allowed *layer = &layers[tool_id];
+    const char *binding = "";
+    if (layer->known)
+        return *layer;
+    QMPIX_Tool_get_binding(tool_id, &binding);
+    *layer = (struct allowed){true, host->declares(tool_id, "changes-calls"),
+                              host->declares(tool_id, "changes-arguments"),
+                              host->declares(tool_id, "changes-results"),
+                              !strncmp(binding, "PMPI tool", 9)};
+    return *layer;
+}
+
+static bool is_init(const QMPIX_Function *function)
+{
+    return function->number == MPI_INIT_T || function->number == MPI_INIT_THREAD_T;
+}
+
+/* Whether a layer may call a function after MPI_Finalize. */
+static bool outlives_mpi(const QMPIX_Function *function)
+{
+    static const char *const names[] = {
+        "MPI_Finalized",           "MPI_Initialized",    "MPI_Get_version",
+        "MPI_Get_library_version", "MPI_Error_class",    "MPI_Error_string",
+        "MPI_Add_error_class",     "MPI_Add_error_code", "MPI_Add_error_string"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(names[i], function->name))
+            return true;
+    }
+    return !strncmp(function->name, "MPI_T_", 6) || !strncmp(function->name, "MPI_Info_", 9) ||
+           !strncmp(function->name, "MPI_Session_", 12);
+}
+
+/* ---- Reports --------------------------------------------------------------------------------- */
+
+static void report(enum fault_kind kind, int tool_id, const QMPIX_Function *function,
+                   QMPI_Context context, bool calls, const char *detail)
+{
+    fault_report(&(struct fault){.kind = kind,
+                                 .tool_id = tool_id,
+                                 .function = function,
+                                 .context = context,
+                                 .calls = calls,
+                                 .detail = detail});
+}
+
+static void report_visit(enum fault_kind kind, const struct visit *visit, bool calls,
+                         const char *detail)
+{
+    report(kind, visit->tool_id, visit->function, visit->context, calls, detail);
+}
+
+/* ---- Above a layer --------------------------------------------------------------------------- */
+
+/* A recursion that is this deep does not end. */
+enum { ENDLESS = 100 };
+
+/* Whether the code of a layer has made a call, and not code of the program that the layer has
+ * called, such as an error handler. */
+static bool is_called_by(int tool_id, const QMPIX_Call *call)
+{
+    void *caller = NULL;
+    return QMPIX_Call_get_caller(call, &caller) == MPI_SUCCESS && caller &&
+           host->contains(tool_id, caller);
+}
+
+/* MPI_X is called during a visit, but not in a call that goes down. */
+static void check_recursion(const struct visit *visit, const QMPIX_Call *call)
+{
+    int depth = 0;
+    for (const struct visit *outer = visit; outer; outer = outer->outer)
+        depth += outer->tool_id == visit->tool_id && !outer->below;
+    if (depth < ENDLESS && !is_called_by(visit->tool_id, call))
+        return;
+    char *detail =
+        qmpi_format("calls %s in its %s, which enters the stack at the top again (depth %d)",
+                    call->function->name, visit->function->name, depth);
+    if (depth < ENDLESS) {
+        report_visit(FAULT_RECURSION, visit, true, detail);
+        free(detail);
+        return;
+    }
+    char *text =
+        qmpi_message("validation: layer %d: the layer %-s, without end", visit->tool_id, detail);
+    host->print(text);
+    _exit(1);
+}
+
+static void enter_layer(int tool_id, const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const struct visit *outer = visit_innermost(call);
+    fault_begin();
+    if (outer && !outer->below)
+        check_recursion(outer, call);
+    struct visit *visit = visit_begin(tool_id, call);
+    visit_note(visit, word);
+}
+
+static const char *parameter_name(const struct visit *visit, int index)
+{
+    return visit->function->parameters[index].name;
+}
+
+/* Reports that the layer has not passed the call on as it was. */
+static void check_passed(const struct visit *visit)
+{
+    const struct allowed allowed = allowed_to(visit->tool_id);
+    char *detail = NULL;
+    /* In MPICH and Open MPI, PMPI_Pcontrol does nothing, so PMPI tools do not call it. */
+    if (visit->passed || allowed.calls ||
+        (allowed.pmpi && visit->function->number == MPI_PCONTROL_T))
+        return;
+    if (visit->others) {
+        if (allowed.arguments)
+            return;
+        detail = qmpi_format("changes the argument '%s' of %s",
+                             parameter_name(visit, visit->changed), visit->function->name);
+        report_visit(FAULT_ARGUMENT, visit, false, detail);
+    } else if (visit->instead) {
+        detail = qmpi_format("calls the next %s instead of the next %s", visit->instead->name,
+                             visit->function->name);
+        report_visit(FAULT_OTHER_FUNCTION, visit, false, detail);
+    } else {
+        report_visit(FAULT_NOT_PASSED, visit, false, NULL);
+    }
+    free(detail);
+}
+
+static void check_returned(const struct visit *visit, const QMPIX_Call *call)
+{
+    if (visit->passed != 1 || !visit->returned || allowed_to(visit->tool_id).results)
+        return;
+    if (!compare_result(&visit->values, call)) {
+        report_visit(FAULT_RESULT, visit, false, NULL);
+        return;
+    }
+    const int changed = compare_outputs(&visit->values, call);
+    if (changed < 0)
+        return;
+    char *detail = qmpi_format("changes the output '%s' of %s, or does not set it",
+                               parameter_name(visit, changed), visit->function->name);
+    report_visit(FAULT_OUTPUT, visit, false, detail);
+    free(detail);
+}
+
+static void leave_layer(const QMPIX_Call *call, const QMPIX_Word *word)
+{
+    struct visit *visit = visit_of_word(word);
+    if (!visit)
+        return;
+    check_passed(visit);
+    check_returned(visit, call);
+    if (visit->function->number == MPI_FINALIZE_T)
+        finalized[visit->tool_id] = true;
+    visit_end(visit);
+}
+
+/* ---- Below a layer --------------------------------------------------------------------------- */
+
+static void check_finalized(int tool_id, const struct visit *visit, const QMPIX_Call *call)
+{
+    const bool over =
+        finalized[tool_id] ||
+        (visit && !visit->below && visit->function->number == MPI_FINALIZE_T && visit->returned);
+    const bool passes_on = visit && !visit->below && visit->function == call->function;
+    if (over && !passes_on && !outlives_mpi(call->function))
+        report(FAULT_AFTER_FINALIZE, tool_id, call->function, call->context, true, NULL);
+}
+
+/* Notes in the visit what the layer passes on. Returns whether it is the call that it received. */
+static bool note_passed(struct visit *visit, const QMPIX_Call *call)
+{
+    if (visit->function != call->function) {
+        if (is_init(visit->function) && is_init(call->function))
+            visit->passed++; /* PMPI tools ask for another thread level in this way */
+        else
+            visit->instead = call->function;
+        return false;
+    }
+    int changed = compare_arguments(&visit->values, call);
+    /* A PMPI tool cannot pass on the arguments of which it does not know the number. */
+    if (changed > 0 && call->function->number == MPI_PCONTROL_T && allowed_to(visit->tool_id).pmpi)
+        changed = -1;
+    if (changed >= 0) {
+        visit->others++;
+        visit->changed = changed;
+        return false;
+    }
+    if (++visit->passed == 2 && !allowed_to(visit->tool_id).calls)
+        report_visit(FAULT_TWICE, visit, true, NULL);
+    return true;
+}
+
+/* The record of observe_X goes on with another context. */
+static void set_context(const QMPIX_Call *call, QMPI_Context context)
+{
+    ((QMPIX_Call *)(uintptr_t)call)->context = context;
+}
+
+/* Returns the context with which a layer should have called; that it passed if there is none. */
+static QMPI_Context right_context(int tool_id, const QMPIX_Call *call)
+{
+    void (*function)(void);
+    QMPI_Context next = call->context;
+    QMPI_Get_function(tool_id, call->function->number, &function, &next);
+    return next;
+}
+
+static void go_below(int tool_id, const QMPIX_Call *call, QMPIX_Word *word)
+{
+    struct visit *visit = visit_innermost(call);
+    const bool in_code = visit && !visit->below;
+    const int caller = in_code ? visit->tool_id : tool_id;
+    word[0].pointer = NULL;
+    if (call->context->function_id != (int)call->function->number || caller != tool_id) {
+        report(FAULT_OTHER_CONTEXT, caller, call->function, in_code ? visit->context : NULL, true,
+               NULL);
+        set_context(call, right_context(caller, call));
+    }
+    check_finalized(caller, visit, call);
+    if (!in_code) {
+        if (!visit && visit_find_elsewhere(tool_id, call))
+            report(FAULT_OTHER_THREAD, tool_id, call->function, call->context, true, NULL);
+        return; /* otherwise, a call of the tool for itself */
+    }
+    visit_note(visit, word);
+    word[2].number = note_passed(visit, call);
+    visit->below++;
+}
+
+static void return_from_below(const QMPIX_Call *call, const QMPIX_Word *word)
+{
+    struct visit *visit = visit_of_word(word);
+    if (!visit)
+        return;
+    visit->below--;
+    visit->returned += word[2].number != 0;
+    if (word[2].number && visit->passed == 1)
+        compare_save_results(&visit->values, call);
+}
+
+/* ---- A layer's own context ------------------------------------------------------------------- */
+
+/* The layer has called the next function with a context of a layer's own node, for which nothing
+ * would be right: the call goes on with the right context. */
+static void replace_context(int tool_id, const QMPIX_Call *call)
+{
+    static _Thread_local struct QMPIX_Node replacement;
+    const struct visit *visit = visit_innermost(call);
+    const bool in_code = visit && !visit->below;
+    const int caller = in_code ? visit->tool_id : tool_id;
+    const bool own = caller == tool_id && in_code && visit->function == call->function;
+    report(own ? FAULT_OWN_CONTEXT : FAULT_OTHER_CONTEXT, caller, call->function,
+           in_code ? visit->context : call->context, true, NULL);
+    replacement = *call->context;
+    replacement.next = right_context(caller, call);
+    set_context(call, &replacement);
+}
+
+/* ---- Callbacks ------------------------------------------------------------------------------- */
+
+static void before(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const struct qmpi_validate_place *place = call->observer->data;
+    if (place->kind == QMPI_CHECK_ABOVE)
+        enter_layer(place->tool_id, call, word);
+    else if (place->kind == QMPI_CHECK_BELOW)
+        go_below(place->tool_id, call, word);
+    else
+        replace_context(place->tool_id, call);
+}
+
+static void after(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const struct qmpi_validate_place *place = call->observer->data;
+    if (place->kind == QMPI_CHECK_ABOVE)
+        leave_layer(call, word);
+    else if (place->kind == QMPI_CHECK_BELOW)
+        return_from_below(call, word);
+}
+
+void qmpi_validate_start(const struct qmpi_validate_host *given, QMPIX_Observer *callbacks)
+{
+    host = given;
+    callbacks->before = before;
+    callbacks->after = after;
+    fault_start(given);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Visits: the calls of layers that are in progress. Each thread has a stack of them. A visit begins
+ * when a layer receives a call, and ends when the layer returns. Visits are never unmapped; a call
+ * that was left by longjmp or an exception is recognized by its place on the call stack, and a
+ * pointer to an old visit by its serial number.
+ */
+#ifndef VALIDATOR_VISIT_H
+#define VALIDATOR_VISIT_H
+
+#include "validator/compare.h"
+
+#include <stdint.h>
+
+struct visit {
+    struct visit *outer; /* in the same thread */
+    uint64_t serial;     /* 0: not in use */
+    uintptr_t frame;     /* the record of the call */
+    const QMPIX_Function *function;
+    QMPI_Context context;
+    int tool_id;
+    _Atomic int below;             /* calls of the layer that are in progress below it */
+    _Atomic int passed;            /* calls of the next function with the arguments received */
+    int returned;                  /* those that have returned */
+    int others;                    /* calls of the next function with other arguments */
+    int changed;                   /* the first argument that differs in the last of them */
+    bool elsewhere;                /* the next function was called in another thread */
+    const QMPIX_Function *instead; /* the last other function that was called; NULL: none */
+    struct compare_values values;
+};
+
+/* Begins a visit in this thread. */
+struct visit *visit_begin(int tool_id, const QMPIX_Call *call);
+
+/* Returns the visit to which a word leads, if it is still in progress in this thread; else NULL.
+ * Visits inside it have been left. */
+struct visit *visit_of_word(const QMPIX_Word *word);
+
+/* Ends a visit. */
+void visit_end(struct visit *visit);
+
+/* Returns the innermost visit of this thread, and ends those that were left; `call` is the current
+ * record. NULL: none. */
+struct visit *visit_innermost(const QMPIX_Call *call);
+
+/* Stores the visit in two words of a record, for visit_of_word. */
+void visit_note(const struct visit *visit, QMPIX_Word *word);
+
+/* Marks the visit of a layer in another thread that is about to make this call. Returns whether
+ * there is one. */
+bool visit_find_elsewhere(int tool_id, const QMPIX_Call *call);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* See validate.h. */
+#define _GNU_SOURCE
+#include "validate/validate.h"
+
+#include "config/config.h"
+#include "dispatch/dispatch.h"
+#include "observe/observe.h"
+#include "process/process.h"
+#include "registry/registry.h"
+#include "util/util.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool layer_contains(int tool_id, const void *address)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    const struct qmpi_layer_group *group = qmpi_layer_group_of(address);
+    Dl_info info;
+    struct link_map *map = NULL;
+    if (group)
+        return group->layer == layer;
+    return layer && layer->tool && layer->tool->library &&
+           dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) && map == layer->tool->library;
+}
+
+static bool layer_misregisters(int tool_id)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    return layer && layer->refusals;
+}
+
+static const void *code_of_context(QMPI_Context context)
+{
+    const int tool_id = context->tool_id, number = context->function_id;
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    qmpi_function *code = NULL;
+    if (!layer)
+        return NULL;
+    if (layer->functions[number])
+        code = layer->functions[number];
+    else if (layer->mpich_functions && layer->mpich_functions[number])
+        code = layer->mpich_functions[number];
+    else if (layer->observing && layer->observing[number])
+        code = (qmpi_function *)(qmpi_observers[tool_id].before != qmpi_observe_nothing
+                                     ? qmpi_observers[tool_id].before
+                                     : qmpi_observers[tool_id].after);
+    return (const void *)(uintptr_t)code;
+}
+
+/* Creates the observers of the nodes that check layers. They exist for the whole run. */
+static void create_checks(int layers, const QMPIX_Observer *callbacks)
+{
+    const size_t count = (size_t)layers + 1;
+    QMPIX_Observer *observers = qmpi_memory_permanent(count * QMPI_CHECK_COUNT, sizeof *observers);
+    struct qmpi_validate_place *places =
+        qmpi_memory_permanent(count * QMPI_CHECK_COUNT, sizeof *places);
+    const void *(*rows)[QMPI_CHECK_COUNT] = qmpi_memory_permanent(count, sizeof *rows);
+    for (int tool_id = 1; tool_id <= layers; tool_id++) {
+        for (int kind = 0; kind < QMPI_CHECK_COUNT; kind++) {
+            const int i = tool_id * QMPI_CHECK_COUNT + kind;
+            places[i] = (struct qmpi_validate_place){tool_id, kind};
+            observers[i] = *callbacks;
+            observers[i].data = &places[i];
+            observers[i].flags = QMPIX_OBSERVE_ACTS;
+            rows[tool_id][kind] = &observers[i];
+        }
+    }
+    qmpi_chain_check(&(struct qmpi_chain_checks){
+        .functions = qmpi_observing, .observers = (const void *const(*)[QMPI_CHECK_COUNT])rows});
+}
+
+char *qmpi_validate_open(int layers)
+{
+    static struct qmpi_validate_host host = {.print = qmpi_print,
+                                             .declares = qmpi_registry_declares,
+                                             .misregisters = layer_misregisters,
+                                             .contains = layer_contains,
+                                             .code = code_of_context,
+                                             .unwind = qmpi_call_stack_unwind};
+    const char *value = qmpi_setting("QMPI_VALIDATE");
+    const QMPIX_Function *described;
+    QMPIX_Observer callbacks = {.size = sizeof callbacks};
+    if (!value || !strcmp(value, "no"))
+        return NULL;
+    if (strcmp(value, "yes") != 0)
+        return qmpi_message(
+            "QMPI_VALIDATE is yes or no, not '%s'\nhint: set it to yes, or unset it", value);
+    char *path = qmpi_format("%s/%s", qmpi_installation_folder(), QMPI_VALIDATE_FILE);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    qmpi_validate_starter *const start =
+        library ? (qmpi_validate_starter *)(uintptr_t)dlsym(library, QMPI_VALIDATE_START) : NULL;
+    free(path);
+    if (!start)
+        return qmpi_message("QMPI_VALIDATE=yes: %s\nhint: install qmpi again, or unset this "
+                            "variable",
+                            dlerror());
+    QMPIX_Function_describe(MPI_INIT_T, &described); /* describes all functions */
+    host.layers = layers;
+    start(&host, &callbacks);
+    create_checks(layers, &callbacks);
+    return NULL;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Validation of tools (QMPI_VALIDATE=yes, qmpi run --validate). Each layer gets nodes above and
+ * below its own ones (dispatch/chain.h), which observe what the layer receives, passes on and
+ * returns. The code that compares these is a library, lib/validator, which is opened only then, so
+ * that other runs neither contain it nor pay for it.
+ */
+#ifndef QMPI_VALIDATE_VALIDATE_H
+#define QMPI_VALIDATE_VALIDATE_H
+
+#include <qmpi/observer.h>
+
+#include <stdbool.h>
+
+/* The file, in the directory of the installed tools, and its function. */
+#define QMPI_VALIDATE_FILE "qmpi-validate.module"
+#define QMPI_VALIDATE_START "qmpi_validate_start"
+
+/* What the library needs of libqmpi. */
+struct qmpi_validate_host {
+    int layers;
+
+    /* Prints a message. */
+    void (*print)(const char *text);
+
+    /* Whether a layer declares that it provides `name`. */
+    bool (*declares)(int tool_id, const char *name);
+
+    /* Whether registrations in init failed, which a message has reported. */
+    bool (*misregisters)(int tool_id);
+
+    /* Whether an address is in the library of a layer's tool. */
+    bool (*contains)(int tool_id, const void *address);
+
+    /* Returns the code of the layer to which a context belongs; NULL: unknown. */
+    const void *(*code)(QMPI_Context context);
+
+    /* See qmpi_call_stack_unwind. */
+    int (*unwind)(void **frames, int capacity);
+};
+
+/* What observes a layer: `data` of the observers. */
+struct qmpi_validate_place {
+    int tool_id;
+    int kind; /* enum qmpi_chain_check */
+};
+
+/* Starts validation. Sets the callbacks of all nodes that check layers. */
+typedef void qmpi_validate_starter(const struct qmpi_validate_host *host,
+                                   QMPIX_Observer *callbacks);
+
+/* Reads QMPI_VALIDATE, and prepares validation if it is to take place. Called between
+ * qmpi_chain_start and the first layer. Returns NULL, or a problem, which the caller frees. */
+char *qmpi_validate_open(int layers);
+
+#endif

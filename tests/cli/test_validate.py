@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""qmpi run --validate: each rule that a tool breaks is reported once, and right tools are not reported."""
+import re
+
+import pytest
+from cli_support import qmpi
+from support import BUILD, BUNDLED_TOOLS, PROGRAMS, TOOLS, run_mpi
+
+EXAMPLES = BUILD / "examples"
+FAULTS = BUILD / "tests" / "tools" / "programs" / "tools_faults"
+OBSERVED = BUILD / "tests" / "observe" / "programs"
+PMPI_TOOLS = BUILD / "tests" / "pmpi" / "tools"
+RUN = ["init", "comm_size", "comm_rank", "comm_rank", "pcontrol", "finalize"]
+FOLDERS = f"{TOOLS}:{EXAMPLES}:{PMPI_TOOLS}:{BUNDLED_TOOLS}"
+
+
+def validate(name, *arguments, tools, ranks=1, **more):
+    env = {"QMPI_VALIDATE": "yes", "QMPI_TOOL_PATH": FOLDERS}
+    return run_mpi(name, *arguments, ranks=ranks, tools=tools, env=env, **more)
+
+
+def faults(result):
+    """The messages of validation, without the lines that follow each."""
+    mark = "validation: "
+    return [line[len(mark):] for line in result.all_messages if line.startswith(mark)]
+
+
+# What the wrong tool does: (what the message says, the function of the tool that it names, the summary).
+CASES = {
+    "drops": ("MPI_Comm_rank: the layer does not call the next MPI_Comm_rank", "my_Comm_rank",
+              "next function not called: 2 calls of MPI_Comm_rank"),
+    "uses-pmpi": ("MPI_Comm_rank: the layer does not call the next MPI_Comm_rank", "my_Comm_rank",
+                  "next function not called: 2 calls of MPI_Comm_rank"),
+    "repeats": ("MPI_Comm_rank: the layer calls the next MPI_Comm_rank more than once", "my_Comm_rank",
+                "next function called more than once: 2 calls of MPI_Comm_rank"),
+    "uses-thread": ("MPI_Comm_rank: the layer calls the next MPI_Comm_rank in another thread", "call_next",
+                    "next function called in another thread: 2 calls of MPI_Comm_rank"),
+    "calls-other": ("MPI_Comm_rank: the layer calls the next MPI_Comm_size instead of the next MPI_Comm_rank",
+                    "my_Comm_rank", "another function called instead: 2 calls of MPI_Comm_rank"),
+    "passes-own": ("MPI_Comm_rank: the layer passes its own context to the next MPI_Comm_rank", "my_Comm_rank",
+                   "own context passed on: 2 calls of MPI_Comm_rank"),
+    "passes-other": ("MPI_Comm_rank: the layer passes the context of another function or layer", "my_Comm_rank",
+                     "context of another function or layer passed on: 2 calls of MPI_Comm_rank"),
+    "changes-argument": ("MPI_Comm_rank: the layer changes the argument 'comm' of MPI_Comm_rank", "my_Comm_rank",
+                         "arguments changed: 2 calls of MPI_Comm_rank"),
+    "loses-words": ("MPI_Pcontrol: the layer changes the argument 'words' of MPI_Pcontrol", "my_Pcontrol",
+                    "arguments changed: 1 call of MPI_Pcontrol"),
+    "changes-result": ("MPI_Comm_rank: the layer returns another result of MPI_Comm_rank", "my_Comm_rank",
+                       "result changed: 2 calls of MPI_Comm_rank"),
+    "keeps-output": ("MPI_Comm_rank: the layer changes the output 'rank' of MPI_Comm_rank, or does not set it",
+                     "my_Comm_rank", "output changed or not set: 2 calls of MPI_Comm_rank"),
+    "changes-output": ("MPI_Comm_rank: the layer changes the output 'rank' of MPI_Comm_rank, or does not set it",
+                       "my_Comm_rank", "output changed or not set: 2 calls of MPI_Comm_rank"),
+    "calls-mpi": ("MPI_Comm_rank: the layer calls MPI_Comm_size in its MPI_Comm_rank, which enters the stack at the "
+                  "top again (depth 1)", "my_Comm_rank", "MPI_X called: 2 calls of MPI_Comm_rank"),
+    "outlives-mpi": ("MPI_Get_processor_name: the layer calls MPI_Get_processor_name after its MPI_Finalize",
+                     "my_Finalize", "MPI called after MPI_Finalize: 1 call of MPI_Get_processor_name"),
+}
+
+
+@pytest.mark.parametrize("does", CASES)
+@pytest.mark.parametrize("stack", ["wrong,does={}", "count:wrong,does={}:empty"])
+def test_each_broken_rule_is_reported_once_and_counted(does, stack):
+    what, function, summary = CASES[does]
+    result = validate("calls", *RUN, tools=stack.format(does))
+    layer = "layer 2 (wrong)" if stack.startswith("count") else "layer 1 (wrong)"
+    first, last = faults(result)
+    assert first.startswith(f"{layer}, {what}")
+    assert last == f"{layer}: {summary}"
+    place, hint = result.all_messages[result.all_messages.index(f"validation: {first}") + 1:][:2]
+    assert re.fullmatch(rf"  in {function} \(.*wrong\.c:\d+\)", place) and hint.startswith("  hint: ")
+    assert result.returncode == 1
+
+
+def test_without_validation_nothing_is_reported():
+    result = run_mpi("calls", *RUN, ranks=1, tools="wrong,does=repeats")
+    assert (result.returncode, result.all_messages) == (0, [])
+
+
+def test_a_tool_that_keeps_the_rules_or_declares_that_it_does_not_is_not_reported():
+    for does in ("nothing", "declares-all"):
+        result = validate("calls", *RUN, tools=f"wrong,does={does}:empty")
+        assert (result.returncode, faults(result)) == (0, ["no faults"])
+
+
+def test_endless_recursion_is_ended_with_its_depth():
+    result = validate("calls", *RUN, tools="wrong,does=recurs:empty")
+    first, last = faults(result)
+    assert "calls MPI_Comm_rank in its MPI_Comm_rank" in first and first.endswith("(depth 1)")
+    assert last.endswith("(depth 100), without end")
+    assert result.returncode == 1
+
+
+def test_each_rank_tells_its_number():
+    result = validate("calls", *RUN, tools="wrong,does=drops", ranks=2)
+    for rank in (0, 1):
+        assert [line for line in faults(result) if f", rank {rank}: the layer does not call" in line]
+    assert result.returncode == 1
+
+
+def test_the_rest_of_the_run_is_right_after_a_wrong_context():
+    result = validate("calls", *RUN, tools="alpha:wrong,does=passes-own:beta", ranks=1)
+    ranks = [line for line in result.calls if line.endswith("MPI_Comm_rank")]
+    assert ranks == ["alpha 1 MPI_Comm_rank", "beta 3 MPI_Comm_rank"] * 2
+    assert re.findall(r"(?m)^comm_rank: .*", result.stdout) == ["comm_rank: result 0, flag 0, numbers 0 -1"] * 2
+
+
+def test_registrations_that_fail_in_init_are_reported_also_without_validation():
+    for run, status in ((run_mpi, 0), (validate, 1)):
+        result = run("calls", *RUN, ranks=1, tools="wrong,does=registers-badly")
+        assert ("layer 1 (wrong): a registration in the init function of the tool failed: "
+                "QMPIX_Register_tool_observer returned MPI_ERR_ARG, and 1 more") in result.all_messages
+        assert result.returncode == status
+
+
+def test_a_tool_that_exits_in_init_is_named():
+    result = run_mpi("calls", *RUN, ranks=1, tools="empty:wrong,does=exits")
+    assert "layer 2 (wrong): the init function of the tool ended the process with exit" in result.all_messages
+    assert result.returncode == 7
+
+
+def test_a_wrong_value_of_the_variable_is_a_problem_of_the_run():
+    result = run_mpi("calls", *RUN, ranks=1, tools="empty", env={"QMPI_VALIDATE": "maybe"})
+    assert result.returncode == 2
+    assert "QMPI_VALIDATE: QMPI_VALIDATE is yes or no, not 'maybe'" in result.all_messages
+
+
+def test_the_commands_validate_and_return_1_after_a_fault():
+    env = {"QMPI_TOOL_PATH": TOOLS}
+    program = [PROGRAMS / "calls", *RUN]
+    for command in (["run", "--validate"], ["check", "--run"]):
+        wrong = qmpi(*command, "-t", "wrong,does=drops", "--", *program, env=env)
+        assert (wrong.returncode, len(faults(wrong))) == (1, 2)
+        right = qmpi(*command, "-t", "wrong", "--", *program, env=env)
+        assert (right.returncode, faults(right)) == (0, ["no faults"])
+    assert qmpi("check", "--run", "-t", "empty").returncode == 2
+    assert qmpi("check", "-t", "empty", "program").returncode == 2
+
+
+# ---- Right tools -----------------------------------------------------------------------------------------------------
+
+BUNDLED = "empty:count:profile,output=none:log,output=/dev/null:trace,output=trace:delay,before=1us:mpit:empty"
+
+
+@pytest.mark.parametrize("name", ["arguments", "collectives", "completion", "files", "one_sided", "persistent",
+                                  "point_to_point", "threaded"])
+def test_no_bundled_tool_is_reported(name, tmp_path):
+    result = validate(OBSERVED / f"observe_{name}", tmp_path, tools=BUNDLED, ranks=2, cwd=tmp_path)
+    assert (result.returncode, faults(result)) == (0, ["no faults"])
+
+
+@pytest.mark.parametrize("how", ["return", "own", "own jump"])
+def test_a_tool_that_lets_calls_fail_is_not_reported(how, tmp_path):
+    """Nor are others after an error handler has left calls by longjmp."""
+    steps = ["jump"] * how.endswith("jump") + ["isend", "bcast", "type"]
+    result = validate(FAULTS, how.split()[0], "good", *steps, ranks=1, cwd=tmp_path,
+                      tools="empty:delay,functions=MPI_Isend;MPI_Bcast,error=MPI_ERR_OTHER:count")
+    assert (result.returncode, faults(result)) == (0, ["no faults"])
+
+
+def test_no_example_is_reported():
+    for path in sorted(EXAMPLES.glob("*.so")):
+        result = validate(EXAMPLES / "heat", tools=f"regions:{path.name}:empty:{path.name}", ranks=2)
+        assert (result.returncode, faults(result)) == (0, ["no faults"]), path.name
+
+
+@pytest.mark.parametrize("tool", ["lazy", "now", "constant", "table", "symbolic", "next_pmpi", "next_mpi"])
+def test_no_pmpi_tool_is_reported(tool):
+    library = f"lib{tool}.so"
+    result = validate(EXAMPLES / "heat", tools=f"{library}:empty:{library}:count", ranks=2)
+    assert (result.returncode, faults(result)) == (0, ["no faults"])
+
+
+def test_layers_that_are_switched_are_checked_again():
+    steps = ["init", "rank", "off=2", "rank", "barrier", "on=2", "off=1", "rank", "barrier", "on=1", "rank"]
+    for stack in ("alpha:beta:alpha", "pmpi_call:alpha:pmpi_table", "alpha:pmpi_constant:count"):
+        race = ["race=20"] * ("pmpi" not in stack)
+        result = validate("switch", *steps, *race, "finalize", tools=stack, preload=())
+        assert (result.returncode, faults(result)) == (0, ["no faults"]), stack
