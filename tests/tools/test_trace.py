@@ -421,6 +421,17 @@ def test_the_last_part(tmp_path):
     assert tell(process, process.events[0])[-2:] == ["Initialized", "Finalize"]
 
 
+@pytest.mark.parametrize("init", ["init", "init_threads"])
+def test_a_call_in_an_error_handler(init, tmp_path):
+    """With MPI_THREAD_MULTIPLE, MPICH ends the process if anything in there needs its lock."""
+    processes = trace(tmp_path, STEPS, init, "fail", "errors", "barrier", "shift=8", "finalize", archive=False)
+    assert sorted(processes) == [0, 1]
+    for process in processes.values():
+        calls = process.calls()
+        assert calls["MPI_Send"] == calls["MPI_Error_class"] == calls["MPI_Barrier"] == calls["MPI_Sendrecv"] == 1
+        assert process.traits["end"] == "1"
+
+
 @pytest.mark.skipif(not HAS_SESSIONS, reason="this MPI has no sessions")
 def test_sessions(tmp_path):
     for ranks in (1, 2):

@@ -134,7 +134,8 @@ struct layer {
     /* MPI_Finalize while it is in progress and the trace is not complete; NULL at other times. */
     struct recorder *finalizer;
     const QMPIX_Word *finalize_word;
-    unsigned char ends[MPI_LAST_FUNC]; /* [number]: enum call_end of record/observe.c */
+    atomic_uchar ends[MPI_LAST_FUNC]; /* [number]: enum call_end of record/observe.c */
+    atomic_bool opens_calls;          /* calls are opened before they are carried out */
     struct layer_switches switches;
     atomic_uint omits;                  /* TRACE_OMITS_… */
     bool has_failed_early;              /* start_early has failed */

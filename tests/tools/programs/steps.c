@@ -125,6 +125,29 @@ static void count_errors(void)
     MPI_Errhandler_free(&handler);
 }
 
+/* A call that fails on a communicator that was not used before, and an error handler that makes a
+ * call. */
+static void ask_about_error(MPI_Comm *comm, int *code, ...)
+{
+    int class = MPI_SUCCESS;
+    (void)comm;
+    MPI_Error_class(*code, &class);
+    error_count += class == MPI_ERR_RANK;
+}
+
+static void fail(void)
+{
+    MPI_Comm own;
+    MPI_Errhandler handler;
+    int data = 1;
+    MPI_Comm_dup(MPI_COMM_WORLD, &own);
+    MPI_Comm_create_errhandler(ask_about_error, &handler);
+    MPI_Comm_set_errhandler(own, handler);
+    MPI_Errhandler_free(&handler);
+    MPI_Send(&data, 1, MPI_INT, 4711, 0, own);
+    MPI_Comm_free(&own);
+}
+
 /* Communicators with a name set late, freed, and with their handles used again. */
 static void use_comms(void)
 {
@@ -360,6 +383,8 @@ static int mpi_step(const char *step, const char *value)
         use_up_comms();
     else if (!strcmp(step, "count_errors"))
         count_errors();
+    else if (!strcmp(step, "fail"))
+        fail();
     else if (!strcmp(step, "errors"))
         dprintf(1, "errors %d\n", error_count);
     else if (!strcmp(step, "pmpi_init"))

@@ -243,7 +243,8 @@ static void begin_finalize(struct recorder *recorder, const QMPIX_Word *word)
     layer->finalize_ticks = ticks_now(); /* the clocks are compared now */
     if (tool_world_sessions_outlive_world(&layer->sessions, &session)) {
         objects_begin(layer, session);
-        save_request(layer); /* in case the session never ends */
+        atomic_store(&layer->opens_calls, false); /* MPI is not asked any more */
+        save_request(layer);                      /* in case the session never ends */
         return;
     }
     layer->finalizer = recorder;

@@ -68,10 +68,39 @@ void observe_prepare(struct layer *layer)
 {
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
         const QMPIX_Function *function;
-        layer->ends[number] = END_OTHERWISE;
+        atomic_init(&layer->ends[number], END_OTHERWISE);
         if (layer->options.chosen[number] && !layer->options.counters &&
             QMPIX_Function_describe((enum QMPI_Functions_enum)number, &function) == MPI_SUCCESS)
-            layer->ends[number] = (unsigned char)choose_end(&traits_all[number], function);
+            atomic_init(&layer->ends[number],
+                        (unsigned char)choose_end(&traits_all[number], function));
+    }
+}
+
+static inline enum call_end end_of(const struct layer *layer, const QMPIX_Call *call)
+{
+    return (enum call_end)atomic_load_explicit(&layer->ends[call->function->number],
+                                               memory_order_relaxed);
+}
+
+/*
+ * From now on, calls that have events at their beginning are opened before they are carried out. An
+ * error handler of the program may make calls, and with the first of these, the call that has
+ * failed is opened at the latest. For its events, MPI is asked about communicators and datatypes,
+ * but with MPI_THREAD_MULTIPLE, MPICH holds a lock while an error handler runs, and ends the
+ * process if the same thread makes a call that needs this lock.
+ */
+static void open_calls_early(struct layer *layer)
+{
+    int level = MPI_THREAD_MULTIPLE, finalized = 0;
+    if (tool_world_is_open())
+        PMPI_Query_thread(&level);
+    PMPI_Finalized(&finalized); /* then MPI is not asked, see control.c */
+    if (finalized || level != MPI_THREAD_MULTIPLE)
+        return;
+    atomic_store(&layer->opens_calls, true);
+    for (int number = 0; number < MPI_LAST_FUNC; number++) {
+        if (traits_have_begin_events(&traits_all[number]))
+            atomic_store_explicit(&layer->ends[number], END_OTHERWISE, memory_order_relaxed);
     }
 }
 
@@ -131,6 +160,9 @@ static void begin_call(struct recorder *recorder, const QMPIX_Call *call, QMPIX_
     if (is_on) {
         recorder_find_location(recorder); /* the call may be the only one, and not end */
         flights_publish_run(flight, call, word);
+        if (atomic_load_explicit(&layer->opens_calls, memory_order_relaxed) &&
+            traits_have_begin_events(traits_of(call)))
+            call_events_open(recorder, flight);
     }
 }
 
@@ -254,8 +286,11 @@ static void end_call(struct recorder *recorder, const QMPIX_Call *call, const QM
     finish_call(recorder, flight, call, word);
     flights_end(&recorder->flights, word);
     recorder->is_mute = false;
-    if (traits_of(call)->action == DOES_CONTROL)
+    if (traits_of(call)->action == DOES_CONTROL) {
         control_end(recorder, call);
+        if (traits_create_error_handler(call->function->number))
+            open_calls_early(recorder->layer);
+    }
     if (call_events_follow_switches(recorder) && recorder->layer->options.counters)
         counters_sample(recorder, call);
 }
@@ -461,7 +496,7 @@ static inline struct recorder *find_idle_recorder(const struct layer *layer,
 static inline bool begins_usually(const struct layer *layer, const struct recorder *recorder,
                                   const QMPIX_Call *call)
 {
-    return recorder && layer->ends[call->function->number] != END_OTHERWISE &&
+    return recorder && end_of(layer, call) != END_OTHERWISE &&
            flights_are_none(&recorder->flights) &&
            recorder->switches == atomic_load_explicit(&layer->switches.state, memory_order_relaxed);
 }
@@ -507,7 +542,7 @@ void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
     const struct layer *layer = call->observer->data;
     struct thread_level *level = thread_level_current;
     struct recorder *recorder = find_idle_recorder(layer, level);
-    const unsigned char how = layer->ends[call->function->number];
+    const enum call_end how = end_of(layer, call);
     if (__builtin_expect(!recorder || how == END_OTHERWISE, 0)) {
         end_any(call, word);
         return;

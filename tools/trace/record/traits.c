@@ -96,12 +96,32 @@ static bool tells_comm(const struct traits *traits, unsigned group)
     }
 }
 
+bool traits_create_error_handler(enum QMPI_Functions_enum number)
+{
+    switch (number) {
+    case MPI_ERRHANDLER_CREATE_T:
+    case MPI_COMM_CREATE_ERRHANDLER_T:
+    case MPI_FILE_CREATE_ERRHANDLER_T:
+    case MPI_SESSION_CREATE_ERRHANDLER_T:
+    case MPI_WIN_CREATE_ERRHANDLER_T:
+    case MPIX_COMM_CREATE_ERRHANDLER_X_T:
+    case MPIX_FILE_CREATE_ERRHANDLER_X_T:
+    case MPIX_SESSION_CREATE_ERRHANDLER_X_T:
+    case MPIX_WIN_CREATE_ERRHANDLER_X_T:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void describe_function(struct traits *traits, const QMPIX_Function *function)
 {
     QMPIX_Traits known = {.size = sizeof known};
     QMPIX_Function_get_traits(function, &known);
     *traits = (struct traits){
-        .action = (unsigned char)choose_action(&known),
+        .action =
+            (unsigned char)(traits_create_error_handler(function->number) ? DOES_CONTROL
+                                                                          : choose_action(&known)),
         .completion = pending_describe_completion(&known),
         .has_error = known.flags & QMPIX_TRAIT_ERROR,
         .comm = value_of_role(function, known.comm),
@@ -161,6 +181,20 @@ bool traits_have_messages(const struct traits *traits)
         return true;
     default:
         return false;
+    }
+}
+
+bool traits_have_begin_events(const struct traits *traits)
+{
+    switch (traits->action) {
+    case DOES_SEND:
+    case DOES_TRANSFER:
+    case DOES_COLLECTIVE:
+        return true;
+    case DOES_RMA:
+        return traits->request < 0;
+    default:
+        return traits->tells_comm || traits->tells_file;
     }
 }
 

@@ -41,7 +41,8 @@ enum trait_action {
     DOES_NAME_WIN,
     DOES_OPEN_FILE,
     DOES_CLOSE_FILE,
-    DOES_CONTROL /* MPI_Pcontrol and the calls that begin or end MPI; see control.h */
+    DOES_CONTROL /* MPI_Pcontrol, the calls that begin or end MPI (see control.h), and those that
+                  * create error handlers */
 };
 
 struct traits {
@@ -73,12 +74,18 @@ static inline const struct traits *traits_of(const QMPIX_Call *call)
 /* Derives the traits. Repeated calls do nothing. The tool's `init` calls this function. */
 void traits_find(void);
 
+/* Returns whether the function creates an error handler of the program. */
+bool traits_create_error_handler(enum QMPI_Functions_enum number);
+
 /* Returns whether a layer must receive calls of the function even while it is switched off and even
  * if the option functions= does not choose the function. */
 bool traits_are_controlled(const struct traits *traits);
 
 /* Returns whether calls of the function may have events of messages. */
 bool traits_have_messages(const struct traits *traits);
+
+/* Returns whether calls of the function may have events at their beginning. */
+bool traits_have_begin_events(const struct traits *traits);
 
 /* Returns whether calls of the function must be followed even if they are not recorded. */
 bool traits_are_followed(const struct traits *traits);
