@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Compares what the layers saw with what was called. Each difference is one line of text."""
+import collections
+import csv
 import json
+import os
 import re
+import subprocess
 
 from ledger import FUNCTIONS, LAYERS, ON
 
-# What the program also calls after MPI_Finalize, when count and profile have reported already. (At the end of a
-# session, they report again only if they can communicate there.)
-OUTSIDE = {"MPI_Finalize", "MPI_Session_finalize", "MPI_Initialized", "MPI_Finalized", "MPI_Get_version"}
+# What the program also calls after MPI_Finalize, when most tools have reported already.
+OUTSIDE = {"MPI_Finalize", "MPI_Initialized", "MPI_Finalized", "MPI_Get_version"}
 # A line of log's; the second line of a call with others inside, `... MPI_X(`, is not counted.
 LOG_LINE = re.compile(r"^\[[^]]*\] (?:\d[\d.]* )? *(MPIX?_\w+)\(", re.M)
 
@@ -55,10 +58,43 @@ def counting_layer(ledger, layer, entry, arrived, names):
             yield wrong_number(layer, kind, seen[f], least, most, names[f])
 
 
-def told_by(kind, texts):
+def qmpi_trace(place, *words):
+    """What the command prints of a trace, on both streams."""
+    environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"} | {
+        "LD_LIBRARY_PATH": str(place.build / "src")}
+    return subprocess.run([place.build / "cli" / ("qmpi" + place.suffix), "trace", *words], env=environment, check=False,
+                          capture_output=True, text=True, timeout=place.timeout)
+
+
+def trace_calls(place, path):
+    """The calls in a trace."""
+    result = qmpi_trace(place, "--to=csv", path)
+    rows = csv.DictReader(result.stdout.splitlines())
+    return collections.Counter(row["function"] for row in rows if row["event"] == "enter")
+
+
+def trace_problems(place, path, ranks):
+    """What a trace is said to lack. Every process ends with MPI_Finalize."""
+    which = "rank 0" if ranks == 1 else f"ranks 0-{ranks - 1}"
+    summary = qmpi_trace(place, path)
+    if not re.search(rf"(?m)^end +MPI_Finalize \({which}\)$", summary.stdout):
+        yield f"the trace says of its end: {re.findall('(?m)^end.*', summary.stdout)}"
+    for line in summary.stdout.splitlines():
+        if re.match("(recorded|dropped|cut off) ", line):
+            yield f"the trace says: {line}"
+    checked = qmpi_trace(place, "--check", path)
+    if checked.returncode:
+        yield f"qmpi trace --check: {checked.stdout.splitlines()[:5]}"
+    for line in (summary.stderr + checked.stderr).splitlines():
+        yield f"qmpi trace: {line}"
+
+
+def told_by(kind, paths, place):
     """The calls that a bundled tool's output tells of."""
     told = {}
-    for text in texts:
+    if kind == "trace":
+        return trace_calls(place, paths[0])
+    for text in (path.read_text(errors="replace") for path in paths):
         if kind == "log":
             for name in LOG_LINE.findall(text):
                 told[name] = told.get(name, 0) + 1
@@ -69,15 +105,19 @@ def told_by(kind, texts):
     return told
 
 
-def bundled_layer(ranks, layer, kind, names, folder):
+def bundled_layer(ranks, layer, kind, place, folder):
     """A layer of a bundled tool that tells how often functions were called, over the ranks that have it: `ranks`
     are their ledgers, with the calls that arrived, and its number there."""
     files = sorted(folder.glob(f"{kind}.{layer}*"))
     if not files:
         yield f"layer {layer} ({kind}) wrote no file"
         return
-    told = told_by(kind, [path.read_text(errors="replace") for path in files])
-    must = {}
+    if len(files) > 1 and kind != "log":
+        yield f"layer {layer} ({kind}) wrote {', '.join(path.name for path in files)}"
+    if kind == "trace":
+        yield from (f"layer {layer} ({kind}): {line}" for line in trace_problems(place, files[0], len(ranks)))
+    told = told_by(kind, files, place)
+    names, must = place.names, {}
     for ledger, came, tool_id in ranks:
         for f, least, most in bounds(ledger, tool_id, came[tool_id]):
             before = must.get(names[f], (0, 0))
@@ -91,7 +131,7 @@ def bundled_layer(ranks, layer, kind, names, folder):
         yield wrong_number(layer, kind, seen, 0, 0, name)
 
 
-def differences(plan, ledgers, names, folder):
+def differences(plan, ledgers, place, folder):
     arrived = [arrivals(ledger) for ledger in ledgers]
     for rank, (ledger, came) in enumerate(zip(ledgers, arrived)):
         yield from ledger.messages
@@ -103,10 +143,10 @@ def differences(plan, ledgers, names, folder):
             yield f"{ledger.steps} of {plan.step_count} steps were carried out"
         for tool_id, _, entry in plan.stack_of(rank):
             if entry.counts:
-                yield from counting_layer(ledger, tool_id, entry, came[tool_id], names)
+                yield from counting_layer(ledger, tool_id, entry, came[tool_id], place.names)
     if plan.finalizes and all(ledger.ended for ledger in ledgers):
         for layer, entry in enumerate(plan.layers, 1):
             ranks = [(ledgers[rank], arrived[rank], tool_id) for rank in range(plan.ranks)
                      for tool_id, number, _ in plan.stack_of(rank) if number == layer]
             if entry.tells and ranks:
-                yield from bundled_layer(ranks, layer, entry.kind, names, folder)
+                yield from bundled_layer(ranks, layer, entry.kind, place, folder)

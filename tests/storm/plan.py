@@ -89,14 +89,21 @@ class Plan:
         self.add("setup")
         self.next_phase()
 
-    def end(self, finalize="finalize"):
+    def end(self, late=None):
+        """MPI_Finalize, and perhaps calls after it; `late`: the way in which all this is left to the end of the
+        process."""
         self.next_phase()
         self.finalizes = True
         self.add("cleanup")
-        self.add(self.of_the_language(finalize) if finalize == "finalize" else finalize)
-        if finalize == "finalize" and self.random.random() < 0.3:
+        if late is not None:
+            self.add("finalize_last", late)
             self.next_phase()
-            self.all_threads(lambda thread: self.add("outside", 2, 1, thread=thread))
+        self.add(self.of_the_language("finalize"))
+        if self.random.random() < 0.3:
+            self.next_phase()
+            threads = range(self.threads if late is None else 1)
+            for thread in threads:
+                self.add("outside", 2, 1, thread=thread)
 
     # ---- what the run and the judge use
 

@@ -32,6 +32,11 @@ class Place:
     names: list     # of functions, by number
     timeout: float = 60
 
+    @property
+    def suffix(self):
+        """Of the names of libqmpi and the command."""
+        return "" if self.mpi == "mpich" else f"-{self.mpi}"
+
     def __post_init__(self):
         """Whose library it is, and where programs find it."""
         os.environ["QMPI_TEST_MPI"] = self.mpi
@@ -59,8 +64,7 @@ def environment(plan, place, folder, bare):
              "UCX_POSIX_SEG_SIZE": "2048", **place.library}
     preload = []
     if not bare:
-        suffix = "" if place.mpi == "mpich" else f"-{place.mpi}"
-        preload += [] if plan.linked else [place.build / f"src/libqmpi{suffix}.so"]
+        preload += [] if plan.linked else [place.build / f"src/libqmpi{place.suffix}.so"]
         for number, entry in enumerate(plan.layers, 1):
             if entry.preloaded:
                 environment["STORM_LAYER"] = str(number)
@@ -170,7 +174,7 @@ def differences(plan, place, folder, status, output, bare, truth):
     if bare:
         yield from (line for book in books for line in book.messages)
     else:
-        yield from judge.differences(plan, books, place.names, folder)
+        yield from judge.differences(plan, books, place, folder)
     if not bare and not becomes_empty(folder / "tmp"):
         yield "something was left in TMPDIR"
 

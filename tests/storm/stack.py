@@ -91,15 +91,30 @@ def asking(random):
     return [lambda _, name=name: make(name) for name in names]
 
 
+# Those whose output tells how often functions were called.
+REPORTING = {
+    **{name: text for name, text in BUNDLED.items() if name.split()[0] in ("count", "profile", "log")},
+    "trace": "trace,output={run}/trace.{n}", "trace own": "trace,format=own,sites=yes,output={run}/trace.{n}",
+}
+
+
+def reporting(random):
+    """What makes entries of one or two of them, trace in every other run at least."""
+    names = random.sample(list(REPORTING), random.choice([1, 2]))
+    if random.random() < 0.5:
+        names[0] = random.choice(["trace", "trace own"])
+    return [lambda _, name=name: bundled_entry(name, REPORTING[name], True) for name in names]
+
+
 def bundled(random):
     name = random.choice(list(BUNDLED))
     return bundled_entry(name, BUNDLED[name])
 
 
-def bundled_entry(name, text):
+def bundled_entry(name, text, tells=False):
     kind = name.split()[0]
     return Entry(kind, text, counts=False,
-                 tells=kind in ("count", "log", "profile"), jumps=kind in ("empty", "count"),
+                 tells=tells or kind in ("count", "log", "profile"), jumps=kind in ("empty", "count"),
                  bottom=kind == "mpit")
 
 

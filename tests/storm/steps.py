@@ -252,25 +252,111 @@ def handles(plan):
     plan.end()
 
 
+OPEN, COMM, USE, FREE, DISCONNECT, CLOSE = range(6)  # what the step `session` does
+BEFORE, WITHIN, AFTER = range(3)                     # when: before MPI_Init, until MPI_Finalize, after it
+WAYS_TO_END = [0, 0, 0, 1, 2, 3, 4]                  # of the step `finalize_last`
+
+
+def session(random, opens, closes):
+    """Steps of one session, each with the time at which it is carried out: [(time, what, rounds)]."""
+    def times(count):
+        return sorted(random.randint(opens, closes) for _ in range(count))
+
+    if random.random() < 0.25:
+        return [(opens, OPEN, 0), (closes, CLOSE, 0)]
+    uses = random.randrange(4)
+    comm, *used, end = times(uses + 2)
+    return [(opens, OPEN, 0), (comm, COMM, 0), *((time, USE, random.randint(1, 4)) for time in used),
+            (end, random.choice([FREE, FREE, DISCONNECT]), 0), (closes, CLOSE, 0)]
+
+
+def some_sessions(random):
+    """Steps of up to two sessions, [(time, what, number, rounds)]. A second one is open within the time of the first,
+    or begins later."""
+    opens = random.choice([BEFORE, BEFORE, BEFORE, WITHIN])
+    closes = random.randint(opens, AFTER)
+    result = [(time, what, 0, rounds) for time, what, rounds in session(random, opens, closes)]
+    if random.random() < 0.3:
+        inside = random.random() < 0.5
+        place = random.randint(1, len(result) - 1) if inside else len(result)
+        since = result[place - 1][0]
+        until = result[place][0] if inside else AFTER
+        opens = random.randint(since, until)
+        result[place:place] = [(time, what, 1, rounds) for time, what, rounds in
+                               session(random, opens, random.randint(opens, until))]
+    return result
+
+
+def is_one_life(steps):
+    """Whether MPI is initialized once: there is a session, or MPI_Init without MPI_Finalize, at all times. MPICH 4.0
+    cannot be initialized twice."""
+    opened = 0
+    for time, what, *_ in steps:
+        if what == OPEN:
+            if time == AFTER and not opened:
+                return False
+            opened += 1
+        elif what == CLOSE:
+            opened -= 1
+            if time == BEFORE and not opened:
+                return False
+    return True
+
+
+def sessions(random):
+    steps = some_sessions(random)
+    while not is_one_life(steps):
+        steps = some_sessions(random)
+    return steps
+
+
+def reported_after(steps):
+    """The number of steps after which the tools have reported: with MPI_Finalize (None), or if it comes later, with
+    the session from which the first communicator of all processes was made, before MPI_Finalize and while no other
+    session was open, and that was not disconnected before."""
+    opened, chosen, reported = [], None, None
+    for place, (time, what, number, _) in enumerate(steps):
+        if what == OPEN:
+            opened.append(number)
+        elif what == COMM and chosen is None and len(opened) == 1 and time != AFTER:
+            chosen = number
+        elif what == DISCONNECT and number == chosen:
+            chosen = None
+        elif what == CLOSE:
+            opened.remove(number)
+            if number == chosen:
+                chosen = None
+                reported = place + 1 if time == AFTER else reported
+    return reported
+
+
 def lives(plan):
-    """A session that begins before MPI_Init or outlives MPI_Finalize, and MPI_Finalize in a destructor."""
+    """Sessions that begin before MPI_Init or outlive MPI_Finalize, and what follows from there in a destructor."""
+    random = plan.random
     plan.program = "storm_c"
-    plan.ranks = plan.random.choice([1, 2])
-    plan.preload.append("{tools}/storm_last.so")
-    closes = plan.random.choice(["never opened", "within", "after", "after"])
-    in_destructor = plan.random.random() < 0.5
-    if closes != "never opened":
-        plan.add("session", 1)
+    plan.ranks = random.choice([1, 2])
+    late = random.choice(WAYS_TO_END) if random.random() < 0.6 else None
+    if random.random() < 0.4:
+        plan.preload.append("{tools}/storm_last.so")
+    steps = sessions(random) if random.random() < 0.85 else []
+    reported = reported_after(steps)
+
+    def at(time):
+        for place, (when, what, number, rounds) in enumerate(steps):
+            if when == time:
+                untold = time == AFTER and place >= (reported or 0)
+                plan.add("session", what, number, rounds, int(untold))
         plan.next_phase()
-    plan.begin(outside=closes == "never opened")
-    several_phases(plan)
-    if closes == "within" or (closes == "after" and in_destructor):
-        plan.add("session", 0)
-        plan.next_phase()
-    plan.end("finalize_last" if in_destructor else "finalize")
-    if closes == "after" and not in_destructor:
-        plan.next_phase()
-        plan.add("session", 0)
+
+    at(BEFORE)
+    plan.begin(outside=not any(when == BEFORE for when, *_ in steps))
+    for _ in range(random.randint(1, 3)):
+        plan.calm(0)
+    at(WITHIN)
+    plan.calm(0, 2)
+    plan.end(late)
+    plan.next_phase()
+    at(AFTER)
 
 
 DAMAGED, UNKNOWN = "{run}/damaged.so", "no_such_tool"
@@ -318,7 +404,7 @@ THEMES = {
     "crowd": Theme(9, crowd, without=undisturbed),
     "leaving": Theme(5, leaving),
     "ranks": Theme(3, ranks),
-    "lives": Theme(5, lives, lambda random: [stack.bundled], lambda _: ["fortran"]),
+    "lives": Theme(5, lives, stack.reporting, lambda _: ["fortran"]),
     "differ": Theme(6, differ, lambda random: [stack.bundled], lambda _: ["fortran", "opens_init", "opens_end"]),
     "handles": Theme(8, handles, stack.asking),
 }

@@ -19,7 +19,8 @@ struct storm_thread storm_threads[STORM_THREADS];
 int storm_thread_count = 1, storm_rank, storm_size = 1, storm_level, storm_verbose;
 
 static struct numbered_step *steps;
-static int step_count, phase_count;
+static int step_count, phase_count, phase_now;
+static int phases_of_run; /* the others come when the process ends */
 static pthread_barrier_t phase_end;
 
 struct storm_caller *storm_caller(void)
@@ -98,12 +99,25 @@ static void run_phase(struct storm_thread *thread, int phase)
 static void *run_thread(void *argument)
 {
     struct storm_thread *thread = argument;
-    for (int phase = 0; phase < phase_count; phase++) {
+    for (int phase = 0; phase < phases_of_run; phase++) {
+        if (thread->number == 0)
+            phase_now = phase;
         run_phase(thread, phase);
         if (storm_thread_count > 1)
             pthread_barrier_wait(&phase_end);
     }
     return NULL;
+}
+
+void storm_leave_rest(void)
+{
+    phases_of_run = phase_now + 1;
+}
+
+void storm_run_rest(void)
+{
+    for (int phase = phases_of_run; phase < phase_count; phase++)
+        run_phase(&storm_threads[0], phase);
 }
 
 static void run_threads(void)
@@ -129,6 +143,7 @@ int storm_run(void)
     read_script(getenv("STORM_SCRIPT"));
     for (int i = 0; i < STORM_THREADS; i++)
         storm_threads[i].number = i;
+    phases_of_run = phase_count;
     run_threads();
     __atomic_store_n(&storm->ended, 1, __ATOMIC_RELEASE);
     return 0;

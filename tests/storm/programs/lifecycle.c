@@ -77,35 +77,113 @@ static void finalize(struct storm_thread *thread, const long *a)
     OK(Finalize, ());
 }
 
-static void finalize_at_exit(void)
+static int in_destructor;
+
+__attribute__((destructor)) static void leave(void)
 {
-    OK(Finalize, ());
+    if (in_destructor)
+        storm_run_rest();
 }
 
-/* The library is preloaded: tools are loaded later, and their destructors run before its own. */
+/* finalize_last HOW: the phases after this one, which begin with MPI_Finalize, are carried out when
+ * the process ends. HOW: 0 to 2 in a library of the program, see tools/last.c; 3 in a destructor of
+ * the program; 4 in a handler of its own of exit. If the library is opened here, its destructor
+ * runs after those of the tools, and before them if it was preloaded. */
 static void finalize_last(struct storm_thread *thread, const long *a)
 {
-    void (*call)(void (*)(void)) =
-        (void (*)(void (*)(void)))(uintptr_t)dlsym(RTLD_DEFAULT, "storm_last_call");
+    enum { IN_PROGRAM = 3, BY_ATEXIT = 4 };
+    char path[512];
     (void)thread;
-    (void)a;
-    if (call)
-        call(finalize_at_exit);
-    else
-        storm_wrong(storm, "storm_last.so is not loaded");
+    storm_leave_rest();
+    if (a[0] == IN_PROGRAM) {
+        in_destructor = 1;
+    } else if (a[0] == BY_ATEXIT) {
+        CHECK(atexit(storm_run_rest) == 0);
+    } else {
+        snprintf(path, sizeof path, "%s/storm_last.so", getenv("STORM_LIBRARIES"));
+        void *library = dlopen(path, RTLD_NOW);
+        void (*call)(void (*)(void), int) =
+            library ? (void (*)(void (*)(void), int))(uintptr_t)dlsym(library, "storm_last_call")
+                    : NULL;
+        if (call)
+            call(storm_run_rest, (int)a[0]);
+        else
+            storm_wrong(storm, "%s cannot be loaded", path);
+    }
 }
 
-/* a[0]: 1 opens a session, 0 closes it. */
+/* ---- Sessions -------------------------------------------------------------------------------- */
+
+#ifdef MPI_SESSION_NULL
+enum { SESSIONS = 4 };
+
+static struct {
+    MPI_Session session;
+    MPI_Comm comm; /* of all processes */
+} sessions[SESSIONS];
+
+/* `untold`: the tools have reported already, and need not tell of the call. */
+#define IN_SESSION(X, ARGUMENTS)                                                                   \
+    do {                                                                                           \
+        storm_add(&storm->untold[STORM_##X], untold ? 1 : 0);                                      \
+        OK(X, ARGUMENTS);                                                                          \
+    } while (0)
+
+static void session_comm(int number, int untold)
+{
+    MPI_Group group;
+    IN_SESSION(Group_from_session_pset, (sessions[number].session, "mpi://WORLD", &group));
+    IN_SESSION(Comm_create_from_group,
+               (group, "storm", MPI_INFO_NULL, MPI_ERRORS_RETURN, &sessions[number].comm));
+    IN_SESSION(Group_free, (&group));
+}
+
+/* The program may ask who it is only when MPI_Init has been called, so the communicator tells. */
+static void session_use(int number, int rounds, int untold)
+{
+    MPI_Comm comm = sessions[number].comm;
+    int rank = -1, size = -1;
+    IN_SESSION(Comm_rank, (comm, &rank));
+    IN_SESSION(Comm_size, (comm, &size));
+    for (int i = 0; i < rounds; i++) {
+        int mine = rank + i, sum = -1, other = -1;
+        IN_SESSION(Barrier, (comm));
+        IN_SESSION(Allreduce, (&mine, &sum, 1, MPI_INT, MPI_SUM, comm));
+        CHECK(sum == size * (size - 1) / 2 + size * i);
+        IN_SESSION(Sendrecv, (&mine, 1, MPI_INT, (rank + 1) % size, i, &other, 1, MPI_INT,
+                              (rank + size - 1) % size, i, comm, MPI_STATUS_IGNORE));
+        CHECK(other == (rank + size - 1) % size + i);
+    }
+}
+#endif
+
+/* session WHAT NUMBER ROUNDS UNTOLD */
 static void session(struct storm_thread *thread, const long *a)
 {
     (void)thread;
     (void)a;
 #ifdef MPI_SESSION_NULL
-    static MPI_Session opened;
-    if (a[0])
-        OK(Session_init, (MPI_INFO_NULL, MPI_ERRORS_RETURN, &opened));
-    else
-        OK(Session_finalize, (&opened));
+    enum { OPEN, COMM, USE, FREE, DISCONNECT, CLOSE };
+    const int number = (int)a[1], untold = (int)a[3];
+    switch (a[0]) {
+    case OPEN:
+        IN_SESSION(Session_init, (MPI_INFO_NULL, MPI_ERRORS_RETURN, &sessions[number].session));
+        break;
+    case COMM:
+        session_comm(number, untold);
+        break;
+    case USE:
+        session_use(number, (int)a[2], untold);
+        break;
+    case FREE:
+        IN_SESSION(Comm_free, (&sessions[number].comm));
+        break;
+    case DISCONNECT:
+        IN_SESSION(Comm_disconnect, (&sessions[number].comm));
+        break;
+    default:
+        IN_SESSION(Session_finalize, (&sessions[number].session));
+    }
 #endif
 }
 

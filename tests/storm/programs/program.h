@@ -56,6 +56,11 @@ extern const struct storm_action storm_message_actions[], storm_collective_actio
 /* Reads the script that $STORM_SCRIPT names and carries it out. */
 int storm_run(void);
 
+/* Leaves the phases after this one to storm_run_rest, which carries out the steps of the first
+ * thread there. */
+void storm_leave_rest(void);
+void storm_run_rest(void);
+
 #define M(X, ARGUMENTS) (storm_add(&storm->program[STORM_##X], 1), MPI_##X ARGUMENTS)
 
 /* A condition that must hold, else the run is a difference. */

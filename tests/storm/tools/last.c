@@ -1,19 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* A library of the program that calls one of its functions in a destructor, as frameworks do to
- * finalize MPI. */
+/*
+ * A library of the program that calls one of its functions when the process ends, as frameworks do
+ * to finalize MPI: in a destructor function, or in the destructor of a static object that was made
+ * when the library was loaded or when it was first used.
+ */
 #include <stddef.h>
 
-static void (*function)(void); /* NULL: none */
+enum { DESTRUCTOR, OBJECT, LATE_OBJECT };
 
-void storm_last_call(void (*last)(void));
+/* The C library has these for C++, but no header declares them. */
+int __cxa_atexit(void (*call)(void *), void *argument, void *object);
+extern void *__dso_handle;
 
-void storm_last_call(void (*last)(void))
+void storm_last_call(void (*last)(void), int how);
+
+static void (*functions[LATE_OBJECT + 1])(void); /* NULL: none */
+
+static void destroy(void *argument)
 {
-    function = last;
+    void (**function)(void) = argument;
+    if (*function)
+        (*function)();
+}
+
+void storm_last_call(void (*last)(void), int how)
+{
+    functions[how] = last;
+    if (how == LATE_OBJECT)
+        __cxa_atexit(destroy, &functions[LATE_OBJECT], &__dso_handle);
+}
+
+__attribute__((constructor)) static void enter(void)
+{
+    __cxa_atexit(destroy, &functions[OBJECT], &__dso_handle);
 }
 
 __attribute__((destructor)) static void leave(void)
 {
-    if (function)
-        function();
+    destroy(&functions[DESTRUCTOR]);
 }
