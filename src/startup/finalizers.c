@@ -40,6 +40,14 @@ static void run_finalizers(void)
     }
 }
 
+/* The layers create communicators by means of that of the job, so this is freed last. */
+static void finalize_layers(void)
+{
+    run_finalizers();
+    qmpi_attributes_drop_self();
+    qmpi_job_free_comm();
+}
+
 /* ---- The attribute --------------------------------------------------------------------------- */
 
 static int copy_nothing(MPI_Comm comm, int key, void *state, void *value, void *copy, int *flag)
@@ -53,16 +61,13 @@ static int copy_nothing(MPI_Comm comm, int key, void *state, void *value, void *
     return MPI_SUCCESS;
 }
 
-/* The layers create communicators by means of that of the job, so this is freed last. */
 static int delete_attribute(MPI_Comm comm, int key, void *value, void *state)
 {
     (void)comm;
     (void)key;
     (void)value;
     (void)state;
-    run_finalizers();
-    qmpi_attributes_drop_self();
-    qmpi_job_free_comm();
+    finalize_layers();
     return MPI_SUCCESS;
 }
 
@@ -109,12 +114,49 @@ static int init_thread_with_attribute(int *argc, char ***argv, int required, int
         ((__typeof__(&MPI_Init_thread))next_init_thread)(argc, argv, required, provided));
 }
 
+/* ---- Sessions -------------------------------------------------------------------------------- */
+
+static atomic_int open_sessions;
+
+#ifdef MPI_SESSION_NULL
+static qmpi_function *next_session_init, *next_session_finalize;
+
+static int init_counted_session(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
+{
+    const int result = ((__typeof__(&MPI_Session_init))next_session_init)(info, handler, session);
+    if (result == MPI_SUCCESS)
+        atomic_fetch_add(&open_sessions, 1);
+    return result;
+}
+
+static int finalize_counted_session(MPI_Session *session)
+{
+    const int result = ((__typeof__(&MPI_Session_finalize))next_session_finalize)(session);
+    if (result == MPI_SUCCESS)
+        atomic_fetch_sub(&open_sessions, 1);
+    return result;
+}
+
+static void watch_sessions(qmpi_function **targets)
+{
+    next_session_init = targets[MPI_SESSION_INIT_T];
+    next_session_finalize = targets[MPI_SESSION_FINALIZE_T];
+    targets[MPI_SESSION_INIT_T] = (qmpi_function *)init_counted_session;
+    targets[MPI_SESSION_FINALIZE_T] = (qmpi_function *)finalize_counted_session;
+}
+#endif
+
+/* ---- MPI_Finalize ---------------------------------------------------------------------------- */
+
 /* Without an attribute, such as in a program that initialized MPI without libqmpi, the layers
- * cannot wait for the callbacks of the program. */
+ * cannot wait for the callbacks of the program. Nor can they while a session is open: MPICH deletes
+ * the attributes at the end of the last session, when MPI_COMM_WORLD cannot be used any more. */
 static int finalize_with_attribute(void)
 {
     if (!has_attribute)
         run_finalizers();
+    else if (atomic_load(&open_sessions) > 0)
+        finalize_layers();
     return ((__typeof__(&MPI_Finalize))next_finalize)();
 }
 
@@ -126,4 +168,7 @@ void qmpi_finalizers_watch(qmpi_function **targets)
     targets[MPI_INIT_T] = (qmpi_function *)init_with_attribute;
     targets[MPI_INIT_THREAD_T] = (qmpi_function *)init_thread_with_attribute;
     targets[MPI_FINALIZE_T] = (qmpi_function *)finalize_with_attribute;
+#ifdef MPI_SESSION_NULL
+    watch_sessions(targets);
+#endif
 }

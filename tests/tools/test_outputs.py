@@ -10,7 +10,7 @@ import threading
 
 import pytest
 from profile_support import report
-from support import BUILD, BUNDLED_TOOLS, clean_environment, run_mpi
+from support import BUILD, BUNDLED_TOOLS, clean_environment, needs_sessions, run_mpi
 from trace_support import STEPS, TOOL_PATH, read
 
 TOOLS = ["log", "count", "profile", "mpit"]
@@ -261,6 +261,18 @@ def test_finalize_is_as_before_if_no_callback_makes_calls(tmp_path):
         events = process.kinds("enter", "leave")
         assert [event["function"] for event in events[-2:]] == ["MPI_Finalize", "MPI_Finalize"]
         assert events[-1]["ticks"] == events[-2]["ticks"]
+
+
+@needs_sessions
+def test_a_session_outlives_finalize(tmp_path):
+    """MPICH then deletes the attributes at the end of the session, when the tools can no longer merge anything."""
+    counted, profiled, traced, logged = run_in_finalize(
+        tmp_path, "session_init", "init", "barrier", "finalize", "session_finalize", program=STEPS)
+    called = {"MPI_Session_init": 1, "MPI_Init": 1, "MPI_Barrier": 1, "MPI_Finalize": 1}
+    assert counted == profiled == {name: 2 for name in called}
+    for rank, process in traced.items():
+        assert process.calls() == called and process.traits["end"] == "1"
+        assert logged[rank] == called | {"MPI_Session_finalize": 1}
 
 
 def test_a_lower_layer_that_keeps_finalize_for_itself(tmp_path):
