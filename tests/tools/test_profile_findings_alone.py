@@ -42,6 +42,18 @@ def test_that_barriers_take_all_the_time_is_found(tmp_path):
     until(check)
 
 
+@pytest.mark.parametrize("case, function", [("slow_allreduce", "MPI_Allreduce"), ("slow_scatter", "MPI_Reduce_scatter_block")])
+@pytest.mark.parametrize("options", ["", ",sync=yes"])
+def test_collectives_that_are_slower_than_others_are_found(tmp_path, case, function, options):
+    def check():
+        _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, options=options)
+        first = document["findings"][0]
+        assert (first["kind"], first["function"]) == ("slow-collectives", function), document["findings"]
+        assert first["line"] == line_of("planted.c", case)
+        assert not any(finding["line"] == first["line"] for finding in document["findings"][1:] if "line" in finding)
+    until(check)
+
+
 @pytest.mark.parametrize("case", ["healthy_progress", "thread_computes"])
 def test_ranks_that_share_a_processor_are_found(tmp_path, case):
     """Also if only a thread computes that the program has started itself."""

@@ -95,6 +95,8 @@ static const struct profile_findings *find(const struct profile_result *result)
     return &findings;
 }
 
+static double share_of(const struct profile_result *result, enum profile_budget_part part);
+
 /* ---- The list -------------------------------------------------------------------------------- */
 
 static void there_is_none_where_nothing_is_wrong(void **state)
@@ -314,6 +316,82 @@ static void add_calls(struct profile_result *result, const char *name, int line,
     function->callers.all = qmpi_allocate(1, sizeof its);
     *site->callers.all = *function->callers.all = its;
     site->callers.count = function->callers.count = 1;
+}
+
+/* Sets the time of each rank in all calls of the first function. */
+static void set_function_time(struct profile_result *result, double time)
+{
+    struct profile_function *function = result->functions;
+    free(function->callers.all);
+    function->callers.all = qmpi_allocate(RANKS, sizeof *function->callers.all);
+    function->callers.count = RANKS;
+    for (int rank = 0; rank < RANKS; rank++)
+        function->callers.all[rank] =
+            (struct profile_rank_calls){.rank = rank, .calls = 20, .time = time};
+}
+
+/* Calls of 8 bytes take 9 s at one place and 0.1 s at another one. */
+static struct profile_result *make_dear(void)
+{
+    static const char *const lines[] = {"a.c", "b.c"};
+    struct profile_result *result = make_result();
+    add_function(result, "MPI_Allreduce", "collective");
+    set_function_time(result, 90);
+    for (int i = 0; i < 2; i++) {
+        const double time = i ? 89 : 1;
+        struct profile_callsite *site = add_site(result, "MPI_Allreduce", lines[i], 7);
+        set_ranks(site, (double[]){time, time, time, time});
+        site->calls.calls = 40;
+        site->calls.sent = site->calls.received = 160;
+        site->calls.shortest = i ? 8 : 0.09;
+        site->calls.time = (struct profile_spread){.sum = 4 * time, .max = time};
+    }
+    for (int rank = 0; rank < RANKS; rank++)
+        result->processes[rank].useful = 10;
+    return result;
+}
+
+static void collectives_are_dear_where_waiting_does_not_explain_their_time(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_dear();
+    const struct profile_finding *finding = find(result)->all;
+    assert_string_equal(finding->kind, "slow-collectives");
+    /* Three ranks are elsewhere for 10 s each, and ten fast calls would take 0.9 s. */
+    assert_string_equal(finding->summary,
+                        "Rank 0 loses 58.1 s (58 %) in slow MPI_Allreduce at b.c:7");
+    assert_non_null(strstr(finding->meaning, "the fastest such call of the run took 90.0 ms"));
+    assert_float_equal(share_of(result, PROFILE_BUDGET_SMALL_COLLECTIVES), 0.581, 1e-3);
+    result->callsites[0].calls.sent = 400000; /* is no call of this size */
+    assert_string_equal(find(result)->all->kind, "imbalance");
+    result->callsites[0].calls.sent = 160;
+    result->processes[2].queued = 60;
+    assert_string_not_equal(find(result)->all->kind, "slow-collectives");
+    result->processes[2].queued = 0;
+    set_function_time(result, 70); /* the others may be late */
+    assert_string_equal(find(result)->all->kind, "imbalance");
+    profile_result_free(result);
+}
+
+/* With sync=yes. */
+static void collectives_without_waiting_are_dear_by_their_time(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_dear();
+    struct profile_callsite *site = &result->callsites[1];
+    set_function_time(result, 20);
+    set_ranks(site, (double[]){20, 20, 20, 20});
+    for (int rank = 0; rank < RANKS; rank++)
+        site->callers.all[rank].wait = 60;
+    site->calls.time = (struct profile_spread){.sum = 80, .max = 20};
+    site->calls.wait = (struct profile_spread){.sum = 240, .max = 60};
+    const struct profile_findings *findings = find(result);
+    bool is_dear = false;
+    for (int i = 0; i < findings->count; i++)
+        is_dear = is_dear || !strcmp(findings->all[i].summary,
+                                     "Rank 0 loses 19.1 s (19 %) in slow MPI_Allreduce at b.c:7");
+    assert_true(is_dear);
+    profile_result_free(result);
 }
 
 static void objects_that_are_not_freed_are_leaked(void **state)
@@ -1050,6 +1128,8 @@ int main(void)
         cmocka_unit_test(of_several_late_peers_none_is_named),
         cmocka_unit_test(of_several_ranks_that_do_not_wait_the_last_one_works_for_longer),
         cmocka_unit_test(a_rank_does_not_wait_for_itself),
+        cmocka_unit_test(collectives_are_dear_where_waiting_does_not_explain_their_time),
+        cmocka_unit_test(collectives_without_waiting_are_dear_by_their_time),
         cmocka_unit_test(objects_that_are_not_freed_are_leaked),
         cmocka_unit_test(windows_are_objects_too),
         cmocka_unit_test(only_communicators_that_must_exist_are_leaked),

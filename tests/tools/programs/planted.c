@@ -362,6 +362,42 @@ static void busy_barrier(void)
         MPI_Barrier(MPI_COMM_WORLD); /* busy_barrier */
 }
 
+/* A user-defined operation takes a millisecond. */
+static void add_slowly(void *from, void *to, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *count; i++)
+        ((int *)to)[i] += ((int *)from)[i];
+    work(.001);
+}
+
+static void reduce_twice(bool is_reduce)
+{
+    MPI_Op op;
+    int mine = rank, sum;
+    MPI_Op_create(add_slowly, 1, &op);
+    for (int i = 0; i < 20; i++) {
+        MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Reduce_scatter_block(buffer, buffer + 100, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        if (is_reduce)
+            MPI_Reduce_scatter_block(buffer, buffer + 100, 1, MPI_INT, op, /* slow_scatter */
+                                     MPI_COMM_WORLD);
+        else
+            MPI_Allreduce(&mine, &sum, 1, MPI_INT, op, MPI_COMM_WORLD); /* slow_allreduce */
+    }
+    MPI_Op_free(&op);
+}
+
+static void slow_allreduce(void)
+{
+    reduce_twice(false);
+}
+
+static void slow_scatter(void)
+{
+    reduce_twice(true);
+}
+
 /* Rank 1 is not profiled for the rest of the run after the first rounds, in which it works for
  * longer. */
 static void last_off(void)
@@ -931,6 +967,8 @@ static const struct {
     {"busy_allreduce", busy_allreduce},
     {"busy_barrier", busy_barrier},
     {"last_off", last_off},
+    {"slow_allreduce", slow_allreduce},
+    {"slow_scatter", slow_scatter},
     {"thread_computes", thread_computes},
     {"access_wait", access_wait},
     {"access_complete", access_complete},

@@ -107,13 +107,13 @@ static double find_least_time(const struct place *place, const struct finder_ran
     return is_equal && ranks->count ? finder_total(&all[0]) : INFINITY;
 }
 
-/* Returns how long the calls of a rank take if it does not wait, and at most `least`. */
+/* Returns how long the calls of a rank take if it does not wait, and at most `least`. `dear` is
+ * what is known to be no waiting. */
 static double explain(const struct place *place, uint64_t calls, double bytes, double threads,
-                      double least)
+                      double least, double dear)
 {
-    return makes_window(place)
-               ? least
-               : fmin(finder_explain(calls, bytes + place->accessed) / threads, least);
+    const double usual = finder_explain(calls, bytes + place->accessed) / threads;
+    return makes_window(place) ? least : fmin(fmax(usual, dear), least);
 }
 
 /* Returns the time that ranks spend in these calls beyond what their data explain. */
@@ -126,16 +126,18 @@ static double find_unexplained(const struct finder *finder, const struct place *
     else
         finder_ranks_of_function(finder, place->function, &ranks);
     const double least = find_least_time(place, &ranks);
+    const double dear = place->site ? finder_dear_time(finder, place->site, &ranks) : 0;
     for (int i = 0; i < ranks.count; i++) {
         const struct profile_rank_calls *it = &ranks.all[i];
         const double bytes = (double)it->sent + (double)it->received;
         const double threads = finder_threads(finder, it->rank);
-        seconds += fmax(finder_total(it) - explain(place, it->calls, bytes, threads, least), 0);
+        seconds +=
+            fmax(finder_total(it) - explain(place, it->calls, bytes, threads, least, dear), 0);
     }
     if (ranks.others)
         seconds +=
             ranks.others * fmax(ranks.mean.time - explain(place, ranks.mean.calls, ranks.mean.bytes,
-                                                          finder->threads, least),
+                                                          finder->threads, least, dear),
                                 0);
     return seconds;
 }

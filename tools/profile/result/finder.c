@@ -78,6 +78,7 @@ void finder_free(struct finder *finder)
 {
     free(finder->processes);
     free(finder->matrix);
+    free(finder->in_collectives);
     free(finder);
 }
 
@@ -98,8 +99,15 @@ static double mean_threads(const struct profile_result *result)
     return divide_threads(mpi, inside);
 }
 
+static bool is_collective_operation(const struct finder *finder, const char *function)
+{
+    (void)finder;
+    return finder_traits(function).role == QMPIX_ROLE_COLLECTIVE;
+}
+
 struct finder *finder_make(const struct profile_result *result)
 {
+    struct finder_rank_sum all;
     struct finder *finder = calloc(1, sizeof *finder);
     if (!finder)
         return NULL;
@@ -114,6 +122,11 @@ struct finder *finder_make(const struct profile_result *result)
     finder->least = finder_least_seconds(result);
     finder->startup.rank = -1;
     finder->good = true;
+    finder->in_collectives = finder_sum_ranks(finder, is_collective_operation, &all);
+    if (!finder->good) {
+        finder_free(finder);
+        return NULL;
+    }
     return finder;
 }
 
@@ -253,6 +266,13 @@ double finder_off(const struct finder *finder, int rank)
     const struct profile_process *process = finder_process(finder, rank);
     const double off = process ? profile_efficiency_off(finder->result, process) : 0;
     return off < 0.01 * finder->elapsed ? 0 : off;
+}
+
+double finder_elsewhere(const struct finder *finder, int rank)
+{
+    const struct profile_process *process = finder_process(finder, rank);
+    const double inside = process && rank >= 0 ? finder->in_collectives[rank].time : 0;
+    return process ? fmax(process->application - inside, 0) : 0;
 }
 
 /* The time outside MPI is the mean over the threads: application - mpi / threads. */

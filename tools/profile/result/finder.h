@@ -25,6 +25,7 @@ struct finder {
     double threads;   /* the mean of finder_threads over the ranks, weighted by their time in MPI */
     double least;     /* the shortest time, in seconds, that is worth a finding */
     double init_part; /* the same for MPI_Init and MPI_Finalize, as a part of the run */
+    struct finder_rank_sum *in_collectives; /* of each rank: see finder_elsewhere */
     struct profile_finding found[FINDER_ROOM];
     int causes[FINDER_ROOM]; /* the rank that makes the others wait; -1: none */
     int count;
@@ -76,6 +77,9 @@ double finder_useful(const struct finder *finder, int rank);
 /* Returns the time for which a rank, but not every rank, was not profiled (MPI_Pcontrol); 0 if that
  * is less than 1 % of the run. Nothing tells then what it did, and whether it was late. */
 double finder_off(const struct finder *finder, int rank);
+
+/* Returns the time that a rank does not spend in collective operations. */
+double finder_elsewhere(const struct finder *finder, int rank);
 
 /* Returns the number of threads of a rank that called MPI, as its times tell; 1: unknown. Times of
  * calls are sums over threads: divided by this number, they are parts of the rank's time. */
@@ -220,6 +224,11 @@ void finder_rule_serial_io(struct finder *finder);
 /* Returns whether a finding of these rules tells why ranks wait according to another one, which is
  * then no finding of its own. */
 bool finder_explains(const struct finder *finder, int cause, int it);
+
+/* Returns by how much the calls at a site are slower than the fastest ones of the same function and
+ * size, for the rank that is fastest there; 0 if waiting may explain it. */
+double finder_dear_time(const struct finder *finder, const struct profile_callsite *site,
+                        const struct finder_ranks *ranks);
 
 /* This is about objects that are not freed (findings_leaks.c). */
 void finder_rule_leaks(struct finder *finder);

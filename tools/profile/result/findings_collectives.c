@@ -5,6 +5,7 @@
 
 #include "tools/profile/result/units.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,103 @@ static void describe_unknown(const struct finder *finder, struct profile_finding
                       "and compute until it completes.";
 }
 
+/* ---- Dear collectives ------------------------------------------------------------------------ */
+
+static double bytes_per_call(const struct profile_calls *calls)
+{
+    const double bytes = (double)calls->sent + (double)calls->received;
+    return calls->calls ? bytes / (double)calls->calls : 0;
+}
+
+/* Returns the time of the fastest call in the run of the same function and of a similar size. */
+static double find_fastest(const struct finder *finder, const struct profile_callsite *site)
+{
+    const double bytes = bytes_per_call(&site->calls);
+    double fastest = site->calls.shortest;
+    for (size_t i = 0; i < finder->result->callsite_count; i++) {
+        const struct profile_callsite *it = &finder->result->callsites[i];
+        const double its = bytes_per_call(&it->calls);
+        if (!strcmp(it->name, site->name) && it->ranks == site->ranks && its >= 0.5 * bytes &&
+            its <= 2 * bytes)
+            fastest = fmin(fastest, it->calls.shortest);
+    }
+    return fastest;
+}
+
+/* Returns the longest time for which a rank may wait in collective operations: the time that all
+ * other ranks spend elsewhere, and that of the rank that waits longest for a processor. */
+static double find_most_waiting(const struct finder *finder, int rank)
+{
+    const struct profile_result *result = finder->result;
+    double elsewhere = 0, queued = 0;
+    for (size_t i = 0; i < result->process_count; i++) {
+        const struct profile_process *it = &result->processes[i];
+        elsewhere += it->rank == rank ? 0 : finder_elsewhere(finder, it->rank);
+        queued = fmax(queued, it->queued);
+    }
+    return elsewhere + queued;
+}
+
+/* Finds the rank that spends least in the calls: without waiting if that was measured. */
+static const struct profile_rank_calls *find_least(const struct finder_ranks *ranks, bool measured)
+{
+    const struct profile_rank_calls *least = &ranks->all[0];
+    for (int i = 1; i < ranks->count && measured; i++)
+        least = ranks->all[i].time < least->time ? &ranks->all[i] : least;
+    return least;
+}
+
+double finder_dear_time(const struct finder *finder, const struct profile_callsite *site,
+                        const struct finder_ranks *ranks)
+{
+    enum { MANY = 10, DEAR = 4 };
+    const unsigned started = QMPIX_TRAIT_NONBLOCKING | QMPIX_TRAIT_PERSISTENT;
+    const QMPIX_Traits traits = finder_traits(site->name);
+    const bool measured = site->calls.wait.sum > 0;
+    if (traits.role != QMPIX_ROLE_COLLECTIVE || traits.flags & started ||
+        ranks->count + ranks->others < 2 || !ranks->count)
+        return 0;
+    const struct profile_rank_calls *least = find_least(ranks, measured);
+    for (int i = 0; i < ranks->count; i++) {
+        if (ranks->all[i].calls != least->calls || finder_off(finder, ranks->all[i].rank) > 0)
+            return 0;
+    }
+    const double usual = find_fastest(finder, site) * (double)least->calls;
+    const double time = measured ? least->time : finder_total(least);
+    const double waiting = measured ? 0 : find_most_waiting(finder, least->rank);
+    return least->calls >= MANY && time - waiting >= DEAR * usual ? time - waiting - usual : 0;
+}
+
+/* Returns whether there is a finding. */
+static bool add_dear(struct finder *finder, const struct profile_callsite *site,
+                     const struct finder_ranks *ranks)
+{
+    const double seconds = finder_dear_time(finder, site, ranks);
+    if (seconds < finder->least)
+        return false;
+    const bool measured = site->calls.wait.sum > 0;
+    const struct profile_rank_calls *least = find_least(ranks, measured);
+    struct profile_finding *finding =
+        finder_add(finder, "slow-collectives", seconds, least->rank, site);
+    if (!finding)
+        return true;
+    finder_summarize(finding, "Rank %d loses %s \2in slow %s \3at \1", least->rank,
+                     finder_amount(finder, seconds), site->name);
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "It makes %llu calls here, of %s on average. Each takes %s, but the fastest such call "
+             "of the run took %s. Waiting for other ranks does not explain that.",
+             (unsigned long long)least->calls, units_bytes(bytes_per_call(&site->calls)),
+             units_time((measured ? least->time : finder_total(least)) / (double)least->calls),
+             units_time(find_fastest(finder, site)));
+    finding->advice =
+        "Check what these calls do differently: a user-defined operation or a datatype with gaps "
+        "takes time for each element. Otherwise, compare the algorithms of the MPI library, and "
+        "check what else uses the network or the node.";
+    return true;
+}
+
+/* ---- All collectives ------------------------------------------------------------------------- */
+
 /* One rank is always last if the others wait for longer than the rank that waits least; otherwise,
  * the last rank differs from call to call. */
 static void add_arrival(struct finder *finder, const struct profile_callsite *site,
@@ -196,6 +294,9 @@ static void add_arrival(struct finder *finder, const struct profile_callsite *si
         finder, site, (struct finder_wait){arrival->first, arrival->last, arrival->wait, 0});
     const bool takes_turns = turns >= finder->least && turns > 0.7 * arrival->wait &&
                              finder_is_in(finder, site->name, "collective");
+    const bool is_dear = add_dear(finder, site, ranks);
+    if (takes_turns && is_dear)
+        return;
     if (takes_turns) {
         finding = finder_add(finder, kind, turns + arrival->wait, arrival->first, site);
         if (finding && off >= 0)

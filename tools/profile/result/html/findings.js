@@ -11,6 +11,7 @@ const EVIDENCE = {
   barrier: ["ranks"],
   "small-messages": ["function", "matrix"],
   "small-collectives": ["function"],
+  "slow-collectives": ["function"],
   "serial-sends": ["matrix", "ranks"],
   "small-file-accesses": ["function", "files"],
   "serial-io": ["files"],
