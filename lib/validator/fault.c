@@ -4,6 +4,7 @@
 #include "validator/fault.h"
 
 #include "util/util.h"
+#include "validator/notes.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -59,6 +60,9 @@ static const struct {
     [FAULT_AFTER_FINALIZE] =
         {"calls %s after its MPI_Finalize has returned",
          "do everything that needs MPI before the interceptor of MPI_Finalize calls the next one"},
+    [FAULT_STDOUT] =
+        {"writes to the standard output in %s, which belongs to the program",
+         "write to stderr or to a file, or with QMPIX_Standard_write if the user asks for it"},
 };
 
 /* [tool_id][kind][number]: numbers of faults. */
@@ -67,9 +71,9 @@ static counters **counts;
 static bool found; /* any */
 static bool began; /* a layer has been called */
 
-void fault_begin(void)
+bool fault_begin(void)
 {
-    began = true;
+    return !__atomic_exchange_n(&began, true, __ATOMIC_RELAXED);
 }
 
 /* ---- Where it is in the tool ----------------------------------------------------------------- */
@@ -182,6 +186,7 @@ static char *list_counts(const unsigned long long *of_kind)
 }
 
 static const char *const short_names[FAULT_COUNT] = {
+    [FAULT_STDOUT] = "standard output written",
     [FAULT_NOT_PASSED] = "next function not called",
     [FAULT_OTHER_FUNCTION] = "another function called instead",
     [FAULT_TWICE] = "next function called more than once",
@@ -218,6 +223,8 @@ static void end_with_failure(int status, void *data)
     (void)data;
     for (int tool_id = 1; tool_id <= host->layers; tool_id++)
         found |= host->misregisters(tool_id);
+    if (began)
+        notes_print_times();
     if (!found) {
         if (began && qmpi_launcher_reports())
             host->print("validation: no faults");

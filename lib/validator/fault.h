@@ -21,6 +21,7 @@ enum fault_kind {
     FAULT_OUTPUT,         /* an output is changed or not set */
     FAULT_RECURSION,      /* the layer calls MPI_X */
     FAULT_AFTER_FINALIZE, /* the layer calls MPI after its MPI_Finalize */
+    FAULT_STDOUT,         /* the layer writes to the standard output */
     FAULT_COUNT
 };
 
@@ -38,8 +39,8 @@ struct fault {
 /* Prepares messages; the numbers of calls are printed when the process exits. */
 void fault_start(const struct qmpi_validate_host *host);
 
-/* Notes that a layer has been called. */
-void fault_begin(void);
+/* Notes that a layer has been called. Returns whether it is the first time. */
+bool fault_begin(void);
 
 /* Counts a fault, and prints it if it is the first of its kind in the layer. Any thread. */
 void fault_report(const struct fault *fault);

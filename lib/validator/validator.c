@@ -7,6 +7,8 @@
  */
 #define _GNU_SOURCE
 #include "validator/fault.h"
+#include "validator/notes.h"
+#include "validator/output.h"
 #include "validator/visit.h"
 
 #include "dispatch/dispatch.h"
@@ -124,11 +126,15 @@ static void check_recursion(const struct visit *visit, const QMPIX_Call *call)
 static void enter_layer(int tool_id, const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct visit *outer = visit_innermost(call);
-    fault_begin();
+    if (fault_begin()) {
+        notes_print_variants();
+        output_watch(host);
+    }
     if (outer && !outer->below)
         check_recursion(outer, call);
     struct visit *visit = visit_begin(tool_id, call);
     visit_note(visit, word);
+    visit->since = notes_time();
 }
 
 static const char *parameter_name(const struct visit *visit, int index)
@@ -180,9 +186,11 @@ static void check_returned(const struct visit *visit, const QMPIX_Call *call)
 
 static void leave_layer(const QMPIX_Call *call, const QMPIX_Word *word)
 {
+    const uint64_t now = notes_time();
     struct visit *visit = visit_of_word(word);
     if (!visit)
         return;
+    notes_add_time(visit->tool_id, visit->function, now - visit->since, true);
     check_passed(visit);
     check_returned(visit, call);
     if (visit->function->number == MPI_FINALIZE_T)
@@ -243,6 +251,7 @@ static QMPI_Context right_context(int tool_id, const QMPIX_Call *call)
 
 static void go_below(int tool_id, const QMPIX_Call *call, QMPIX_Word *word)
 {
+    const uint64_t now = notes_time();
     struct visit *visit = visit_innermost(call);
     const bool in_code = visit && !visit->below;
     const int caller = in_code ? visit->tool_id : tool_id;
@@ -258,6 +267,7 @@ static void go_below(int tool_id, const QMPIX_Call *call, QMPIX_Word *word)
             report(FAULT_OTHER_THREAD, tool_id, call->function, call->context, true, NULL);
         return; /* otherwise, a call of the tool for itself */
     }
+    notes_add_time(visit->tool_id, visit->function, now - visit->since, false);
     visit_note(visit, word);
     word[2].number = note_passed(visit, call);
     visit->below++;
@@ -272,6 +282,7 @@ static void return_from_below(const QMPIX_Call *call, const QMPIX_Word *word)
     visit->returned += word[2].number != 0;
     if (word[2].number && visit->passed == 1)
         compare_save_results(&visit->values, call);
+    visit->since = notes_time();
 }
 
 /* ---- A layer's own context ------------------------------------------------------------------- */
@@ -319,5 +330,6 @@ void qmpi_validate_start(const struct qmpi_validate_host *given, QMPIX_Observer 
     host = given;
     callbacks->before = before;
     callbacks->after = after;
+    notes_start(given);
     fault_start(given);
 }

@@ -130,6 +130,14 @@ struct visit *visit_innermost(const QMPIX_Call *call)
     return visit;
 }
 
+const struct visit *visit_current(void)
+{
+    pthread_mutex_lock(&lock);
+    const struct visit *visit = mine ? mine->top : NULL;
+    pthread_mutex_unlock(&lock);
+    return visit;
+}
+
 bool visit_find_elsewhere(int tool_id, const QMPIX_Call *call)
 {
     bool found = false;

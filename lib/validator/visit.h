@@ -26,6 +26,7 @@ struct visit {
     int changed;                   /* the first argument that differs in the last of them */
     bool elsewhere;                /* the next function was called in another thread */
     const QMPIX_Function *instead; /* the last other function that was called; NULL: none */
+    uint64_t since;                /* when the code of the layer began to run, or was returned to */
     struct compare_values values;
 };
 
@@ -45,6 +46,9 @@ struct visit *visit_innermost(const QMPIX_Call *call);
 
 /* Stores the visit in two words of a record, for visit_of_word. */
 void visit_note(const struct visit *visit, QMPIX_Word *word);
+
+/* Returns the innermost visit of this thread; NULL: none. */
+const struct visit *visit_current(void);
 
 /* Marks the visit of a layer in another thread that is about to make this call. Returns whether
  * there is one. */

@@ -5,6 +5,7 @@
 
 #include "config/config.h"
 #include "dispatch/dispatch.h"
+#include "elf/elf.h"
 #include "observe/observe.h"
 #include "process/process.h"
 #include "registry/registry.h"
@@ -31,6 +32,27 @@ static bool layer_misregisters(int tool_id)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     return layer && layer->refusals;
+}
+
+struct redirecting {
+    void *(*find)(const char *name);
+};
+
+static void *find_target(void *data, const char *name, enum qmpi_elf_reference reference)
+{
+    (void)reference;
+    return ((const struct redirecting *)data)->find(name);
+}
+
+static void redirect_layer(int tool_id, void *(*find)(const char *name))
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    const struct link_map *map = layer && layer->ready && layer->tool ? layer->tool->library : NULL;
+    struct redirecting redirecting = {find};
+    struct qmpi_elf_loaded object;
+    if (map && *map->l_name &&
+        qmpi_elf_loaded_containing((const void *)(uintptr_t)layer->tool->init, &object))
+        free(qmpi_elf_rewrite(&object, find_target, &redirecting));
 }
 
 static const void *code_of_context(QMPI_Context context)
@@ -80,6 +102,7 @@ char *qmpi_validate_open(int layers)
                                              .misregisters = layer_misregisters,
                                              .contains = layer_contains,
                                              .code = code_of_context,
+                                             .redirect = redirect_layer,
                                              .unwind = qmpi_call_stack_unwind};
     const char *value = qmpi_setting("QMPI_VALIDATE");
     const QMPIX_Function *described;

@@ -35,6 +35,10 @@ struct qmpi_validate_host {
     /* Returns the code of the layer to which a context belongs; NULL: unknown. */
     const void *(*code)(QMPI_Context context);
 
+    /* Redirects references of the library of a QMPI layer's tool: `find` returns the new target of
+     * a reference to `name`, or NULL. Not for tools in the program itself. */
+    void (*redirect)(int tool_id, void *(*find)(const char *name));
+
     /* See qmpi_call_stack_unwind. */
     int (*unwind)(void **frames, int capacity);
 };

@@ -19,10 +19,18 @@ def validate(name, *arguments, tools, ranks=1, **more):
     return run_mpi(name, *arguments, ranks=ranks, tools=tools, env=env, **more)
 
 
-def faults(result):
+def messages(result):
     """The messages of validation, without the lines that follow each."""
     mark = "validation: "
     return [line[len(mark):] for line in result.all_messages if line.startswith(mark)]
+
+
+def faults(result):
+    return [line for line in messages(result) if not line.startswith("note: ")]
+
+
+def notes(result):
+    return [line[len("note: "):] for line in messages(result) if line.startswith("note: ")]
 
 
 # What the wrong tool does: (what the message says, the function of the tool that it names, the summary).
@@ -53,6 +61,10 @@ CASES = {
                        "my_Comm_rank", "output changed or not set: 2 calls of MPI_Comm_rank"),
     "calls-mpi": ("MPI_Comm_rank: the layer calls MPI_Comm_size in its MPI_Comm_rank, which enters the stack at the "
                   "top again (depth 1)", "my_Comm_rank", "MPI_X called: 2 calls of MPI_Comm_rank"),
+    "prints": ("MPI_Comm_rank: the layer writes to the standard output in MPI_Comm_rank", "my_Comm_rank",
+               "standard output written: 2 calls of MPI_Comm_rank"),
+    "prints-to-stream": ("MPI_Comm_rank: the layer writes to the standard output in MPI_Comm_rank", "my_Comm_rank",
+                         "standard output written: 2 calls of MPI_Comm_rank"),
     "outlives-mpi": ("MPI_Get_processor_name: the layer calls MPI_Get_processor_name after its MPI_Finalize",
                      "my_Finalize", "MPI called after MPI_Finalize: 1 call of MPI_Get_processor_name"),
 }
@@ -81,6 +93,23 @@ def test_a_tool_that_keeps_the_rules_or_declares_that_it_does_not_is_not_reporte
     for does in ("nothing", "declares-all"):
         result = validate("calls", *RUN, tools=f"wrong,does={does}:empty")
         assert (result.returncode, faults(result)) == (0, ["no faults"])
+
+
+def test_a_layer_that_misses_a_variant_of_a_function_is_noted():
+    missed = "layer 2 (wrong) intercepts MPI_Init, but not MPI_Init_thread"
+    for does, expected in (("lacks-variant", [missed]), ("nothing", [])):
+        result = validate("calls", *RUN, tools=f"empty:wrong,does={does}")
+        assert [note for note in notes(result) if "intercepts" in note] == expected
+        assert (result.returncode, faults(result)) == (0, ["no faults"])
+
+
+def test_the_time_that_each_layer_adds_is_noted():
+    result = validate("calls", *RUN, tools="empty:wrong")
+    [upper, lower] = [note for note in notes(result) if "adds most time" in note]
+    each = r"MPI_\w+ [\d.]+ us in \d calls?, [\d.]+ us each"
+    assert re.fullmatch(rf"layer 1 \(empty\) adds most time to {each}; {each}; {each}", upper)
+    assert re.fullmatch(rf"layer 2 \(wrong\) adds most time to {each}; {each}; {each}", lower)
+    assert "MPI_Comm_rank" in lower and " in 2 calls" in lower
 
 
 def test_endless_recursion_is_ended_with_its_depth():

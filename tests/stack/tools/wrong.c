@@ -6,6 +6,7 @@
 #include <qmpi/observer.h>
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,11 @@ static int call_in_thread(QMPI_Context c, MPI_Comm comm, int *rank)
     pthread_create(&thread, NULL, call_next, &call);
     pthread_join(thread, NULL);
     return call.result;
+}
+
+static int my_Init(QMPI_Context c, int *argc, char ***argv)
+{
+    return QMPIX_NEXT(c, Init)(QMPIX_NEXT_CONTEXT(c), argc, argv);
 }
 
 static int call_size(MPI_Comm comm, int *size)
@@ -99,6 +105,10 @@ static int my_Comm_rank(QMPI_Context c, MPI_Comm comm, int *rank)
         MPI_Comm_size(comm, &mine);
         return next(below, comm, rank);
     }
+    if (is("prints"))
+        puts("rank");
+    if (is("prints-to-stream"))
+        fprintf(stdout, "rank %p\n", (void *)rank);
     if (is("recurs"))
         return MPI_Comm_rank(comm, rank);
     result = next(below, comm, &mine); /* right: a variable of its own */
@@ -140,6 +150,8 @@ static void init(int tool_id)
     QMPIX_REGISTER(tool_id, Comm_size, my_Comm_size);
     QMPIX_REGISTER(tool_id, Comm_rank, my_Comm_rank);
     QMPIX_REGISTER(tool_id, Finalize, my_Finalize);
+    if (is("lacks-variant"))
+        QMPIX_REGISTER(tool_id, Init, my_Init); /* and not MPI_Init_thread */
     if (is("loses-words"))
         QMPIX_REGISTER(tool_id, Pcontrol, my_Pcontrol);
     if (is("declares-all")) {

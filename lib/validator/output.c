@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* See output.h. */
+#define _GNU_SOURCE
+#include "validator/output.h"
+
+#include "validator/fault.h"
+#include "validator/visit.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct qmpi_validate_host *host;
+
+/* ---- Reports --------------------------------------------------------------------------------- */
+
+static void report_output(const void *caller)
+{
+    const struct visit *visit = visit_current();
+    int tool_id = visit && host->contains(visit->tool_id, caller) ? visit->tool_id : host->layers;
+    while (tool_id >= 1 && !host->contains(tool_id, caller))
+        tool_id--;
+    const QMPIX_Function *function;
+    if (tool_id < 1 || QMPIX_Function_describe(MPI_INIT_T, &function) != MPI_SUCCESS)
+        return;
+    const bool in_visit = visit && visit->tool_id == tool_id;
+    fault_report(&(struct fault){.kind = FAULT_STDOUT,
+                                 .tool_id = tool_id,
+                                 .function = in_visit ? visit->function : function,
+                                 .context = in_visit ? visit->context : NULL,
+                                 .calls = true,
+                                 .detail = in_visit ? NULL
+                                                    : "writes to the standard output, which "
+                                                      "belongs to the program"});
+}
+
+#define CALLER __builtin_extract_return_addr(__builtin_return_address(0))
+#define REPORT(stream)                                                                             \
+    do {                                                                                           \
+        if ((stream) == stdout)                                                                    \
+            report_output(CALLER);                                                                 \
+    } while (0)
+
+/* ---- The functions --------------------------------------------------------------------------- */
+
+static int watched_puts(const char *text)
+{
+    REPORT(stdout);
+    return puts(text);
+}
+
+static int watched_putchar(int character)
+{
+    REPORT(stdout);
+    return putchar(character);
+}
+
+static int watched_putc(int character, FILE *stream)
+{
+    REPORT(stream);
+    return putc(character, stream);
+}
+
+static int watched_fputs(const char *text, FILE *stream)
+{
+    REPORT(stream);
+    return fputs(text, stream);
+}
+
+static size_t watched_fwrite(const void *data, size_t size, size_t count, FILE *stream)
+{
+    REPORT(stream);
+    return fwrite(data, size, count, stream);
+}
+
+static ssize_t watched_write(int descriptor, const void *data, size_t size)
+{
+    if (descriptor == STDOUT_FILENO)
+        report_output(CALLER);
+    return write(descriptor, data, size);
+}
+
+static int watched_vprintf(const char *format, va_list list) __attribute__((format(printf, 1, 0)));
+static int watched_vprintf(const char *format, va_list list)
+{
+    REPORT(stdout);
+    return vprintf(format, list);
+}
+
+static int watched_vfprintf(FILE *stream, const char *format, va_list list)
+    __attribute__((format(printf, 2, 0)));
+static int watched_vfprintf(FILE *stream, const char *format, va_list list)
+{
+    REPORT(stream);
+    return vfprintf(stream, format, list);
+}
+
+static int watched_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int watched_printf(const char *format, ...)
+{
+    va_list list;
+    REPORT(stdout);
+    va_start(list, format);
+    const int result = vprintf(format, list);
+    va_end(list);
+    return result;
+}
+
+static int watched_fprintf(FILE *stream, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static int watched_fprintf(FILE *stream, const char *format, ...)
+{
+    va_list list;
+    REPORT(stream);
+    va_start(list, format);
+    const int result = vfprintf(stream, format, list);
+    va_end(list);
+    return result;
+}
+
+/* What compilers call instead with _FORTIFY_SOURCE. */
+
+static int watched_printf_chk(int flag, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static int watched_printf_chk(int flag, const char *format, ...)
+{
+    va_list list;
+    (void)flag;
+    REPORT(stdout);
+    va_start(list, format);
+    const int result = vprintf(format, list);
+    va_end(list);
+    return result;
+}
+
+static int watched_fprintf_chk(FILE *stream, int flag, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static int watched_fprintf_chk(FILE *stream, int flag, const char *format, ...)
+{
+    va_list list;
+    (void)flag;
+    REPORT(stream);
+    va_start(list, format);
+    const int result = vfprintf(stream, format, list);
+    va_end(list);
+    return result;
+}
+
+typedef void function(void);
+
+static const struct {
+    const char *name;
+    function *watched;
+} functions[] = {
+    {"puts", (function *)watched_puts},
+    {"putchar", (function *)watched_putchar},
+    {"putc", (function *)watched_putc},
+    {"fputc", (function *)watched_putc},
+    {"_IO_putc", (function *)watched_putc},
+    {"fputs", (function *)watched_fputs},
+    {"fwrite", (function *)watched_fwrite},
+    {"write", (function *)watched_write},
+    {"vprintf", (function *)watched_vprintf},
+    {"vfprintf", (function *)watched_vfprintf},
+    {"printf", (function *)watched_printf},
+    {"fprintf", (function *)watched_fprintf},
+    {"__printf_chk", (function *)watched_printf_chk},
+    {"__fprintf_chk", (function *)watched_fprintf_chk},
+};
+
+static void *find_watched(const char *name)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (!strcmp(functions[i].name, name))
+            return (void *)(uintptr_t)functions[i].watched;
+    }
+    return NULL;
+}
+
+void output_watch(const struct qmpi_validate_host *given)
+{
+    host = given;
+    for (int tool_id = 1; tool_id <= host->layers; tool_id++)
+        host->redirect(tool_id, find_watched);
+}
