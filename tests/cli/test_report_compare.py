@@ -298,7 +298,7 @@ def test_callers_copies_and_inlined_functions_tell_call_sites_apart(tmp_path):
 
 def test_findings_are_new_gone_or_remain():
     text = printed("heat-faster.json", "heat.json")
-    assert "\nNew findings\nB  Rank 3 is last at " in text
+    assert "\nNew findings\nB  Rank 3 is last " in text
     text = printed("heat.json", "heat.json")
     assert re.search(r"\nFindings that remain\nA  Rank 3 is last.*\nB  Rank 3 is last", text)
     document = as_json("heat.json", "heat-faster.json")

@@ -406,7 +406,7 @@ def test_runs_are_compared_side_by_side(page, waiting_rank, imbalance, tmp_path)
     page.open(make_page(tmp_path / "page.html", waiting_rank, imbalance, options=["--compare"]))
     assert [text.split(" ", 1)[0] for text in page.texts(".run-name")] == ["A", "B"]
     first, second = (article.text for article in page.find_all("article.run"))
-    assert " waits " in first and "Rank 1 is last at MPI_Allreduce, planted.c:" in second
+    assert " waits " in first and "Rank 1 is last in MPI_Allreduce at planted.c:" in second
     rows = dict(row.split(" ", 1) for row in page.texts("#compare-functions tbody tr"))
     assert rows["MPI_Recv"].split()[-1] == "–" and "gone" in rows["MPI_Recv"]
     assert "new" in rows["MPI_Allreduce"]

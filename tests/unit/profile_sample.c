@@ -62,7 +62,7 @@ struct profile_result *sample_full(void)
     result->processes = qmpi_allocate(1, sizeof *result->processes);
     *result->processes = (struct profile_process){
         3, qmpi_copy("n\xc3\xb6rd"), 2.5, 0.5, 1.25, 1.25, 1.75, 1 << 20, 1.5, 0.25,
-        7, qmpi_copy("0-3"),         NULL};
+        7, qmpi_copy("0-3"),         NULL, NULL};
 
     result->function_count = 1;
     result->functions = make_function("MPI_Send");
@@ -93,8 +93,17 @@ struct profile_result *sample_full(void)
                                 .rank = 2,
                                 .time = 5.5,
                                 .waits = true,
-                                .since = qmpi_copy("2024-02-29T23:59:59.999Z")};
+                                .since = qmpi_copy("2024-02-29T23:59:59.999Z"),
+                                .communicator = qmpi_copy("row"),
+                                .comm = 1ull << 63,
+                                .members = qmpi_copy("0-2,8-12:2"),
+                                .root = -1,
+                                .awaits = qmpi_allocate(2, sizeof(struct profile_await)),
+                                .await_count = 2};
     result->flights->frames->module = qmpi_copy("/bin/a");
+    result->flights->awaits[0] = (struct profile_await){.sending = true, .peer = 1, .tag = 5};
+    result->flights->awaits[1] =
+        (struct profile_await){.any = true, .peer = -1, .tag = -1, .comm = 77};
 
     result->matrix_entry_count = 1;
     result->matrix = qmpi_allocate(1, sizeof *result->matrix);
@@ -157,7 +166,7 @@ struct profile_result *sample_single(int rank, int count, const char *terminatio
     result->process_count = 1;
     result->processes = qmpi_allocate(1, sizeof *result->processes);
     *result->processes = (struct profile_process){
-        rank, qmpi_copy("host"), 100, 0, count + 1, 99 - count, 0, 1, 0, 0, 0, NULL, NULL};
+        rank, qmpi_copy("host"), 100, 0, count + 1, 99 - count, 0, 1, 0, 0, 0, NULL, NULL, NULL};
     result->function_count = 2;
     result->functions = qmpi_allocate(2, sizeof *result->functions);
     for (int i = 0; i < 2; i++) {

@@ -38,6 +38,11 @@ struct layer_comm {
     int size, first; /* These and `members` are described at struct profile_communicator. */
     uint64_t members;
     char name[MPI_MAX_OBJECT_NAME];
+    uint64_t id; /* see QMPIX_Comm_get_identity; 0: unknown */
+    /* The ranks of all processes in MPI_COMM_WORLD, -1: not in it; of an intercommunicator, those
+     * of the remote group, to which the ranks in calls refer, are last. NULL: unknown. */
+    int *world;
+    int peers; /* the number of processes to which the ranks in calls refer */
 };
 
 /* The sum over communicators that have one name and the same processes. */

@@ -379,7 +379,7 @@ static void init_layer(int tool_id)
         .before = layer->options.depth == 1 ? record_before : record_before_deep,
         .after = record_after,
         .data = layer,
-        .flags = QMPIX_OBSERVE_STATUSES | QMPIX_OBSERVE_TIME,
+        .flags = QMPIX_OBSERVE_STATUSES | QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_COMMS,
     };
     ticks_refine();
     waits_start();

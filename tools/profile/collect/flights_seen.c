@@ -3,6 +3,7 @@
 #include "tools/profile/collect/flights_seen.h"
 
 #include "toolkit/toolkit.h"
+#include "tools/profile/record/receives.h"
 #include "tools/profile/record/traits.h"
 
 #include <stdlib.h>
@@ -34,6 +35,72 @@ static bool see_handle(const QMPIX_Call *call, int argument, const QMPIX_Functio
             QMPIX_Call_convert_elements(&of_function, argument, handle, 1, handle) == MPI_SUCCESS);
 }
 
+/* Finds an argument that is an int, or keeps *number if the call has no such argument. */
+static bool see_int(const QMPIX_Call *call, int argument, const QMPIX_Function *function,
+                    int *number)
+{
+    const void *place;
+    const QMPIX_Call of_function = {.function = function};
+    return argument < 0 ||
+           (tool_safe_copy(&place, &call->arguments[argument], sizeof place) &&
+            tool_safe_copy(number, place, sizeof *number) &&
+            QMPIX_Call_convert_elements(&of_function, argument, number, 1, number) == MPI_SUCCESS);
+}
+
+/* Adds the message that a blocking call sends or receives, if it does so. */
+static bool see_message(struct flight_seen *seen, const QMPIX_Call *call,
+                        const QMPIX_Function *function, bool sending, const int arguments[2])
+{
+    struct flight_await *await = &seen->awaits[seen->await_count];
+    if (arguments[0] < 0)
+        return true;
+    *await = (struct flight_await){.sending = sending, .comm = seen->comm};
+    if (!see_int(call, arguments[0], function, &await->peer) ||
+        !see_int(call, arguments[1], function, &await->tag))
+        return false;
+    seen->await_count += await->peer != MPI_PROC_NULL;
+    return true;
+}
+
+/* Finds for which messages a call waits, and the root of a collective. */
+static bool see_partners(struct flight_seen *seen, const QMPIX_Call *call,
+                         const QMPIX_Function *function)
+{
+    const unsigned others = QMPIX_TRAIT_NONBLOCKING | QMPIX_TRAIT_PERSISTENT | QMPIX_TRAIT_POLLS;
+    QMPIX_Traits traits = {.size = sizeof traits};
+    seen->root = -1;
+    seen->await_count = 0;
+    if (QMPIX_Function_get_traits(function, &traits) != MPI_SUCCESS || traits.flags & others)
+        return true;
+    switch (traits.role) {
+    case QMPIX_ROLE_SEND:
+    case QMPIX_ROLE_RECEIVE:
+    case QMPIX_ROLE_SENDRECV:
+    case QMPIX_ROLE_PROBE:
+    case QMPIX_ROLE_MATCHED_PROBE:
+        return see_message(seen, call, function, true,
+                           (int[]){traits.destination, traits.send_tag}) &&
+               see_message(seen, call, function, false, (int[]){traits.source, traits.receive_tag});
+    default:
+        return see_int(call, traits.root, function, &seen->root);
+    }
+}
+
+/* Adds the messages whose requests a call completes. */
+static void see_requests(struct flight_seen *seen)
+{
+    struct receives_held held[FLIGHT_AWAITS_MOST];
+    if (traits_all[seen->number].receives != RECEIVES_COMPLETES)
+        return;
+    seen->await_count = receives_list_held(seen->flight, held, FLIGHT_AWAITS_MOST);
+    for (int i = 0; i < seen->await_count; i++)
+        seen->awaits[i] = (struct flight_await){.sending = held[i].is_send,
+                                                .is_world = held[i].is_send,
+                                                .peer = held[i].peer,
+                                                .tag = held[i].tag,
+                                                .comm = held[i].comm};
+}
+
 /* Reads the record of a call, which may no longer be in use. Returns false if it cannot be valid.
  */
 static bool see_record(struct flight_seen *seen, const QMPIX_Call *record)
@@ -49,7 +116,7 @@ static bool see_record(struct flight_seen *seen, const QMPIX_Call *record)
     const struct traits *traits = &traits_all[function.number];
     seen->number = (uint64_t)function.number;
     return see_handle(&call, traits->comm, known, &seen->comm) &&
-           see_handle(&call, traits->file, known, &seen->file);
+           see_handle(&call, traits->file, known, &seen->file) && see_partners(seen, &call, known);
 }
 
 static bool see_flight(struct flight_seen *seen, const struct flight *flight, uint64_t now)
@@ -67,6 +134,7 @@ static bool see_flight(struct flight_seen *seen, const struct flight *flight, ui
         return false;
     seen->since = since;
     seen->time = now > since ? now - since : 0;
+    see_requests(seen);
     seen->outermost = !flight->outer;
     const QMPIX_Word *word = FLIGHT_GET(flight->word);
     return !flight_is_overwritten(flight, word) && FLIGHT_GET(flight->mark) == seen->mark;

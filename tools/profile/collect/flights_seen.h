@@ -6,6 +6,17 @@
 
 #include "tools/profile/record/threads.h"
 
+/* A message for which a call waits. */
+struct flight_await {
+    bool sending;  /* The call waits for the receiver. */
+    bool is_world; /* `peer` is a rank in MPI_COMM_WORLD, or -1: unknown. */
+    /* These are as the program has passed them. They are RECEIVES_MATCHED for a message that was
+     * matched before. */
+    int peer, tag;
+    uint64_t comm; /* the handle; 0: unknown */
+};
+enum { FLIGHT_AWAITS_MOST = 16 };
+
 /* A call in progress (toolkit/flights.h) as it was at one moment. */
 struct flight_seen {
     const struct flight *flight;
@@ -14,6 +25,10 @@ struct flight_seen {
      * `comm` and `file` are handles, or 0 if the call has none. */
     uint64_t mark, number, wait, comm, file;
     uint64_t since, time; /* the tick at which the state began, and the ticks since then */
+    int root;             /* of a collective; -1: it has none */
+    /* The messages for which it waits, up to FLIGHT_AWAITS_MOST of them. */
+    struct flight_await awaits[FLIGHT_AWAITS_MOST];
+    int await_count;
     const struct thread_site *site; /* NULL: memory was exhausted */
     bool outermost;                 /* The call was not made within another call. */
 };

@@ -5,6 +5,7 @@
 
 #include "toolkit/toolkit.h"
 #include "tools/profile/collect/rank_calls.h"
+#include "tools/profile/collect/rank_flights.h"
 #include "tools/profile/record/objects.h"
 #include "tools/profile/record/processor.h"
 #include "tools/profile/record/receives.h"
@@ -226,52 +227,6 @@ static bool build_windows(const struct rank_build *build)
     return good;
 }
 
-/* ---- Calls in progress ----------------------------------------------------------------------- */
-
-/* Returns the time that was `seconds` ago, in UTC, as ISO 8601 with milliseconds. */
-static char *format_time_before(double seconds)
-{
-    struct timespec now;
-    struct tm parts;
-    char text[40], *whole;
-    clock_gettime(CLOCK_REALTIME, &now);
-    const double then = (double)now.tv_sec + (double)now.tv_nsec * 1e-9 - seconds;
-    const time_t second = (time_t)then;
-    if (!gmtime_r(&second, &parts))
-        return strdup("");
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-    const int ms = (int)((then - (double)second) * 1000);
-    return asprintf(&whole, "%s.%03dZ", text, ms) < 0 ? NULL : whole;
-}
-
-static bool fill_flight(struct profile_flight *to, const struct flight_seen *flight,
-                        const struct rank_build *build)
-{
-    const struct layer *layer = build->layer;
-    const char *name = QMPIX_Function_name((enum QMPI_Functions_enum)flight->number);
-    const size_t depth = (size_t)layer->options.depth;
-    to->name = strdup(name ? name : "");
-    to->rank = layer->rank;
-    to->time = (double)flight->time * build->tick;
-    to->waits = flight->state == FLIGHT_WAITS;
-    to->since = format_time_before(to->time);
-    to->frames = calloc(depth, sizeof *to->frames);
-    return to->name && to->since && to->frames &&
-           (!flight->site || rank_calls_copy_frames(to->frames, &to->frame_count,
-                                                    thread_site_key(flight->site, depth), depth));
-}
-
-static bool build_flights(const struct rank_build *build)
-{
-    struct profile_result *result = build->result;
-    const struct flights_seen *flights = build->flights;
-    result->flights = calloc(flights->count + 1, sizeof *result->flights);
-    bool good = result->flights != NULL;
-    for (size_t i = 0; good && i < flights->count; i++)
-        good = fill_flight(&result->flights[result->flight_count++], &flights->all[i], build);
-    return good;
-}
-
 /* ---- The process ----------------------------------------------------------------------------- */
 
 /* What the kernel counts for the process. A forked child cannot ask for it: its own peak of memory,
@@ -312,7 +267,7 @@ static void limit_to_application(struct profile_process *process, double elapsed
     process->queued *= part;
 }
 
-static bool build_process(const struct rank_build *build)
+static bool build_process(const struct rank_build *build, const char *termination)
 {
     struct profile_result *result = build->result;
     const struct layer *layer = build->layer;
@@ -336,12 +291,14 @@ static bool build_process(const struct rank_build *build)
         .queued = figures.processor.queued,
         .preemptions = figures.processor.preemptions,
         .processors = *figures.processors ? strdup(figures.processors) : NULL,
+        .termination = termination ? strdup(termination) : NULL,
     };
     limit_to_application(process, figures.processor.elapsed);
     process->useful = rank_useful(rank_thread_count(layer), process->application, process->mpi);
     result->application = rank_spread(process->application, layer->rank);
     result->time = rank_spread(process->mpi, layer->rank);
-    return process->host && (process->processors || !*figures.processors);
+    return process->host && (process->processors || !*figures.processors) &&
+           (process->termination || !termination);
 }
 
 static bool build_head(const struct rank_build *build, const char *termination)
@@ -373,7 +330,8 @@ static struct profile_result *build_result(const struct layer *layer, const char
     const bool good = build_head(&build, termination) && rank_build_functions(&build) &&
                       rank_build_regions(&build) && rank_build_callsites(&build) &&
                       build_matrix(&build) && build_communicators(&build) && build_files(&build) &&
-                      build_process(&build) && build_windows(&build) && build_flights(&build);
+                      build_process(&build, termination) && build_windows(&build) &&
+                      rank_flights_build(&build);
     if (good)
         return result;
     profile_result_free(result);

@@ -422,6 +422,12 @@ static int start_thread(struct layer *layer)
     return problem;
 }
 
+void save_checkpoint(struct layer *layer)
+{
+    if (layer->options.checkpoint)
+        write_checkpoint(layer);
+}
+
 void save_start_checkpoints(struct layer *layer)
 {
     if (!layer->options.checkpoint || layer->saving.runs)

@@ -28,6 +28,9 @@ void save_current(struct layer *layer);
  * yet. A failure is reported. */
 void save_start_checkpoints(struct layer *layer);
 
+/* Writes a checkpoint now, if the option asks for them. The thread must not run. */
+void save_checkpoint(struct layer *layer);
+
 /* Stops the thread that writes checkpoints, and waits for a checkpoint that is being written. */
 void save_stop_checkpoints(struct layer *layer);
 

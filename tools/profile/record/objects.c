@@ -38,27 +38,50 @@ static void add_member(struct layer_comm *comm, int world)
         comm->first = world;
 }
 
+/* Makes room for the ranks of further processes. If memory is exhausted, they are all unknown. */
+static void extend_world(struct layer_comm *comm, int before, int size)
+{
+    int *world = before && !comm->world
+                     ? NULL
+                     : realloc(comm->world, (size_t)(before + size + 1) * sizeof *world);
+    if (!world)
+        free(comm->world);
+    comm->world = world;
+}
+
 static void add_members(struct layer_comm *comm, MPI_Group group, MPI_Group world)
 {
     enum { PART = 256 };
     int size, ranks[PART], theirs[PART];
     if (PMPI_Group_size(group, &size) != MPI_SUCCESS)
         return;
+    const int before = comm->size;
     comm->size += size;
+    comm->peers = size;
+    if (world != MPI_GROUP_NULL)
+        extend_world(comm, before, size);
     for (int from = 0; from < size && world != MPI_GROUP_NULL; from += PART) {
         const int count = size - from < PART ? size - from : PART;
         for (int i = 0; i < count; i++)
             ranks[i] = from + i;
-        if (PMPI_Group_translate_ranks(group, count, ranks, world, theirs) != MPI_SUCCESS)
+        if (PMPI_Group_translate_ranks(group, count, ranks, world, theirs) != MPI_SUCCESS) {
+            free(comm->world);
+            comm->world = NULL;
             return;
-        for (int i = 0; i < count; i++)
-            add_member(comm, theirs[i] == MPI_UNDEFINED ? -1 : theirs[i]);
+        }
+        for (int i = 0; i < count; i++) {
+            const int its = theirs[i] == MPI_UNDEFINED ? -1 : theirs[i];
+            add_member(comm, its);
+            if (comm->world)
+                comm->world[before + from + i] = its;
+        }
     }
 }
 
 static void describe_comm(struct layer_comm *comm, MPI_Comm handle, MPI_Group world)
 {
     MPI_Group group;
+    QMPIX_Comm_identity identity = {.size = sizeof identity};
     int is_inter = 0, length;
     *comm = (struct layer_comm){.handle = handle, .live = true, .first = -1};
     PMPI_Comm_get_name(handle, comm->name, &length);
@@ -71,6 +94,8 @@ static void describe_comm(struct layer_comm *comm, MPI_Comm handle, MPI_Group wo
         add_members(comm, group, world);
         PMPI_Group_free(&group);
     }
+    if (QMPIX_Comm_get_identity(handle, &identity) == MPI_SUCCESS)
+        comm->id = identity.id;
 }
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
@@ -109,6 +134,8 @@ static bool is_live(const struct layer_comms *comms, int number)
 static void release_number(struct layer_comms *comms, int number)
 {
     comms->all[number]->live = false;
+    free(comms->all[number]->world);
+    comms->all[number]->world = NULL;
     comms->unused[comms->unused_count++] = number;
 }
 
@@ -122,7 +149,8 @@ int objects_meet_comm(struct layer *layer, MPI_Comm handle)
     describe_comm(&comm, handle, comms->world);
     pthread_mutex_lock(&layer->lock);
     int number = objects_find_comm(comms, handle);
-    if (number < 0 && (number = take_number(comms)) >= 0) {
+    const bool is_new = number < 0 && (number = take_number(comms)) >= 0;
+    if (is_new) {
         *comms->all[number] = comm;
         if (!handles_set(&comms->handles, HANDLE_WORD(handle), number)) {
             release_number(comms, number);
@@ -130,6 +158,8 @@ int objects_meet_comm(struct layer *layer, MPI_Comm handle)
         }
     }
     pthread_mutex_unlock(&layer->lock);
+    if (!is_new)
+        free(comm.world);
     if (number < 0)
         threads_out_of_memory(layer->tool_id);
     return number;
@@ -155,19 +185,25 @@ static struct layer_comm_sum *find_sum(struct table *sums, const struct layer_co
 {
     const uint64_t key[3] = {table_hash_text(comm->name), (uint64_t)comm->size, comm->members};
     struct layer_comm_sum *sum = table_get(sums, key, 3);
-    if (sum && !sum->instances)
+    if (sum && !sum->instances) {
         sum->comm = *comm;
+        sum->comm.world = NULL; /* It is freed with the communicator. */
+    }
     return sum;
 }
 
-static void sum_number(int tool_id, int number, struct thread_stats *sum)
+/* Adds the figures of a live communicator, unless no call on it has ended. */
+static void sum_number(int tool_id, int number, struct layer_comm_sum *sum)
 {
+    struct thread_stats stats = {0};
     for (const struct thread_profile *thread = threads_first(tool_id); thread;
          thread = thread->next) {
         const struct thread_object_row *row = table_seek(&thread->comms, (uint64_t)number);
         if (row)
-            thread_stats_add(sum, &row->stats);
+            thread_stats_add(&stats, &row->stats);
     }
+    sum->instances += stats.calls > 0;
+    thread_stats_add(&sum->stats, &stats);
 }
 
 /* This may write the figures of other threads, because no other thread may use a communicator while
@@ -210,8 +246,7 @@ void objects_free(struct layer *layer, int number)
     pthread_mutex_lock(&layer->lock);
     struct layer_comm_sum *sum = find_sum(&comms->freed, comms->all[number]);
     if (sum) {
-        sum->instances++;
-        sum_number(layer->tool_id, number, &sum->stats);
+        sum_number(layer->tool_id, number, sum);
         clear_number(layer->tool_id, number);
         release_number(comms, number);
     }
@@ -241,10 +276,16 @@ bool objects_sum_comms(const struct layer *layer, struct table *sums)
         struct layer_comm_sum *sum = find_sum(sums, comms->all[number]);
         if (!sum)
             return false;
-        sum->instances++;
-        sum_number(layer->tool_id, number, &sum->stats);
+        sum_number(layer->tool_id, number, sum);
     }
     return true;
+}
+
+const struct layer_comm *objects_comm_of(const struct layer *layer, uint64_t handle)
+{
+    const struct layer_comms *comms = &layer->comms;
+    const int number = handle ? handles_find(&comms->handles, handle) : -1;
+    return number < 0 || !is_live(comms, number) ? NULL : comms->all[number];
 }
 
 bool objects_add_to_comm(const struct layer *layer, struct table *sums, uint64_t handle,

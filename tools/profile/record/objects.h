@@ -62,6 +62,10 @@ bool objects_sum_comms(const struct layer *layer, struct table *sums);
 bool objects_add_to_comm(const struct layer *layer, struct table *sums, uint64_t handle,
                          const struct thread_stats *stats);
 
+/* Returns the communicator with this handle, or NULL if it is unknown. The caller holds the layer's
+ * lock. */
+const struct layer_comm *objects_comm_of(const struct layer *layer, uint64_t handle);
+
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 /* Records a file that MPI_File_open has opened. `counted` tells whether the call counts. */

@@ -26,7 +26,9 @@ struct receive {
     bool is_whole;  /* The receive is partitioned, so all of `size` comes. */
     bool is_untold; /* MPI_Isendrecv: MPI libraries do not set the status of the receive. */
     bool is_send;   /* It is a send of `size` bytes to `peer`. */
-    int peer;       /* the rank in MPI_COMM_WORLD; -1: unknown */
+    int peer;       /* of a send: the rank in MPI_COMM_WORLD; -1: unknown */
+    /* As the program has passed them to the posting call. `source` is not that of a send. */
+    int source, tag;
     uint64_t size, epoch;
     struct thread_profile *thread; /* the thread that posted it */
     struct receives_post post_call;
@@ -157,6 +159,17 @@ static uint64_t request_of(const QMPIX_Call *call)
     return argument_element_word(call, traits_of(call)->request, 0);
 }
 
+/* Remembers which message the receive is for. */
+static void set_envelope(struct receive *receive, const QMPIX_Call *call)
+{
+    const struct traits *traits = traits_of(call);
+    receive->source = receive->tag = RECEIVES_MATCHED;
+    if (traits->receive_source >= 0) {
+        receive->source = argument_int(call, traits->receive_source);
+        receive->tag = argument_int(call, traits->receive_tag);
+    }
+}
+
 void receives_post(struct layer *layer, struct thread_profile *thread, const QMPIX_Call *call,
                    const struct receives_post *post_call)
 {
@@ -168,6 +181,7 @@ void receives_post(struct layer *layer, struct thread_profile *thread, const QMP
     fill_receive(layer, thread, receive, post_call);
     receive->persistent = receive->is_whole = receive->is_send = false;
     receive->is_untold = traits_of(call)->sends_too;
+    set_envelope(receive, call);
     receive->tally = begin_tally(receive, post_call->sent);
     publish_receive(receive, handle);
 }
@@ -195,6 +209,7 @@ void receives_add(struct layer *layer, const QMPIX_Call *call)
     receive->active = receive->is_send = receive->is_untold = false;
     receive->is_whole = traits_of(call)->partitions >= 0;
     receive->size = receive->is_whole ? find_whole_size(call) : 0;
+    set_envelope(receive, call);
     publish_receive(receive, handle);
 }
 
@@ -247,6 +262,7 @@ void receives_post_send(struct layer *layer, const QMPIX_Call *call, uint64_t by
 {
     enum { REQUEST = MESSAGE_COMM + 1 };
     const int peer = argument_int(call, MESSAGE_PEER);
+    const MPI_Comm comm = argument_comm(call, MESSAGE_COMM);
     const uint64_t handle = argument_element_word(call, REQUEST, 0);
     const bool persistent = traits_all[call->function->number].sends == SENDS_WHEN_STARTED;
     if (peer == MPI_PROC_NULL || (persistent && !may_send_wait_when_started(call)))
@@ -259,7 +275,9 @@ void receives_post_send(struct layer *layer, const QMPIX_Call *call, uint64_t by
     send->persistent = persistent;
     send->active = !persistent;
     send->size = persistent ? find_send_size(call) : bytes;
-    send->peer = waits_find_world_rank(argument_comm(call, MESSAGE_COMM), peer);
+    send->peer = waits_find_world_rank(comm, peer);
+    send->tag = argument_int(call, MESSAGE_TAG);
+    send->post_call.comm_handle = HANDLE_WORD(comm);
     send->epoch = __atomic_load_n(&layer->receives.epoch, __ATOMIC_ACQUIRE);
     publish_receive(send, handle);
 }
@@ -468,4 +486,23 @@ void receives_complete(struct layer *layer, struct thread_profile *thread, struc
         else
             pending_release(held);
     }
+}
+
+/* ---- Readers --------------------------------------------------------------------------------- */
+
+int receives_list_held(const struct flight *flight, struct receives_held *all, int room)
+{
+    const struct receive *receive = FLIGHT_GET(flight->held);
+    int count = 0;
+    /* A list that changes meanwhile could lead anywhere, but not out of the entries. */
+    for (; receive && count < room; receive = (const struct receive *)receive->pending.next_held) {
+        if (!receive->active)
+            continue;
+        all[count++] =
+            (struct receives_held){.is_send = receive->is_send,
+                                   .peer = receive->is_send ? receive->peer : receive->source,
+                                   .tag = receive->tag,
+                                   .comm = receive->post_call.comm_handle};
+    }
+    return count;
 }

@@ -58,6 +58,22 @@ void receives_lose(struct layer *layer);
 /* Returns how many posted receives have not been seen to complete. Any thread may call this. */
 uint64_t receives_unfinished(int tool_id);
 
+/* A message for which a call in progress waits, because it completes the request of this message.
+ */
+enum { RECEIVES_MATCHED = -1000000 /* the source and tag of a message that was matched before */ };
+struct receives_held {
+    bool is_send;
+    /* The rank in MPI_COMM_WORLD of the receiver (-1: unknown), or that of the sender in the
+     * communicator, such as MPI_ANY_SOURCE. */
+    int peer;
+    int tag;
+    uint64_t comm; /* the handle of the communicator; 0: unknown */
+};
+
+/* Lists the messages, `room` at most, for which a call in progress waits, and returns their number.
+ * Other threads may call this. The result is valid only if the call is still in progress then. */
+int receives_list_held(const struct flight *flight, struct receives_held *all, int room);
+
 /* MPI libraries are taken to send fewer bytes than this without waiting for the receiver, except in
  * synchronous sends. */
 enum { RECEIVES_LARGE_SEND = 4096 };

@@ -190,6 +190,7 @@ static void finish_world(struct layer *layer)
     atomic_store(&layer->closed, true);
     save_stop_checkpoints(layer);
     call_show_early(layer, call, word);
+    save_checkpoint(layer); /* The other ranks may never come. */
     regions_finish(layer);
     objects_end(layer, true);
     gather_world(layer);
@@ -309,6 +310,10 @@ __attribute__((noinline)) static void control_after(struct layer *layer, const Q
     }
     if (!succeeded)
         return;
+    /* The first call on a communicator may never return. */
+    if (traits_all[call->function->number].created >= 0)
+        objects_meet_comm(layer,
+                          argument_comm_at(call, traits_all[call->function->number].created));
     switch (call->function->number) {
     case MPI_INIT_T:
     case MPI_INIT_THREAD_T:

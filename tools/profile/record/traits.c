@@ -47,6 +47,14 @@ static enum traits_sends find_sends(const QMPIX_Traits *known)
     return known->flags & QMPIX_TRAIT_SYNCHRONOUS ? SENDS_SYNCHRONOUSLY : SENDS_IMMEDIATELY;
 }
 
+/* Returns the argument that leads to the communicator that a call creates; -1: none, or not before
+ * another call completes it. */
+static signed char find_created(const QMPIX_Traits *known)
+{
+    const bool creates = known->role == QMPIX_ROLE_COMM_CREATE && is_blocking(known);
+    return (signed char)(creates ? known->created : -1);
+}
+
 static struct traits_awaited find_awaited(const QMPIX_Traits *known)
 {
     switch (known->role) {
@@ -68,8 +76,10 @@ static struct traits_awaited find_awaited(const QMPIX_Traits *known)
 }
 
 /* Returns whether control_before and control_after (record.c) handle the function. */
-static bool is_controlled(enum QMPI_Functions_enum number, QMPIX_Role role)
+static bool is_controlled(enum QMPI_Functions_enum number, QMPIX_Role role, int created)
 {
+    if (created >= 0)
+        return true;
     switch (role) {
     case QMPIX_ROLE_INIT:
     case QMPIX_ROLE_FINALIZE:
@@ -144,6 +154,9 @@ static void describe_function(struct traits *traits, const QMPIX_Function *funct
     traits->source =
         (signed char)(traits->receives == RECEIVES_POSTS && known.destination < 0 ? known.source
                                                                                   : -1);
+    const bool receives = traits->receives == RECEIVES_POSTS || traits->receives == RECEIVES_MAKES;
+    traits->receive_source = (signed char)(receives ? known.source : -1);
+    traits->receive_tag = (signed char)(receives ? known.receive_tag : -1);
     traits->reads_peer = function->group == QMPIX_GROUP_ONE_SIDED;
     traits->has_transfers =
         starts || traits->reads_peer || function->group == QMPIX_GROUP_POINT_TO_POINT;
@@ -156,7 +169,8 @@ static void describe_function(struct traits *traits, const QMPIX_Function *funct
     traits->waits = known.role == QMPIX_ROLE_COLLECTIVE &&
                     known.collective != QMPIX_COLLECTIVE_BARRIER && is_blocking(&known);
     traits->has_error = known.flags & QMPIX_TRAIT_ERROR;
-    traits->is_controlled = is_controlled(function->number, known.role);
+    traits->created = find_created(&known);
+    traits->is_controlled = is_controlled(function->number, known.role, traits->created);
     traits->begins_simply =
         !traits->is_controlled && !completes && traits->receives != RECEIVES_FREES;
     traits->awaited = find_awaited(&known);
@@ -175,7 +189,8 @@ void traits_find(void)
     found = true;
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
         const QMPIX_Function *function;
-        traits_all[number].comm = traits_all[number].file = -1;
+        traits_all[number].comm = traits_all[number].file = traits_all[number].created = -1;
+        traits_all[number].receive_source = traits_all[number].receive_tag = -1;
         traits_all[number].source = traits_all[number].flag = -1;
         if (QMPIX_Function_describe((enum QMPI_Functions_enum)number, &function) == MPI_SUCCESS)
             describe_function(&traits_all[number], function);

@@ -30,6 +30,7 @@ enum {
     MESSAGE_COUNT = 1,
     MESSAGE_TYPE = 2,
     MESSAGE_PEER = 3,
+    MESSAGE_TAG = 4,
     MESSAGE_COMM = 5,
     MESSAGE_STATUS = 6
 };
@@ -75,10 +76,14 @@ struct traits {
     signed char partitions, count, type; /* the size of a receive */
     bool sends_too;                      /* It is MPI_Isendrecv or the like, and sends as well. */
     signed char comm;
+    signed char created; /* a pointer to the communicator that a blocking call creates */
     signed char file;
     struct traits_awaited awaited;
     signed char flag;   /* for a function that polls: tells whether something has come */
     signed char source; /* for RECEIVES_POSTS: the rank of the sender */
+    /* For RECEIVES_POSTS and RECEIVES_MAKES: the rank of the sender, and the tag. They are -1 for a
+     * message that was matched before. */
+    signed char receive_source, receive_tag;
 };
 
 /* Returns how many messages or one-sided accesses most calls of the function make. Call sites count

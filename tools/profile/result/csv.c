@@ -202,6 +202,8 @@ static void put_flights(struct row *row, const struct profile_result *result)
         row_set_number(row, COLUMN_rank, flight->rank);
         row_set_real(row, flight->waits ? COLUMN_wait_sum : COLUMN_time_sum, flight->time);
         row_set_text(row, COLUMN_since, flight->since);
+        if (flight->await_count == 1 && flight->awaits->peer >= 0)
+            row_set_number(row, COLUMN_peer, flight->awaits->peer);
         row_put(row, "in_flight");
         free(text);
     }

@@ -204,19 +204,25 @@ static void copy_summary(char *to, const char *text, bool is_short)
     *to = '\0';
 }
 
-/* Inserts as much of the end of the place as there is room for. False: it was shortened. */
-static bool insert_place(struct profile_finding *finding, const char *text, const char *place)
+/* Writes a text with the place in it, where `place` has a part that may be cut at its end and one,
+ * such as ":83", that is kept. Returns false if there was no room for all. */
+static bool insert_place(char *to, size_t size, const char *text, const char *place)
 {
+    enum { LONGEST_END = 12 };
     const char *mark = strchrnul(text, PLACE);
-    const size_t size = sizeof finding->summary;
+    const char *end = place + strcspn(place, ":+");
     const size_t rest = strlen(text) - (*mark != '\0'), length = *mark ? strlen(place) : 0;
-    const size_t room = rest < PROFILE_FINDING_LINE ? PROFILE_FINDING_LINE - rest : 0;
-    const bool fits = length <= room;
-    const bool is_cut = !fits && room > 3;
-    const char *end = is_cut ? place + length - (room - 3) : place;
-    snprintf(finding->summary, size, "%.*s%s%.*s%s", (int)(mark - text), text, is_cut ? "..." : "",
-             (int)(length ? room : 0), end, *mark ? mark + 1 : "");
-    return fits;
+    const size_t room = rest < size - 1 ? size - 1 - rest : 0;
+    const size_t kept = strlen(end) <= LONGEST_END ? strlen(end) : 0;
+    if (length <= room)
+        snprintf(to, size, "%.*s%s%s", (int)(mark - text), text, length ? place : "",
+                 *mark ? mark + 1 : "");
+    else if (room > kept + 3)
+        snprintf(to, size, "%.*s%.*s...%s%s", (int)(mark - text), text, (int)(room - kept - 3),
+                 place, kept ? end : "", mark + 1);
+    else
+        snprintf(to, size, "%.*s%s", (int)(mark - text), text, mark + 1);
+    return length <= room;
 }
 
 void finder_summarize(struct profile_finding *finding, const char *format, ...)
@@ -228,10 +234,11 @@ void finder_summarize(struct profile_finding *finding, const char *format, ...)
     va_end(arguments);
     finder_describe_place(finding->site, place, sizeof place);
     copy_summary(copy, text, false);
-    if (insert_place(finding, copy, place))
+    insert_place(finding->summary, sizeof finding->summary, copy, place);
+    if (insert_place(finding->line, sizeof finding->line, copy, place))
         return;
     copy_summary(copy, text, true);
-    insert_place(finding, copy, place);
+    insert_place(finding->line, sizeof finding->line, copy, place);
 }
 
 const char *finder_amount(const struct finder *finder, double seconds)

@@ -55,8 +55,9 @@ void finder_blame(struct finder *finder, const struct profile_finding *finding, 
 /* The advice where a rank was not profiled. */
 extern const char *const finder_advice_off;
 
-/* Writes the summary. \1 stands for the place of the call site; if the line would be too long, what
- * is between \2 and \3 is left out, and then the start of the place. */
+/* Writes the summary. \1 stands for the place of the call site. In the line of the text report,
+ * what is between \2 and \3 is left out if it would be too long, and then the end of the name of
+ * the file. */
 void finder_summarize(struct profile_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -202,11 +203,14 @@ double finder_subtract_startup(const struct finder *finder, const struct profile
 
 /* These are about the run as a whole (findings_run.c). */
 void finder_rule_startup(struct finder *finder);
-void finder_rule_flights(struct finder *finder);
 void finder_rule_nodes(struct finder *finder);
 void finder_rule_processors(struct finder *finder);
 void finder_rule_ends(struct finder *finder);
 void finder_rule_rest(struct finder *finder);
+
+/* This is about calls that had not ended when the data of their processes was saved
+ * (findings_hang.c). */
+void finder_rule_flights(struct finder *finder);
 
 /* These are about ranks that wait for one peer (findings_waits.c). */
 void finder_rule_waits(struct finder *finder);

@@ -15,8 +15,11 @@ struct profile_finding {
     int rank;                            /* that the summary names */
     int peer;                            /* the other rank that it names; -1: none */
     const struct profile_callsite *site; /* of the result; NULL: none */
-    char summary[PROFILE_FINDING_LINE + 1];
-    char meaning[320];
+    bool is_first;                       /* It is listed first, whatever its time is. */
+    char summary[512];
+    /* The summary in one line of the text report; "": the report prints the summary in several. */
+    char line[PROFILE_FINDING_LINE + 1];
+    char meaning[480];
     const char *advice;
 };
 

@@ -53,11 +53,14 @@ static bool has_cause(const struct finder *finder, int it)
     return false;
 }
 
-/* Most time first; findings with equal times in the order in which they were found. */
+/* A verdict comes first, then most time; findings with equal times in the order in which they were
+ * found. */
 static int compare_findings(const void *a, const void *b)
 {
     const struct profile_finding *mine = *(struct profile_finding *const *)a;
     const struct profile_finding *its = *(struct profile_finding *const *)b;
+    if (mine->is_first != its->is_first)
+        return mine->is_first ? -1 : 1;
     if (mine->seconds != its->seconds)
         return mine->seconds < its->seconds ? 1 : -1;
     return (mine > its) - (mine < its);

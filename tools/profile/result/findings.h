@@ -9,7 +9,7 @@
 enum { PROFILE_FINDINGS_MOST = 7 };
 
 struct profile_findings {
-    struct profile_finding all[PROFILE_FINDINGS_MOST]; /* most time first */
+    struct profile_finding all[PROFILE_FINDINGS_MOST]; /* a verdict, then most time first */
     int count;
 };
 

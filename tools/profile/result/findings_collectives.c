@@ -120,7 +120,7 @@ static void describe_last(const struct finder *finder, struct profile_finding *f
     else
         snprintf(waiting, sizeof waiting, "%d ranks wait for it, rank %d longest. ",
                  arrival->waiting, arrival->first);
-    finder_summarize(finding, "Rank %d is last at \2%s, \3\1; %s %s", arrival->last,
+    finder_summarize(finding, "Rank %d is last \2in %s \3at \1; %s %s", arrival->last,
                      finding->site->name, others, finder_amount(finder, arrival->wait));
     snprintf(finding->meaning, sizeof finding->meaning,
              "%sRank %d spends %s of the run outside MPI, rank %d %s.", waiting, arrival->last,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See finder.h: rules about the run as a whole: a rank that works alone at its start, MPI_Init and
- * MPI_Finalize, slow nodes, calls that had not ended when the data of their processes was saved,
- * and where the time of an inefficient run goes if no other rule explains it.
+ * MPI_Finalize, slow nodes, and where the time of an inefficient run goes if no other rule explains
+ * it.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"
@@ -501,94 +501,6 @@ void finder_rule_processors(struct finder *finder)
         finder_add(finder, "no-processor", most->queued, most->rank, NULL);
     if (finding)
         describe_processors(finder, finding, most);
-}
-
-/* ---- Calls in flight ------------------------------------------------------------------------- */
-
-static const struct profile_callsite *find_flight_site(const struct profile_result *result,
-                                                       const struct profile_flight *flight)
-{
-    for (size_t i = 0; i < result->callsite_count; i++) {
-        if (finder_is_flight_of(flight, &result->callsites[i]))
-            return &result->callsites[i];
-    }
-    return NULL;
-}
-
-/* The numbers of ranks by what they were doing. */
-struct ranks_seen {
-    int here, elsewhere; /* in calls of the same place, and in other calls only */
-};
-
-/* Calls in flight are in the order of their ranks. A rank may be in several, in threads or nested.
- */
-static struct ranks_seen count_ranks_seen(const struct profile_result *result,
-                                          const struct profile_callsite *site)
-{
-    struct ranks_seen seen = {0, 0};
-    for (size_t i = 0; i < result->flight_count;) {
-        const int rank = result->flights[i].rank;
-        bool is_here = false;
-        for (; i < result->flight_count && result->flights[i].rank == rank; i++)
-            is_here = is_here || finder_is_flight_of(&result->flights[i], site);
-        seen.here += is_here;
-        seen.elsewhere += !is_here;
-    }
-    return seen;
-}
-
-static void describe_flight(const struct finder *finder, struct profile_finding *finding)
-{
-    const struct ranks_seen seen = count_ranks_seen(finder->result, finding->site);
-    const int known = (int)finder->result->process_count;
-    const int outside = known - seen.here - seen.elsewhere;
-    finder_summarize(finding, "Rank %d is still \2in %s \3at \1 after %s", finding->rank,
-                     finding->site->name, finder_amount(finder, finding->seconds));
-    if (known == 1)
-        snprintf(finding->meaning, sizeof finding->meaning,
-                 "The call had not returned when the data of this process was saved.");
-    else
-        snprintf(finding->meaning, sizeof finding->meaning,
-                 "The call had not returned when the data of the process was saved. Of %d ranks, "
-                 "%d %s in a call from here, %d in other MPI calls, and %d outside MPI.",
-                 known, seen.here, seen.here == 1 ? "is" : "are", seen.elsewhere, outside);
-    if (known > 1 && outside <= 0)
-        finding->advice = "All ranks are in MPI: they may wait for each other for ever. Compare "
-                          "their calls (qmpi report --in-flight): which message is not sent, or "
-                          "which rank does not take part in a collective call?";
-    else
-        finding->advice = "Check what the ranks do for which this call waits, and whether they "
-                          "send what it receives, or call the same collective function.";
-}
-
-/* Only the call that has lasted longest of those at a place gets a finding. */
-static bool is_longest_flight(const struct profile_result *result,
-                              const struct profile_flight *flight,
-                              const struct profile_callsite *site)
-{
-    for (size_t i = 0; i < result->flight_count; i++) {
-        const struct profile_flight *it = &result->flights[i];
-        if (it != flight && finder_is_flight_of(it, site) &&
-            (it->time > flight->time || (it->time == flight->time && it < flight)))
-            return false;
-    }
-    return true;
-}
-
-void finder_rule_flights(struct finder *finder)
-{
-    const struct profile_result *result = finder->result;
-    for (size_t i = 0; i < result->flight_count; i++) {
-        const struct profile_flight *flight = &result->flights[i];
-        const struct profile_callsite *site =
-            flight->time < finder->least ? NULL : find_flight_site(result, flight);
-        if (!site || !is_longest_flight(result, flight, site))
-            continue;
-        struct profile_finding *finding =
-            finder_add(finder, "in-flight", flight->time, flight->rank, site);
-        if (finding)
-            describe_flight(finder, finding);
-    }
 }
 
 /* ---- Time that no other rule explains -------------------------------------------------------- */

@@ -213,6 +213,8 @@ static json_t *member_value(const struct member *member, const void *element)
         return json_boolean(*(const bool *)place);
     case MEMBER_BITS:
         memcpy(&whole, place, sizeof whole);
+        if (member->is_optional && !whole)
+            return json_null();
         snprintf(text, sizeof text, "0x%llx", (unsigned long long)whole);
         return text_value(text);
     case MEMBER_SPREAD:
@@ -221,7 +223,8 @@ static json_t *member_value(const struct member *member, const void *element)
         return bins_value(place, member->bins);
     case MEMBER_ARRAY:
     case MEMBER_FRAMES:
-        return array_value(member, element);
+        return member->is_optional && !member_count(member, element) ? json_null()
+                                                                     : array_value(member, element);
     default:
         return json_null();
     }

@@ -70,9 +70,16 @@ TYPE(callsite, {HAS(TEXT, name)}, {FRAMES}, {HAS(INT, ranks)}, {HAS(CALLS, calls
      {LIST(waits, wait)})
 #undef OF
 
+#define OF struct profile_await
+TYPE(await, {HAS(FLAG, sending)}, {MAY_HAVE(INT, peer), .absent = -1}, {HAS(FLAG, any)},
+     {MAY_HAVE(INT, tag), .absent = -1}, {MAY_HAVE(BITS, comm)})
+#undef OF
+
 #define OF struct profile_flight
 TYPE(flight, {HAS(TEXT, name)}, {HAS(INT, rank)}, {HAS(TEXT, since)}, {HAS(REAL, time)},
-     {.kind = MEMBER_BOOLEAN, .name = "waiting", AT(waits)}, {FRAMES})
+     {.kind = MEMBER_BOOLEAN, .name = "waiting", AT(waits)}, {FRAMES},
+     {MAY_HAVE(TEXT, communicator)}, {MAY_HAVE(BITS, comm)}, {MAY_HAVE(TEXT, members)},
+     {MAY_HAVE(INT, root), .absent = -1}, {MAY_HAVE(ARRAY, awaits), OF_TYPE(await_count, await)})
 #undef OF
 
 #define OF struct profile_matrix_entry
@@ -114,7 +121,8 @@ TYPE(process, {HAS(INT, rank)}, {HAS(TEXT, host)}, {MAY_HAVE(TEXT, program)},
      {HAS(REAL, application)}, {MAY_HAVE(REAL, off)}, {HAS(REAL, mpi)},
      {HAS(REAL, useful), .is_new = true}, {MAY_HAVE(REAL, path)}, {HAS(WHOLE, memory)},
      {MAY_HAVE(REAL, processor_time)}, {MAY_HAVE(REAL, queued)}, {MAY_HAVE(WHOLE, preemptions)},
-     {MAY_HAVE(TEXT, processors)})
+     {MAY_HAVE(TEXT, processors)},
+     {.kind = MEMBER_TEXT, .name = "ending", AT(termination), .is_optional = true})
 #undef OF
 
 #define OF struct profile_window_rank

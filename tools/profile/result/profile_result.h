@@ -143,6 +143,15 @@ struct profile_file {
     struct profile_calls calls;
 };
 
+/* A message for which a call in progress waits. */
+struct profile_await {
+    bool sending;  /* The call waits for the receiver. */
+    int peer;      /* the rank in MPI_COMM_WORLD; -1: any, or unknown */
+    bool any;      /* It receives from any rank. */
+    int tag;       /* -1: any, or unknown */
+    uint64_t comm; /* see profile_flight */
+};
+
 /* A call in progress when the process was saved. All figures include it, with its time so far. */
 struct profile_flight {
     char *name;                   /* the MPI function */
@@ -152,6 +161,15 @@ struct profile_flight {
     double time; /* so far */
     bool waits;  /* sync=yes: it waits for other ranks; `time` is the waiting time */
     char *since; /* ISO 8601, UTC */
+    /* The communicator that is passed to the call, or to which its messages belong: its name, and a
+     * number that is the same on all of its members and that no other communicator has; NULL and 0:
+     * none, or unknown. */
+    char *communicator;
+    uint64_t comm;
+    char *members; /* the ranks in MPI_COMM_WORLD, such as "0-3,8,10-14:2"; NULL: unknown */
+    int root;      /* of a collective: the rank in MPI_COMM_WORLD; -1: none */
+    struct profile_await *awaits;
+    size_t await_count;
 };
 
 /* The total time that the ranks of a node spent outside MPI in a region. */
@@ -219,6 +237,7 @@ struct profile_process {
     uint64_t preemptions; /* of all threads, in that time */
     char *processors;     /* that the main thread may use, such as "0-3,8"; NULL: unknown */
     char *program;        /* its path; NULL: that of the result */
+    char *termination;    /* like that of the result, for the process alone */
 };
 
 /* The termination of a process that used only sessions and has finalized all of them. */
@@ -287,8 +306,8 @@ struct profile_run {
 /* The tables of members. They do not contain the members that are in no file. */
 extern const struct member_type members_process, members_function, members_callsite,
     members_matrix_entry, members_communicator, members_file, members_region, members_flight,
-    members_windows, members_window_rank, members_rank_calls, members_wait, members_node,
-    members_frame;
+    members_await, members_windows, members_window_rank, members_rank_calls, members_wait,
+    members_node, members_frame;
 
 /* The members of struct profile_region, which members_region contains as well. Files contain those
  * of members_region_useful only if the nodes are known. */

@@ -24,30 +24,43 @@
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
+/* Returns how many bytes of whole words fit into `room`. */
+static size_t fit_words(const char *words, int room)
+{
+    size_t length = strlen(words);
+    if (length <= (size_t)room)
+        return length;
+    length = (size_t)room;
+    while (length > 1 && words[length] != ' ')
+        length--;
+    return length > 1 ? length : (size_t)room;
+}
+
 /* Prints words in lines of the width, each of which begins with `indent` spaces. */
 static void print_wrapped(const struct text *text, const char *words, int indent)
 {
-    const size_t room = (size_t)(text->width - indent);
     while (*words) {
-        size_t length = strlen(words);
-        if (length > room) {
-            length = room;
-            while (length > 1 && words[length] != ' ')
-                length--;
-        }
+        const size_t length = fit_words(words, text->width - indent);
         fprintf(text->stream, "%*s%.*s\n", indent, "", (int)length, words);
         words += length;
         words += strspn(words, " ");
     }
 }
 
-/* Uses a table, which escapes what names of files and functions may contain. */
+/* Uses a table, which escapes what names of files and functions may contain. A summary that is too
+ * long for a line is wrapped: its table has a row for each line. */
 static bool print_summary(const struct text *text, const struct profile_finding *finding)
 {
-    struct columns line;
-    columns_start(&line, "l");
-    columns_add_line(&line, "%s", finding->summary);
-    return columns_print(&line, text->stream, text->width);
+    struct columns lines;
+    const char *words = *finding->line ? finding->line : finding->summary;
+    columns_start(&lines, "l");
+    while (*words) {
+        const size_t length = *finding->line ? strlen(words) : fit_words(words, text->width);
+        columns_add_line(&lines, "%.*s", (int)length, words);
+        words += length;
+        words += strspn(words, " ");
+    }
+    return columns_print(&lines, text->stream, text->width);
 }
 
 static void print_no_findings(const struct text *text)

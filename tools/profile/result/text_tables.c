@@ -4,6 +4,7 @@
 #include "tools/profile/result/text_tables.h"
 
 #include "tools/profile/result/columns.h"
+#include "tools/profile/result/hang.h"
 #include "tools/profile/result/profile.h"
 #include "util/util.h"
 
@@ -302,6 +303,21 @@ bool text_callsites(const struct text *text)
 
 /* ---- Calls in flight ------------------------------------------------------------------------- */
 
+/* Adds for what a call waits: messages, or a collective on a communicator. */
+static void add_partners(struct columns *columns, const struct profile_flight *flight)
+{
+    char partners[160] = "";
+    FILE *stream = fmemopen(partners, sizeof partners - 1, "w");
+    if (stream) {
+        hang_print_partners(stream, flight, true);
+        if (!flight->await_count && flight->communicator)
+            fprintf(stream, " on %s", flight->communicator);
+        fclose(stream);
+    }
+    columns_add(columns, "%s%s", flight->waits ? "waiting before it" : "",
+                partners + (*partners == ' ' && !flight->waits));
+}
+
 bool text_flights(const struct text *text)
 {
     static const char *const headings[] = {"call", "rank", "so far", "since", "", NULL};
@@ -319,7 +335,7 @@ bool text_flights(const struct text *text)
         columns_add(&columns, "%d", it->rank);
         columns_add(&columns, "%s", units_time(it->time));
         columns_add(&columns, "%s", it->since);
-        columns_add(&columns, "%s", it->waits ? "waiting before it" : "");
+        add_partners(&columns, it);
         text_add_frames(&columns, text, it->frames, it->frame_count);
     }
     const bool good = columns_print(&columns, text->stream, text->width);

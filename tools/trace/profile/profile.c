@@ -596,6 +596,7 @@ static bool fill_flights(const struct trace_sums *sums, struct profile_result *r
             flight->frames = place.frames;
             flight->frame_count = place.frame_count;
             flight->rank = rank_of(sums);
+            flight->root = -1;
             flight->time =
                 end > call->begin ? (double)(end - call->begin) * seconds_per_tick(sums) : 0;
             flight->since = format_time(process->started, since, true);

@@ -16,6 +16,7 @@ const EVIDENCE = {
   "small-file-accesses": ["function", "files"],
   "serial-io": ["files"],
   polling: ["function"],
+  deadlock: ["flights"],
   "in-flight": ["flights"],
   "one-sided-wait": ["function", "ranks"],
   "time-in-mpi": ["ranks", "windows"],

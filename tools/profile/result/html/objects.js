@@ -10,6 +10,17 @@ function addTable(parent, id, title, entries, columns, hint, folds = false) {
       .append(new Table({ id: `${id}-table`, label: title, entries, columns }).element);
 }
 
+/* What a call waits for: "from rank 1 (tag 7)". */
+function awaitText(call) {
+  const awaits = call.awaits ?? [];
+  if (!awaits.length)
+    return call.communicator ? `on ${call.communicator}` : "";
+  return awaits.map((it) => {
+    const rank = it.any ? "any rank" : it.peer === undefined ? "an unknown rank" : `rank ${it.peer}`;
+    return `${it.sending ? "to" : "from"} ${rank}${it.tag === undefined ? "" : ` (tag ${it.tag})`}`;
+  }).join(", ");
+}
+
 function addFlights(parent, run) {
   addTable(
     parent, "flights", "Calls in flight", run.in_flight ?? [],
@@ -22,7 +33,8 @@ function addFlights(parent, run) {
         value: (it) => it.time,
         text: (it) => formatTime(it.time) + (it.waiting ? ", waiting" : "")
       },
-      { title: "from", value: (it) => it.frames.map(frameText).join(" < ") },
+      { title: "waits for", value: awaitText },
+      { title: "called from", value: (it) => it.frames.map(frameText).join(" < ") },
       { title: "since", secondary: true, value: (it) => it.since },
     ],
     "Calls that had not returned when the profile was saved.");

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""Why a job hangs is the first finding: which ranks wait where, and for which rank that never comes."""
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+from findings_support import PROGRAMS, SOURCES
+from processors import processors
+from profile_support import TOOL_PATH, load
+from support import ASAN, LIBQMPI, QMPI, clean_environment, launch
+
+SECONDS = 60
+DEADLOCK = "deadlock"
+
+
+def line_of(mark):
+    lines = (SOURCES / "hangs.c").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if re.search(rf"/\* {mark} \*/", line))
+
+
+def at(call, mark):
+    return f"{call} (hangs.c:{line_of(mark)})"
+
+
+# The case, how many ranks, the kind of the finding, the rank and the peer that it names, and what it says, where "TIME"
+# is any time. The ranks of a circle may be in any order.
+CASES = {
+    "functions": (3, DEADLOCK, 0, 1, [
+        f"Ranks 0, 2 have been in {at('MPI_Barrier', 'functions 0')} for TIME, and rank 1 in "
+        f"{at('MPI_Allreduce', 'functions 1')}: these calls never meet"]),
+    "roots": (2, DEADLOCK, 0, 1, [
+        f"Rank 0 has been in {at('MPI_Bcast with root 1', 'roots')} for TIME, and rank 1 in "
+        f"{at('MPI_Bcast with root 0', 'roots')}: the roots differ"]),
+    "communicators": (2, DEADLOCK, 0, 1, [
+        f"Rank 0 has waited in {at('MPI_Barrier', 'communicators 0')} for TIME; rank 1 is in "
+        f"{at('MPI_Barrier', 'communicators 1')} on another communicator: it never arrives"]),
+    "receives": (3, DEADLOCK, 0, 2, [
+        "Ranks 0-2 have waited for each other for TIME: ", at("rank 0 in MPI_Recv from rank 2", "receives"),
+        at("rank 2 in MPI_Recv from rank 1", "receives"), at("rank 1 in MPI_Recv from rank 0", "receives")]),
+    "sends": (2, DEADLOCK, 0, 1, [
+        "Ranks 0, 1 have waited for each other for TIME: ", at("rank 0 in MPI_Ssend to rank 1", "sends"),
+        at("rank 1 in MPI_Ssend to rank 0", "sends")]),
+    "tags": (2, DEADLOCK, 0, 1, [
+        "Ranks 0, 1 have waited for each other for TIME: ", at("rank 0 in MPI_Ssend to rank 1", "tags 0"),
+        at("rank 1 in MPI_Recv from rank 0", "tags 1") + ": the tags differ"]),
+    "requests": (2, DEADLOCK, 0, 1, [
+        "Ranks 0, 1 have waited for each other for TIME: ",
+        at("rank 0 in MPI_Waitall for 2 messages", "requests")]),
+    "any": (2, DEADLOCK, 0, 1, [
+        "Ranks 0, 1 have waited for each other for TIME: ", at("rank 0 in MPI_Recv from any rank", "any")]),
+    "absent": (3, DEADLOCK, 0, 1, [
+        f"Ranks 0, 2 have waited in {at('MPI_Barrier', 'absent 0')} for TIME; rank 1 is in "
+        f"{at('MPI_Recv from rank 0', 'absent 1')}: it never arrives"]),
+    "computing": (3, "in-flight", 0, 1, [
+        f"Ranks 0, 2 have waited in {at('MPI_Barrier', 'computing')} for TIME; rank 1 is outside MPI: it has not arrived"]),
+    "finalized": (2, DEADLOCK, 0, 1, [
+        f"Rank 0 has waited in {at('MPI_Probe from rank 1', 'finalized 0')} for TIME; rank 1 is in "
+        f"{at('MPI_Finalize', 'finalized 1')}: it never sends the message"]),
+    "ended": (2, DEADLOCK, 0, 1, [
+        f"Rank 0 has waited in {at('MPI_Recv from rank 1', 'ended 0')} for TIME; rank 1 has ended without MPI_Finalize: "
+        "it never sends the message"]),
+    "part": (3, DEADLOCK, 0, 2, [
+        f"Rank 0 has waited in {at('MPI_Barrier', 'part 0')} for TIME; rank 2 is in "
+        f"{at('MPI_Recv from rank 0', 'part 2')}: it never arrives"]),
+}
+
+
+class Job:
+    """A job that hangs, whose processes save their data every second."""
+
+    def __init__(self, folder, case, ranks, options=",checkpoint=1"):
+        self.paths = [folder / f"r{rank}.json" for rank in range(ranks)]
+        self.folder, self.ranks = folder, ranks
+        environment = {**clean_environment(), "QMPI_TOOL_PATH": TOOL_PATH,
+                       "QMPI_TOOLS": f"profile,output=r%r.json{options}"}
+        libraries = ":".join(filter(None, [ASAN, str(LIBQMPI)]))
+        self.process = subprocess.Popen(
+            [*launch(ranks, LD_PRELOAD=libraries), PROGRAMS / "tools_hangs", case], cwd=folder, env=environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+    def signal(self, number):
+        for rank in range(self.ranks):
+            try:
+                os.kill(int((self.folder / f"pid.{rank}").read_text()), number)
+            except (OSError, ValueError):
+                pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.signal(signal.SIGKILL)
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.communicate(timeout=SECONDS)
+
+
+def print_report(*arguments):
+    done = subprocess.run([QMPI, "report", *arguments], env=clean_environment(), text=True, capture_output=True,
+                          timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def find(paths):
+    paths = [path for path in paths if path.exists()]
+    if not paths:
+        return []
+    return json.loads(print_report("--format=json", *paths))["findings"]
+
+
+def says(finding, parts):
+    words = re.sub(r"for [0-9.]+ m?s\b", "for TIME", finding["summary"])
+    return all(part in words for part in parts)
+
+
+def wait_for_verdict(job, kind, parts):
+    """Processes save their data one after the other: what is wrong is known once all have saved it in their last calls."""
+    end, findings = time.monotonic() + SECONDS, []
+    while time.monotonic() < end:
+        findings = find(job.paths)
+        if findings and findings[0]["kind"] == kind and says(findings[0], parts):
+            return findings[0]
+        time.sleep(.1)
+    raise AssertionError(findings)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_first_finding_tells_why_a_job_hangs(tmp_path, case):
+    ranks, kind, rank, peer, parts = CASES[case]
+    with processors(ranks), Job(tmp_path, case, ranks) as job:
+        first = wait_for_verdict(job, kind, parts)
+    findings = find(job.paths)
+    assert (first["rank"], first["peer"]) == (rank, peer)
+    assert first["function"] in first["summary"] and f"hangs.c:{first['line']}" in first["summary"]
+    assert [finding["kind"] for finding in findings].count("in-flight") == (kind == "in-flight"), findings
+    check_text(print_report(*job.paths), findings[0])
+    check_page(tmp_path, job.paths, findings[0])
+
+
+def check_text(text, finding):
+    lines = text[text.index("\nFindings, "):].splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    words = " ".join(" ".join(lines).split())
+    assert finding["summary"] in words
+
+
+def check_page(folder, paths, finding):
+    print_report("--html", "-o", folder / "page.html", *paths)
+    page = (folder / "page.html").read_text()
+    first = page[page.index('<li class="finding"'):]
+    assert first.startswith(f'<li class="finding" data-kind="{finding["kind"]}"')
+    assert finding["summary"] in first[:first.index("</li>")].replace("&gt;", ">")
+
+
+def test_what_each_call_waits_for_is_in_the_file(tmp_path):
+    with processors(2), Job(tmp_path, "tags", 2) as job:
+        wait_for_verdict(job, *(CASES["tags"][i] for i in (1, 4)))
+    flights = {rank: load(job.paths[rank])["in_flight"][0] for rank in range(2)}
+    assert [flight["communicator"] for flight in flights.values()] == ["MPI_COMM_WORLD"] * 2
+    assert [flight["members"] for flight in flights.values()] == ["0-1"] * 2
+    assert flights[0]["comm"] == flights[1]["comm"] == flights[0]["awaits"][0]["comm"]
+    send, = flights[0]["awaits"]
+    receive, = flights[1]["awaits"]
+    assert (send["sending"], send["peer"], send["tag"]) == (True, 1, 8)
+    assert (receive["peer"], receive["tag"]) == (0, 7) and "sending" not in receive
+    text = print_report("--in-flight", *job.paths)
+    assert re.search(r"MPI_Ssend +0 .* to rank 1 \(tag 8\)", text)
+    assert re.search(r"MPI_Recv +1 .* from rank 0 \(tag 7\)", text)
+
+
+def test_a_single_file_says_for_whom_its_rank_waits_and_which_data_is_missing(tmp_path):
+    ranks, kind, _, _, parts = CASES["absent"]
+    with processors(ranks), Job(tmp_path, "absent", ranks) as job:
+        wait_for_verdict(job, kind, parts)
+    finding, *_ = find(job.paths[1:2])
+    place = at("MPI_Recv from rank 0", "absent 1")
+    assert says(finding, [f"Rank 1 has waited in {place} for TIME; the data of rank 0 is missing"])
+    assert "the files of all ranks" in finding["advice"]
+    finding, *_ = find(job.paths[:1])
+    assert says(finding, ["the data of ranks 1, 2 is missing"])
+
+
+def wait_until(check):
+    end = time.monotonic() + SECONDS
+    while not check() and time.monotonic() < end:
+        time.sleep(.1)
+    assert check()
+
+
+def test_a_job_that_a_signal_ends_has_the_same_verdict(tmp_path):
+    ranks, kind, rank, peer, parts = CASES["sends"]
+    with processors(ranks), Job(tmp_path, "sends", ranks, options="") as job:
+        wait_until(lambda: all((tmp_path / f"pid.{number}").exists() for number in range(ranks)))
+        time.sleep(2)
+        job.signal(signal.SIGTERM)
+        wait_until(lambda: all(path.exists() for path in job.paths))
+    first = find(job.paths)[0]
+    assert (first["kind"], first["rank"], first["peer"]) == (kind, rank, peer) and says(first, parts)
+    assert {process["ending"] for path in job.paths for process in load(path)["processes"]} == {"signal SIGTERM"}
