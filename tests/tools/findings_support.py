@@ -83,7 +83,7 @@ def check_planted(tmp_path, program, source, case, kind, rank, seconds=None, *, 
     if line:
         assert (Path(first["file"]).name, first["line"]) == (source, line_of(source, case)), first
         assert f"{source}:{first['line']}" in first["summary"]
-    assert re.search(rf"\brank {rank}\b", first["summary"], re.I) and len(first["summary"]) <= 80
+    assert re.search(rf"\brank {rank}\b", first["summary"], re.I)
     assert re.search(r"\d (ms|s) \(\d+ %\)", first["summary"])
     if seconds is None and ranks == 2:
         lost = {int(words[1]): float(words[2]) for words in map(str.split, result.stdout.splitlines())

@@ -173,26 +173,24 @@ static void without_debug_information_the_place_is_library_and_offset(void **sta
     profile_result_free(result);
 }
 
-static void a_long_place_displaces_the_function_and_then_its_own_end_in_the_line(void **state)
+static void a_long_name_of_a_file_is_cut_at_its_end_in_the_text(void **state)
 {
     (void)state;
     struct profile_result *result = make_result();
     add_wait(result, 22, "/a/a_file_with_a_long_name.c", 1234);
     add_wait(result, 21, "/a/a_file_whose_name_is_so_long_that_it_does_not_fit_into_a_line.c", 12);
     const struct profile_findings *findings = find(result);
-    assert_string_equal(
-        findings->all[0].summary,
-        "Rank 1 waits 22.0 s (22 %) in MPI_Recv at a_file_with_a_long_name.c:1234 for rank 0");
-    assert_string_equal(findings->all[0].line,
-                        "Rank 1 waits 22.0 s (22 %) at a_file_with_a_long_name.c:1234 for rank 0");
+    const char *first =
+        "Rank 1 waits 22.0 s (22 %) in MPI_Recv at a_file_with_a_long_name.c:1234 for rank 0";
+    assert_string_equal(findings->all[0].summary, first);
+    assert_string_equal(profile_finding_text(&findings->all[0]), first);
     assert_string_equal(findings->all[1].summary,
                         "Rank 1 waits 21.0 s (21 %) in MPI_Recv at "
                         "a_file_whose_name_is_so_long_that_it_does_not_fit_into_a_line.c:12 for "
                         "rank 0");
-    assert_string_equal(
-        findings->all[1].line,
-        "Rank 1 waits 21.0 s (21 %) at a_file_whose_name_is_so_lon...:12 for rank 0");
-    assert_int_equal(strlen(findings->all[1].line), PROFILE_FINDING_LINE);
+    assert_string_equal(profile_finding_text(&findings->all[1]),
+                        "Rank 1 waits 21.0 s (21 %) in MPI_Recv at "
+                        "a_file_whose_name_is_so_long_that_it...:12 for rank 0");
     profile_result_free(result);
 }
 
@@ -1121,7 +1119,7 @@ int main(void)
         cmocka_unit_test(shorter_times_than_the_threshold_are_none),
         cmocka_unit_test(a_line_names_rank_seconds_share_and_place),
         cmocka_unit_test(without_debug_information_the_place_is_library_and_offset),
-        cmocka_unit_test(a_long_place_displaces_the_function_and_then_its_own_end_in_the_line),
+        cmocka_unit_test(a_long_name_of_a_file_is_cut_at_its_end_in_the_text),
         cmocka_unit_test(a_completion_waits_for_a_receiver_where_nothing_comes_from_the_peer),
         cmocka_unit_test(of_several_peers_the_one_that_works_most_is_late),
         cmocka_unit_test(the_rank_that_waits_least_in_a_collective_is_last),

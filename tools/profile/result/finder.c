@@ -188,57 +188,37 @@ void finder_describe_place(const struct profile_callsite *site, char *place, siz
                  (unsigned long long)frame->offset);
 }
 
-/* Marks in a formatted summary: the place, and the start and the end of an optional part. */
-enum { PLACE = '\1', OPTIONAL = '\2', REQUIRED = '\3' };
+enum { PLACE = '\1' /* stands for the place in a formatted summary */ };
 
-/* Copies the text without its marks and, if it `is_short`, without its optional parts. */
-static void copy_summary(char *to, const char *text, bool is_short)
+/* Cuts the name in a place at its end, and keeps what follows it, such as ":83". */
+static void cut_name(char *place)
 {
-    bool is_optional = false;
-    for (; *text; text++) {
-        if (*text == OPTIONAL || *text == REQUIRED)
-            is_optional = *text == OPTIONAL;
-        else if (!is_optional || !is_short)
-            *to++ = *text;
-    }
-    *to = '\0';
+    enum { LONGEST_NAME = 40 };
+    const char *end = place + strcspn(place, ":+");
+    if (end - place <= LONGEST_NAME)
+        return;
+    memcpy(place + LONGEST_NAME - 3, "...", 3);
+    memmove(place + LONGEST_NAME, end, strlen(end) + 1);
 }
 
-/* Writes a text with the place in it, where `place` has a part that may be cut at its end and one,
- * such as ":83", that is kept. Returns false if there was no room for all. */
-static bool insert_place(char *to, size_t size, const char *text, const char *place)
+static void insert_place(char *to, size_t size, const char *text, const char *place)
 {
-    enum { LONGEST_END = 12 };
     const char *mark = strchrnul(text, PLACE);
-    const char *end = place + strcspn(place, ":+");
-    const size_t rest = strlen(text) - (*mark != '\0'), length = *mark ? strlen(place) : 0;
-    const size_t room = rest < size - 1 ? size - 1 - rest : 0;
-    const size_t kept = strlen(end) <= LONGEST_END ? strlen(end) : 0;
-    if (length <= room)
-        snprintf(to, size, "%.*s%s%s", (int)(mark - text), text, length ? place : "",
-                 *mark ? mark + 1 : "");
-    else if (room > kept + 3)
-        snprintf(to, size, "%.*s%.*s...%s%s", (int)(mark - text), text, (int)(room - kept - 3),
-                 place, kept ? end : "", mark + 1);
-    else
-        snprintf(to, size, "%.*s%s", (int)(mark - text), text, mark + 1);
-    return length <= room;
+    snprintf(to, size, "%.*s%s%s", (int)(mark - text), text, *mark ? place : "",
+             *mark ? mark + 1 : "");
 }
 
 void finder_summarize(struct profile_finding *finding, const char *format, ...)
 {
-    char place[512], text[512], copy[sizeof text];
+    char place[512], text[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     finder_describe_place(finding->site, place, sizeof place);
-    copy_summary(copy, text, false);
-    insert_place(finding->summary, sizeof finding->summary, copy, place);
-    if (insert_place(finding->line, sizeof finding->line, copy, place))
-        return;
-    copy_summary(copy, text, true);
-    insert_place(finding->line, sizeof finding->line, copy, place);
+    insert_place(finding->summary, sizeof finding->summary, text, place);
+    cut_name(place);
+    insert_place(finding->brief, sizeof finding->brief, text, place);
 }
 
 const char *finder_amount(const struct finder *finder, double seconds)

@@ -55,9 +55,7 @@ void finder_blame(struct finder *finder, const struct profile_finding *finding, 
 /* The advice where a rank was not profiled. */
 extern const char *const finder_advice_off;
 
-/* Writes the summary. \1 stands for the place of the call site. In the line of the text report,
- * what is between \2 and \3 is left out if it would be too long, and then the end of the name of
- * the file. */
+/* Writes the summary. \1 stands for the place of the call site. */
 void finder_summarize(struct profile_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

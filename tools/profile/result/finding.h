@@ -5,9 +5,6 @@
 
 #include "tools/profile/result/profile_result.h"
 
-/* The length that fits in 80 columns behind the prefix of messages. */
-enum { PROFILE_FINDING_LINE = 74 };
-
 struct profile_finding {
     const char *kind;                    /* "late-sender": see docs/run/profile.md */
     double seconds;                      /* that the rank, or each rank that waits, loses */
@@ -17,10 +14,15 @@ struct profile_finding {
     const struct profile_callsite *site; /* of the result; NULL: none */
     bool is_first;                       /* It is listed first, whatever its time is. */
     char summary[512];
-    /* The summary in one line of the text report; "": the report prints the summary in several. */
-    char line[PROFILE_FINDING_LINE + 1];
+    char brief[512]; /* the summary, in which long names of files are cut; "": none is long */
     char meaning[480];
     const char *advice;
 };
+
+/* Returns the summary as a text report contains it. */
+static inline const char *profile_finding_text(const struct profile_finding *finding)
+{
+    return *finding->brief ? finding->brief : finding->summary;
+}
 
 #endif

@@ -120,7 +120,7 @@ static void describe_last(const struct finder *finder, struct profile_finding *f
     else
         snprintf(waiting, sizeof waiting, "%d ranks wait for it, rank %d longest. ",
                  arrival->waiting, arrival->first);
-    finder_summarize(finding, "Rank %d is last \2in %s \3at \1; %s %s", arrival->last,
+    finder_summarize(finding, "Rank %d is last in %s at \1; %s %s", arrival->last,
                      finding->site->name, others, finder_amount(finder, arrival->wait));
     snprintf(finding->meaning, sizeof finding->meaning,
              "%sRank %d spends %s of the run outside MPI, rank %d %s.", waiting, arrival->last,
@@ -141,7 +141,7 @@ static void describe_last(const struct finder *finder, struct profile_finding *f
 /* Each rank waits, but not always for the same rank. */
 static void describe_turns(const struct finder *finder, struct profile_finding *finding)
 {
-    finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1, others too", finding->rank,
+    finder_summarize(finding, "Rank %d waits %s in %s at \1, others too", finding->rank,
                      finder_amount(finder, finding->seconds), finding->site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
              "All ranks take longer than the data of these calls explain: the rank that comes last "
@@ -153,7 +153,7 @@ static void describe_turns(const struct finder *finder, struct profile_finding *
 /* Each rank that was profiled waits, and another one was not profiled. */
 static void describe_off(const struct finder *finder, struct profile_finding *finding, int off)
 {
-    finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1 for other ranks", finding->rank,
+    finder_summarize(finding, "Rank %d waits %s in %s at \1 for other ranks", finding->rank,
                      finder_amount(finder, finding->seconds), finding->site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
              "Rank %d was not profiled for %s (MPI_Pcontrol): whether it is late is not known.",
@@ -173,7 +173,7 @@ static bool is_always_last(const struct finder *finder, const struct arrival *ar
 static void describe_unknown(const struct finder *finder, struct profile_finding *finding,
                              const struct arrival *arrival)
 {
-    finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1 for other ranks", finding->rank,
+    finder_summarize(finding, "Rank %d waits %s in %s at \1 for other ranks", finding->rank,
                      finder_amount(finder, finding->seconds), finding->site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
              "%d ranks do not wait here. None of them computes for longer than rank %d: the one "

@@ -751,7 +751,7 @@ static void describe_flight(const struct finder *finder, struct profile_finding 
     const struct ranks_seen seen = count_ranks_seen(finder->result, finding->site);
     const int known = (int)finder->result->process_count;
     const int outside = known - seen.here - seen.elsewhere;
-    finder_summarize(finding, "Rank %d is still \2in %s \3at \1 after %s", finding->rank,
+    finder_summarize(finding, "Rank %d is still in %s at \1 after %s", finding->rank,
                      finding->site->name, finder_amount(finder, finding->seconds));
     if (known == 1)
         snprintf(finding->meaning, sizeof finding->meaning,

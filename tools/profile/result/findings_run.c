@@ -149,8 +149,8 @@ static const struct profile_callsite *find_startup_site(const struct finder *fin
 static void describe_startup(const struct finder *finder, struct profile_finding *finding)
 {
     const bool is_pair = finder->result->ranks == 2;
-    finder_summarize(finding, "Rank %d works alone\2 at first\3, %s; others wait at \1",
-                     finding->rank, finder_amount(finder, finding->seconds));
+    finder_summarize(finding, "Rank %d works alone at first, %s; others wait at \1", finding->rank,
+                     finder_amount(finder, finding->seconds));
     snprintf(finding->meaning, sizeof finding->meaning,
              "After MPI_Init, %s in %s until rank %d has done its work. Later, %s as well.",
              is_pair ? "the other rank waits" : "all other ranks wait", finding->site->name,
@@ -194,7 +194,7 @@ static void examine_start(struct finder *finder, const char *name)
     if (!finding)
         return;
     finding->share = time->max / (finder->elapsed + time->max);
-    finder_summarize(finding, "Rank %d spends %s (%.0f %%) \2in %s \3at \1", time->max_rank,
+    finder_summarize(finding, "Rank %d spends %s (%.0f %%) in %s at \1", time->max_rank,
                      units_time(time->max), 100 * finding->share, name);
     snprintf(finding->meaning, sizeof finding->meaning,
              "MPI takes a long time to start: %s on average over the ranks, at least %s.",
@@ -554,7 +554,7 @@ static void describe_shares(const struct finder *finder, struct profile_finding 
     enum { MOST = 4 };
     const double ranks = (double)finder->result->process_count;
     finder_summarize(finding,
-                     finding->site ? "Ranks spend %s in MPI, most \2in %s \3at \1"
+                     finding->site ? "Ranks spend %s in MPI, most in %s at \1"
                                    : "Ranks spend %s in MPI, most in %s",
                      finder_amount(finder, finding->seconds), shares->name);
     size_t length = (size_t)snprintf(finding->meaning, sizeof finding->meaning,

@@ -43,7 +43,7 @@ static void find_small_messages(struct finder *finder, const struct profile_call
     struct profile_finding *finding = finder_add(finder, "small-messages", seconds, rank, site);
     if (!finding)
         return;
-    finder_summarize(finding, "Rank %d spends %s \2in small %s \3at \1", rank,
+    finder_summarize(finding, "Rank %d spends %s in small %s at \1", rank,
                      finder_amount(finder, seconds), site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
              "%llu messages of %s on average are sent here. Each takes %s, most of which does not "
@@ -57,7 +57,7 @@ static void find_small_messages(struct finder *finder, const struct profile_call
 static void describe_small_collectives(const struct finder *finder, struct profile_finding *finding,
                                        const struct profile_rank_calls *longest, double bytes)
 {
-    finder_summarize(finding, "Rank %d spends %s \2in small %s \3at \1", finding->rank,
+    finder_summarize(finding, "Rank %d spends %s in small %s at \1", finding->rank,
                      finder_amount(finder, finding->seconds), finding->site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
              "It makes %llu calls here, of %s on average. Each takes %s, which does not depend on "
@@ -74,7 +74,7 @@ static void describe_small_collectives(const struct finder *finder, struct profi
 static void describe_barriers(const struct finder *finder, struct profile_finding *finding,
                               const struct profile_rank_calls *longest)
 {
-    finder_summarize(finding, "Rank %d spends %s \2in %s \3at \1", finding->rank,
+    finder_summarize(finding, "Rank %d spends %s in %s at \1", finding->rank,
                      finder_amount(finder, finding->seconds), finding->site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
              "It makes %llu calls here, which move no data. Each takes %s even if no rank is late.",
@@ -163,7 +163,7 @@ static void find_serial_sends(struct finder *finder)
         finder_add(finder, "serial-sends", seconds, rank, finder_find_site(finder, sends_messages));
     if (!finding || !finding->site)
         return;
-    finder_summarize(finding, "Rank %d alone spends %s \2in %s \3at \1", rank,
+    finder_summarize(finding, "Rank %d alone spends %s in %s at \1", rank,
                      finder_amount(finder, seconds), finding->site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
              "It sends %.0f %% of the bytes of all messages. The time grows with the number of "
@@ -204,7 +204,7 @@ static void find_small_accesses(struct finder *finder, const struct profile_call
         finder_add(finder, "small-file-accesses", seconds, rank, site);
     if (!finding)
         return;
-    finder_summarize(finding, "Rank %d spends %s \2in small %s \3at \1", rank,
+    finder_summarize(finding, "Rank %d spends %s in small %s at \1", rank,
                      finder_amount(finder, seconds), site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
              "%llu accesses to files transfer %s each on average.",
@@ -234,7 +234,7 @@ static void find_serial_io(struct finder *finder)
         finder_add(finder, "serial-io", seconds, most, finder_find_site(finder, accesses_files));
     if (!finding || !finding->site)
         return;
-    finder_summarize(finding, "Rank %d alone spends %s \2in %s \3at \1", most,
+    finder_summarize(finding, "Rank %d alone spends %s in %s at \1", most,
                      finder_amount(finder, seconds), finding->site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
              "It transfers %.0f %% of the %s that all ranks read and write.", 100 * share,
@@ -271,7 +271,7 @@ void finder_rule_polling(struct finder *finder)
         struct profile_finding *finding = finder_add(finder, "polling", seconds, rank, site);
         if (!finding)
             continue;
-        finder_summarize(finding, "Rank %d polls for %s \2with %s \3at \1", rank,
+        finder_summarize(finding, "Rank %d polls for %s with %s at \1", rank,
                          finder_amount(finder, seconds), site->name);
         snprintf(finding->meaning, sizeof finding->meaning,
                  "%llu calls test whether a message has arrived or an operation has completed. "

@@ -129,11 +129,11 @@ static void summarize_wait(const struct finder *finder, struct profile_finding *
 {
     const char *amount = finder_amount(finder, finding->seconds), *name = finding->site->name;
     if (peers > 1)
-        finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1 for %d ranks", finding->rank,
+        finder_summarize(finding, "Rank %d waits %s in %s at \1 for %d ranks", finding->rank,
                          amount, name, peers);
     else
-        finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1 for rank %d", finding->rank,
-                         amount, name, finding->peer);
+        finder_summarize(finding, "Rank %d waits %s in %s at \1 for rank %d", finding->rank, amount,
+                         name, finding->peer);
 }
 
 static const char *describe_peers(int peers)
@@ -222,7 +222,7 @@ static void describe_requests(const struct finder *finder, struct profile_findin
 {
     finding->advice = "Check which operations this call completes. If they are sends, post their "
                       "receives earlier; otherwise, compute for longer before the call.";
-    finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1", finding->rank,
+    finder_summarize(finding, "Rank %d waits %s in %s at \1", finding->rank,
                      finder_amount(finder, finding->seconds), finding->site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
              "The profile does not know for which rank: the completed operations may be sends that "
@@ -356,13 +356,13 @@ static void add_access_wait(struct finder *finder, const struct profile_callsite
         finder_useful(finder, peer) - finder_useful(finder, it->rank) >= 0.5 * seconds) {
         finding->peer = peer;
         finder_blame(finder, finding, peer);
-        finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1 for rank %d", it->rank,
+        finder_summarize(finding, "Rank %d waits %s in %s at \1 for rank %d", it->rank,
                          finder_amount(finder, seconds), site->name, peer);
         snprintf(finding->meaning, sizeof finding->meaning,
                  "%s Rank %d spends %s of the run outside MPI.", access_waits[function].meaning,
                  peer, finder_amount(finder, finder_useful(finder, peer)));
     } else {
-        finder_summarize(finding, "Rank %d waits %s \2in %s \3at \1", it->rank,
+        finder_summarize(finding, "Rank %d waits %s in %s at \1", it->rank,
                          finder_amount(finder, seconds), site->name);
         snprintf(finding->meaning, sizeof finding->meaning, "%s", access_waits[function].meaning);
     }

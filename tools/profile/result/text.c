@@ -47,15 +47,15 @@ static void print_wrapped(const struct text *text, const char *words, int indent
     }
 }
 
-/* Uses a table, which escapes what names of files and functions may contain. A summary that is too
- * long for a line is wrapped: its table has a row for each line. */
+/* Uses a table, which escapes what names of files and functions may contain, with a row for each
+ * line of the summary. */
 static bool print_summary(const struct text *text, const struct profile_finding *finding)
 {
     struct columns lines;
-    const char *words = *finding->line ? finding->line : finding->summary;
+    const char *words = profile_finding_text(finding);
     columns_start(&lines, "l");
     while (*words) {
-        const size_t length = *finding->line ? strlen(words) : fit_words(words, text->width);
+        const size_t length = fit_words(words, text->width);
         columns_add_line(&lines, "%.*s", (int)length, words);
         words += length;
         words += strspn(words, " ");
