@@ -190,7 +190,7 @@ static void a_long_name_of_a_file_is_cut_at_its_end_in_the_text(void **state)
                         "rank 0");
     assert_string_equal(profile_finding_text(&findings->all[1]),
                         "Rank 1 waits 21.0 s (21 %) in MPI_Recv at "
-                        "a_file_whose_name_is_so_long_that_it...:12 for rank 0");
+                        "a_file_whose_name_is_so_long_that_it_...:12 for rank 0");
     profile_result_free(result);
 }
 
