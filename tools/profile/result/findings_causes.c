@@ -98,7 +98,7 @@ static void describe_bottleneck(const struct finder *finder, struct profile_find
     const double useful = finder_useful(finder, finding->rank);
     for (int i = 0; i < 2; i++)
         finder_describe_place(awaited->sites[i], places[i], sizeof places[i]);
-    finder_summarize(finding, "Rank %d holds up %d ranks for %s \2in %s \3at \1", finding->rank,
+    finder_summarize(finding, "Rank %d holds up %d ranks for %s in %s at \1", finding->rank,
                      awaited->ranks, finder_amount(finder, finding->seconds), finding->site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
              "They wait for it at several places, most in %s at %s and %s at %s. It spends %s of "
