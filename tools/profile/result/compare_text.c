@@ -460,7 +460,8 @@ static bool print_changes(const struct view *view, enum change change, const cha
         first = false;
         for (int run = 0; run < comparison->run_count; run++) {
             if (pair->runs[run])
-                columns_add_line(&lines, "%c  %s", 'A' + run, profile_finding_text(pair->runs[run]));
+                columns_add_line(&lines, "%c  %s", 'A' + run,
+                                 profile_finding_text(pair->runs[run]));
         }
     }
     return columns_print(&lines, view->text.stream, view->text.width);

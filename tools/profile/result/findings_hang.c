@@ -364,6 +364,7 @@ static const char *describe_end(const struct hang_rank *rank)
 {
     const char *how = rank->process->termination;
     return !strcmp(how, "exit")                   ? "has ended without MPI_Finalize"
+           : !strcmp(how, "MPI_Finalize")         ? "has finalized MPI"
            : !strcmp(how, PROFILE_SESSIONS_ENDED) ? "has finalized its sessions"
                                                   : "was ended by a ";
 }

@@ -179,7 +179,7 @@ static void add_leak(struct finder *finder, size_t kind, finder_matcher *makes,
         site ? finder_add(finder, "leaked-objects", 0, leak->rank, site) : NULL;
     if (!finding)
         return;
-    finder_summarize(finding, "Rank %d does not %s %llu %s \2of %s \3%s at \1", leak->rank,
+    finder_summarize(finding, "Rank %d does not %s %llu %s of %s %s at \1", leak->rank,
                      kinds[kind].free, (unsigned long long)leak->leaked, kinds[kind].objects,
                      site->name, kinds[kind].made);
     snprintf(

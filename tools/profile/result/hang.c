@@ -68,7 +68,8 @@ static bool has_ended(const struct profile_process *process)
             !strcmp(how + strlen("signal "), crashes[i]))
             return true;
     }
-    return !strcmp(how, "exit") || !strcmp(how, PROFILE_SESSIONS_ENDED);
+    return !strcmp(how, "exit") || !strcmp(how, "MPI_Finalize") ||
+           !strcmp(how, PROFILE_SESSIONS_ENDED);
 }
 
 static void set_process(struct hang *hang, const struct profile_process *process)
