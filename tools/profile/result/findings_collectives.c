@@ -263,7 +263,7 @@ static bool add_dear(struct finder *finder, const struct profile_callsite *site,
         finder_add(finder, "slow-collectives", seconds, least->rank, site);
     if (!finding)
         return true;
-    finder_summarize(finding, "Rank %d loses %s \2in slow %s \3at \1", least->rank,
+    finder_summarize(finding, "Rank %d loses %s in slow %s at \1", least->rank,
                      finder_amount(finder, seconds), site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
              "It makes %llu calls here, of %s on average. Each takes %s, but the fastest such call "
