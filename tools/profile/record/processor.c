@@ -57,7 +57,7 @@ static uint64_t read_queued_of_entry(int folder, const struct folder_entry *entr
 /* Returns for how many nanoseconds the threads that exist have waited for a processor, as a sum. */
 static uint64_t sum_queued(void)
 {
-    _Alignas(struct folder_entry) char entries[4096];
+    _Alignas(struct folder_entry) char entries[1024]; /* the stack of a signal may be small */
     uint64_t sum = 0;
     long length = 0;
     const int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
