@@ -11,11 +11,13 @@
 #include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -169,18 +171,46 @@ bool qmpi_launcher_pmi_ask(int socket, const char *request, char *answer, size_t
 
 /* With -pmi-port, Hydra gives processes no socket, but a port to connect to: PMI_PORT=HOST:PORT. */
 
-/* Whether the host is this one or given by its number. A name of another host is not looked up,
- * because that is not possible in a signal handler. */
-static bool find_address(const char *host, size_t length, struct in_addr *address)
+/* Returns the address of a host that is given by its number. Any name is one of this host, because
+ * Hydra's proxy runs on the host of the processes that it starts. Names cannot be looked up in a
+ * signal handler, and some cannot be resolved at all. */
+static struct in_addr find_address(const char *host, size_t length)
 {
-    char name[256], own[256] = "";
-    if (length >= sizeof name)
-        return false;
-    memcpy(name, host, length);
-    name[length] = '\0';
-    gethostname(own, sizeof own - 1);
-    address->s_addr = htonl(INADDR_LOOPBACK);
-    return !strcmp(name, own) || inet_pton(AF_INET, name, address) == 1;
+    char name[256] = "";
+    struct in_addr address;
+    if (length < sizeof name)
+        memcpy(name, host, length);
+    if (inet_pton(AF_INET, name, &address) != 1)
+        address.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+}
+
+/* Does not wait for ever for a host that does not answer. */
+static bool connect_in_time(int socket, const struct sockaddr_in *to)
+{
+    enum { MOST = 5000 }; /* milliseconds */
+    const int flags = fcntl(socket, F_GETFL);
+    int error = 0;
+    socklen_t length = sizeof error;
+    struct pollfd wanted = {.fd = socket, .events = POLLOUT};
+    fcntl(socket, F_SETFL, flags | O_NONBLOCK);
+    if (connect(socket, (const struct sockaddr *)to, sizeof *to)) {
+        int ready = -1;
+        while (errno == EINPROGRESS || errno == EINTR) {
+            ready = poll(&wanted, 1, MOST);
+            if (ready >= 0)
+                break;
+        }
+        if (ready <= 0 || getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length) || error)
+            return false;
+    }
+    return fcntl(socket, F_SETFL, flags) == 0;
+}
+
+static bool has_port(void)
+{
+    return getenv("HYDI_CONTROL_FD") && getenv("PMI_PORT") && read_number("PMI_FD") < 0 &&
+           read_number("PMI_ID") >= 0;
 }
 
 static int connect_to_port(void)
@@ -188,25 +218,27 @@ static int connect_to_port(void)
     enum { FIRST_DESCRIPTOR = 200 };
     const char *host = getenv("PMI_PORT"), *colon = host ? strrchr(host, ':') : NULL;
     struct sockaddr_in to = {.sin_family = AF_INET};
-    if (!colon || read_number("PMI_ID") < 0 ||
-        !find_address(host, (size_t)(colon - host), &to.sin_addr))
+    if (!colon || read_number("PMI_ID") < 0)
         return -1;
+    to.sin_addr = find_address(host, (size_t)(colon - host));
     to.sin_port = htons((uint16_t)atoi(colon + 1));
     const int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const int high = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
     const int used = high < 0 ? made : high; /* there may be few descriptors */
     if (high >= 0)
         close(made);
-    if (used >= 0 && connect(used, (const struct sockaddr *)&to, sizeof to)) {
+    if (used >= 0 && !connect_in_time(used, &to)) {
         close(used);
         return -1;
     }
     return used;
 }
 
-/* Connects to the port, and says who this is. The answer is in four lines. */
+/* Connects to the port, and says who this is. The answer is in four lines. The first one shows that
+ * it is Hydra that answers. */
 static int open_port(void)
 {
+    static const char hydras[] = "cmd=initack";
     enum { LINES = 4 };
     char room[12], request[64] = "cmd=initack pmiid=", answer[256];
     const int opened = connect_to_port();
@@ -214,7 +246,8 @@ static int open_port(void)
         return -1;
     strcat(strcat(request, number_text(read_number("PMI_ID"), room)), "\n");
     for (int i = 0; i < LINES; i++) {
-        if (!qmpi_launcher_pmi_ask(opened, i ? "" : request, answer, sizeof answer)) {
+        if (!qmpi_launcher_pmi_ask(opened, i ? "" : request, answer, sizeof answer) ||
+            (!i && strncmp(answer, hydras, sizeof hydras - 1) != 0)) {
             close(opened);
             return -1;
         }
@@ -245,14 +278,17 @@ static void nap(long milliseconds)
 }
 
 /* Tells the process manager, which otherwise waits for the other processes, and they for this one.
- * Those of PMIx end the job when a process ends with a status other than 0. */
-static void abort_job(void)
+ * Those of PMIx end the job when a process ends with a status other than 0. Returns false if a
+ * process manager must be told and cannot be reached. */
+static bool abort_job(void)
 {
     char answer[256];
     const int socket = qmpi_launcher_pmi_socket();
-    if (socket >= 0 && qmpi_launcher_pmi_ask(socket, "cmd=init pmi_version=1 pmi_subversion=1\n",
-                                             answer, sizeof answer))
-        send_all(socket, "cmd=abort exitcode=2\n");
+    if (socket < 0)
+        return ignores_pmi || !has_port();
+    return qmpi_launcher_pmi_ask(socket, "cmd=init pmi_version=1 pmi_subversion=1\n", answer,
+                                 sizeof answer) &&
+           send_all(socket, "cmd=abort exitcode=2\n");
 }
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -309,6 +345,37 @@ static void print_with_rank(const char *message)
 }
 
 /*
+ * Ends this process by a signal, which ends the job under Hydra, even if the process has not yet
+ * connected to it. Hydra ignores a status. It looks whether a process has ended whenever something
+ * happens to the output of one, and the output of this process is closed just before it has ended.
+ * Therefore, a child keeps the output open a little longer.
+ */
+static _Noreturn void stop_by_signal(void)
+{
+    enum { SHORT = 300 }; /* milliseconds */
+    char message[512] = "the launcher does not answer at PMI_PORT=";
+    const char *port = getenv("PMI_PORT");
+    const size_t length = strlen(message), room = 300;
+    strncat(message, port ? port : "", room);
+    for (char *c = message + length; *c; c++) {
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    }
+    strcat(message, ", so that the job cannot be aborted; this process ends by SIGKILL, which "
+                    "ends the job\n");
+    if (claim(message))
+        print_with_rank(message);
+    nap(SHORT); /* as in qmpi_launcher_stop */
+    /* fork is not async-signal-safe, because it calls what the program has registered for it. */
+    if (syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L) == 0) {
+        nap(SHORT);
+        _exit(0);
+    }
+    kill(getpid(), SIGKILL);
+    _exit(2);
+}
+
+/*
  * Rank 0 has printed its message, and holds the claim of it until the others of this host have
  * looked for it. Those of other hosts find no claim, and wait until rank 0 has ended the job.
  */
@@ -328,7 +395,8 @@ void qmpi_launcher_stop(const char *message)
         }
         nap(FORWARDED); /* a launcher may drop what it has not yet read when a job is aborted */
     }
-    abort_job();
+    if (!abort_job())
+        stop_by_signal();
     _exit(2);
 }
 

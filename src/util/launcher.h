@@ -27,7 +27,7 @@ bool qmpi_launcher_has_others(void);
 
 /* Returns the socket on which a process manager answers requests of PMI-1; -1: there is none. It is
  * that of PMI_FD; if Hydra runs with -pmi-port, it is a connection to that port, which is made
- * once. Async-signal-safe. */
+ * once. Returns -1 if this takes more than some seconds. Async-signal-safe. */
 int qmpi_launcher_pmi_socket(void);
 
 /* The MPI library does not use PMI-1: what the environment says of the socket is what the launcher
@@ -43,7 +43,8 @@ bool qmpi_launcher_pmi_ask(int socket, const char *request, char *answer, size_t
  * with it: the other processes would wait for this one in MPI_Init. `message` is what the error is,
  * in lines that end with \n. The process with launcher rank 0 has printed it; another process
  * prints it with its rank and host, unless rank 0 has ended the job by then because it has an error
- * of its own, or a process of this host has printed the same. Async-signal-safe.
+ * of its own, or a process of this host has printed the same. If the port of Hydra does not answer,
+ * a further message says so, and the process ends by SIGKILL instead. Async-signal-safe.
  */
 _Noreturn void qmpi_launcher_stop(const char *message);
 

@@ -147,6 +147,30 @@ def test_a_tool_that_crashes_on_one_rank_ends_a_job_with_a_port(rank):
 
 
 @BY_PORT
+@pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
+@pytest.mark.parametrize("host", ["elsewhere.invalid", "localhost"])
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_host_of_the_port_may_have_any_name(host, rank):
+    """Hydra's proxy runs on this host, by whatever name it calls it, and it need not be possible to resolve the name."""
+    done, _ = run_by_port(f"PMI_PORT={host}:${{PMI_PORT##*:}} QMPI_TOOLS={tool('dies')}", rank)
+    assert done.returncode == STATUS
+    assert done.stderr.count("while it was loaded or initialized") == 1
+    assert "does not answer" not in done.stderr
+
+
+@BY_PORT
+@pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
+@pytest.mark.parametrize("port", ["elsewhere.invalid:1", "192.0.2.1:9", "nowhere"])  # 192.0.2.1: nobody has it (RFC 5737)
+def test_a_job_ends_even_if_the_port_does_not_answer(port):
+    done, _ = run_by_port(f"PMI_PORT={port} QMPI_TOOLS={tool('dies')}", 1)
+    assert done.returncode not in (0, STATUS)
+    assert done.stderr.count("while it was loaded or initialized") == 1
+    assert len(re.findall(rf"^qmpi: rank 1 on \S+: the launcher does not answer at PMI_PORT={re.escape(port)}, so that the job "
+                          "cannot be aborted; this process ends by SIGKILL, which ends the job$", done.stderr,
+                          re.MULTILINE)) == 1
+
+
+@BY_PORT
 @pytest.mark.parametrize("rank", [0, 1])
 def test_the_launcher_tells_which_ranks_have_libqmpi_in_a_job_with_a_port(rank):
     """Otherwise, the other rank would wait ten seconds for it."""
