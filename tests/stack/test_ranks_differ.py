@@ -13,7 +13,7 @@ import time
 import pytest
 
 from support import (ASAN, BUNDLED_TOOLS, HAS_SESSIONS, LIBQMPI, MPI_NAME, MPICC, MPIEXEC, OPEN_MPI, QMPI, YIELDING,
-                     clean_environment, launch, program, run_mpi, tool)
+                     can_spawn, clean_environment, launch, program, run_mpi, tool)
 
 RANK = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
 # MPI_Abort is how the job ends under all launchers.
@@ -45,6 +45,48 @@ def damaged(folder):
     content = (BUNDLED_TOOLS / "count.so").read_bytes()
     (folder / "count.so").write_bytes(content[:1000])
     return folder
+
+
+# ---- Spawned processes -------------------------------------------------------------------------------------
+
+def child(tools, **env):
+    """A command of the shell that starts a child under a stack."""
+    settings = {"LD_PRELOAD": ":".join(map(str, ([ASAN] if ASAN else []) + [LIBQMPI])), "QMPI_TOOLS": tools,
+                "QMPI_TOOL_PATH": BUNDLED_TOOLS, **env}
+    return " ".join(["exec", "env", *(f"{name}={value}" for name, value in settings.items()),
+                     str(program("spawn_commands"))])
+
+
+def run_parents(folder, *children):
+    if not can_spawn("spawn_commands", f"exec {program('spawn_commands')}"):
+        pytest.skip("this MPI library spawns no processes here")
+    result = run_mpi("spawn_commands", *children, tools="count,output=parents", cwd=folder, timeout=60, ends=[],
+                     env={"QMPI_TOOL_PATH": BUNDLED_TOOLS}, preload=[LIBQMPI])
+    return result.returncode, result.stdout + result.stderr + result.launcher
+
+
+@pytest.mark.parametrize("wrong", ["cuont", "/no/such/directory/tool.so", "damaged/count.so"])
+@pytest.mark.parametrize("which", [[0], [1], [0, 1]], ids=["first", "second", "both"])
+def test_an_error_of_a_spawned_process_ends_the_job(which, wrong, tmp_path):
+    """The parents, too, which are a job of their own and wait for the child in MPI."""
+    damaged(tmp_path / "damaged")
+    wrong = wrong.replace("damaged", str(tmp_path / "damaged"))
+    status, text = run_parents(tmp_path, *(child(wrong if i in which else "count,output=children") for i in range(2)))
+    assert status != 0, text  # that of a parent: the launcher kills it
+    assert text.count(f"QMPI_TOOLS, entry 1 '{wrong}': ") == 1, text
+    assert "was spawned" not in text
+
+
+@pytest.mark.parametrize("which", [[0], [1], [0, 1]], ids=["first", "second", "both"])
+def test_a_spawned_process_runs_on_without_a_tool_if_errors_are_skipped(which, tmp_path):
+    damaged(tmp_path / "damaged")
+    wrong = tmp_path / "damaged/count.so"
+    status, text = run_parents(tmp_path, *(child(wrong if i in which else "count,output=children",
+                                                 QMPI_ON_ERROR="skip") for i in range(2)))
+    assert status == 0, text
+    assert text.count(f"QMPI_TOOLS, entry 1 '{wrong}': ") == 1 and "the run continues without this layer" in text, text
+    assert text.count("was spawned\n") == 2
+    assert (tmp_path / "children").exists() == (which != [0, 1]) and (tmp_path / "parents").exists()
 
 
 # ---- Errors ------------------------------------------------------------------------------------------------
