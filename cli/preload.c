@@ -133,7 +133,7 @@ static bool starts_off(const struct preload *preload, const struct qmpi_tool_ent
     if (!preload->program || !qmpi_condition_may_be_unmet(entry))
         return false;
     char *path = realpath(preload->program, NULL);
-    const struct qmpi_condition_place place = {qmpi_launcher_rank(), path, preload->program};
+    const struct qmpi_condition_place place = {qmpi_launcher_rank(), path, preload->program, false};
     char *unmet = qmpi_condition_unmet(entry, &place);
     const bool off = unmet != NULL;
     free(unmet);

@@ -11,6 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+static bool is_begun;
+
+void qmpi_condition_begin(void)
+{
+    __atomic_store_n(&is_begun, true, __ATOMIC_RELEASE);
+}
+
 struct qmpi_condition_place qmpi_condition_place_here(int rank)
 {
     static char *program;
@@ -22,7 +29,8 @@ struct qmpi_condition_place qmpi_condition_place_here(int rank)
                                          __ATOMIC_ACQUIRE))
             free(path);
     }
-    return (struct qmpi_condition_place){rank, program, program_invocation_short_name};
+    return (struct qmpi_condition_place){rank, program, program_invocation_short_name,
+                                         __atomic_load_n(&is_begun, __ATOMIC_ACQUIRE)};
 }
 
 /* ---- One condition --------------------------------------------------------------------------- */
@@ -74,7 +82,7 @@ enum qmpi_condition_truth qmpi_condition_holds(enum qmpi_tool_reserved option, c
     } else if (option == QMPI_RESERVED_IF_ENV) {
         holds = qmpi_getenv(value) != NULL;
     } else if (option == QMPI_RESERVED_ENABLED) {
-        holds = !strcmp(value, "yes");
+        holds = place->is_begun || !strcmp(value, "yes");
     }
     return holds ? QMPI_HOLDS : QMPI_HOLDS_NOT;
 }

@@ -17,7 +17,11 @@ struct qmpi_condition_place {
     /* The program: the path of its file, and the name with which it was started; both NULL:
      * unknown. */
     const char *program, *program_name;
+    bool is_begun; /* MPI_Pcontrol(1) was called, which switches layers with @enabled=no on */
 };
+
+/* Called when the program calls MPI_Pcontrol(1): @enabled=no holds everywhere from then on. */
+void qmpi_condition_begin(void);
 
 /* Returns the place of this process; `rank` is its rank. The strings exist for the whole run. */
 struct qmpi_condition_place qmpi_condition_place_here(int rank);

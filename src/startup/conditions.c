@@ -131,7 +131,8 @@ void qmpi_conditions_complete(struct qmpi_layer *layer, bool pmpi_tool)
 
 /* ---- The rank -------------------------------------------------------------------------------- */
 
-static qmpi_function *next_init, *next_init_thread, *next_session_init;
+static qmpi_function *next_init, *next_init_thread, *next_session_init, *next_pcontrol;
+static int known_rank = -1; /* -1: MPI has not told it yet */
 
 /* Warns if no process has a rank in @ranks. Entries of configuration files are excluded, because
  * they may be meant for jobs of another size. */
@@ -159,6 +160,7 @@ static void apply_rank(int rank, int size)
     static bool known;
     if (__atomic_exchange_n(&known, true, __ATOMIC_ACQ_REL))
         return;
+    __atomic_store_n(&known_rank, rank, __ATOMIC_RELEASE);
     const struct qmpi_condition_place place = qmpi_condition_place_here(rank);
     for (int tool_id = 1; qmpi_layer_get(tool_id); tool_id++) {
         const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
@@ -237,4 +239,39 @@ void qmpi_conditions_watch(qmpi_function **targets)
                 (qmpi_function *)learn_in_session_init);
 #endif
     (void)next_session_init;
+}
+
+/* ---- MPI_Pcontrol ---------------------------------------------------------------------------- */
+
+/* The program says that the part of the run begins that is to be measured. */
+static void begin_layers(void)
+{
+    const int rank = __atomic_load_n(&known_rank, __ATOMIC_ACQUIRE);
+    qmpi_condition_begin();
+    const struct qmpi_condition_place place =
+        qmpi_condition_place_here(rank < 0 ? qmpi_launcher_rank() : rank);
+    for (int tool_id = 1; qmpi_layer_get(tool_id); tool_id++) {
+        const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+        char *unmet = layer->entry->reserved[QMPI_RESERVED_ENABLED]
+                          ? qmpi_condition_unmet(layer->entry, &place)
+                          : NULL;
+        if (layer->entry->reserved[QMPI_RESERVED_ENABLED])
+            qmpi_switch_apply_condition(tool_id, !unmet);
+        free(unmet);
+    }
+}
+
+QMPIX_PCONTROL_READER static int begin_in_pcontrol(const int level, ...)
+{
+    static bool begun;
+    QMPIX_Pcontrol_words words;
+    QMPIX_PCONTROL_READ(words, level);
+    if (level == 1 && !__atomic_exchange_n(&begun, true, __ATOMIC_ACQ_REL))
+        begin_layers();
+    return ((__typeof__(&MPI_Pcontrol))next_pcontrol)(level, QMPIX_PCONTROL_PASS(words));
+}
+
+void qmpi_conditions_watch_pcontrol(qmpi_function **targets)
+{
+    wrap_target(targets, MPI_PCONTROL_T, &next_pcontrol, (qmpi_function *)begin_in_pcontrol);
 }

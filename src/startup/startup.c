@@ -326,10 +326,10 @@ static bool any_pmpi_tool(const struct plan *plans, int count)
     return i < count;
 }
 
-static bool any_on_ranks(const struct plan *plans, int count)
+static bool any_has_option(const struct plan *plans, int count, enum qmpi_tool_reserved option)
 {
     int i = 0;
-    while (i < count && !plans[i].entry->reserved[QMPI_RESERVED_RANKS])
+    while (i < count && !plans[i].entry->reserved[option])
         i++;
     return i < count;
 }
@@ -423,8 +423,10 @@ static void wrap_terminator_targets(const struct plan *plans, int count)
     qmpi_init_checks_watch(qmpi_terminator_targets, any_pmpi_tool(plans, count));
     qmpi_clock_watch(qmpi_terminator_targets);
     qmpi_finalizers_watch(qmpi_terminator_targets);
-    if (any_on_ranks(plans, count))
+    if (any_has_option(plans, count, QMPI_RESERVED_RANKS))
         qmpi_conditions_watch(qmpi_terminator_targets);
+    if (any_has_option(plans, count, QMPI_RESERVED_ENABLED))
+        qmpi_conditions_watch_pcontrol(qmpi_terminator_targets);
 }
 
 /* Prepares the validation of tools, if it is requested. */

@@ -190,6 +190,20 @@ def test_a_layer_is_called_for_what_it_keeps_also_where_a_condition_leaves_it_of
         assert notes(result.stderr, "alpha 2") == CALLS
 
 
+def test_pcontrol_switches_on_what_only_its_option_left_off():
+    """Any tool, once; a switch of the layer itself counts more."""
+    tools = "alpha,@enabled=no:alpha,@enabled=no,@ranks=1:pmpi_call,@enabled=no:pmpi_tally,@enabled=no:" \
+            "alpha,@enabled=no,@functions=MPI_Barrier"
+    result = run_mpi("switch", "init", "rank", "level=0", "level=2", "rank", "on=4", "off=4", "level=1", "rank",
+                     "barrier", "off=1", "level=1", "rank", "finalize", ranks=1, tools=tools, preload=())
+    assert result.returncode == 0
+    assert notes(result.stderr, "alpha 1") == ["MPI_Comm_rank", "MPI_Barrier"]
+    assert notes(result.stderr, "alpha 2") == []
+    assert notes(result.stderr, "pmpi_call") == ["MPI_Comm_rank", "MPI_Barrier", "MPI_Comm_rank", "MPI_Finalize"]
+    assert "trace: pmpi_tally counted 1 0 0" in result.stderr
+    assert notes(result.stderr, "alpha 5") == ["MPI_Barrier"]
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_preloaded_pmpi_tool_starts_off_too(order):
     """Found by the loader before libqmpi, and behind it."""

@@ -33,6 +33,19 @@ def test_the_table_is_sorted_by_calls_and_printed_once():
     assert sum("MPI calls of 2 ranks" in line for line in result.messages) == 1
 
 
+def test_pcontrol_pauses_and_resumes_in_each_rank():
+    steps = ["init", "barrier", "level=0", "barrier", "rank", "barrier", "level=2", "level=1", "barrier", "finalize"]
+    result = run_mpi(STEPS_PROGRAM, *steps, ranks=2, tools="count", env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
+    assert counts(result) == {"MPI_Pcontrol": [6, 3, 3, 3], "MPI_Barrier": [4, 2, 2, 2],
+                              "MPI_Init": [2, 1, 1, 1], "MPI_Finalize": [2, 1, 1, 1]}
+
+
+def test_it_begins_with_the_first_pcontrol_that_switches_on():
+    steps = ["init", "barrier", "level=2", "barrier", "level=1", "barrier", "level=0", "barrier", "level=1", "finalize"]
+    result = run_mpi(STEPS_PROGRAM, *steps, ranks=1, tools="count,@enabled=no", env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
+    assert counts(result) == {"MPI_Barrier": [1] * 4, "MPI_Pcontrol": [2] * 4, "MPI_Finalize": [1] * 4}
+
+
 def test_stdout_is_the_programs_alone():
     with_tool, without = (count(*STEPS, ranks=1, tools=tools) for tools in ("count", None))
     assert with_tool.stdout == without.stdout

@@ -6,6 +6,19 @@ import pytest
 from log_support import OBSERVED, STEPS, WORDS, lines_of, matches, names, read, run_log
 from support import ABI, BUILD, OPEN_MPI, PROGRAMS, clean_environment, needs_sessions, run_command, run_mpi
 
+# ---- A part of the program -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option, seen", [
+    ("", ["MPI_Init", "MPI_Barrier", "MPI_Pcontrol", "MPI_Pcontrol", "MPI_Bcast", "MPI_Finalize"]),
+    (",functions=MPI_B*", ["MPI_Barrier", "MPI_Bcast"]),
+    (",@enabled=no", ["MPI_Bcast", "MPI_Finalize"])])
+def test_pcontrol_pauses_and_resumes(option, seen):
+    result = run_log(STEPS, "init", "barrier", "level=0", "barrier", "level=1", "bcast", "finalize",
+                     ranks=1, options=option)
+    assert names(lines_of(result)) == seen
+
+
 # ---- Every call ----------------------------------------------------------------------------------
 
 PROGRAMS_WITH_RANKS = [("point_to_point", 2), ("completion", 2), ("persistent", 2), ("collectives", 2),

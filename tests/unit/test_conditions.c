@@ -41,8 +41,8 @@ static void assert_unmet(const char *text, const struct qmpi_condition_place *pl
     free(found);
 }
 
-static const struct qmpi_condition_place nowhere = {-1, NULL, NULL};
-static const struct qmpi_condition_place rank_5 = {5, NULL, NULL};
+static const struct qmpi_condition_place nowhere = {.rank = -1};
+static const struct qmpi_condition_place rank_5 = {.rank = 5};
 
 static void ranks_are_compared_with_the_set(void **state)
 {
@@ -76,7 +76,7 @@ static void nodes_are_compared_without_case_and_with_or_without_the_domain(void 
 
 static void programs_are_compared_by_name_or_path(void **state)
 {
-    static const struct qmpi_condition_place place = {0, "/opt/lammps/bin/lmp_mpi", "lmp"};
+    static const struct qmpi_condition_place place = {0, "/opt/lammps/bin/lmp_mpi", "lmp", false};
     (void)state;
     assert_unmet("a,@program=lmp", &place, NULL);
     assert_unmet("a,@program=lmp_*", &place, NULL);

@@ -30,7 +30,8 @@ struct layer {
     struct tool_output output; /* the file for the numbers of all ranks */
     struct tool_output process_output; /* the file for the numbers of this process alone */
     struct tool_world_sessions sessions;
-    int rank; /* the launcher's number of this process */
+    int rank;              /* the launcher's number of this process */
+    atomic_bool is_paused; /* MPI_Pcontrol(0) was called, and no MPI_Pcontrol(1) since */
     atomic_bool reported;
     bool finalizes;  /* MPI_Finalize is in progress, and the numbers are not combined yet. */
     bool has_failed; /* The numbers could not be combined in MPI_Finalize. */
@@ -454,6 +455,13 @@ static void after_comm_create(struct layer *layer, const QMPIX_Call *call)
         tool_world_sessions_add(&layer->sessions, comm);
 }
 
+static void before_pcontrol(struct layer *layer, const QMPIX_Call *call)
+{
+    int level;
+    if (QMPIX_Call_get_argument(call, 0, &level) == MPI_SUCCESS && (level == 0 || level == 1))
+        atomic_store(&layer->is_paused, level == 0);
+}
+
 /* Calls of these functions are not only counted. */
 static const struct special {
     QMPIX_Role role;
@@ -466,6 +474,7 @@ static const struct special {
     {QMPIX_ROLE_COMM_FREE, before_comm_free, NULL},
     {QMPIX_ROLE_SESSION_INIT, NULL, after_session_init},
     {QMPIX_ROLE_SESSION_FINALIZE, before_session_finalize, NULL},
+    {QMPIX_ROLE_PCONTROL, before_pcontrol, NULL},
 };
 
 /* For each function, its index in `specials` plus 1, or 0 if it is not special. */
@@ -477,7 +486,8 @@ __attribute__((noinline)) static void before_special(const QMPIX_Call *call)
     struct layer *layer = layer_of(call);
     const int number = (int)call->function->number;
     const struct special *special = &specials[special_of[number] - 1];
-    if (is_on(layer, number))
+    const bool counts = !atomic_load(&layer->is_paused) || number == MPI_PCONTROL_T;
+    if (counts && is_on(layer, number))
         count_call(layer->tool_id, number);
     if (special->before)
         special->before(layer, call);
@@ -497,10 +507,11 @@ static void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
     (void)word;
     if (number >= MPI_LAST_FUNC)
         return;
+    const struct layer *layer = layer_of(call);
     if (__builtin_expect(special_of[number], 0))
         before_special(call);
-    else
-        count_call(layer_of(call)->tool_id, (int)number);
+    else if (!atomic_load_explicit(&layer->is_paused, memory_order_relaxed))
+        count_call(layer->tool_id, (int)number);
 }
 
 static void observe_after(const QMPIX_Call *call, QMPIX_Word *word)

@@ -45,12 +45,13 @@ struct layer {
     struct sink sink;
     struct objects objects;
     atomic_int rank; /* rank in MPI_COMM_WORLD, or the launcher's rank until MPI is initialized */
-    atomic_bool is_quiet; /* the option ranks= excludes this process */
-    bool judges;          /* the layer prints a line only after it knows how the call ended */
-    bool knows_requests;  /* see arguments_know_requests */
-    atomic_int sessions;  /* number of open sessions */
-    atomic_bool begun;    /* MPI or a session was initialized */
-    atomic_bool ended;    /* MPI is finalized, or the end of the process was reported */
+    atomic_bool is_quiet;  /* the option ranks= excludes this process */
+    atomic_bool is_paused; /* MPI_Pcontrol(0) was called, and no MPI_Pcontrol(1) since */
+    bool judges;           /* the layer prints a line only after it knows how the call ended */
+    bool knows_requests;   /* see arguments_know_requests */
+    atomic_int sessions;   /* number of open sessions */
+    atomic_bool begun;     /* MPI or a session was initialized */
+    atomic_bool ended;     /* MPI is finalized, or the end of the process was reported */
     struct layer_search search;
     struct layer *next;
 };

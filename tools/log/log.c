@@ -42,7 +42,7 @@ static QMPIX_Role role_of(const QMPIX_Function *function)
 }
 
 /* Returns whether the log observes a function regardless of the option functions=, because the call
- * begins or ends MPI, names an object, or frees a handle. */
+ * begins or ends MPI, names an object, frees a handle, or controls the log. */
 static bool is_needed(const QMPIX_Function *function)
 {
     switch (role_of(function)) {
@@ -60,6 +60,7 @@ static bool is_needed(const QMPIX_Function *function)
     case QMPIX_ROLE_WIN_FREE:
     case QMPIX_ROLE_FILE_CLOSE:
     case QMPIX_ROLE_REQUEST_FREE:
+    case QMPIX_ROLE_PCONTROL:
         return true;
     default:
         return false;
@@ -119,6 +120,20 @@ static void forget_argument(struct layer *layer, const QMPIX_Call *call)
         objects_forget(&layer->objects, parameter->kind, &handle, sizeof handle);
 }
 
+static void pause_or_resume(struct layer *layer, const QMPIX_Call *call)
+{
+    int level;
+    if (QMPIX_Call_get_argument(call, 0, &level) == MPI_SUCCESS && (level == 0 || level == 1))
+        atomic_store(&layer->is_paused, level == 0);
+}
+
+/* Whether calls of a function are printed now. */
+static bool is_shown(struct layer *layer, enum QMPI_Functions_enum number)
+{
+    return layer->options.chosen[number] && !atomic_load(&layer->is_quiet) &&
+           (!atomic_load(&layer->is_paused) || number == MPI_PCONTROL_T);
+}
+
 static void follow_before(struct layer *layer, const QMPIX_Call *call)
 {
     switch (role_of(call->function)) {
@@ -133,6 +148,9 @@ static void follow_before(struct layer *layer, const QMPIX_Call *call)
     case QMPIX_ROLE_FILE_CLOSE:
     case QMPIX_ROLE_REQUEST_FREE:
         forget_argument(layer, call);
+        break;
+    case QMPIX_ROLE_PCONTROL:
+        pause_or_resume(layer, call);
         break;
     default:
         break;
@@ -216,7 +234,7 @@ static void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
     struct layer *layer = call->observer->data;
     const int error = errno;
     struct thread_level *level = thread_level_enter();
-    if (layer->options.chosen[call->function->number] && !atomic_load(&layer->is_quiet))
+    if (is_shown(layer, call->function->number))
         word->pointer = begin_frame(layer, call, word);
     /* The line already has the name of the object that the call frees. */
     follow_before(layer, call);

@@ -3,6 +3,7 @@
  * An application that switches layers while it runs. Its command line names the steps; `trace: app
  * STEP` on stderr goes before each:
  *   init rank barrier size finalize   MPI calls, those but the ends from functions that it exports
+ *   level=N                           MPI_Pcontrol(N)
  *   single                            init for one thread: with several, MPICH 5 holds a lock
  *                                     while it calls an error handler
  *   left                              MPI_Comm_size fails; the error handler leaves it by longjmp
@@ -207,6 +208,8 @@ static void run_step(const char *step)
         make_a_call_that_is_left();
     else if (!strcmp(step, "finalize"))
         MPI_Finalize();
+    else if (!strncmp(step, "level=", 6))
+        MPI_Pcontrol(atoi(step + 6));
     else if (!strncmp(step, "off=", 4))
         switch_layer(atoi(step + 4), 0);
     else if (!strncmp(step, "on=", 3))
