@@ -196,7 +196,8 @@ typedef struct QMPIX_Enum {
 } QMPIX_Enum;
 
 /* Creates an enumeration. `enumtype` is for QMPIX_Pvar and QMPIX_Cvar, and is returned by
- * MPI_T_cvar_get_info and MPI_T_pvar_get_info. */
+ * MPI_T_cvar_get_info and MPI_T_pvar_get_info. MPI_ERR_ARG also: two items have the same name or
+ * the same value. */
 QMPI_API int QMPIX_Enum_create(int tool_id, const QMPIX_Enum *enumeration, MPI_T_enum *enumtype);
 
 #ifdef __cplusplus

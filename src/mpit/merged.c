@@ -536,9 +536,12 @@ static int apply_in_visit(struct qmpi_mpit_slot *slot, handle_function *function
     return result;
 }
 
+/* MPI 4.0, section 15.3.7: one error for all handles, whatever the error of one of them is. */
 static int apply_to_session(MPI_T_pvar_session session, handle_function *function,
                             qmpi_mpit_library_function *library)
 {
+    const int failure =
+        function == qmpi_mpit_pvar_zero ? MPI_T_ERR_PVAR_NO_WRITE : MPI_T_ERR_PVAR_NO_STARTSTOP;
     int count;
     int result = qmpi_mpit_library_handles_all(session, library);
     if (result == MPI_T_ERR_INVALID_SESSION || result == MPI_T_ERR_NOT_INITIALIZED)
@@ -547,8 +550,8 @@ static int apply_to_session(MPI_T_pvar_session session, handle_function *functio
     if (!slots)
         return MPI_T_ERR_MEMORY;
     for (int i = 0; i < count; i++) {
-        const int next = apply_in_visit(slots[i], function);
-        result = result == MPI_SUCCESS ? next : result;
+        if (apply_in_visit(slots[i], function) != MPI_SUCCESS && result == MPI_SUCCESS)
+            result = failure;
     }
     free(slots);
     return result;

@@ -190,7 +190,7 @@ static struct qmpi_mpit_category *make_layer_category(int tool_id)
     category->item.short_name = qmpi_copy("");
     category->item.description = info && info->description
                                      ? qmpi_copy(info->description)
-                                     : qmpi_format("Layer %d of the stack", tool_id);
+                                     : qmpi_format("Variables of the tool %s", layer->name);
     category->item.category = root_category;
     add_numbered(category, qmpi_format("qmpi.%s", qmpi_mpit_label(tool_id)));
     return category;
@@ -479,10 +479,38 @@ static bool is_valid_enum(int tool_id, const QMPIX_Enum *enumeration)
     return true;
 }
 
+static int compare_names(const void *one, const void *other)
+{
+    const QMPIX_Enum_item *const *items[] = {one, other};
+    return strcmp((*items[0])->name, (*items[1])->name);
+}
+
+static int compare_values(const void *one, const void *other)
+{
+    const QMPIX_Enum_item *const *items[] = {one, other};
+    return ((*items[0])->value > (*items[1])->value) - ((*items[0])->value < (*items[1])->value);
+}
+
+/* Whether two of the items are equal in this order. */
+static bool has_equal_items(const QMPIX_Enum *enumeration,
+                            int (*compare)(const void *one, const void *other))
+{
+    const size_t count = (size_t)enumeration->count;
+    const QMPIX_Enum_item **sorted = qmpi_allocate(count, sizeof *sorted);
+    bool found = false;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &enumeration->items[i];
+    qsort(sorted, count, sizeof *sorted, compare);
+    for (size_t i = 1; i < count && !found; i++)
+        found = compare(&sorted[i - 1], &sorted[i]) == 0;
+    free(sorted);
+    return found;
+}
+
 struct enum_creation {
     int tool_id;
     const QMPIX_Enum *enumeration;
-    struct qmpi_mpit_enum *made; /* NULL: no such layer */
+    struct qmpi_mpit_enum *made; /* NULL: no such layer, or equal items */
 };
 
 static void make_enum(void *data)
@@ -490,7 +518,8 @@ static void make_enum(void *data)
     struct enum_creation *creation = data;
     const QMPIX_Enum *enumeration = creation->enumeration;
     const char *label = qmpi_mpit_label(creation->tool_id);
-    if (!label)
+    if (!label || has_equal_items(enumeration, compare_names) ||
+        has_equal_items(enumeration, compare_values))
         return;
     struct qmpi_mpit_enum *made = qmpi_allocate(1, sizeof *made);
     made->name = qmpi_format("qmpi.%s.%s", label, enumeration->name);

@@ -65,6 +65,9 @@ static const struct {
     {MPI_T_BIND_MPI_WIN, sizeof(MPI_Win)},
     {MPI_T_BIND_MPI_MESSAGE, sizeof(MPI_Message)},
     {MPI_T_BIND_MPI_INFO, sizeof(MPI_Info)},
+#ifdef QMPI_HAS_BIND_SESSION /* since MPI 4.1 */
+    {MPI_T_BIND_MPI_SESSION, sizeof(MPI_Session)},
+#endif
 };
 
 static const int verbosities[] = {

@@ -46,6 +46,13 @@ def test_layers_have_categories_and_switches_under_their_labels():
     assert set(switches) == {f"qmpi.{label}.enabled" for label in labels}
 
 
+def test_the_category_of_a_layer_has_the_same_description_in_every_stack():
+    """Descriptions must not differ between the processes of a job."""
+    described = [set(re.findall(r"(?m)^described (qmpi\.now: .*)$", names(stack)[0].stdout))
+                 for stack in ("now", "empty:publisher:now")]
+    assert described == [{"qmpi.now: Variables of the tool now"}] * 2
+
+
 def test_the_same_variables_of_two_layers_have_two_names():
     _, listed = names("publisher:publisher")
     pvars = of_kind(listed, "pvar")

@@ -334,6 +334,8 @@ static void a_watermark_of_many_elements_is_read_by_a_callback(void)
                             &none, &count),
        MPI_T_ERR_INVALID);
     IS(none == MPI_T_PVAR_HANDLE_NULL, true);
+    IS(T(pvar_stop)(session, MPI_T_PVAR_ALL_HANDLES), MPI_T_ERR_PVAR_NO_STARTSTOP);
+    IS(T(pvar_reset)(session, MPI_T_PVAR_ALL_HANDLES), MPI_T_ERR_PVAR_NO_WRITE);
     conform_write("raw.state", &idle);
     SUCCEEDS(T(pvar_read)(session, handle, value));
     for (int i = 0; i < 41; i++)

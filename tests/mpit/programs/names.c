@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the names of all performance variables, categories, and of the variables of ours that
- * control something, in the order of their indices, and what `qmpi.stack` says; twice, for that
- * must not change. */
+/* Prints the names of all performance variables, categories with the descriptions of ours, and of
+ * the variables of ours that control something, in the order of their indices, and what
+ * `qmpi.stack` says; twice, for that must not change. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,9 +33,15 @@ static void print(void)
     }
     MPI_T_category_get_num(&num);
     for (int i = 0; i < num; i++) {
+        char text[300];
+        int text_length = sizeof text;
         length = sizeof name;
-        if (MPI_T_category_get_info(i, name, &length, NULL, NULL, NULL, NULL, NULL) == MPI_SUCCESS)
-            printf("category %d %s\n", i, name);
+        if (MPI_T_category_get_info(i, name, &length, text, &text_length, NULL, NULL, NULL) !=
+            MPI_SUCCESS)
+            continue;
+        printf("category %d %s\n", i, name);
+        if (!strncmp(name, "qmpi.", 5))
+            printf("described %s: %s\n", name, text);
     }
     MPI_T_cvar_get_num(&num);
     for (int i = 0; i < num; i++) {

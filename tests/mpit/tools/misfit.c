@@ -117,12 +117,20 @@ static void refuse_others(void)
     const QMPIX_Enum empty = {.size = sizeof empty, .name = "e", .count = 0, .items = &item};
     const QMPIX_Enum bad = {.size = sizeof bad, .name = "e", .count = 1, .items = &unnamed};
     const QMPIX_Enum good = {.size = sizeof good, .name = "e", .count = 1, .items = &item};
+    const QMPIX_Enum_item names[] = {{"one", 1}, {"two", 2}, {"one", 3}};
+    const QMPIX_Enum_item values[] = {{"one", 1}, {"two", 2}, {"three", 1}};
+    const QMPIX_Enum same_names = {
+        .size = sizeof same_names, .name = "s", .count = 3, .items = names};
+    const QMPIX_Enum same_values = {
+        .size = sizeof same_values, .name = "s", .count = 3, .items = values};
     const QMPIX_Category group = {.size = sizeof group, .name = "group"};
     const QMPIX_Category lost = {.size = sizeof lost, .name = "lost", .parent = "nowhere"};
     MPI_T_enum made;
     expect(__LINE__, QMPIX_Enum_create(me, &empty, &made), MPI_ERR_ARG);
     expect(__LINE__, QMPIX_Enum_create(me, &bad, &made), MPI_ERR_ARG);
     expect(__LINE__, QMPIX_Enum_create(me, &good, NULL), MPI_ERR_ARG);
+    expect(__LINE__, QMPIX_Enum_create(me, &same_names, &made), MPI_ERR_ARG);
+    expect(__LINE__, QMPIX_Enum_create(me, &same_values, &made), MPI_ERR_ARG);
     expect(__LINE__, QMPIX_Enum_create(99, &good, &made), MPI_ERR_ARG);
     expect(__LINE__, QMPIX_Enum_create(me, &good, &made), MPI_SUCCESS);
     expect(__LINE__, QMPIX_Enum_create(me, &good, &made), MPI_ERR_ARG);
