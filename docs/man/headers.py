@@ -20,7 +20,7 @@ VALUE = re.compile(r"(?m)^(#define (QMPIX_[A-Z_]+)) ")  # a macro without argume
 TYPE = re.compile(r"(?m)^typedef (?:struct|union|enum) (QMPIX_\w+) \{.*?^\} \1;$", re.S)
 CALLBACK = re.compile(r"(?m)^typedef [\w *]+?\b(QMPIX_\w+)\([^;]*\);$")
 CONSTANTS = re.compile(r"(?m)^enum \{.*?^\};$", re.S)
-CONSTANT = re.compile(r"(?m)^ +(QMPIX_[A-Z_]+)\b")
+CONSTANT = re.compile(r"(?m)^ +(QMPIX_[A-Z0-9_]+)\b")
 # Pages are about calls, not about what the header needs for itself.
 INTERNAL = {"QMPI_API"}
 

@@ -194,6 +194,9 @@ QMPI_API int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *obs
 /* Returns the calling address, like QMPI_Context_get_calling_address. */
 QMPI_API int QMPIX_Call_get_caller(const QMPIX_Call *call, void **caller);
 
+/* Returns the language binding through which a call came, like QMPIX_Context_get_binding. */
+QMPI_API int QMPIX_Call_get_binding(const QMPIX_Call *call, QMPIX_Binding *binding);
+
 /*
  * Returns the readings of the clock around a call, in ticks (<qmpi/clock.h>): `begin` was read
  * after all callbacks `before` of adjacent observers, `end` before all their callbacks `after`. The
@@ -335,9 +338,26 @@ typedef struct QMPIX_Transfer {
 /*
  * Calls `each` for each point-to-point message and each one-sided access that a call starts: none,
  * one (MPI_Send), two (MPI_Sendrecv, MPI_Fetch_and_op) or more (MPI_Startall). Collectives have no
- * transfers. `data` is passed to `each`; `transfer` is valid until `each` returns.
+ * transfers; for those of neighbors, see QMPIX_Call_for_each_neighbor. `data` is passed to `each`;
+ * `transfer` is valid until `each` returns.
  */
 QMPI_API int QMPIX_Call_for_each_transfer(const QMPIX_Call *call,
+                                          void (*each)(void *data, const QMPIX_Transfer *transfer),
+                                          void *data);
+
+/*
+ * Calls `each` for each neighbor with which a neighborhood collective exchanges data, also for
+ * those that MPI_Start and MPI_Startall start: first for the sources, in the order of the receive
+ * buffer, then for the destinations, in that of the send buffer. A neighbor that is listed several
+ * times is visited as often, and MPI_PROC_NULL is left out. `bytes` is what this neighbor sends or
+ * gets: in MPI_Neighbor_allgather, each destination gets the whole send buffer, which
+ * QMPIX_Call_get_bytes counts once. `tag` is MPI_UNDEFINED.
+ *
+ * Other calls have no neighbors. A tool that adds up what processes exchange by messages, one-sided
+ * accesses and neighborhood collectives makes this call and QMPIX_Call_for_each_transfer; no data
+ * is visited by both. `data` is passed to `each`; `transfer` is valid until `each` returns.
+ */
+QMPI_API int QMPIX_Call_for_each_neighbor(const QMPIX_Call *call,
                                           void (*each)(void *data, const QMPIX_Transfer *transfer),
                                           void *data);
 

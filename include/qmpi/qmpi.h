@@ -118,7 +118,8 @@ QMPI_API int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum f
 
 /*
  * Registers an interceptor of a layer for MPI_X, as QMPI_Register_tool_function does. It does not
- * compile if the signature is wrong. `X` is the name of a function of this MPI without its prefix:
+ * compile if the signature is wrong: the compiler then shows the type that it has, and the type
+ * QMPI_X_t that it must have. `X` is the name of a function of this MPI without its prefix:
  *
  *     QMPIX_REGISTER(tool_id, Recv, my_Recv);
  *
@@ -130,10 +131,12 @@ QMPI_API int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum f
         (tool_id), static_cast<QMPI_Functions_enum>(QMPI_##X##_number),                            \
         reinterpret_cast<void (*)(void)>(static_cast<QMPI_##X##_t *>(interceptor)))
 #else
+/* The initialization makes compilers show both types; _Generic makes each of them stop. */
 #define QMPIX_REGISTER(tool_id, X, interceptor)                                                    \
-    QMPI_Register_tool_function((tool_id), (enum QMPI_Functions_enum)QMPI_##X##_number,            \
-                                (void (*)(void)) _Generic((interceptor), QMPI_##X##_t *            \
-                                                          : (interceptor)))
+    ((void)sizeof((struct { QMPI_##X##_t *expected; }){(interceptor)}),                            \
+     QMPI_Register_tool_function((tool_id), (enum QMPI_Functions_enum)QMPI_##X##_number,           \
+                                 (void (*)(void)) _Generic((interceptor), QMPI_##X##_t *           \
+                                                           : (interceptor))))
 #endif
 
 /* ---- Inside an interceptor ------------------------------------------------------------------- */
@@ -156,6 +159,27 @@ static inline int QMPI_Context_get_storage(QMPI_Context context, int tool_id, vo
  * to this address, or to NULL outside an MPI call. QMPI draft, "Context".
  */
 QMPI_API int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *address);
+
+/* The language binding through which a program calls MPI. */
+typedef enum QMPIX_Binding {
+    QMPIX_BINDING_C = 0,       /* also C++, and languages that call C's functions */
+    QMPIX_BINDING_FORTRAN = 1, /* mpif.h, or the module mpi: both call the same procedures */
+    QMPIX_BINDING_F08 = 2      /* the module mpi_f08 */
+} QMPIX_Binding;
+
+/*
+ * Returns the binding through which the current MPI call of this thread came. The call of a Fortran
+ * program reaches interceptors as one of C: handles, statuses and constants are those of C, and the
+ * arguments are those that the binding makes of the program's. The result is the same in all
+ * layers. It is QMPIX_BINDING_C for a call that a tool makes as MPI_X, outside an MPI call, and if
+ * the binding is not a shared library, as in a statically linked program. It may be so for
+ * functions that return no error code (MPI_Wtime, MPI_Wtick, MPI_Aint_add, MPI_Aint_diff), because
+ * a binding may end with a jump to them.
+ *
+ * Calls of MPI cost nothing for this. The answer is found on the call stack, which takes
+ * microseconds in programs that use Fortran, and nanoseconds in others.
+ */
+QMPI_API int QMPIX_Context_get_binding(QMPI_Context context, QMPIX_Binding *binding);
 
 /*
  * Returns the next interceptor of function `fn` below layer `tool_id`, and the context to call it
@@ -492,7 +516,7 @@ QMPI_API int QMPIX_Function_exists(enum QMPI_Functions_enum fn, int *flag);
 
 /*
  * Passes on the variadic arguments of MPI_Pcontrol, whose number and types are unknown. An
- * interceptor passes on the first 8 integers or pointers, and the first 8 doubles, which the
+ * interceptor passes on the first 16 integers or pointers, and the first 8 doubles, which the
  * calling convention passes in separate registers:
  *
  *     QMPIX_PCONTROL_READER static int my_Pcontrol(QMPI_Context c, const int level, ...)
@@ -502,11 +526,13 @@ QMPI_API int QMPIX_Function_exists(enum QMPI_Functions_enum fn, int *flag);
  *         return QMPIX_NEXT(c, Pcontrol)(QMPIX_NEXT_CONTEXT(c), level, QMPIX_PCONTROL_PASS(words));
  *     }
  *
- * Only words that the application passed are meaningful; `level` must tell which these are.
+ * Only words that the application passed are meaningful; `level` must tell which these are. Tools
+ * that were compiled with a header before 0.2.0 pass on 8 integers, and lack the member `more`.
  */
 typedef struct QMPIX_Pcontrol_words {
     long word[8];
     double real[8];
+    long more[8]; /* the integers after those in `word` */
 } QMPIX_Pcontrol_words;
 
 #define QMPIX_PCONTROL_READ(words, last)                                                           \
@@ -517,15 +543,18 @@ typedef struct QMPIX_Pcontrol_words {
         for (qmpix_i = 0; qmpix_i < 8; qmpix_i++)                                                  \
             (words).word[qmpix_i] = va_arg(qmpix_list, long);                                      \
         for (qmpix_i = 0; qmpix_i < 8; qmpix_i++)                                                  \
+            (words).more[qmpix_i] = va_arg(qmpix_list, long);                                      \
+        for (qmpix_i = 0; qmpix_i < 8; qmpix_i++)                                                  \
             (words).real[qmpix_i] = va_arg(qmpix_list, double);                                    \
         va_end(qmpix_list);                                                                        \
     } while (0)
 
 #define QMPIX_PCONTROL_PASS(words)                                                                 \
     (words).word[0], (words).word[1], (words).word[2], (words).word[3], (words).word[4],           \
-        (words).word[5], (words).word[6], (words).word[7], (words).real[0], (words).real[1],       \
-        (words).real[2], (words).real[3], (words).real[4], (words).real[5], (words).real[6],       \
-        (words).real[7]
+        (words).word[5], (words).word[6], (words).word[7], (words).more[0], (words).more[1],       \
+        (words).more[2], (words).more[3], (words).more[4], (words).more[5], (words).more[6],       \
+        (words).more[7], (words).real[0], (words).real[1], (words).real[2], (words).real[3],       \
+        (words).real[4], (words).real[5], (words).real[6], (words).real[7]
 
 /* AddressSanitizer would report that more words are read than were passed, which is intended. */
 #if defined(__GNUC__)

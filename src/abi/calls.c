@@ -201,6 +201,14 @@ QMPI_API int QMPIX_abi_Call_for_each_transfer(
         each ? QMPIX_Call_for_each_transfer(call, convert_transfer, &receiver) : MPI_ERR_ARG);
 }
 
+QMPI_API int QMPIX_abi_Call_for_each_neighbor(
+    const QMPIX_Call *call, void (*each)(void *data, const QMPIX_Transfer *transfer), void *data)
+{
+    struct transfer_receiver receiver = {each, data};
+    return qmpi_abi_from_error(
+        each ? QMPIX_Call_for_each_neighbor(call, convert_transfer, &receiver) : MPI_ERR_ARG);
+}
+
 QMPI_API int QMPIX_abi_Call_get_request(const QMPIX_Call *call, int index, uintptr_t *request)
 {
     MPI_Request native;

@@ -316,6 +316,20 @@ bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *
     return false;
 }
 
+const char *qmpi_elf_loaded_function_at(const struct qmpi_elf_loaded *object, const void *address)
+{
+    /* The return address of a call that does not return may follow the function. */
+    const ElfW(Addr) offset = (ElfW(Addr))address - 1 - object->base;
+    const size_t count = qmpi_elf_symbol_count(&object->image);
+    for (size_t i = 0; i < count; i++) {
+        const ElfW(Sym) *symbol = &object->image.symbols[i];
+        if (qmpi_elf_defines(symbol) && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+            offset - symbol->st_value < symbol->st_size)
+            return qmpi_elf_string(&object->image, symbol->st_name);
+    }
+    return NULL;
+}
+
 struct container_search {
     const void *address;
     struct qmpi_elf_loaded *object;

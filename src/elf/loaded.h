@@ -65,6 +65,10 @@ const void *qmpi_elf_loaded_pointer(const struct qmpi_elf_loaded *object, uint64
 /* Whether `address` lies in one of the object's segments. */
 bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *address);
 
+/* Returns the name of the exported function of the object that contains a return address; NULL:
+ * none. */
+const char *qmpi_elf_loaded_function_at(const struct qmpi_elf_loaded *object, const void *address);
+
 /* Finds the loaded object that contains an address. Returns false if there is none, or if it has no
  * dynamic symbols. */
 bool qmpi_elf_loaded_containing(const void *address, struct qmpi_elf_loaded *object);

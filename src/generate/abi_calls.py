@@ -38,7 +38,7 @@ NOT_READING = {"QMPI_Register_tool_function"}
 # Those that convert more than the error class that they return: written by hand, in src/abi.
 BY_HAND = {
     "QMPIX_Register_tool_observer", "QMPIX_Call_get_comm", "QMPIX_Call_get_root", "QMPIX_Call_get_peer",
-    "QMPIX_Call_for_each_transfer", "QMPIX_Call_get_started", "QMPIX_Call_get_completed",
+    "QMPIX_Call_for_each_transfer", "QMPIX_Call_for_each_neighbor", "QMPIX_Call_get_started", "QMPIX_Call_get_completed",
     "QMPIX_Call_get_argument", "QMPIX_Call_get_elements", "QMPIX_Call_convert_elements", "QMPIX_Call_get_result",
     "QMPIX_Call_get_request", "QMPIX_Comm_world_rank", "QMPIX_Comm_get_identity",
     "QMPIX_Datatype_get_signature", "QMPIX_Error_class", "QMPIX_Tool_create_comm", "QMPIX_Pvar_create",

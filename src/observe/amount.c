@@ -308,6 +308,52 @@ static int count_neighbor_allgather(const struct part *part)
     return result;
 }
 
+struct neighbors {
+    const QMPIX_Call *call;
+    const struct qmpi_comm_processes *who;
+    void (*each)(void *data, const QMPIX_Transfer *transfer);
+    void *data;
+};
+
+/* `is_one_part`: all of them get the same part of the buffer. */
+static int visit_neighbors(const struct neighbors *all, bool sending, bool is_one_part)
+{
+    const int *const ranks = sending ? all->who->destinations : all->who->sources;
+    const int count = sending ? all->who->out : all->who->in;
+    for (int i = 0; i < count; i++) {
+        QMPIX_Transfer transfer = {
+            .sending = sending,
+            .peer = ranks[i],
+            .world = qmpi_comm_world_rank(all->who, ranks[i]),
+            .tag = MPI_UNDEFINED,
+        };
+        if (ranks[i] == MPI_PROC_NULL)
+            continue;
+        const int part = is_one_part ? 0 : i;
+        const int result = sending ? qmpi_amount_send_parts(all->call, part, 1, &transfer.bytes)
+                                   : qmpi_amount_receive_parts(all->call, part, 1, &transfer.bytes);
+        if (result != MPI_SUCCESS)
+            return result;
+        all->each(all->data, &transfer);
+    }
+    return MPI_SUCCESS;
+}
+
+int qmpi_amount_each_neighbor(const QMPIX_Call *call,
+                              void (*each)(void *data, const QMPIX_Transfer *transfer), void *data)
+{
+    const struct qmpi_semantics *meaning = qmpi_semantics_of(call);
+    const bool gathers = meaning->shape == QMPI_SHAPE_NEIGHBOR_ALLGATHER;
+    if (!gathers && meaning->shape != QMPI_SHAPE_NEIGHBOR_ALLTOALL)
+        return MPI_SUCCESS;
+    const MPI_Comm comm = QMPI_ARGUMENT(call, meaning->comm, MPI_Comm);
+    const struct neighbors all = {call, qmpi_comm_processes_of(comm, call->result), each, data};
+    if (!all.who)
+        return comm == MPI_COMM_NULL ? MPI_ERR_ARG : MPI_ERR_OTHER;
+    const int result = visit_neighbors(&all, false, false);
+    return result == MPI_SUCCESS ? visit_neighbors(&all, true, gathers) : result;
+}
+
 /* A collective without a function here transfers nothing that is known. */
 static int (*const by_shape[QMPI_SHAPE_COUNT])(const struct part *part) = {
     [QMPI_SHAPE_BCAST] = count_bcast,

@@ -43,4 +43,9 @@ static inline const struct qmpi_record_matched *qmpi_amount_matched(const QMPIX_
  * qmpi_amount_of counts them. */
 int qmpi_amount_transfers(const QMPIX_Call *call, QMPIX_Transfer transfers[2], int *count);
 
+/* What a neighborhood collective exchanges with each neighbor: see QMPIX_Call_for_each_neighbor. A
+ * persistent operation counts as if it were started now. */
+int qmpi_amount_each_neighbor(const QMPIX_Call *call,
+                              void (*each)(void *data, const QMPIX_Transfer *transfer), void *data);
+
 #endif

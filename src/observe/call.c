@@ -264,6 +264,21 @@ int QMPIX_Call_for_each_transfer(const QMPIX_Call *call,
     return MPI_SUCCESS;
 }
 
+int QMPIX_Call_for_each_neighbor(const QMPIX_Call *call,
+                                 void (*each)(void *data, const QMPIX_Transfer *transfer),
+                                 void *data)
+{
+    bool moves;
+    if (!call || !each)
+        return MPI_ERR_ARG;
+    const int result = check_moves(call, &moves);
+    if (result != MPI_SUCCESS || !moves)
+        return result;
+    return qmpi_semantics_of(call)->shape == QMPI_SHAPE_START
+               ? qmpi_requests_each_persistent_neighbor(call, each, data)
+               : qmpi_amount_each_neighbor(call, each, data);
+}
+
 struct first_transfer {
     bool found;
     QMPIX_Transfer transfer;

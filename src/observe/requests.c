@@ -189,6 +189,9 @@ struct operation {
     QMPIX_Transfer transfers[2];
     int transfer_count;
     MPI_Comm comm;
+    QMPIX_Transfer
+        *neighbors; /* of a neighborhood collective; NULL: none, or there was no memory */
+    int neighbor_count;
 };
 
 static struct qmpi_table_of_handles operations = {
@@ -202,6 +205,31 @@ static struct operation *find_operation(MPI_Request request)
                : qmpi_table_find_entry(&operations, QMPI_KEY_OF(request), NULL);
 }
 
+/* The neighbors of an operation; they are visited twice, to count and to store them. */
+struct neighbor_list {
+    QMPIX_Transfer *all; /* NULL: count only */
+    int count;
+};
+
+static void list_neighbor(void *data, const QMPIX_Transfer *transfer)
+{
+    struct neighbor_list *list = data;
+    if (list->all)
+        list->all[list->count] = *transfer;
+    list->count++;
+}
+
+static struct neighbor_list list_neighbors(const QMPIX_Call *call)
+{
+    struct neighbor_list list = {NULL, 0};
+    if (qmpi_amount_each_neighbor(call, list_neighbor, &list) == MPI_SUCCESS && list.count)
+        list.all = malloc((size_t)list.count * sizeof *list.all);
+    list.count = 0;
+    if (list.all)
+        qmpi_amount_each_neighbor(call, list_neighbor, &list);
+    return list;
+}
+
 void qmpi_requests_add_persistent(const QMPIX_Call *call)
 {
     const struct qmpi_semantics *meaning = qmpi_semantics_of(call);
@@ -212,6 +240,7 @@ void qmpi_requests_add_persistent(const QMPIX_Call *call)
     if (request == MPI_REQUEST_NULL || qmpi_amount_of(call, &new.amount) != MPI_SUCCESS ||
         qmpi_amount_transfers(call, new.transfers, &new.transfer_count) != MPI_SUCCESS)
         return;
+    struct neighbor_list list = list_neighbors(call);
     pthread_mutex_lock(&lock);
     /* Another layer may have added it, or a request with this handle may be gone unseen. */
     struct operation *operation = find_operation(request);
@@ -222,9 +251,14 @@ void qmpi_requests_add_persistent(const QMPIX_Call *call)
         memcpy(operation->transfers, new.transfers, sizeof new.transfers);
         operation->transfer_count = new.transfer_count;
         operation->comm = QMPI_ARGUMENT(call, meaning->comm, MPI_Comm);
+        QMPIX_Transfer *const old = operation->neighbors;
+        operation->neighbors = list.all;
+        operation->neighbor_count = list.count;
+        list.all = old;
         qmpi_table_publish_entry(&operation->entry, QMPI_KEY_OF(request));
     }
     pthread_mutex_unlock(&lock);
+    free(list.all);
 }
 
 void qmpi_requests_forget_persistent(const MPI_Request *request)
@@ -233,9 +267,15 @@ void qmpi_requests_forget_persistent(const MPI_Request *request)
         return;
     pthread_mutex_lock(&lock);
     struct operation *operation = find_operation(*request);
-    if (operation)
+    QMPIX_Transfer *neighbors = NULL;
+    if (operation) {
+        neighbors = operation->neighbors;
+        operation->neighbors = NULL;
+        operation->neighbor_count = 0;
         qmpi_table_drop_entry(&operation->entry);
+    }
     pthread_mutex_unlock(&lock);
+    free(neighbors);
 }
 
 /* ---- What MPI_Start starts ------------------------------------------------------------------- */
@@ -273,6 +313,19 @@ int qmpi_requests_each_persistent(const QMPIX_Call *call,
         const struct operation *operation = started_operation(call, i);
         for (int k = 0; operation && k < operation->transfer_count; k++)
             each(data, &operation->transfers[k]);
+    }
+    return MPI_SUCCESS;
+}
+
+int qmpi_requests_each_persistent_neighbor(const QMPIX_Call *call,
+                                           void (*each)(void *data, const QMPIX_Transfer *transfer),
+                                           void *data)
+{
+    const int count = request_count(call);
+    for (int i = 0; i < count; i++) {
+        const struct operation *operation = started_operation(call, i);
+        for (int k = 0; operation && k < operation->neighbor_count; k++)
+            each(data, &operation->neighbors[k]);
     }
     return MPI_SUCCESS;
 }

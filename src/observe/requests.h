@@ -55,6 +55,10 @@ int qmpi_requests_each_persistent(const QMPIX_Call *call,
                                   void (*each)(void *data, const QMPIX_Transfer *transfer),
                                   void *data);
 
+int qmpi_requests_each_persistent_neighbor(const QMPIX_Call *call,
+                                           void (*each)(void *data, const QMPIX_Transfer *transfer),
+                                           void *data);
+
 /* Returns the communicator of the first request. MPI_ERR_ARG: unknown. */
 int qmpi_requests_persistent_comm(const QMPIX_Call *call, MPI_Comm *comm);
 

@@ -521,6 +521,45 @@ struct qmpi_layer_group *qmpi_closure_adopt(struct qmpi_layer *layer,
     return adoption.group ? adoption.group : qmpi_layer_group_make(layer, object, 1, NULL);
 }
 
+/* ---- Wrappers in the program ----------------------------------------------------------------- */
+
+/* The code of one. */
+struct wrapper {
+    uintptr_t begin;
+    size_t size;
+};
+
+struct wrappers {
+    int count;
+    struct wrapper all[];
+};
+static struct wrappers *program_wrappers; /* set once; NULL: the program is no layer */
+
+static bool is_wrapper(const struct qmpi_elf_loaded *program, const ElfW(Sym) * symbol)
+{
+    const char *name = qmpi_elf_string(&program->image, symbol->st_name);
+    return qmpi_elf_defines(symbol) && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+           ((name[0] == 'M' && qmpi_function_find(name) >= 0) || qmpi_binding_is_procedure(name));
+}
+
+struct qmpi_layer_group *qmpi_closure_adopt_program(struct qmpi_layer *layer,
+                                                    const struct qmpi_elf_loaded *program)
+{
+    const size_t symbols = qmpi_elf_symbol_count(&program->image);
+    int count = 0;
+    for (size_t i = 0; i < symbols; i++)
+        count += is_wrapper(program, &program->image.symbols[i]);
+    struct wrappers *found = qmpi_allocate(1, sizeof *found + (size_t)count * sizeof found->all[0]);
+    for (size_t i = 0; i < symbols; i++) {
+        const ElfW(Sym) *symbol = &program->image.symbols[i];
+        if (is_wrapper(program, symbol))
+            found->all[found->count++] = (struct wrapper){
+                (uintptr_t)qmpi_elf_loaded_address(program, symbol), symbol->st_size};
+    }
+    __atomic_store_n(&program_wrappers, found, __ATOMIC_RELEASE);
+    return qmpi_layer_group_make(layer, program, 1, NULL);
+}
+
 /* ---- The layer of an address ----------------------------------------------------------------- */
 
 bool qmpi_pmpi_is_used;
@@ -532,6 +571,20 @@ struct qmpi_layer *qmpi_pmpi_layer_of(const void *address)
     const struct qmpi_layer_group *group =
         qmpi_object_self_contains(address) ? NULL : find_group(address);
     return group ? group->layer : NULL;
+}
+
+bool qmpi_pmpi_holds(const void *address)
+{
+    const struct wrappers *wrappers = __atomic_load_n(&program_wrappers, __ATOMIC_ACQUIRE);
+    const struct qmpi_layer *layer = qmpi_pmpi_layer_of(address);
+    if (!layer || !layer->preloaded || !layer->preloaded->program)
+        return layer != NULL;
+    /* The return address of a call that does not return may follow the function. */
+    for (int i = 0; i < wrappers->count; i++) {
+        if ((uintptr_t)address - 1 - wrappers->all[i].begin < wrappers->all[i].size)
+            return true;
+    }
+    return false;
 }
 
 qmpi_function *qmpi_pmpi_target(int number, const void *caller, bool pmpi)

@@ -29,6 +29,13 @@ extern bool qmpi_pmpi_is_used __attribute__((visibility("hidden")));
 struct qmpi_layer *qmpi_pmpi_layer_of(const void *address);
 
 /*
+ * Whether the code at a return address belongs to a PMPI layer. A program that contains wrappers is
+ * a layer, too; of its code, only the wrappers are: functions MPI_X, and procedures of Fortran. Any
+ * thread.
+ */
+bool qmpi_pmpi_holds(const void *address);
+
+/*
  * Returns the target of a call of MPI_X or PMPI_X that a PMPI tool makes before its references are
  * changed, from a constructor. NULL: the caller does not belong to a PMPI layer.
  */
@@ -56,6 +63,10 @@ bool qmpi_closure_opening_is_lost(const struct qmpi_closure_opening *opening);
  * dependencies. */
 struct qmpi_layer_group *qmpi_closure_adopt(struct qmpi_layer *layer,
                                             const struct qmpi_elf_loaded *object);
+
+/* The same for the program, if it contains wrappers itself. */
+struct qmpi_layer_group *qmpi_closure_adopt_program(struct qmpi_layer *layer,
+                                                    const struct qmpi_elf_loaded *program);
 
 /* Returns a loaded object, which must not be unloaded, and those that are private to it and not in
  * a layer yet. The caller frees the array. */

@@ -102,7 +102,7 @@ static struct qmpi_layer_group *adopt_preloaded(struct qmpi_layer *layer)
     struct qmpi_preloaded_tool *preloaded = layer->preloaded;
     preloaded->layer = layer;
     qmpi_thunk_resolve_deferred(preloaded);
-    return preloaded->program ? qmpi_layer_group_make(layer, &preloaded->object, 1, NULL)
+    return preloaded->program ? qmpi_closure_adopt_program(layer, &preloaded->object)
                               : qmpi_closure_adopt(layer, &preloaded->object);
 }
 

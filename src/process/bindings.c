@@ -53,6 +53,15 @@ bool qmpi_binding_holds(const void *address)
     return binding != NULL;
 }
 
+bool qmpi_binding_function_at(const void *address, const char **name)
+{
+    const struct binding *binding = first_binding();
+    while (binding && !qmpi_elf_loaded_contains(&binding->object, address))
+        binding = next_binding(binding);
+    *name = binding ? qmpi_elf_loaded_function_at(&binding->object, address) : NULL;
+    return binding != NULL;
+}
+
 void qmpi_binding_add(const struct qmpi_elf_loaded *object)
 {
     struct binding *binding = qmpi_allocate(1, sizeof *binding), **last = &bindings;

@@ -27,6 +27,10 @@ void *qmpi_binding_find(const char *name);
 /* Whether an address is in a recorded binding. Any thread. */
 bool qmpi_binding_holds(const void *address);
 
+/* Whether a recorded binding contains an address, and the name of the function at the address;
+ * NULL: it is not exported. Any thread, also in a signal handler. */
+bool qmpi_binding_function_at(const void *address, const char **name);
+
 /* ---- Names of procedures, as compilers mangle them ------------------------------------------- */
 
 /*

@@ -7,6 +7,7 @@
 #include "pmpi/pmpi.h"
 #include "process/process.h"
 #include "redirect/attributes.h"
+#include "registry/registry.h"
 #include "util/util.h"
 
 #include <signal.h>
@@ -77,7 +78,7 @@ static bool is_inner_thunk(const void *address)
 bool qmpi_caller_is_between(const void *address)
 {
     return qmpi_binding_holds(address) || qmpi_attributes_hold(address) ||
-           qmpi_pmpi_layer_of(address) || qmpi_object_self_contains(address) ||
+           qmpi_pmpi_holds(address) || qmpi_object_self_contains(address) ||
            is_trampoline(address) || is_inner_thunk(address);
 }
 
@@ -153,6 +154,82 @@ void *qmpi_caller_of_program(void *caller)
                       ? unwind_to(find_program_call, caller, &all)
                       : NULL;
     return found ? found : caller;
+}
+
+/* ---- The language binding -------------------------------------------------------------------- */
+
+/* Returns the name of the exported function of a PMPI layer at an address; NULL: none. */
+static const char *tool_function_at(const void *address)
+{
+    const struct qmpi_layer_group *group = qmpi_layer_group_of(address);
+    for (int i = 0; group && i < group->count; i++) {
+        if (qmpi_elf_loaded_contains(&group->objects[i], address))
+            return qmpi_elf_loaded_function_at(&group->objects[i], address);
+    }
+    return NULL;
+}
+
+/* Returns the binding to which the code at an address belongs. Procedures of mpi_f08 may use
+ * functions of the other binding, so that both are on the stack. The program may also call the
+ * Fortran wrapper of a PMPI tool. */
+static QMPIX_Binding binding_at(const void *address)
+{
+    const char *name;
+    const bool is_binding = qmpi_binding_function_at(address, &name);
+    if (!is_binding)
+        name = tool_function_at(address);
+    if (!name)
+        return is_binding ? QMPIX_BINDING_FORTRAN : QMPIX_BINDING_C;
+    const bool is_procedure = is_binding || qmpi_binding_is_procedure(name);
+    /* MPICH's mpi_send_f08ts_ calls MPIR_Send_cdesc. */
+    if (is_procedure && (strstr(name, "f08") || strstr(name, "_cdesc")))
+        return QMPIX_BINDING_F08;
+    return is_procedure ? QMPIX_BINDING_FORTRAN : QMPIX_BINDING_C;
+}
+
+/* Returns the binding on the way from the program to `caller`. */
+__attribute__((noinline)) static QMPIX_Binding find_binding(const void *caller)
+{
+    static const int depths[] = {16, 64, 256};
+    void *frames[256];
+    QMPIX_Binding binding = QMPIX_BINDING_C;
+    for (size_t k = 0; k < sizeof depths / sizeof *depths; k++) {
+        const int count = qmpi_call_stack_unwind(frames, depths[k]);
+        int i = 0;
+        while (i < count && frames[i] != caller)
+            i++;
+        for (; i < count && qmpi_caller_is_between(frames[i]); i++) {
+            const QMPIX_Binding found = binding_at(frames[i]);
+            binding = found > binding ? found : binding;
+        }
+        if (i < count || count < depths[k])
+            break;
+    }
+    return binding;
+}
+
+static int get_binding(const void *caller, QMPIX_Binding *binding)
+{
+    *binding = caller && qmpi_binding_any && qmpi_caller_is_between(caller) ? find_binding(caller)
+                                                                            : QMPIX_BINDING_C;
+    return MPI_SUCCESS;
+}
+
+int QMPIX_Context_get_binding(QMPI_Context context, QMPIX_Binding *binding)
+{
+    if (!context || !binding)
+        return MPI_ERR_ARG;
+    return get_binding(qmpi_binding_any ? qmpi_caller_of_layers() : NULL, binding);
+}
+
+int QMPIX_Call_get_binding(const QMPIX_Call *call, QMPIX_Binding *binding)
+{
+    if (!call || !binding)
+        return MPI_ERR_ARG;
+    const char *const frame = qmpi_entry_frame;
+    if (qmpi_binding_any && qmpi_caller_frame_is_of(frame, call))
+        return get_binding(qmpi_frame_return_address(frame), binding);
+    return QMPIX_Context_get_binding(call->context, binding);
 }
 
 /* ---- Public calls ---------------------------------------------------------------------------- */

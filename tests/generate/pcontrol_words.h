@@ -6,16 +6,19 @@
 #ifndef QMPI_TEST_PCONTROL_WORDS_H
 #define QMPI_TEST_PCONTROL_WORDS_H
 
+#include <qmpi/qmpi.h>
+
 enum {
     PCONTROL_NOTHING = 0, /* (level) */
     PCONTROL_NAME = 1,    /* (level, "name") */
     PCONTROL_REALS = 2,   /* (level, 8 doubles) */
-    PCONTROL_FULL = 3, /* (level, 8 words and 8 doubles in turn): even words long, odd ones int */
+    PCONTROL_MANY = 3,    /* (level, 16 words): even words long, odd ones int */
+    PCONTROL_FULL = 4, /* (level, 8 words and 8 doubles in turn): even words long, odd ones int */
 };
 
 /* Compares with what `level` stands for, at the place last arrived at. */
-__attribute__((visibility("default"))) void pcontrol_compare(int level, const long *words,
-                                                             const double *reals);
+__attribute__((visibility("default"))) void pcontrol_compare(int level,
+                                                             const QMPIX_Pcontrol_words *words);
 
 /* Words and doubles of the forms above, distinctive, with every byte set. */
 __attribute__((visibility("default"))) long pcontrol_word(int index);

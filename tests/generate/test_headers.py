@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The public headers compile by themselves, in C and C++, whatever was included before them."""
+import os
 import re
 import shutil
+import subprocess
 
 import generate_support as support
 import pytest
@@ -168,6 +170,33 @@ int announce(int tool_id) {{ return QMPIX_REGISTER(tool_id, Barrier, {use}); }}
     for wrapper, right in REGISTERED.items():
         assert compiles(wrapper, "wrap") == right, wrapper
     assert compiles(next(iter(REGISTERED)), "&wrap")
+
+
+# The types that the compiler shows in one line: that of MPI_Recv with a context, and one without its communicator.
+EXPECTED_TYPE = r"(?:QMPIX_Node|QMPI_Context)[^()]*int, *MPI_Datatype, *int, *int, *MPI_Comm, *MPI_Status ?\*\)|QMPI_Recv_t"
+GIVEN_TYPE = r"(?:QMPIX_Node|QMPI_Context)[^()]*int, *MPI_Datatype, *int, *int, *MPI_Status ?\*\)"
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_wrong_signature_stops_the_compiler_which_shows_the_right_one(compiler, language, tmp_path):
+    name = {"gcc": "g++", "clang": "clang++"}[compiler] if language == "c++" else compiler
+    if not shutil.which(name):
+        pytest.skip(f"there is no {name}")
+    (tmp_path / "tool.c").write_text("""#include <qmpi/qmpi.h>
+static int my_Recv(QMPI_Context c, void *buffer, int count, MPI_Datatype datatype, int source, int tag, MPI_Status *s)
+{
+    return QMPIX_NEXT(c, Recv)(QMPIX_NEXT_CONTEXT(c), buffer, count, datatype, source, tag, MPI_COMM_WORLD, s);
+}
+int announce(int tool_id);
+int announce(int tool_id) { return QMPIX_REGISTER(tool_id, Recv, my_Recv); }
+""")
+    includes = [f"-I{path}" for path in support.PUBLIC_HEADERS] + [f"-isystem{support.MPI_INCLUDE}"]
+    done = subprocess.run([name, "-x", language, "-fsyntax-only", *includes, tmp_path / "tool.c"],
+                          env={**os.environ, "LC_ALL": "C"}, capture_output=True, text=True)
+    assert done.returncode != 0 and "error:" in done.stderr
+    lines = done.stderr.splitlines()
+    assert any(re.search(EXPECTED_TYPE, line) and re.search(GIVEN_TYPE, line) for line in lines), done.stderr
 
 
 @pytest.mark.parametrize("standard", ["c99", "c11", "c++11"])

@@ -165,6 +165,14 @@ def test_the_programs_own_wrappers_on_each_of_two_ranks(name):
     assert alpha == ["alpha 3 MPI_Comm_rank"] * 2
 
 
+def test_the_caller_is_the_call_in_the_program_and_not_in_its_wrapper():
+    result = succeed(pmpi_program("callers_own"), tools="caller")
+    noted = {line.split()[2]: line.split()[4] for line in result.trace if " from " in line}
+    assert {name: noted[name] for name in ("MPI_Init_thread", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Finalize")} == {
+        "MPI_Init_thread": "caller_of_init", "MPI_Comm_rank": "caller_of_rank", "MPI_Comm_size": "caller_of_size",
+        "MPI_Finalize": "caller_of_finalize"}
+
+
 def test_the_program_its_library_and_a_preloaded_tool_together():
     result = succeed(pmpi_program("own"), *RUN, tools="alpha",
                      preload=[LIBQMPI, pmpi_tool("lazy")])
