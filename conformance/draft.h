@@ -20,6 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What draft_get_binding finds. */
+enum { DRAFT_BINDING_C, DRAFT_BINDING_FORTRAN, DRAFT_BINDING_F08 };
+
 /* What draft_get_function found: a function and what it is called with. */
 typedef struct Next Next;
 
@@ -59,6 +62,14 @@ static inline int draft_get_calling_address(QMPI_Context context, int tool_id, v
     if (code == MPI_SUCCESS && address)
         *address = text ? (void *)strtoull((const char *)text, NULL, 16) : NULL;
     return code;
+}
+
+/* MPICH has no such call. */
+static inline int draft_get_binding(QMPI_Context context, int *binding)
+{
+    (void)context;
+    (void)binding;
+    return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
 static inline int draft_get_function(int tool_id, int fn, Next *next)
@@ -117,6 +128,15 @@ static inline int draft_get_storage(QMPI_Context context, int tool_id, void **st
 static inline int draft_get_calling_address(QMPI_Context context, int tool_id, void **address)
 {
     return QMPI_Context_get_calling_address(context, tool_id, address);
+}
+
+static inline int draft_get_binding(QMPI_Context context, int *binding)
+{
+    QMPIX_Binding found;
+    int code = QMPIX_Context_get_binding(context, &found);
+    if (code == MPI_SUCCESS)
+        *binding = (int)found;
+    return code;
 }
 
 static inline int draft_get_function(int tool_id, int fn, Next *next)

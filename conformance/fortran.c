@@ -67,6 +67,14 @@ void fortran_check(int step, int value)
         ask_addresses = 1;
         break;
     default:
+        report(binding("binding"),
+               last_entered(1, MPI_FINALIZED_T) && last_entered(2, MPI_FINALIZED_T) &&
+                   last_entered(1, MPI_FINALIZED_T)->binding ==
+                       (BINDING == 3 ? DRAFT_BINDING_F08 : DRAFT_BINDING_FORTRAN) &&
+                   last_entered(2, MPI_FINALIZED_T)->binding ==
+                       last_entered(1, MPI_FINALIZED_T)->binding,
+               "%d",
+               last_entered(1, MPI_FINALIZED_T) ? last_entered(1, MPI_FINALIZED_T)->binding : -1);
         report(binding("address"), in_program(last_entered(1, MPI_FINALIZED_T)), "%p",
                last_entered(1, MPI_FINALIZED_T) ? last_entered(1, MPI_FINALIZED_T)->address : NULL);
     }

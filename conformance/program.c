@@ -575,6 +575,10 @@ static void scenario_address(void)
     first = address_of(1, MPI_BARRIER_T);
     report("address.in_program", same_object(first, __start_in_site_a), "%p", first);
     report("address.in_function", IN_SITE(site_a, first), "%p", first);
+    report("binding.c",
+           last_entered(1, MPI_BARRIER_T) &&
+               last_entered(1, MPI_BARRIER_T)->binding == DRAFT_BINDING_C,
+           "not that for C");
     second = address_of(2, MPI_BARRIER_T);
     report("address.same_in_all_layers", first == second, "%p and %p", first, second);
     site_a();

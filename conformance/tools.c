@@ -81,17 +81,21 @@ const Event *last_entered(int id, int fn)
 static void enter(QMPI_Context context, int id, int fn, long first, long second)
 {
     int index = atomic_fetch_add(&next_event, 1);
+    int binding = -1;
     void *storage = NULL, *address = NULL;
     if (index >= MAX_EVENTS)
         return;
     draft_get_storage(context, id, &storage);
-    if (ask_addresses)
+    if (ask_addresses) {
         draft_get_calling_address(context, id, &address);
+        draft_get_binding(context, &binding);
+    }
     events[index] = (Event){.id = id,
                             .fn = fn,
                             .thread = this_thread(),
                             .storage = storage,
                             .address = address,
+                            .binding = binding,
                             .first = first,
                             .second = second};
     kept_context = context;

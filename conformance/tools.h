@@ -29,6 +29,7 @@ typedef struct Event {
     long thread;
     const void *storage; /* of the interceptor's own layer, by its context */
     const void *address; /* only if ask_addresses is set */
+    int binding;         /* likewise, DRAFT_BINDING_…; -1: cannot be learnt */
     int code;            /* leaving: what the next function returned */
     long first, second;  /* entering: some arguments, see tools.c */
 } Event;
