@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support import BUILD, BUNDLED_TOOLS, SOURCE, run_mpi
+from support import BUILD, BUNDLED_TOOLS, HAS_SESSIONS, SOURCE, run_mpi
 
 EXAMPLES = BUILD / "examples"
 PROGRAMS = BUILD / "tests" / "examples"
@@ -52,6 +52,34 @@ def test_pcontrol_switches_off_and_on_and_flushes():
         f"pcontrol (layer {layer}), rank {rank}, {when}"
         for layer in (1, 3) for rank in (0, 1)
         for when in ("so far: 7 calls", "in all: 12 calls"))
+
+
+def test_the_matrix_has_messages_and_what_neighbors_exchange():
+    """The sums of tests/examples/programs/neighbors.c, whose persistent operations need MPI 4."""
+    result = run(PROGRAMS / "programs" / "example_neighbors", "matrix", ranks=2)
+    more = 16 if HAS_SESSIONS else 0
+    assert (result.returncode, result.stderr.splitlines()) == (0, [f"4 {164 + more}", f"{72 + more} 0"])
+
+
+def test_the_matrix_has_40_lines():
+    code = (SOURCE / "examples" / "matrix.c").read_text().split("*/", 2)[-1]
+    assert len([line for line in code.splitlines() if line.strip("{} ")]) <= 40
+
+
+@pytest.mark.parametrize("program, calls", [
+    ("example_barrier_mpif_h", (0, 3, 0)), ("example_barrier_mpi", (0, 3, 0)), ("example_barrier_f08", (0, 0, 3)),
+    ("example_broadcasts", (1, 0, 0))])
+@pytest.mark.parametrize("tools", ["bindings", "bindings:libtally.so:count,output=/dev/null:bindings"])
+def test_a_tool_in_fortran_knows_the_binding_of_each_call(program, calls, tools):
+    if not (PROGRAMS / "bindings.so").exists():
+        pytest.skip("no Fortran compiler")
+    path = PROGRAMS / program if "barrier" in program else PROGRAMS / "programs" / program
+    folders = f"{PROGRAMS}:{PMPI_TOOLS}:{BUNDLED_TOOLS}"
+    result = run_mpi(path, tools=tools, ranks=1, env={"QMPI_TOOL_PATH": folders})
+    assert result.returncode == 0
+    assert lines(result, "bindings") == [
+        f"bindings (layer {layer}): C {calls[0]}, mpif.h or mpi {calls[1]}, mpi_f08 {calls[2]}"
+        for layer, name in enumerate(tools.split(":"), 1) if name == "bindings"]
 
 
 EXPECTED = {"(no region)": (4, 0, 0), "input": (1, 8000, 0), "solve": (10, 80, 80), "exchange": (10, 8000, 8000)}
