@@ -131,7 +131,7 @@ def test_wrong_questions_are_errors_and_set_nothing():
     result = succeed("wrong", "init", "comm_rank", "finalize")
     notes = notes_of(result, "wrong")
     asked = [line for line in notes if re.match(
-        r"wrong (bytes|transfers|comm|root|peer|started|completed|argument|caller) ", line)]
+        r"wrong (bytes|transfers|neighbors|binding|comm|root|peer|started|completed|argument|caller) ", line)]
     # In `before`, what a call started is not known yet, whatever else is wrong.
     allowed = ("argument", "other")
     assert len(asked) == 20

@@ -42,6 +42,8 @@ static void ask_wrongly(const QMPIX_Call *call)
     NOTE("bytes of NULL", QMPIX_Call_get_bytes(NULL, &sent, &sent));
     NOTE("transfers of NULL", QMPIX_Call_for_each_transfer(NULL, each, NULL));
     NOTE("transfers to NULL", QMPIX_Call_for_each_transfer(call, NULL, NULL));
+    NOTE("neighbors of NULL", QMPIX_Call_for_each_neighbor(NULL, each, NULL));
+    NOTE("neighbors to NULL", QMPIX_Call_for_each_neighbor(call, NULL, NULL));
     NOTE("comm of NULL", QMPIX_Call_get_comm(NULL, &comm));
     NOTE("comm to NULL", QMPIX_Call_get_comm(call, NULL));
     NOTE("root of NULL", QMPIX_Call_get_root(NULL, &number));
@@ -57,6 +59,10 @@ static void ask_wrongly(const QMPIX_Call *call)
     NOTE("argument of NULL", QMPIX_Call_find_argument(NULL, "comm", &index));
     NOTE("argument without name", QMPIX_Call_find_argument(call, NULL, &index));
     NOTE("argument to NULL", QMPIX_Call_find_argument(call, "comm", NULL));
+    QMPIX_Binding binding = QMPIX_BINDING_F08;
+    NOTE("binding of NULL", QMPIX_Call_get_binding(NULL, &binding));
+    NOTE("binding to NULL", QMPIX_Call_get_binding(call, NULL));
+    NOTE("binding of no context", QMPIX_Context_get_binding(NULL, &binding));
     NOTE("caller of NULL", QMPIX_Call_get_caller(NULL, &caller));
     NOTE("caller to NULL", QMPIX_Call_get_caller(call, NULL));
     if (sent != 77 || number != 77 || index != 77 || caller)
