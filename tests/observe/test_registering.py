@@ -134,7 +134,7 @@ def test_wrong_questions_are_errors_and_set_nothing():
         r"wrong (bytes|transfers|neighbors|binding|comm|root|peer|started|completed|argument|caller) ", line)]
     # In `before`, what a call started is not known yet, whatever else is wrong.
     allowed = ("argument", "other")
-    assert len(asked) == 20
+    assert len(asked) == 25
     assert all(line.endswith(allowed) for line in asked), asked
     assert all(line.endswith("argument") for line in asked
                if not line.startswith(("wrong started", "wrong completed"))), asked
