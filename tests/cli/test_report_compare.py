@@ -300,12 +300,66 @@ def test_findings_are_new_gone_or_remain():
     text = printed("heat-faster.json", "heat.json")
     assert "\nNew findings\nB  Rank 3 is last " in text
     text = printed("heat.json", "heat.json")
-    assert re.search(r"\nFindings that remain\nA  Rank 3 is last.*\nB  Rank 3 is last", text)
+    assert re.search(r"\nFindings that remain\nA  Rank 3 is last.*\n   .*\nB  Rank 3 is last", text)
     document = as_json("heat.json", "heat-faster.json")
     finding, = document["findings"]
-    assert finding["kind"] == "imbalance" and finding["runs"][1] is None
+    assert (finding["kind"], finding["change"]) == ("imbalance", "gone") and finding["runs"][1] is None
     assert finding["runs"][0]["rank"] == 3 and "callsite" not in finding["runs"][0]
     assert as_json("--threshold=50", "heat.json", "heat-faster.json")["findings"] == []
+
+
+def test_a_loss_that_has_not_grown_in_seconds_is_not_new(tmp_path):
+    """It is more than 5 % of the run only because the run has become shorter."""
+    def wait(document, seconds):
+        document["callsites"][0]["waits"] = {"rank": [1], "peer": [0], "calls": [700], "time": [seconds]}
+
+    def shorten(document, longer=0):
+        wait(document, 0.55)
+        document["application"]["max"] = 10
+        for figure in ("mean", "max", "sum"):
+            document["callsites"][0]["time"][figure] += longer
+    before = changed(tmp_path, lambda it: wait(it, 0.55), "before.json")
+    after = changed(tmp_path, shorten, "after.json")
+    pairs = {pair["kind"]: pair for pair in as_json(before, after)["findings"]}
+    assert pairs["late-sender"]["runs"][0] is None and pairs["late-sender"]["change"] == "remains"
+    assert "New findings" not in printed(before, after)
+    longer = changed(tmp_path, lambda it: shorten(it, 1), "longer.json")
+    pairs = {pair["kind"]: pair for pair in as_json(before, longer)["findings"]}
+    assert pairs["late-sender"]["change"] == "new" and "New findings\nB  Rank 1 waits" in printed(before, longer)
+
+
+def test_findings_of_one_place_match_whatever_their_kinds(tmp_path):
+    def wait(document):
+        document["callsites"][0]["waits"] = {"rank": [1], "peer": [0], "calls": [700], "time": [3.5]}
+
+    def wait_for_unknown(document):
+        document["callsites"][0]["waits"] = {"rank": [1], "peer": [-1], "calls": [700], "time": [3.5]}
+    files = [changed(tmp_path, change, f"{change.__name__}.json") for change in (wait, wait_for_unknown)]
+    pair, = (pair for pair in as_json(*files)["findings"] if pair["kind"] != "imbalance")
+    assert [run["kind"] for run in pair["runs"]] == ["late-sender", "slow-requests"] and pair["change"] == "remains"
+
+
+def sentence(*arguments):
+    text = printed(*arguments)
+    return " ".join(text[text.index("\n\nB ") + 2:].split("\n\n")[0].split())
+
+
+def test_the_first_sentence_says_how_much_faster_a_run_is_and_where(tmp_path):
+    assert sentence("heat.json", "heat-faster.json") == (
+        "B takes 20 % less time (9.63 s instead of 12.0 s): 1.83 s less outside MPI, 480 ms less in MPI_Waitall at "
+        "halo.c:43; nothing of 1 % or more got worse")
+    assert sentence("heat-faster.json", "heat.json").startswith(
+        "B takes 25 % more time (12.0 s instead of 9.63 s): 1.83 s more outside MPI, 480 ms more in MPI_Waitall at halo.c:")
+    assert sentence("heat.json", "heat.json") == (
+        "B takes as long as A (12.0 s); nothing of 1 % or more got worse")
+
+    def speed_up(document):
+        document["application"]["max"] = 2.406
+        next(it for it in document["callsites"] if it["name"] == "MPI_Allreduce")["time"]["mean"] += 0.5
+    faster = changed(tmp_path, speed_up)
+    assert sentence("heat.json", faster) == (
+        "B is 5.0 times faster (2.41 s instead of 12.0 s); 500 ms more in MPI_Allreduce at libsolve.so+0x1203")
+    assert [run.get("summary", "")[:5] for run in as_json("heat.json", faster)["runs"]] == ["", "B is "]
 
 
 def test_a_finding_of_another_rank_at_the_same_place_remains(tmp_path):

@@ -413,6 +413,11 @@ def test_runs_are_compared_side_by_side(page, waiting_rank, imbalance, tmp_path)
     assert re.search(r"parallel efficiency .* points", page.find("#totals").text)
     assert any("rank 1 for 0" in text for text in page.texts("#compare-waits tbody th"))
     assert any("planted.c:" in text and "gone" in text for text in page.texts("#compare-findings tbody tr"))
+    assert page.texts("#comparison p.note")[0].startswith("B ")
+    assert page.texts("#compare-functions td.better, #compare-functions td.worse")
+    moods = page.texts("#changes td.better, #changes td.worse")
+    assert all(text[0] in "+−" or text in ("new", "gone", "–") for text in moods), moods
+    assert not [text for text in page.texts("#totals tbody tr") if set(text.split()[-3:]) == {"–"}]
     click(page, page.find("article.run:nth-child(2) [data-target='callsite']"))  # shows the other run
     assert page.find(".choice select").get_attribute("value") == "1"
     assert "MPI_Allreduce" in page.find("tr.target").text

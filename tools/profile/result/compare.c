@@ -571,17 +571,21 @@ static long find_site_entry(const struct compare_result *comparison, int run,
     return NO_SITE;
 }
 
-/* Returns whether two findings are of the same kind, at the same place and, with `rank`, about the
- * same ranks. */
+/* How closely two findings agree. */
+enum { SAME_RANKS, SAME_KIND, SAME_SITE, MATCHES };
+
+/* Returns whether two findings are at the same place and, as `match` says, of the same kind and
+ * about the same ranks. */
 static bool is_same_finding(const struct compare_result *comparison,
                             const struct compare_finding *pair, int run,
-                            const struct profile_finding *finding, bool rank)
+                            const struct profile_finding *finding, int match)
 {
+    const long site = find_site_entry(comparison, run, finding);
     for (int other = 0; other < run; other++) {
         const struct profile_finding *it = pair->runs[other];
-        if (it && !strcmp(it->kind, finding->kind) &&
-            find_site_entry(comparison, other, it) == find_site_entry(comparison, run, finding) &&
-            (!rank || (it->rank == finding->rank && it->peer == finding->peer)))
+        if (it && find_site_entry(comparison, other, it) == site &&
+            (match == SAME_SITE ? site != NO_SITE : !strcmp(it->kind, finding->kind)) &&
+            (match != SAME_RANKS || (it->rank == finding->rank && it->peer == finding->peer)))
             return true;
     }
     return false;
@@ -597,17 +601,18 @@ static struct compare_finding *add_pair(struct compare_result *comparison)
     return pair->runs ? pair : NULL;
 }
 
-/* Matches findings of the same ranks first, because the rank may change from run to run. */
+/* Matches findings of the same ranks first, because the rank may change from run to run, and then
+ * those of one place, because a cause may be found as another kind. */
 static bool add_run_findings(struct compare_result *comparison, int run)
 {
     const struct profile_findings *found = &comparison->findings[run];
     bool placed[PROFILE_FINDINGS_MOST] = {false};
-    for (int pass = 0; pass < 2; pass++) {
+    for (int match = 0; match < MATCHES; match++) {
         for (int i = 0; i < found->count; i++) {
             for (size_t k = 0; k < comparison->pair_count && !placed[i]; k++) {
                 struct compare_finding *pair = &comparison->pairs[k];
                 placed[i] = !pair->runs[run] &&
-                            is_same_finding(comparison, pair, run, &found->all[i], pass == 0);
+                            is_same_finding(comparison, pair, run, &found->all[i], match);
                 if (placed[i])
                     pair->runs[run] = &found->all[i];
             }

@@ -81,6 +81,17 @@ struct compare_result *profile_compare(const struct profile_run *runs, int count
 
 void profile_compare_free(struct compare_result *comparison);
 
+/* Says in a sentence without its period how much faster or slower a run is than the first one,
+ * where most of the difference is, and what got worse. The text is empty if a time is unknown. */
+enum { COMPARE_SENTENCE = 2048 };
+void compare_describe(const struct compare_result *comparison, int run, char *sentence,
+                      size_t size);
+
+/* What became of a finding. It is new only if its place takes longer than in the first run. */
+enum compare_change { COMPARE_NEW, COMPARE_GONE, COMPARE_STILL };
+enum compare_change compare_change_of(const struct compare_result *comparison,
+                                      const struct compare_finding *pair);
+
 /* Returns a value: 0 if the run does not have the thing, NAN if the value is unknown. */
 double compare_value(const struct compare_result *comparison, const struct compare_entry *entry,
                      int figure, int run);

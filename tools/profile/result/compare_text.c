@@ -437,15 +437,22 @@ static bool print_limits(const struct view *view)
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
-enum change { NEW, GONE, STILL };
-
-static enum change change_of_pair(const struct compare_result *comparison,
-                                  const struct compare_finding *pair)
+/* Prints what each later run changes, in lines of the width. */
+static bool print_sentences(const struct view *view)
 {
-    return !pair->runs[0] ? NEW : !pair->runs[comparison->run_count - 1] ? GONE : STILL;
+    char sentence[COMPARE_SENTENCE];
+    struct columns lines;
+    columns_start(&lines, "l");
+    for (int run = 1; run < view->comparison->run_count; run++) {
+        compare_describe(view->comparison, run, sentence, sizeof sentence);
+        text_add_wrapped(&lines, sentence, view->text.width, "");
+    }
+    if (lines.row_count)
+        fputc('\n', view->text.stream);
+    return columns_print(&lines, view->text.stream, view->text.width);
 }
 
-static bool print_changes(const struct view *view, enum change change, const char *title)
+static bool print_changes(const struct view *view, enum compare_change change, const char *title)
 {
     const struct compare_result *comparison = view->comparison;
     struct columns lines;
@@ -453,15 +460,16 @@ static bool print_changes(const struct view *view, enum change change, const cha
     columns_start(&lines, "l");
     for (size_t i = 0; i < comparison->pair_count; i++) {
         const struct compare_finding *pair = &comparison->pairs[i];
-        if (change_of_pair(comparison, pair) != change)
+        if (compare_change_of(comparison, pair) != change)
             continue;
         if (first)
             fprintf(view->text.stream, "\n%s\n", title);
         first = false;
         for (int run = 0; run < comparison->run_count; run++) {
+            const char letter[] = {(char)('A' + run), ' ', ' ', '\0'};
             if (pair->runs[run])
-                columns_add_line(&lines, "%c  %s", 'A' + run,
-                                 profile_finding_text(pair->runs[run]));
+                text_add_wrapped(&lines, profile_finding_text(pair->runs[run]), view->text.width,
+                                 letter);
         }
     }
     return columns_print(&lines, view->text.stream, view->text.width);
@@ -469,9 +477,9 @@ static bool print_changes(const struct view *view, enum change change, const cha
 
 static bool print_findings(const struct view *view)
 {
-    return print_changes(view, NEW, "New findings") &&
-           print_changes(view, GONE, "Findings that are gone") &&
-           print_changes(view, STILL, "Findings that remain");
+    return print_changes(view, COMPARE_NEW, "New findings") &&
+           print_changes(view, COMPARE_GONE, "Findings that are gone") &&
+           print_changes(view, COMPARE_STILL, "Findings that remain");
 }
 
 /* ---- The whole text -------------------------------------------------------------------------- */
@@ -481,6 +489,6 @@ bool profile_compare_print_text(FILE *stream, const struct compare_result *compa
                                 const struct profile_layout *layout)
 {
     const struct view view = {{stream, NULL, layout->top, layout->width}, comparison, order};
-    return print_head(&view) && print_totals(&view) && print_limits(&view) &&
-           print_findings(&view) && print_tables(&view, sections);
+    return print_head(&view) && print_sentences(&view) && print_totals(&view) &&
+           print_limits(&view) && print_findings(&view) && print_tables(&view, sections);
 }

@@ -688,6 +688,11 @@ static json_t *run_value(const struct compare_result *comparison, size_t number)
         add_int(&object, "rank", it->result->rank);
     if (it->result->termination)
         add_text(&object, "ending", it->result->termination);
+    if (number) {
+        char sentence[COMPARE_SENTENCE];
+        compare_describe(comparison, (int)number, sentence, sizeof sentence);
+        add_text(&object, "summary", sentence);
+    }
     return finish_container(object);
 }
 
@@ -717,7 +722,10 @@ static json_t *pair_value(const struct compare_result *comparison, size_t number
         add_item(&runs, it ? finding_value(it, NULL) : json_null());
         kind = it ? it->kind : kind;
     }
+    static const char *const changes[] = {
+        [COMPARE_NEW] = "new", [COMPARE_GONE] = "gone", [COMPARE_STILL] = "remains"};
     add_text(&object, "kind", kind);
+    add_text(&object, "change", changes[compare_change_of(comparison, pair)]);
     add_member(&object, "runs", finish_container(runs));
     return finish_container(object);
 }

@@ -24,42 +24,23 @@
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
-/* Returns how many bytes of whole words fit into `room`. */
-static size_t fit_words(const char *words, int room)
-{
-    size_t length = strlen(words);
-    if (length <= (size_t)room)
-        return length;
-    length = (size_t)room;
-    while (length > 1 && words[length] != ' ')
-        length--;
-    return length > 1 ? length : (size_t)room;
-}
-
 /* Prints words in lines of the width, each of which begins with `indent` spaces. */
 static void print_wrapped(const struct text *text, const char *words, int indent)
 {
     while (*words) {
-        const size_t length = fit_words(words, text->width - indent);
+        const size_t length = text_fit_words(words, text->width - indent);
         fprintf(text->stream, "%*s%.*s\n", indent, "", (int)length, words);
         words += length;
         words += strspn(words, " ");
     }
 }
 
-/* Uses a table, which escapes what names of files and functions may contain, with a row for each
- * line of the summary. */
+/* Uses a table, which escapes what names of files and functions may contain. */
 static bool print_summary(const struct text *text, const struct profile_finding *finding)
 {
     struct columns lines;
-    const char *words = profile_finding_text(finding);
     columns_start(&lines, "l");
-    while (*words) {
-        const size_t length = fit_words(words, text->width);
-        columns_add_line(&lines, "%.*s", (int)length, words);
-        words += length;
-        words += strspn(words, " ");
-    }
+    text_add_wrapped(&lines, profile_finding_text(finding), text->width, "");
     return columns_print(&lines, text->stream, text->width);
 }
 

@@ -8,6 +8,7 @@
 #include "tools/profile/result/profile.h"
 #include "util/util.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -299,6 +300,44 @@ bool text_callsites(const struct text *text)
     text_rest(text, text->result->callsite_count, "call sites");
     print_debug_hint(text, shown);
     return good;
+}
+
+/* ---- Sentences ----------------------------------------------------------------------------------
+ */
+
+size_t text_fit_words(const char *words, int room)
+{
+    size_t length = strlen(words);
+    if (length <= (size_t)room)
+        return length;
+    length = (size_t)room;
+    while (length > 1 && words[length] != ' ')
+        length--;
+    return length > 1 ? length : (size_t)room;
+}
+
+/* Returns the same, but keeps numbers and their units together. */
+static size_t fit_figures(const char *words, int room)
+{
+    size_t length = text_fit_words(words, room);
+    if (!words[length] || length < 2 || !isdigit((unsigned char)words[length - 1]))
+        return length;
+    size_t shorter = length - 1;
+    while (shorter && words[shorter] != ' ')
+        shorter--;
+    return shorter ? shorter : length;
+}
+
+void text_add_wrapped(struct columns *lines, const char *words, int width, const char *prefix)
+{
+    const int indent = (int)strlen(prefix);
+    while (*words) {
+        const size_t length = fit_figures(words, width - indent);
+        columns_add_line(lines, "%s%.*s", prefix, (int)length, words);
+        words += length;
+        words += strspn(words, " ");
+        prefix = indent ? "   " : "";
+    }
 }
 
 /* ---- Calls in flight ------------------------------------------------------------------------- */

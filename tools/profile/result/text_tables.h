@@ -38,6 +38,12 @@ void text_add_extremes(struct columns *columns, const struct profile_spread *spr
 void text_add_frames(struct columns *columns, const struct text *text,
                      const struct profile_frame *frames, int count);
 
+/* Returns how many bytes of whole words fit into `room` columns. */
+size_t text_fit_words(const char *words, int room);
+
+/* Adds words in lines of the width. `prefix` begins the first line, and spaces the others. */
+void text_add_wrapped(struct columns *lines, const char *words, int width, const char *prefix);
+
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
 bool text_functions(const struct text *text);

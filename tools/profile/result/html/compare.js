@@ -39,9 +39,22 @@ function pointsText(base, value) {
   return `${signOf(points, "±")}${Math.abs(points).toFixed(1)} points`;
 }
 
+/* Whether a change is better or worse: less time is better, and a higher efficiency. Numbers of calls and bytes are
+ * neither. Changes of less than 1 % are not marked. */
+function moodOf(entry, change) {
+  const isTime = (entry.format ?? formatTime) === formatTime;
+  const isSmall = Math.abs(change) < .01 * Math.abs(entry.points ? 1 : entry.values[0] ?? 0);
+  if (!change || isSmall || (!entry.points && !isTime))
+    return undefined;
+  return (change > 0) === Boolean(entry.points) ? "better" : "worse";
+}
+
 /* A column for each run, and one or two for the change of each later one. An entry has `values`, one for each
  * run, and may have a `format`; with `points`, changes are differences of percentages. */
-function compareTable(runs, { id, label, title, entries, format, note, sorted = true, detailed = true }) {
+function compareTable(
+  runs, { id, label, title, entries: all, format, note, sorted = true, detailed = true, order = sorted }) {
+  const entries = all.filter((it) => it.values.some((value) => value))
+                    .map((it) => ({ ...it, format: it.format ?? format }));
   const formatOf = (it) => it.format ?? format;
   const columns = [{ title, value: (it) => it.name, note }];
   runs.forEach((run, at) => columns.push({
@@ -58,7 +71,11 @@ function compareTable(runs, { id, label, title, entries, format, note, sorted = 
         title: `${run.letter} − A`,
         numeric: true,
         value: (it) => Math.abs(change(it)),
-        text: (it) => changeText(it.values[0], it.values[at + 1], formatOf(it))
+        text: (it) => {
+          const [before, now] = [it.values[0], it.values[at + 1]];
+          return it.remains ? changeText(before ?? 0, now ?? 0, formatOf(it)) : changeText(before, now, formatOf(it));
+        },
+        mood: (it) => moodOf(it, change(it))
       });
     columns.push({
       title: `change of ${run.letter}`,
@@ -66,6 +83,7 @@ function compareTable(runs, { id, label, title, entries, format, note, sorted = 
       secondary: detailed,
       value: (it) => (it.values[at + 1] ?? 0) / (it.values[0] ?? 0),
       text: (it) => (it.points ? pointsText : ratioText)(it.values[0], it.values[at + 1]),
+      mood: (it) => moodOf(it, change(it)),
     });
   });
   return new Table({
@@ -74,7 +92,7 @@ function compareTable(runs, { id, label, title, entries, format, note, sorted = 
            entries,
            columns,
            filter: detailed,
-           sort: sorted ? runs.length + 1 : -1,
+           sort: order ? runs.length + 1 : -1,
            limit: sorted ? 10 : Infinity
          })
     .element;
@@ -105,6 +123,8 @@ function addTotals(runs, comparison) {
     load_balance: "load balance",
     communication: "communication efficiency"
   };
+  for (const run of comparison.runs.filter((it) => it.summary))
+    section.append(element("p", { class: "note" }, `${run.summary}.`));
   section.append(compareTable(runs, {
     id: "totals",
     label: "Runs",
@@ -159,14 +179,22 @@ function chosenComparison(runs, { id, label, title, things, name }) {
   return titled(label, choice, place);
 }
 
-function findingsTable(runs, findings) {
+/* As in the text: new ones first, then those that are gone. */
+function findingsTable(runs, all) {
+  const order = ["new", "gone", "remains"];
+  const findings = [...all].sort((one, other) => order.indexOf(one.change) - order.indexOf(other.change));
   const title = (pair) => pair.runs.find(Boolean).summary;
   return compareTable(runs, {
     id: "compare-findings",
     label: "Findings, compared",
     title: "finding",
     format: formatTime,
-    entries: findings.map((pair) => ({ name: title(pair), values: pair.runs.map((one) => one?.seconds ?? null) })),
+    order: false,
+    entries: findings.map((pair) => ({
+                            name: title(pair),
+                            values: pair.runs.map((one) => one?.seconds ?? null),
+                            remains: pair.change === "remains"
+                          })),
   });
 }
 

@@ -142,6 +142,8 @@ class Table {
         text));
     else
       cell.append(text);
+    if (column.mood?.(entry))
+      cell.classList.add(column.mood(entry));
     if (column.note)
       cell.append(element("small", { class: "narrow-only" }, column.note(entry)));
     if (column.remark?.(entry))
