@@ -45,6 +45,14 @@ void compare_save_arguments(struct compare_values *values, const QMPIX_Call *cal
     values->has_result = false;
 }
 
+const void *compare_saved_argument(const struct compare_values *values, int index)
+{
+    const unsigned char *saved = values->arguments;
+    for (int i = 0; i < index; i++)
+        saved += argument_size(&values->function->parameters[i]);
+    return saved;
+}
+
 /* ---- Arrays ---------------------------------------------------------------------------------- */
 
 static bool read_integer(const QMPIX_Call *call, int index, long long *value)

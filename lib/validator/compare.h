@@ -26,6 +26,9 @@ struct compare_values {
 /* Saves the arguments that a layer received. */
 void compare_save_arguments(struct compare_values *values, const QMPIX_Call *call);
 
+/* Returns the saved argument `index`. */
+const void *compare_saved_argument(const struct compare_values *values, int index);
+
 /* Returns the index of the first argument of `call`, a call of the same function, that differs from
  * the saved one; -1: none. A status in place of MPI_STATUS_IGNORE, a variable of the layer for an
  * output, and a copy of an input are no differences. */

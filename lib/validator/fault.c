@@ -60,6 +60,10 @@ static const struct {
     [FAULT_AFTER_FINALIZE] =
         {"calls %s after its MPI_Finalize has returned",
          "do everything that needs MPI before the interceptor of MPI_Finalize calls the next one"},
+    [FAULT_COLLECTIVE] =
+        {"makes a collective call in %s, in which not all processes take part",
+         "communicate in MPI_Finalize, or in collective calls of the program, on a communicator of "
+         "QMPIX_Tool_create_comm"},
     [FAULT_STDOUT] =
         {"writes to the standard output in %s, which belongs to the program",
          "write to stderr or to a file, or with QMPIX_Standard_write if the user asks for it"},
@@ -186,6 +190,7 @@ static char *list_counts(const unsigned long long *of_kind)
 }
 
 static const char *const short_names[FAULT_COUNT] = {
+    [FAULT_COLLECTIVE] = "collective call on a communicator of the program",
     [FAULT_STDOUT] = "standard output written",
     [FAULT_NOT_PASSED] = "next function not called",
     [FAULT_OTHER_FUNCTION] = "another function called instead",

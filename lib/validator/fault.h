@@ -21,6 +21,7 @@ enum fault_kind {
     FAULT_OUTPUT,         /* an output is changed or not set */
     FAULT_RECURSION,      /* the layer calls MPI_X */
     FAULT_AFTER_FINALIZE, /* the layer calls MPI after its MPI_Finalize */
+    FAULT_COLLECTIVE,     /* the layer makes a collective call on the program's communicator */
     FAULT_STDOUT,         /* the layer writes to the standard output */
     FAULT_COUNT
 };

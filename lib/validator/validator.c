@@ -14,6 +14,8 @@
 #include "dispatch/dispatch.h"
 #include "util/util.h"
 
+#include <qmpi/traits.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,7 @@ static const struct qmpi_validate_host *host;
 
 enum { IDS = 256 };
 static bool finalized[IDS]; /* [tool_id]: MPI_Finalize has returned to the layer */
+static bool any_finalized;
 
 /* ---- What is allowed ------------------------------------------------------------------------- */
 
@@ -162,7 +165,10 @@ static void check_passed(const struct visit *visit)
                              visit->function->name);
         report_visit(FAULT_OTHER_FUNCTION, visit, false, detail);
     } else {
-        report_visit(FAULT_NOT_PASSED, visit, false, NULL);
+        if (visit->by_pmpi)
+            detail = qmpi_format("calls P%s instead of the next %s: the layers below miss the call",
+                                 visit->function->name, visit->function->name);
+        report_visit(FAULT_NOT_PASSED, visit, false, detail);
     }
     free(detail);
 }
@@ -194,8 +200,71 @@ static void leave_layer(const QMPIX_Call *call, const QMPIX_Word *word)
     check_passed(visit);
     check_returned(visit, call);
     if (visit->function->number == MPI_FINALIZE_T)
-        finalized[visit->tool_id] = true;
+        finalized[visit->tool_id] = any_finalized = true;
     visit_end(visit);
+}
+
+/* ---- Calls for needs of a tool --------------------------------------------------------------- */
+
+static QMPIX_Traits traits_of(const QMPIX_Function *function)
+{
+    QMPIX_Traits traits = {.size = sizeof traits};
+    QMPIX_Function_get_traits(function, &traits);
+    return traits;
+}
+
+/* A collective call in one that is not collective waits for processes that do not come. */
+static void check_collective(const struct visit *visit, const QMPIX_Call *call)
+{
+    const QMPIX_Traits own = traits_of(call->function), received = traits_of(visit->function);
+    const struct allowed allowed = allowed_to(visit->tool_id);
+    if (!(own.flags & QMPIX_TRAIT_COLLECTIVE) || received.flags & QMPIX_TRAIT_COLLECTIVE ||
+        own.comm < 0 || received.comm < 0 || allowed.pmpi || allowed.calls)
+        return;
+    const QMPIX_Parameter *comm = &call->function->parameters[own.comm];
+    if (comm->indirection || visit->function->parameters[received.comm].indirection ||
+        memcmp(call->arguments[own.comm], compare_saved_argument(&visit->values, received.comm),
+               comm->size) != 0)
+        return;
+    char *detail = qmpi_format("calls %s in %s on the same communicator: not all of its processes "
+                               "take part",
+                               call->function->name, visit->function->name);
+    report_visit(FAULT_COLLECTIVE, visit, true, detail);
+    free(detail);
+}
+
+/* Returns the layer whose code makes the current call after it has finalized MPI; 0: none. */
+static int find_late_caller(void)
+{
+    enum { DEPTH = 32 };
+    void *frames[DEPTH];
+    const int count = host->unwind(frames, DEPTH);
+    for (int i = 0; i < count; i++) {
+        for (int tool_id = 1; tool_id <= host->layers; tool_id++) {
+            if (finalized[tool_id] && host->contains(tool_id, frames[i]))
+                return tool_id;
+        }
+    }
+    return 0;
+}
+
+/* Checks a call of PMPI_X, which may also come from the program or from libqmpi. */
+static void check_pmpi(const QMPIX_Call *call)
+{
+    struct visit *visit = visit_innermost(call);
+    const bool in_code = visit && !visit->below;
+    int late = 0;
+    if (in_code) {
+        visit->by_pmpi |= visit->function == call->function;
+        check_collective(visit, call);
+        if (visit->function->number == MPI_FINALIZE_T && visit->returned)
+            late = visit->tool_id;
+    } else if (any_finalized && !outlives_mpi(call->function)) {
+        late = find_late_caller();
+    }
+    if (late && !outlives_mpi(call->function))
+        report(FAULT_AFTER_FINALIZE, late, call->function, in_code ? visit->context : NULL, true,
+               NULL);
 }
 
 /* ---- Below a layer --------------------------------------------------------------------------- */
@@ -218,6 +287,7 @@ static bool note_passed(struct visit *visit, const QMPIX_Call *call)
             visit->passed++; /* PMPI tools ask for another thread level in this way */
         else
             visit->instead = call->function;
+        check_collective(visit, call);
         return false;
     }
     int changed = compare_arguments(&visit->values, call);
@@ -308,7 +378,9 @@ static void replace_context(int tool_id, const QMPIX_Call *call)
 static void before(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct qmpi_validate_place *place = call->observer->data;
-    if (place->kind == QMPI_CHECK_ABOVE)
+    if (place->kind == QMPI_VALIDATE_PMPI)
+        check_pmpi(call);
+    else if (place->kind == QMPI_CHECK_ABOVE)
         enter_layer(place->tool_id, call, word);
     else if (place->kind == QMPI_CHECK_BELOW)
         go_below(place->tool_id, call, word);

@@ -24,6 +24,7 @@ struct visit {
     int returned;                  /* those that have returned */
     int others;                    /* calls of the next function with other arguments */
     int changed;                   /* the first argument that differs in the last of them */
+    bool by_pmpi;                  /* PMPI_X of the same function was called */
     bool elsewhere;                /* the next function was called in another thread */
     const QMPIX_Function *instead; /* the last other function that was called; NULL: none */
     uint64_t since;                /* when the code of the layer began to run, or was returned to */

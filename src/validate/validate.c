@@ -7,6 +7,7 @@
 #include "dispatch/dispatch.h"
 #include "elf/elf.h"
 #include "observe/observe.h"
+#include "pmpi/pmpi.h"
 #include "process/process.h"
 #include "registry/registry.h"
 #include "util/util.h"
@@ -95,6 +96,38 @@ static void create_checks(int layers, const QMPIX_Observer *callbacks)
         .functions = qmpi_observing, .observers = (const void *const(*)[QMPI_CHECK_COUNT])rows});
 }
 
+/* Observes calls of PMPI_X, by two nodes for each function: the observer's, and one that calls what
+ * PMPI_X would call. */
+static void watch_pmpi(const QMPIX_Observer *callbacks)
+{
+    static struct qmpi_validate_place place = {0, QMPI_VALIDATE_PMPI};
+    static QMPIX_Observer observer;
+    struct qmpi_node *nodes = qmpi_memory_permanent((size_t)QMPI_FUNCTION_COUNT * 2, sizeof *nodes);
+    QMPI_Context row[QMPI_FUNCTION_COUNT] = {NULL};
+    observer = *callbacks;
+    observer.data = &place;
+    observer.flags = QMPIX_OBSERVE_ACTS;
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
+        struct qmpi_node *upper = &nodes[2 * number], *lower = upper + 1;
+        if (!qmpi_pmpi_targets[number] || !qmpi_observing[number])
+            continue;
+        lower->node.function = qmpi_dispatch_functions[number].pmpi_adapter;
+        lower->node.function_id = number;
+        lower->node.data = (const void *)(uintptr_t)qmpi_pmpi_targets[number];
+        upper->node.function = qmpi_observing[number];
+        upper->node.function_id = number;
+        upper->node.next = &lower->node;
+        upper->observer = &observer;
+        row[number] = &upper->node;
+    }
+    if (!qmpi_thunk_prepare(row)) /* this system does not allow it; other checks go on */
+        return;
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
+        if (row[number])
+            qmpi_pmpi_targets[number] = qmpi_thunk_node_function(row[number]);
+    }
+}
+
 char *qmpi_validate_open(int layers)
 {
     static struct qmpi_validate_host host = {.print = qmpi_print,
@@ -125,5 +158,6 @@ char *qmpi_validate_open(int layers)
     host.layers = layers;
     start(&host, &callbacks);
     create_checks(layers, &callbacks);
+    watch_pmpi(&callbacks);
     return NULL;
 }

@@ -43,10 +43,13 @@ struct qmpi_validate_host {
     int (*unwind)(void **frames, int capacity);
 };
 
-/* What observes a layer: `data` of the observers. */
+/* The kind of the place where calls of PMPI_X arrive, whoever makes them; it has no layer. */
+enum { QMPI_VALIDATE_PMPI = 99 };
+
+/* What observes calls: `data` of the observers. */
 struct qmpi_validate_place {
     int tool_id;
-    int kind; /* enum qmpi_chain_check */
+    int kind; /* enum qmpi_chain_check, or QMPI_VALIDATE_PMPI */
 };
 
 /* Starts validation. Sets the callbacks of all nodes that check layers. */

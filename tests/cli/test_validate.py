@@ -37,7 +37,7 @@ def notes(result):
 CASES = {
     "drops": ("MPI_Comm_rank: the layer does not call the next MPI_Comm_rank", "my_Comm_rank",
               "next function not called: 2 calls of MPI_Comm_rank"),
-    "uses-pmpi": ("MPI_Comm_rank: the layer does not call the next MPI_Comm_rank", "my_Comm_rank",
+    "uses-pmpi": ("MPI_Comm_rank: the layer calls PMPI_Comm_rank instead of the next MPI_Comm_rank", "my_Comm_rank",
                   "next function not called: 2 calls of MPI_Comm_rank"),
     "repeats": ("MPI_Comm_rank: the layer calls the next MPI_Comm_rank more than once", "my_Comm_rank",
                 "next function called more than once: 2 calls of MPI_Comm_rank"),
@@ -61,6 +61,10 @@ CASES = {
                        "my_Comm_rank", "output changed or not set: 2 calls of MPI_Comm_rank"),
     "calls-mpi": ("MPI_Comm_rank: the layer calls MPI_Comm_size in its MPI_Comm_rank, which enters the stack at the "
                   "top again (depth 1)", "my_Comm_rank", "MPI_X called: 2 calls of MPI_Comm_rank"),
+    "waits-for-all": ("MPI_Comm_rank: the layer calls MPI_Barrier in MPI_Comm_rank on the same communicator",
+                      "my_Comm_rank", "collective call on a communicator of the program: 2 calls of MPI_Comm_rank"),
+    "outlives-mpi-by-pmpi": ("MPI_Get_processor_name: the layer calls MPI_Get_processor_name after its MPI_Finalize",
+                             "my_Finalize", "MPI called after MPI_Finalize: 1 call of MPI_Get_processor_name"),
     "prints": ("MPI_Comm_rank: the layer writes to the standard output in MPI_Comm_rank", "my_Comm_rank",
                "standard output written: 2 calls of MPI_Comm_rank"),
     "prints-to-stream": ("MPI_Comm_rank: the layer writes to the standard output in MPI_Comm_rank", "my_Comm_rank",

@@ -74,6 +74,8 @@ static int my_Comm_rank(QMPI_Context c, MPI_Comm comm, int *rank)
     }
     if (is("uses-pmpi"))
         return PMPI_Comm_rank(comm, rank);
+    if (is("waits-for-all"))
+        PMPI_Barrier(comm);
     if (is("repeats")) {
         next(below, comm, rank);
         return next(below, comm, rank);
@@ -123,6 +125,10 @@ static int my_Finalize(QMPI_Context c)
     int flag, size;
     const int result = QMPIX_NEXT(c, Finalize)(QMPIX_NEXT_CONTEXT(c));
     PMPI_Finalized(&flag);
+    if (is("outlives-mpi-by-pmpi")) {
+        char name[MPI_MAX_PROCESSOR_NAME];
+        PMPI_Get_processor_name(name, &size);
+    }
     if (is("outlives-mpi") &&
         QMPI_Get_function(own_id, MPI_GET_PROCESSOR_NAME_T, &function, &next) == MPI_SUCCESS) {
         char name[MPI_MAX_PROCESSOR_NAME];
