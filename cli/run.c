@@ -97,6 +97,37 @@ static void identify_run(void)
     free(run);
 }
 
+/*
+ * Open MPI's launcher passes no variables on to other hosts, except those that are listed in this
+ * one or given with -x. It refuses both together; then the user has to list ours, too. The list has
+ * values, because version 5 passes on no value that contains '=' if it is given the name alone.
+ */
+static void pass_variables_on(char **command)
+{
+    static const char list[] = "OMPI_MCA_mca_base_env_list";
+    char *path = program_is_launcher(command[0]) ? program_find(command[0]) : NULL;
+    char *launcher = path ? realpath(path, NULL) : NULL;
+    const char *mpi = launcher ? cli_mpi_of_launcher(launcher) : NULL;
+    bool is_wanted = mpi && !strcmp(mpi, "openmpi") && !getenv(list);
+    for (char **word = command; *word; word++)
+        is_wanted = is_wanted && strcmp(*word, "-x") != 0;
+    char *settings = NULL;
+    for (char **variable = environ; is_wanted && *variable; variable++) {
+        if ((strncmp(*variable, "QMPI_", 5) && strncmp(*variable, "LD_PRELOAD=", 11)) ||
+            strchr(*variable, ';'))
+            continue;
+        char *more =
+            qmpi_format("%s%s%s", settings ? settings : "", settings ? ";" : "", *variable);
+        free(settings);
+        settings = more;
+    }
+    if (settings)
+        cli_set_variable(list, settings);
+    free(settings);
+    free(launcher);
+    free(path);
+}
+
 static int refuse_program(const char *name, int reason)
 {
     char *here = qmpi_format("./%s", name);
@@ -134,6 +165,7 @@ int cli_run(int argc, char **argv)
     free(build.library);
     free(build.tools_folder);
     program_warn(program[0]);
+    pass_variables_on(program);
     execvp(program[0], program);
     return refuse_program(program[0], errno);
 }

@@ -74,6 +74,7 @@ struct pmix_value {
     union {
         bool flag;
         char *string;
+        int integer;
         char room[64]; /* at least the size of any value */
     } data;
 };
@@ -82,7 +83,7 @@ struct pmix_info {
     uint32_t flags;
     struct pmix_value value;
 };
-enum { TYPE_BOOL = 1, TYPE_STRING = 3, SCOPE_GLOBAL = 3 };
+enum { TYPE_BOOL = 1, TYPE_STRING = 3, TYPE_INT = 6, SCOPE_GLOBAL = 3 };
 typedef void *look_up(void *library, const char *name);
 typedef int put_function(uint8_t scope, const char key[], struct pmix_value *value);
 typedef int get_function(const struct pmix_process *process, const char key[],
@@ -142,23 +143,59 @@ int PMIx_Commit(void)
 }
 #endif
 
-/* The option keeps the client from asking the server, which would wait for the key. MPI_Init has
- * exchanged all keys already. */
+/* Looks up a string, and returns whether there is one. Copies it to `text` unless that is NULL. */
+static bool find_string(const struct pmix_process *process, const char *key,
+                        const struct pmix_info *option, char *text, size_t capacity)
+{
+    struct pmix_value *value = NULL;
+    const bool has = pmix_get(process, key, option, 1, &value) == 0 && value;
+    if (has && value->type == TYPE_STRING) {
+        if (text)
+            snprintf(text, capacity, "%s", value->data.string);
+        free(value->data.string);
+    }
+    free(value);
+    return has;
+}
+
+/* The client's own data, without a request to the server. */
+static const struct pmix_info of_client = {.key = "pmix.optional",
+                                           .value = {.type = TYPE_BOOL, .data.flag = true}};
+
+/* Whether both are known to run on different hosts. Every process knows the hosts of all. */
+static bool are_apart(const struct pmix_process *one, const struct pmix_process *other)
+{
+    char hosts[2][256];
+    return find_string(one, "pmix.hname", &of_client, hosts[0], sizeof hosts[0]) &&
+           find_string(other, "pmix.hname", &of_client, hosts[1], sizeof hosts[1]) &&
+           strcmp(hosts[0], hosts[1]);
+}
+
+/*
+ * MPI_Init has exchanged the keys, but they may be at three places: the client, the server of this
+ * host, and, if data are sent only on demand, the server of the other host. The last one answers at
+ * once, because the process has committed its keys. The server of this host would wait for a key of
+ * its own processes that does not exist, unless it is told not to.
+ */
 static enum qmpi_presence ask_pmix(int rank)
 {
-    const struct pmix_info here = {.key = "pmix.optional",
-                                   .value = {.type = TYPE_BOOL, .data.flag = true}};
+    static const struct pmix_info of_server = {.key = "pmix.immediate",
+                                               .value = {.type = TYPE_BOOL, .data.flag = true}},
+                                  of_others = {.key = "pmix.timeout",
+                                               .value = {.type = TYPE_INT, .data.integer = 5}};
     const char *nspace = getenv("PMIX_NAMESPACE");
-    struct pmix_process process = {.rank = (uint32_t)rank};
-    struct pmix_value *value = NULL;
+    struct pmix_process process = {.rank = (uint32_t)rank},
+                        self = {.rank = (uint32_t)qmpi_launcher_rank()};
     if (!nspace || strlen(nspace) >= sizeof process.nspace)
         return QMPI_PRESENCE_UNKNOWN;
     strcpy(process.nspace, nspace);
-    const bool has = pmix_get(&process, "qmpi", &here, 1, &value) == 0 && value;
-    if (has && value->type == TYPE_STRING)
-        free(value->data.string);
-    free(value);
-    return has ? QMPI_PRESENCE_PRESENT : QMPI_PRESENCE_ABSENT;
+    strcpy(self.nspace, nspace);
+    return find_string(&process, "qmpi", &of_client, NULL, 0) ||
+                   find_string(&process, "qmpi", &of_server, NULL, 0) ||
+                   (are_apart(&self, &process) &&
+                    find_string(&process, "qmpi", &of_others, NULL, 0))
+               ? QMPI_PRESENCE_PRESENT
+               : QMPI_PRESENCE_ABSENT;
 }
 
 /* ---- Both ------------------------------------------------------------------------------------ */

@@ -8,10 +8,12 @@
 #include "util/util.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static qmpi_function *next_init, *next_init_thread;
 static bool checks_wrappers;
-static long launched; /* see count_launched; MPI_Init may change the variables */
+static long launched;            /* see count_launched; MPI_Init may change the variables */
+static const char *batch_system; /* that has started them; NULL: a launcher of MPI */
 
 /* ---- PMPI tools that wrap only one of the functions ------------------------------------------ */
 
@@ -52,7 +54,7 @@ static void check_wrappers(int called, int other)
         check_wrapper_of_layer(qmpi_layer_get(tool_id), called, other, frames, count);
 }
 
-/* ---- Launchers of another MPI ---------------------------------------------------------------- */
+/* ---- Singletons ------------------------------------------------------------------------------ */
 
 /* The variable in which the launcher of each MPI gives the number of processes. If both are set,
  * one launcher has started the other, and it is unknown which one started this process. */
@@ -61,11 +63,17 @@ static const char *const size_variables[] = {
     [QMPI_MPI_OPEN_MPI] = "OMPI_COMM_WORLD_SIZE",
 };
 
-/* Returns the number of processes that the launcher of another MPI has started; 0: none has. */
+/* Returns the number of processes that a launcher from which this MPI does not learn its rank has
+ * started; 0: none has. */
 static long count_launched(void)
 {
     const char *value[] = {getenv(size_variables[QMPI_MPI_MPICH]),
                            getenv(size_variables[QMPI_MPI_OPEN_MPI])};
+    int size = 0;
+    if (!value[QMPI_MPI_MPICH] && !value[QMPI_MPI_OPEN_MPI]) {
+        batch_system = qmpi_launcher_batch(&size);
+        return batch_system && size > 0 ? size : 0;
+    }
     if (!value[QMPI_MPI_MPICH] == !value[QMPI_MPI_OPEN_MPI])
         return 0;
     const enum qmpi_mpi_kind others = value[QMPI_MPI_MPICH] ? QMPI_MPI_MPICH : QMPI_MPI_OPEN_MPI;
@@ -73,19 +81,38 @@ static long count_launched(void)
     return mpi == others || mpi == QMPI_MPI_UNKNOWN ? 0 : strtol(value[others], NULL, 10);
 }
 
+static void warn_of_batch_system(enum qmpi_mpi_kind kind)
+{
+    char *hint = strcmp(batch_system, "Slurm") || kind == QMPI_MPI_UNKNOWN
+                     ? qmpi_format("launch with the launcher of the MPI library")
+                     : qmpi_format("launch %s programs with srun --mpi=%s, if `srun --mpi=list` "
+                                   "lists it, or with mpiexec.%s",
+                                   kind == QMPI_MPI_MPICH ? "MPICH" : "Open MPI",
+                                   kind == QMPI_MPI_MPICH ? "pmi2" : "pmix",
+                                   qmpi_mpi_descriptions[kind].build);
+    qmpi_printf("%s started %ld processes, but each of them is rank 0 of 1: the MPI library has "
+                "not learnt its rank from %s\n  hint: %s",
+                batch_system, launched, batch_system, hint);
+    free(hint);
+}
+
 static void check_launcher(int result)
 {
     int size = 0;
-    if (launched < 2)
+    if (launched < 2 || result != MPI_SUCCESS || !qmpi_launcher_reports() ||
+        QMPI_PMPI(Comm_size, COMM_SIZE)(MPI_COMM_WORLD, &size) != MPI_SUCCESS || size != 1)
         return;
-    const struct qmpi_mpi_description *mpi =
-        &qmpi_mpi_descriptions[qmpi_mpi_library_implementation()];
-    if (result == MPI_SUCCESS && qmpi_launcher_reports() &&
-        QMPI_PMPI(Comm_size, COMM_SIZE)(MPI_COMM_WORLD, &size) == MPI_SUCCESS && size == 1)
-        qmpi_printf("the launcher started %ld processes, but each of them is rank 0 of 1: the "
-                    "launcher belongs to another MPI\n  hint: launch with mpiexec.%s, or with the "
-                    "launcher of %s on this system",
-                    launched, mpi->build, mpi->build);
+    const enum qmpi_mpi_kind kind = qmpi_mpi_library_implementation();
+    if (batch_system) {
+        warn_of_batch_system(kind);
+        return;
+    }
+    const char *build = qmpi_mpi_descriptions[kind].build;
+    qmpi_printf(
+        "the launcher started %ld processes, but each of them is rank 0 of 1: the launcher "
+        "belongs to another MPI\n  hint: launch with mpiexec.%s, or with the launcher of %s "
+        "on this system",
+        launched, build, build);
 }
 
 /* ---- Both ------------------------------------------------------------------------------------ */

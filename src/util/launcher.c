@@ -28,16 +28,18 @@
  * in which it runs. */
 static const struct launcher {
     const char *rank, *size; /* variables; NULL: it does not say */
+    const char *batch;       /* the name of the batch system; NULL: a process manager of MPI */
 } launchers[] = {
-    {"PMI_RANK", "PMI_SIZE"}, /* Hydra, and PMI-1 and PMI-2 of Slurm and others */
-    {"PMI_ID", NULL},         /* Hydra with -pmi-port */
-    {"PMIX_RANK", NULL},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
-    {"PALS_RANKID", NULL},
-    {"ALPS_APP_PE", NULL},
-    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
-    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+    {"PMI_RANK", "PMI_SIZE", NULL}, /* Hydra, and PMI-1 and PMI-2 of Slurm and others */
+    {"PMI_ID", NULL, NULL},         /* Hydra with -pmi-port */
+    {"PMIX_RANK", NULL, NULL},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", NULL},
+    {"PALS_RANKID", NULL, "PALS"},
+    {"ALPS_APP_PE", NULL, "ALPS"},
+    {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM"},
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", "Flux"},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "Slurm"},
 };
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
 
@@ -78,6 +80,17 @@ int qmpi_launcher_size(void)
     }
     __atomic_store_n(&read_size, found, __ATOMIC_RELAXED);
     return found;
+}
+
+const char *qmpi_launcher_batch(int *size)
+{
+    for (int i = 0; i < LAUNCHERS; i++) {
+        if (!launchers[i].batch || read_number(launchers[i].rank) < 0)
+            continue;
+        *size = read_number(launchers[i].size);
+        return launchers[i].batch;
+    }
+    return NULL;
 }
 
 void qmpi_launcher_forget(void)

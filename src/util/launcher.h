@@ -16,6 +16,11 @@ int qmpi_launcher_rank(void);
 /* Returns the number of processes that the launcher says to have started; -1: it does not say. */
 int qmpi_launcher_size(void);
 
+/* Returns the name of the batch system that started this process, such as "Slurm", and sets *size
+ * to the number of processes that it started with it, or to -1; NULL: none. Process managers of
+ * MPI, which batch systems may start, are not meant. */
+const char *qmpi_launcher_batch(int *size);
+
 /* The variables are read again the next time: a test has changed them. */
 void qmpi_launcher_forget(void);
 

@@ -11,9 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const launcher_variables[] = {
-    "PMI_RANK",    "PMI_ID",      "PMIX_RANK",      "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK",
-    "PALS_RANKID", "ALPS_APP_PE", "FLUX_TASK_RANK", "SLURM_PROCID"};
+static const char *const launcher_variables[] = {"PMI_RANK",
+                                                 "PMI_ID",
+                                                 "PMIX_RANK",
+                                                 "OMPI_COMM_WORLD_RANK",
+                                                 "MV2_COMM_WORLD_RANK",
+                                                 "PALS_RANKID",
+                                                 "ALPS_APP_PE",
+                                                 "JSM_NAMESPACE_RANK",
+                                                 "FLUX_TASK_RANK",
+                                                 "SLURM_PROCID"};
 enum { LAUNCHERS = sizeof launcher_variables / sizeof *launcher_variables };
 
 static int clear_environment(void **state)

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""Jobs on two nodes, started by Slurm and by the launchers of MPI. `./check cluster` runs them on the head node of the
+cluster that `cluster` makes. Nodes have no files of their own but those in /tmp."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+SOURCE = HERE.parents[1]
+PLUGINS = {"mpich": "pmi2", "openmpi": "pmix"}  # of srun --mpi
+MPIS = sorted(PLUGINS)
+
+
+def build(mpi):
+    return SOURCE / f"build-cluster-{mpi}"
+
+
+def qmpi(mpi):
+    return str(build(mpi) / "cli" / {"mpich": "qmpi", "openmpi": "qmpi-openmpi"}[mpi])
+
+
+@pytest.fixture(scope="session")
+def program():
+    """The path of the program for an MPI, on both nodes."""
+    folder = build("mpich") / "tests-cluster"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for mpi in MPIS:
+        subprocess.run([f"mpicc.{mpi}", "-g", "-o", folder / mpi, HERE / "program.c"], check=True)
+    return lambda mpi: str(folder / mpi)
+
+
+@pytest.fixture
+def folder(request):
+    """An empty folder that both nodes see."""
+    path = build("mpich") / "tests-cluster-output" / re.sub(r"\W+", "-", request.node.name)
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    return path
+
+
+def run(*command, cwd, limit=60, env=None):
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **(env or {})}
+    print("$", *command)
+    begin = time.monotonic()
+    result = subprocess.run([str(word) for word in command], cwd=cwd, env=environment, text=True, capture_output=True,
+                            timeout=limit, check=False)
+    result.seconds = time.monotonic() - begin
+    print(result.stdout, result.stderr, f"-> {result.returncode} after {result.seconds:.1f} s", sep="\n")
+    result.messages = [line[6:] for line in result.stderr.splitlines() if line.startswith("qmpi: ")]
+    return result
+
+
+def srun(mpi, *words, ranks=4):
+    return ["srun", "--quiet", "--nodes=2", f"--ntasks={ranks}", f"--mpi={PLUGINS[mpi]}", *words]
+
+
+def check_profile(path, ranks=4):
+    result = json.loads(path.read_text())
+    assert [process["rank"] for process in result["processes"]] == list(range(ranks))
+    assert {process["host"] for process in result["processes"]} == {"n1", "n2"}
+    calls = {function["name"]: function["calls"] for function in result["functions"]}
+    assert calls["MPI_Sendrecv"] == 100 * ranks
+    return result
+
+
+# ---- Where `qmpi run` stands --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_qmpi_after_srun(mpi, program, folder):
+    result = run(*srun(mpi, qmpi(mpi), "run", "-t", "profile,output=out.json:count", "--", program(mpi), "ring"), cwd=folder)
+    assert result.returncode == 0 and result.stdout == "rank 0 of 4\n"
+    assert [line for line in result.messages if "MPI calls of" in line] == ["count (layer 2): MPI calls of 4 ranks"]
+    check_profile(folder / "out.json")
+    assert [file.name for file in folder.iterdir()] == ["out.json"]
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_qmpi_before_srun(mpi, program, folder):
+    result = run(qmpi(mpi), "run", "-t", "profile,output=out.json", "--", *srun(mpi, program(mpi), "ring"), cwd=folder)
+    assert result.returncode == 0 and result.stdout == "rank 0 of 4\n"
+    check_profile(folder / "out.json")
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_batch_job_with_steps_and_an_array(mpi, program, folder):
+    """Each member of the array has a job number of its own."""
+    steps = [" ".join(srun(mpi, qmpi(mpi), "run", "-t", f"profile,output=out-%j-{step}.json", "--", program(mpi), "ring"))
+             for step in range(2)]
+    (folder / "job").write_text("\n".join(["#!/bin/sh", *steps, ""]))
+    result = run("sbatch", "--wait", "--quiet", "--nodes=2", "--ntasks=4", "--array=1-2", "--output=log-%a", "job", cwd=folder)
+    assert result.returncode == 0, [file.read_text() for file in folder.glob("log-*")]
+    files = list(folder.glob("out-*.json"))
+    assert len(files) == 4, files
+    for file in files:
+        check_profile(file)
+
+
+def test_programs_of_one_step_that_differ(program, folder):
+    """Rank 3 has a tool that others lack."""
+    command = f"{qmpi('mpich')} run -t"
+    end = f"-- {program('mpich')} ring"
+    (folder / "steps").write_text(f"0-2 {command} count {end}\n3 {command} count:profile,output=out.json {end}\n")
+    result = run(*srun("mpich", "--multi-prog", "steps"), cwd=folder)
+    assert result.returncode == 0 and result.stdout == "rank 0 of 4\n"
+    assert [line for line in result.messages if "MPI calls of" in line] == ["count (layer 1): MPI calls of 4 ranks"]
+    assert [process["rank"] for process in json.loads((folder / "out.json").read_text())["processes"]] == [3]
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_the_launcher_of_mpi_on_two_nodes(mpi, program, folder):
+    """By an agent as ssh is one, which passes no variables on."""
+    launch = {"mpich": ["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", HERE / "rsh", "-hosts", "n1,n2", "-n", "4"],
+              "openmpi": ["mpiexec.openmpi", "--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", HERE / "rsh",
+                          "--host", "n1:2,n2:2", "--wdir", folder, "-n", "4"]}[mpi]
+    command = [qmpi(mpi), "run", "-t", "profile,output=out.json", "--"]
+    for words in ([*launch, *command, program(mpi), "ring"], [*command, *launch, program(mpi), "ring"]):
+        result = run(*words, cwd=folder)
+        assert result.returncode == 0 and result.stdout == "rank 0 of 4\n"
+        check_profile(folder / "out.json")
+        (folder / "out.json").unlink()
+
+
+# ---- Jobs that MPI does not know ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mpi, hint", [("mpich", "srun --mpi=pmi2"), ("openmpi", "srun --mpi=pmix")])
+def test_processes_that_should_be_ranks(mpi, hint, program, folder):
+    """Without --mpi, each process is rank 0 of 1: one message, and a file of each."""
+    result = run("srun", "--quiet", "--nodes=2", "--ntasks=4", "--mpi=none", qmpi(mpi), "run", "-t", "profile,output=out.json", "--",
+                 program(mpi), "ring", cwd=folder, env={"OMPI_MCA_ess_singleton_isolated": "1"})
+    assert result.stdout == "rank 0 of 1\n" * 4 and result.returncode == 0
+    warnings = [line for line in result.messages if "rank 0 of 1" in line]
+    assert len(warnings) == 1 and warnings[0].startswith("Slurm started 4 processes, but each of them is rank 0 of 1")
+    assert any(hint in line for line in result.messages)
+    assert len(list(folder.glob("out*.json"))) == 4
+
+
+def test_processes_without_the_others_are_no_mistake(program, folder):
+    result = run("srun", "--quiet", "--ntasks=1", "--mpi=none", qmpi("mpich"), "run", "-t", "empty", "--", program("mpich"), cwd=folder)
+    assert result.returncode == 0 and result.messages == []
+
+
+# ---- Errors and ends ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_an_error_of_all_ranks_is_told_once(mpi, program, folder):
+    result = run(*srun(mpi, qmpi(mpi), "run", "-t", "missing", "--", program(mpi)), cwd=folder)
+    assert result.returncode == 2 and result.stdout == "" and result.seconds < 20
+    assert [line for line in result.messages if "no such tool" in line] == ["-t, entry 1 'missing': no such tool"]
+
+
+def test_an_error_of_one_rank_ends_the_job(program, folder):
+    """Under PMI-2, the other ranks wait in MPI_Init."""
+    command = f"{qmpi('mpich')} run -t"
+    (folder / "steps").write_text(f"0-2 {command} count -- {program('mpich')}\n3 {command} missing -- {program('mpich')}\n")
+    result = run(*srun("mpich", "--multi-prog", "steps"), cwd=folder)
+    assert result.returncode != 0 and result.stdout == "" and result.seconds < 20
+    assert [line for line in result.messages if "no such tool" in line] == ["rank 3 on n2: -t, entry 1 'missing': no such tool"]
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_a_job_that_is_cancelled_has_a_report(mpi, program, folder):
+    """scancel sends SIGTERM, and SIGKILL after KillWait."""
+    command = " ".join(srun(mpi, qmpi(mpi), "run", "-t", "profile,output=out.json", "--", program(mpi), "ring", "sleep=50"))
+    (folder / "job").write_text(f"#!/bin/sh\n{command}\n")
+    job = run("sbatch", "--parsable", "--nodes=2", "--ntasks=4", "--output=log", "job", cwd=folder).stdout.strip()
+    limit = time.monotonic() + 40
+    while f"{job}.0" not in run("squeue", "--steps", "--noheader", cwd=folder).stdout and time.monotonic() < limit:
+        time.sleep(0.5)
+    time.sleep(5)
+    run("scancel", job, cwd=folder)
+    while run("squeue", "--noheader", cwd=folder).stdout and time.monotonic() < limit:
+        time.sleep(0.5)
+    files = [json.loads(file.read_text()) for file in folder.glob("out*.json")]
+    ranks = sorted(process["rank"] for result in files for process in result["processes"])
+    assert ranks == [0, 1, 2, 3], (folder / "log").read_text()
+
+
+# ---- A site -------------------------------------------------------------------------------------------------------
+
+
+def test_a_stack_of_the_site_by_the_task_prolog(program, folder):
+    """The prolog of each task prints variables that Slurm sets."""
+    prolog = Path("/etc/slurm/task-prolog")
+    before = prolog.read_text()
+    prolog.write_text(f"#!/bin/sh\necho export LD_PRELOAD={build('mpich')}/src/libqmpi.so\n"
+                      f"echo export QMPI_TOOL_PATH={build('mpich')}/src/qmpi\necho export QMPI_TOOLS=profile,output={folder}/site.json\n")
+    try:
+        result = run(*srun("mpich", program("mpich"), "ring"), cwd=folder)
+    finally:
+        prolog.write_text(before)
+    assert result.returncode == 0 and result.stdout == "rank 0 of 4\n" and result.messages == []
+    check_profile(folder / "site.json")
+
+
+def test_the_clocks_of_two_nodes(program, folder):
+    """They run on one machine here, but the trace knows the nodes apart, and its messages are in order."""
+    result = run(*srun("mpich", qmpi("mpich"), "run", "-t", "trace,output=trace", "--", program("mpich"), "ring"), cwd=folder)
+    assert result.returncode == 0, result.stderr
+    text = run(qmpi("mpich"), "trace", "--check", folder / "trace", cwd=folder)
+    assert text.returncode == 0
