@@ -401,6 +401,16 @@ def test_counts_in_findings_look_as_in_tables(page, tmp_path):
     assert page.texts(".meaning")[0] == "14\u202f538 calls at part.c:12345, 200 messages"
 
 
+def test_the_title_is_the_command_line(tmp_path):
+    document = json.loads((REPORTS / "heat.json").read_text())
+    document["program"], document["command"] = "/usr/bin/python3.11", "/usr/bin/python3 model.py --name='a b' 100"
+    (tmp_path / "run.json").write_text(json.dumps(document))
+    page = make_page(tmp_path / "page.html", tmp_path / "run.json").read_text()
+    title = page[page.index("<h1>") + 4:page.index("</h1>")]
+    assert html.unescape(title) == "python3 model.py --name='a b' 100"
+    assert f"command  {document['command']}\n" in report(tmp_path / "run.json").stdout
+
+
 @needs_browser
 def test_runs_are_compared_side_by_side(page, waiting_rank, imbalance, tmp_path):
     page.open(make_page(tmp_path / "page.html", waiting_rank, imbalance, options=["--compare"]))

@@ -238,6 +238,7 @@ def test_a_profile_of_several_programs_tells_them_apart(tmp_path):
     assert result.returncode == 0
     saved = json.loads((tmp_path / "p.json").read_text())
     assert saved["program"] == str(tmp_path / "ocean") and saved["job"]
+    assert saved["command"].endswith("ocean init barrier finalize")
     assert [each.get("program") for each in saved["processes"]] == [None, str(tmp_path / "ice")]
     text = report(tmp_path, "p.json")
     assert f"program  {tmp_path / 'ocean'} (rank 0)" in text and f"program  {tmp_path / 'ice'} (rank 1)" in text

@@ -61,7 +61,7 @@ struct profile_result *sample_full(void)
     result->process_count = 1;
     result->processes = qmpi_allocate(1, sizeof *result->processes);
     *result->processes = (struct profile_process){
-        3, qmpi_copy("n\xc3\xb6rd"), 2.5, 0.5, 1.25, 1.25, 1.75, 1 << 20, 1.5, 0.25,
+        3, qmpi_copy("n\xc3\xb6rd"), 2.5,  0.5, 1.25, 1.25, 1.75, 1 << 20, 1.5, 0.25,
         7, qmpi_copy("0-3"),         NULL, NULL};
 
     result->function_count = 1;

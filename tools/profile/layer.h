@@ -150,6 +150,7 @@ struct layer {
     int tool_id;
     struct layer_options options;
     char begin[32]; /* ISO 8601, UTC */
+    char *command;  /* the command line; NULL: unknown */
     char *program;  /* the path of the executable; NULL: unknown */
     char *mpi;      /* the first line of the MPI library's version */
     int rank;       /* in MPI_COMM_WORLD or mpi://WORLD; at first, as the launcher tells it */

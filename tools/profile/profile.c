@@ -317,6 +317,33 @@ static void set_begin_time(struct layer *layer)
         strftime(layer->begin, sizeof layer->begin, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }
 
+/* Returns the command line as a shell would accept it, or NULL if it is unknown. A long one is cut
+ * at its end. */
+static char *read_command(void)
+{
+    enum { LONGEST = 4096 };
+    char *words = calloc(LONGEST + 1, 1), *command = NULL;
+    size_t length = 0, size = 0;
+    FILE *file = fopen("/proc/self/cmdline", "re");
+    if (file && words)
+        length = fread(words, 1, LONGEST, file);
+    FILE *text = length ? open_memstream(&command, &size) : NULL;
+    for (const char *word = words; text && word < words + length; word += strlen(word) + 1) {
+        const bool is_plain = *word && !strpbrk(word, " \t\n'\"\\$`|&;<>()*?[]#~!{}");
+        fputs(word == words ? "" : " ", text);
+        fputs(is_plain ? "" : "'", text);
+        for (const char *at = word; *at; at++)
+            fputs(*at == '\'' ? "'\\''" : (char[]){*at, '\0'}, text);
+        fputs(is_plain ? "" : "'", text);
+    }
+    if (text)
+        fclose(text);
+    if (file)
+        fclose(file);
+    free(words);
+    return command;
+}
+
 static struct layer *make_layer(int tool_id)
 {
     struct layer *layer = calloc(1, sizeof *layer);
@@ -332,6 +359,7 @@ static struct layer *make_layer(int tool_id)
     layer->folder = getcwd(NULL, 0);
     tool_world_sessions_make(&layer->sessions);
     layer->program = realpath("/proc/self/exe", NULL);
+    layer->command = read_command();
     layer->mpi = mpi_version();
     pthread_mutex_init(&layer->lock, NULL);
     set_begin_time(layer);

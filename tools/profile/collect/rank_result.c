@@ -311,6 +311,7 @@ static bool build_head(const struct rank_build *build, const char *termination)
     result->every_rank = layer->options.every_rank;
     result->thresholds = layer->options.thresholds;
     result->program = strdup(layer->program ? layer->program : "");
+    result->command = layer->command ? strdup(layer->command) : NULL;
     result->job = tool_run_job() ? strdup(tool_run_job()) : NULL;
     result->mpi = strdup(layer->mpi ? layer->mpi : "");
     result->begin = strdup(layer->begin);

@@ -203,6 +203,15 @@ static void print_about(FILE *stream, const struct profile_result *result)
     fputs("</dl>\n", stream);
 }
 
+/* Returns the command line, in which the first word has no directory. */
+static const char *name_command(const char *command)
+{
+    const char *name = command;
+    for (const char *at = command; *at && *at != ' '; at++)
+        name = *at == '/' ? at + 1 : name;
+    return name;
+}
+
 static void print_names(FILE *stream, const struct profile_result *result)
 {
     const char **programs;
@@ -210,7 +219,8 @@ static void print_names(FILE *stream, const struct profile_result *result)
     fputs("<h1>", stream);
     for (size_t i = 0; i < count; i++) {
         fputs(i ? ", " : "", stream);
-        html_encode_text(stream, qmpi_text_base_name(programs[i]));
+        html_encode_text(stream, count == 1 && result->command ? name_command(result->command)
+                                                               : qmpi_text_base_name(programs[i]));
     }
     fputs("</h1>\n", stream);
     free(programs);

@@ -134,9 +134,9 @@ TYPE(windows, {HAS(REAL, width)}, {HAS(ARRAY, ranks), OF_TYPE(rank_count, window
 #undef OF
 
 #define OF struct profile_result
-TYPE(result_head, {HAS(TEXT, program)}, {MAY_HAVE(TEXT, job)}, {HAS(TEXT, mpi)}, {HAS(TEXT, begin)},
-     {.kind = MEMBER_INT, .name = "layer", AT(tool_id)}, {HAS(INT, ranks), .least = 1},
-     {MAY_HAVE(INT, rank), .absent = -1},
+TYPE(result_head, {HAS(TEXT, program)}, {MAY_HAVE(TEXT, command)}, {MAY_HAVE(TEXT, job)},
+     {HAS(TEXT, mpi)}, {HAS(TEXT, begin)}, {.kind = MEMBER_INT, .name = "layer", AT(tool_id)},
+     {HAS(INT, ranks), .least = 1}, {MAY_HAVE(INT, rank), .absent = -1},
      {.kind = MEMBER_TEXT, .name = "ending", AT(termination), .is_optional = true},
      {HAS(FLAG, every_rank)}, {HAS(SPREAD, application)}, {HAS(SPREAD, time)})
 TYPE(result_unfinished, {HAS(WHOLE, unfinished_receives)},
@@ -387,6 +387,8 @@ bool profile_programs_equalize(struct profile_result *result, struct profile_res
     if (good) {
         free(last->program);
         last->program = program;
+        free(last->command);
+        last->command = first->command ? strdup(first->command) : NULL;
     } else {
         free(program);
     }

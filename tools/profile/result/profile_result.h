@@ -260,6 +260,7 @@ enum { PROFILE_SCHEMA = 2 }; /* the schema of files that this version writes */
 struct profile_result {
     int schema;    /* of the file from which it was read; 0: PROFILE_SCHEMA */
     char *program; /* the path of the program of the lowest rank */
+    char *command; /* the command line of the lowest rank; NULL: unknown */
     char *job;     /* identifies the processes that the launcher started together; NULL: unknown */
     char *mpi;     /* the first line of MPI_Get_library_version */
     char *begin;   /* ISO 8601, UTC */

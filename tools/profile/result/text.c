@@ -172,6 +172,8 @@ static bool print_subject(const struct text *text)
         columns_add_line(&lines, "profile (layer %d): %d rank%s", result->tool_id, result->ranks,
                          result->ranks == 1 ? "" : "s");
     add_program_lines(&lines, result);
+    if (result->command)
+        columns_add_line(&lines, "command  %.*s", text->width - 9, result->command);
     columns_add_line(&lines, "started  %s", result->begin ? result->begin : "");
     columns_add_line(&lines, "MPI      %.*s", text->width - 9, result->mpi ? result->mpi : "");
     if (result->termination)
