@@ -117,8 +117,10 @@ static void ended(void)
 {
     if (rank == 0)
         MPI_Recv(&byte, 1, MPI_BYTE, 1, TAG, world, MPI_STATUS_IGNORE); /* ended 0 */
-    if (fork() == 0)
-        compute();
+    if (fork() == 0) { /* Nothing ends this process, so it ends itself. */
+        nanosleep(&(struct timespec){.tv_sec = 30}, NULL);
+        _exit(0);
+    }
     exit(0);
 }
 
