@@ -7,6 +7,8 @@
 #include "pcontrol_words.h"
 #include "witness.h"
 
+#include <qmpi/qmpi.h>
+
 #include <string.h>
 
 long pcontrol_word(int index)
@@ -19,15 +21,13 @@ double pcontrol_real(int index)
     return 1.0 / 3.0 + index;
 }
 
-void pcontrol_compare(int level, const QMPIX_Pcontrol_words *given)
+void pcontrol_compare(int level, const long *words, const long *more, const double *reals)
 {
     const int count = level == PCONTROL_MANY ? 16 : level == PCONTROL_FULL ? 8 : 0;
-    const double *const reals = given->real;
-    if (level == PCONTROL_NAME && strcmp((const char *)given->word[0], "name") != 0)
+    if (level == PCONTROL_NAME && strcmp((const char *)words[0], "name") != 0)
         witness_wrong("the name does not arrive");
     for (int i = 0; i < count; i++) {
-        const long expected = pcontrol_word(i),
-                   *word = i < 8 ? &given->word[i] : &given->more[i - 8];
+        const long expected = pcontrol_word(i), *word = i < 8 ? &words[i] : &more[i - 8];
         if (memcmp(word, &expected, i % 2 ? sizeof(int) : sizeof(long)) != 0)
             witness_wrong("word %d is %#lx, not %#lx", i + 1, *word, expected);
     }
@@ -46,7 +46,7 @@ QMPIX_PCONTROL_READER int PMPI_Pcontrol(const int level, ...)
     int result;
     QMPIX_PCONTROL_READ(words, level);
     witness_arrive(0, "MPI_Pcontrol");
-    pcontrol_compare(level, &words);
+    pcontrol_compare(level, words.word, words.more, words.real);
     witness_answer(0, &result, sizeof result);
     return result;
 }

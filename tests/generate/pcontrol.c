@@ -9,7 +9,7 @@ QMPIX_PCONTROL_READER int layer_Pcontrol(QMPI_Context context, const int level, 
     QMPIX_Pcontrol_words words;
     QMPIX_PCONTROL_READ(words, level);
     const int place = arrive(context, MPI_PCONTROL_T);
-    pcontrol_compare(level, &words);
+    pcontrol_compare(level, words.word, words.more, words.real);
     int result = QMPIX_NEXT(context, Pcontrol)(QMPIX_NEXT_CONTEXT(context), level,
                                                QMPIX_PCONTROL_PASS(words));
     witness_result(place, &result, sizeof result);

@@ -6,8 +6,6 @@
 #ifndef QMPI_TEST_PCONTROL_WORDS_H
 #define QMPI_TEST_PCONTROL_WORDS_H
 
-#include <qmpi/qmpi.h>
-
 enum {
     PCONTROL_NOTHING = 0, /* (level) */
     PCONTROL_NAME = 1,    /* (level, "name") */
@@ -16,9 +14,10 @@ enum {
     PCONTROL_FULL = 4, /* (level, 8 words and 8 doubles in turn): even words long, odd ones int */
 };
 
-/* Compares with what `level` stands for, at the place last arrived at. */
-__attribute__((visibility("default"))) void pcontrol_compare(int level,
-                                                             const QMPIX_Pcontrol_words *words);
+/* Compares 16 words and 8 doubles with what `level` stands for, at the place last arrived at.
+ * `more` are the last 8 words. */
+__attribute__((visibility("default"))) void pcontrol_compare(int level, const long *words,
+                                                             const long *more, const double *reals);
 
 /* Words and doubles of the forms above, distinctive, with every byte set. */
 __attribute__((visibility("default"))) long pcontrol_word(int index);

@@ -26,20 +26,21 @@ __attribute__((no_sanitize_address))
 #endif
 int cross_Pcontrol(QMPI_Context context, int tool_id, const int level, ...)
 {
-    long words[8];
+    long words[16];
     double reals[8];
     const struct cross_next next = cross_arrive(tool_id, MPI_PCONTROL_T, "MPI_Pcontrol");
     va_list list;
     va_start(list, level);
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 16; i++)
         words[i] = va_arg(list, long);
     for (int i = 0; i < 8; i++)
         reals[i] = va_arg(list, double);
     va_end(list);
-    pcontrol_compare(level, words, reals);
+    pcontrol_compare(level, words, words + 8, reals);
     int result = ((QMPI_Pcontrol_t *)next.function)(
         context, next.tool_id, level, words[0], words[1], words[2], words[3], words[4], words[5],
-        words[6], words[7], reals[0], reals[1], reals[2], reals[3], reals[4], reals[5], reals[6],
+        words[6], words[7], words[8], words[9], words[10], words[11], words[12], words[13],
+        words[14], words[15], reals[0], reals[1], reals[2], reals[3], reals[4], reals[5], reals[6],
         reals[7]);
     witness_result(tool_id, &result, sizeof result);
     witness_answer(tool_id, &result, sizeof result);
