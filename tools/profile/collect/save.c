@@ -360,15 +360,15 @@ static bool wait_until(struct layer_saving *saving, const struct timespec *when)
 }
 
 /* Replaces the last checkpoint by the current data. A failure is reported only once, because the
- * next checkpoint may succeed again. */
-static void replace_checkpoint(struct layer *layer)
+ * next checkpoint may succeed again, and not at all if `quiet`. */
+static void replace_checkpoint(struct layer *layer, bool quiet)
 {
     char *problem;
     if (!atomic_load(&layer->was_on))
         return;
     if (write_process(layer, process_file(layer), "checkpoint", IN_PASSING, &problem))
         layer->saved = true;
-    else if (!layer->warned) {
+    else if (!layer->warned && !quiet) {
         layer->warned = true;
         qmpi_printf("profile (layer %d): rank %d: no checkpoint: %s", layer->tool_id, layer->rank,
                     problem ? problem : "out of memory");
@@ -378,11 +378,11 @@ static void replace_checkpoint(struct layer *layer)
 
 /* Writes no checkpoint if the process is ending or has reported, because the final file is more
  * complete and has the same name. */
-static void write_checkpoint(struct layer *layer)
+static void write_checkpoint(struct layer *layer, bool quiet)
 {
     atomic_store(&layer->saving.writes, true);
     if (!atomic_load(&is_ending) && !atomic_load(&layer->reported))
-        replace_checkpoint(layer);
+        replace_checkpoint(layer, quiet);
     atomic_store(&layer->saving.writes, false);
 }
 
@@ -400,7 +400,7 @@ static void *run_checkpoints(void *data)
         when.tv_nsec = (long)(nanoseconds % 1000000000);
         if (!wait_until(&layer->saving, &when))
             return NULL;
-        write_checkpoint(layer);
+        write_checkpoint(layer, false);
     }
 }
 
@@ -422,10 +422,11 @@ static int start_thread(struct layer *layer)
     return problem;
 }
 
-void save_checkpoint(struct layer *layer)
+/* The result follows, and its failure is reported. */
+void save_last_checkpoint(struct layer *layer)
 {
     if (layer->options.checkpoint)
-        write_checkpoint(layer);
+        write_checkpoint(layer, true);
 }
 
 void save_start_checkpoints(struct layer *layer)

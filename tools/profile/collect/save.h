@@ -29,7 +29,7 @@ void save_current(struct layer *layer);
 void save_start_checkpoints(struct layer *layer);
 
 /* Writes a checkpoint now, if the option asks for them. The thread must not run. */
-void save_checkpoint(struct layer *layer);
+void save_last_checkpoint(struct layer *layer);
 
 /* Stops the thread that writes checkpoints, and waits for a checkpoint that is being written. */
 void save_stop_checkpoints(struct layer *layer);

@@ -190,7 +190,7 @@ static void finish_world(struct layer *layer)
     atomic_store(&layer->closed, true);
     save_stop_checkpoints(layer);
     call_show_early(layer, call, word);
-    save_checkpoint(layer); /* The other ranks may never come. */
+    save_last_checkpoint(layer); /* The other ranks may never come. */
     regions_finish(layer);
     objects_end(layer, true);
     gather_world(layer);
