@@ -187,20 +187,26 @@ def test_a_single_file_says_for_whom_its_rank_waits_and_which_data_is_missing(tm
     assert says(finding, ["the data of ranks 1, 2 is missing"])
 
 
-def wait_until(check):
-    end = time.monotonic() + SECONDS
+def holds(check, seconds):
+    end = time.monotonic() + seconds
     while not check() and time.monotonic() < end:
         time.sleep(.1)
-    assert check()
+    return check()
+
+
+def end_by_signal(folder, case, ranks):
+    """Returns the files, or None: the launcher has killed a process, because another one had ended, before it saved."""
+    folder.mkdir()
+    with processors(ranks), Job(folder, case, ranks, options="") as job:
+        assert holds(lambda: all((folder / f"pid.{number}").exists() for number in range(ranks)), SECONDS)
+        time.sleep(2)
+        job.signal(signal.SIGTERM)
+        return job.paths if holds(lambda: all(path.exists() for path in job.paths), 10) else None
 
 
 def test_a_job_that_a_signal_ends_has_the_same_verdict(tmp_path):
     ranks, kind, rank, peer, parts = CASES["sends"]
-    with processors(ranks), Job(tmp_path, "sends", ranks, options="") as job:
-        wait_until(lambda: all((tmp_path / f"pid.{number}").exists() for number in range(ranks)))
-        time.sleep(2)
-        job.signal(signal.SIGTERM)
-        wait_until(lambda: all(path.exists() for path in job.paths))
-    first = find(job.paths)[0]
+    paths = next(filter(None, (end_by_signal(tmp_path / f"{turn}", "sends", ranks) for turn in range(10))))
+    first = find(paths)[0]
     assert (first["kind"], first["rank"], first["peer"]) == (kind, rank, peer) and says(first, parts)
-    assert {process["ending"] for path in job.paths for process in load(path)["processes"]} == {"signal SIGTERM"}
+    assert {process["ending"] for path in paths for process in load(path)["processes"]} == {"signal SIGTERM"}
