@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 static void (*finalizers[QMPI_LAYERS_MAX + 1])(int tool_id, uint64_t ticks);
+static bool has_finalizers;
 static bool has_attribute; /* MPI will call delete_attribute. */
 static atomic_bool have_run;
 
@@ -25,6 +26,7 @@ int QMPIX_Register_finalizer(int tool_id, void (*finalizer)(int tool_id, uint64_
         return MPI_ERR_OTHER;
     qmpi_clock_start();
     finalizers[tool_id] = finalizer;
+    has_finalizers = true;
     return MPI_SUCCESS;
 }
 
@@ -85,7 +87,7 @@ static bool set_quietly(void)
 static int set_attribute(int result)
 {
     struct qmpi_quiet_errors world, self;
-    if (result != MPI_SUCCESS)
+    if (result != MPI_SUCCESS || !has_finalizers)
         return result;
     qmpi_quiet_errors_begin(&world, MPI_COMM_WORLD);
     qmpi_quiet_errors_begin(&self, MPI_COMM_SELF);

@@ -377,7 +377,7 @@ def test_counters(tmp_path):
                       options=",counters=qmpi.count.calls.MPI_Send,interval=0:count,output=/dev/null")
     assert [counter["name"] for counter in processes[0].counters] == ["qmpi.count.calls.MPI_Send"]
     values = [int(event["value"]) for event in processes[0].kinds("counter")]
-    assert values == sorted(values) and values[-1] == processes[0].calls()["MPI_Send"] + 1  # off
+    assert values == sorted(values) and values[-1] == processes[0].calls()["MPI_Send"]  # count is off when trace is
     check_sections({0: without_counters(processes[0])})
 
 
