@@ -68,9 +68,9 @@ bool profile_text_write(const struct profile_result *result, const char *path, i
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 /*
- * The schema is `qmpi-profile/2`: see docs/run/profile.md and the schema file there. The tool
- * writes it at the end of a run, and `qmpi report` reads it. A result that is written and read is
- * unchanged: times keep 15 digits. In strings, invalid bytes are replaced by U+FFFD.
+ * The schema is `qmpi-profile/2`: see docs/run/profile-reference.md and the schema file there. The
+ * tool writes it at the end of a run, and `qmpi report` reads it. A result that is written and read
+ * is unchanged: times keep 15 digits. In strings, invalid bytes are replaced by U+FFFD.
  */
 
 bool profile_json_print(FILE *stream, const struct profile_result *result);
@@ -92,8 +92,8 @@ struct profile_result *profile_json_read(const char *path, char **problem);
 
 /*
  * All tables are in one file, and all rows have the same columns: the first one contains the name
- * of the table, and columns that do not apply are empty; docs/run/profile.md lists them. Quoting
- * follows RFC 4180; lines end with a line feed.
+ * of the table, and columns that do not apply are empty; docs/run/profile-reference.md lists them.
+ * Quoting follows RFC 4180; lines end with a line feed.
  */
 
 bool profile_csv_print(FILE *stream, const struct profile_result *result);
