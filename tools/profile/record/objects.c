@@ -218,11 +218,14 @@ static void clear_number(int tool_id, int number)
 }
 
 /* Returns whether a communicator exists. It may have been freed unseen, for example by another
- * tool. MPI is not asked, because it would invoke an error handler of the program. */
+ * tool. MPI is not asked, because it would invoke an error handler of the program. In a session,
+ * the second question needs a communicator of its own, of which MPI may have none left. */
 static bool comm_exists(MPI_Comm handle)
 {
+    QMPIX_Comm_identity identity = {.size = sizeof identity};
     int world;
-    return QMPIX_Comm_world_rank(handle, 0, &world) == MPI_SUCCESS;
+    return QMPIX_Comm_get_identity(handle, &identity) == MPI_SUCCESS ||
+           QMPIX_Comm_world_rank(handle, 0, &world) == MPI_SUCCESS;
 }
 
 int objects_begin_free(struct layer *layer, MPI_Comm handle)
