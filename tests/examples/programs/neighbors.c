@@ -37,12 +37,12 @@ static void exchange_on_line(MPI_Comm line)
 /* Two edges from rank 0 to rank 1, and one from rank 0 to itself. */
 static void exchange_on_graph(void)
 {
-    const int sources[2] = {0, 0}, destinations[3] = {1, 1, 0};
+    const int sources[2] = {0, 0}, destinations[3] = {1, 1, 0}, weights[3] = {1, 1, 1};
     int out[3] = {1, 2, 3}, in[2];
     MPI_Comm graph;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank == 0 ? 1 : 2, sources, MPI_UNWEIGHTED,
-                                   rank == 0 ? 3 : 0, destinations, MPI_UNWEIGHTED, MPI_INFO_NULL,
-                                   0, &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank == 0 ? 1 : 2, sources, weights,
+                                   rank == 0 ? 3 : 0, destinations, weights, MPI_INFO_NULL, 0,
+                                   &graph);
     MPI_Neighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, graph);
     MPI_Comm_free(&graph);
 }
