@@ -187,6 +187,10 @@ class Suite:
             command = [*shlex.split(self.options.mpiexec), "-n", str(scenario.ranks), *command]
         else:
             environment.update(item.split("=", 1) for item in self.options.alone)
+        # Processes of Open MPI that start at the same moment compete for a folder there.
+        temporary = self.folder / f"{name}.tmp"
+        temporary.mkdir()
+        environment["TMPDIR"] = str(temporary)
         with subprocess.Popen(command, env=environment, cwd=self.folder, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as process:
             try:

@@ -181,8 +181,10 @@ static QMPIX_Binding binding_at(const void *address)
     if (!name)
         return is_binding ? QMPIX_BINDING_FORTRAN : QMPIX_BINDING_C;
     const bool is_procedure = is_binding || qmpi_binding_is_procedure(name);
-    /* MPICH's mpi_send_f08ts_ calls MPIR_Send_cdesc. */
-    if (is_procedure && (strstr(name, "f08") || strstr(name, "_cdesc")))
+    /* MPICH's mpi_send_f08ts_ calls MPIR_Send_cdesc. In Open MPI, MPI_Send_f08 is a second name of
+     * the procedure mpi_send_, which mpi_send_f08_ calls. */
+    if (is_procedure &&
+        ((strstr(name, "f08") && (*name == 'm' || *name == 'p')) || strstr(name, "_cdesc")))
         return QMPIX_BINDING_F08;
     return is_procedure ? QMPIX_BINDING_FORTRAN : QMPIX_BINDING_C;
 }

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from cli_support import qmpi
-from support import BUILD, BUNDLED_TOOLS, PROGRAMS, TOOLS, run_mpi
+from support import BUILD, BUNDLED_TOOLS, OPEN_MPI, PROGRAMS, TOOLS, run_mpi
 
 EXAMPLES = BUILD / "examples"
 FAULTS = BUILD / "tests" / "tools" / "programs" / "tools_faults"
@@ -80,12 +80,15 @@ def test_each_broken_rule_is_reported_once_and_counted(does, stack):
     what, function, summary = CASES[does]
     result = validate("calls", *RUN, tools=stack.format(does))
     layer = "layer 2 (wrong)" if stack.startswith("count") else "layer 1 (wrong)"
-    first, last = faults(result)
+    first, *last = faults(result)
     assert first.startswith(f"{layer}, {what}")
-    assert last == f"{layer}: {summary}"
+    if OPEN_MPI and does.startswith("outlives"):
+        assert result.returncode != 0  # MPI ends the process in this call
+        return
+    assert result.returncode == 1
+    assert last == [f"{layer}: {summary}"]
     place, hint = result.all_messages[result.all_messages.index(f"validation: {first}") + 1:][:2]
     assert re.fullmatch(rf"  in {function} \(.*wrong\.c:\d+\)", place) and hint.startswith("  hint: ")
-    assert result.returncode == 1
 
 
 def test_without_validation_nothing_is_reported():

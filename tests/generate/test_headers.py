@@ -173,8 +173,11 @@ int announce(int tool_id) {{ return QMPIX_REGISTER(tool_id, Barrier, {use}); }}
 
 
 # The types that the compiler shows in one line: that of MPI_Recv with a context, and one without its communicator.
-EXPECTED_TYPE = r"(?:QMPIX_Node|QMPI_Context)[^()]*int, *MPI_Datatype, *int, *int, *MPI_Comm, *MPI_Status ?\*\)|QMPI_Recv_t"
-GIVEN_TYPE = r"(?:QMPIX_Node|QMPI_Context)[^()]*int, *MPI_Datatype, *int, *int, *MPI_Status ?\*\)"
+# Compilers may show what a typedef of Open MPI stands for.
+DATATYPE, COMM = r"(?:MPI_Datatype|struct ompi_datatype_t ?\*)", r"(?:MPI_Comm|struct ompi_communicator_t ?\*)"
+BEGINNING, END = rf"(?:QMPIX_Node|QMPI_Context)[^()]*int, *{DATATYPE}, *int, *int, *", r"MPI_Status ?\*\)"
+EXPECTED_TYPE = rf"{BEGINNING}{COMM}, *{END}|QMPI_Recv_t"
+GIVEN_TYPE = BEGINNING + END
 
 
 @pytest.mark.parametrize("language", ["c", "c++"])
