@@ -76,13 +76,23 @@ static inline void pending_drop(struct pending *pending)
     qmpi_table_drop_entry(&pending->entry);
 }
 
-/* Lets a call hold the entry. `place` is the index of the request among those of the call. `held`
- * is the first of the entries that the call holds already, or NULL. */
-static inline void pending_hold(struct pending *pending, int place, struct pending *held)
+/* Lets a call hold an entry that pending_find has returned for `handle`. `place` is the index of
+ * the request among those of the call. `held` is the first of the entries that the call holds
+ * already, or NULL. Returns false if another call holds the entry by now, or the entry no longer
+ * has this handle: several requests may have the same handle, such as that of requests that Open
+ * MPI has completed at once. */
+static inline bool pending_hold(struct pending *pending, uint64_t handle, int place,
+                                struct pending *held)
 {
-    __atomic_store_n(&pending->held, true, __ATOMIC_RELEASE);
+    if (__atomic_exchange_n(&pending->held, true, __ATOMIC_ACQ_REL))
+        return false;
+    if (__atomic_load_n(&pending->entry.handle, __ATOMIC_ACQUIRE) != handle) {
+        __atomic_store_n(&pending->held, false, __ATOMIC_RELEASE);
+        return false;
+    }
     pending->place = place;
     pending->next_held = held;
+    return true;
 }
 
 /* Ends the hold of a call on an entry, so that pending_find returns the entry again. */

@@ -296,12 +296,10 @@ void receives_hold(struct layer *layer, struct flight *flight, const QMPIX_Call 
     const void *requests = argument_address(call, completion->requests);
     flight->held = NULL;
     for (int i = count - 1; requests && i >= 0; i--) {
-        struct receive *receive = find_present_receive(
-            &layer->receives, argument_element_word(call, completion->requests, i));
-        if (!receive || !receive->active)
-            continue;
-        pending_hold(&receive->pending, i, flight->held);
-        flight->held = receive;
+        const uint64_t handle = argument_element_word(call, completion->requests, i);
+        struct receive *receive = find_present_receive(&layer->receives, handle);
+        if (receive && receive->active && pending_hold(&receive->pending, handle, i, flight->held))
+            flight->held = receive;
     }
 }
 

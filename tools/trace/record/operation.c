@@ -40,20 +40,19 @@ static struct operation *add_operation(struct recorder *recorder, uint64_t handl
     struct operation *operation = (struct operation *)pending_take(&layer->operations, handle);
     if (!operation)
         return NULL; /* memory is exhausted: the operation is not recorded */
-    const struct pending pending = operation->pending;
-    *operation = (struct operation){.pending = pending,
-                                    .kind = kind,
-                                    .is_active = true,
-                                    .is_recorded = !recorder->is_mute,
-                                    .order = atomic_fetch_add(&layer->operation_order, 1),
-                                    .epoch = atomic_load(&layer->epoch),
-                                    .request = recorder_new_request(recorder),
-                                    .second = TRACE_NO_REQUEST,
-                                    .comm = TRACE_NONE,
-                                    .object = TRACE_NONE,
-                                    .peer = TRACE_UNDEFINED,
-                                    .tag = TRACE_UNDEFINED,
-                                    .root = TRACE_UNDEFINED};
+    /* The entry itself is not written, not even with the same values: an assignment to the whole
+     * structure may clear it first, and another thread may then take it for an unused one. */
+    memset((char *)operation + sizeof operation->pending, 0,
+           sizeof *operation - sizeof operation->pending);
+    operation->kind = kind;
+    operation->is_active = true;
+    operation->is_recorded = !recorder->is_mute;
+    operation->order = atomic_fetch_add(&layer->operation_order, 1);
+    operation->epoch = atomic_load(&layer->epoch);
+    operation->request = recorder_new_request(recorder);
+    operation->second = TRACE_NO_REQUEST;
+    operation->comm = operation->object = TRACE_NONE;
+    operation->peer = operation->tag = operation->root = TRACE_UNDEFINED;
     return operation;
 }
 
@@ -337,11 +336,10 @@ void operation_begin_free(struct recorder *recorder, struct flight *flight, cons
     flight->held = NULL;
     if (!argument_address(call, traits_of(call)->request))
         return;
-    struct operation *operation = find_operation(recorder->layer, handle_of(call));
-    if (operation) {
-        pending_hold(&operation->pending, 0, NULL);
+    const uint64_t handle = handle_of(call);
+    struct operation *operation = find_operation(recorder->layer, handle);
+    if (operation && pending_hold(&operation->pending, handle, 0, NULL))
         flight->held = operation;
-    }
 }
 
 void operation_end_free(struct recorder *recorder, struct flight *flight, bool has_succeeded,
@@ -389,11 +387,10 @@ void operation_begin_receive(struct recorder *recorder, struct flight *flight,
     flight->held = NULL;
     if (!argument_address(call, argument))
         return;
-    struct pending *message =
-        pending_find(&recorder->layer->messages, argument_element_word(call, argument, 0), NULL);
-    if (message)
-        pending_hold(message, 0, NULL);
-    flight->held = message;
+    const uint64_t handle = argument_element_word(call, argument, 0);
+    struct pending *message = pending_find(&recorder->layer->messages, handle, NULL);
+    if (message && pending_hold(message, handle, 0, NULL))
+        flight->held = message;
 }
 
 uint32_t operation_message_comm(const struct flight *flight)
@@ -437,11 +434,13 @@ void operation_hold(struct recorder *recorder, struct flight *flight, const QMPI
     const void *requests = argument_address(call, completion->requests);
     struct pending *first = NULL, *last = NULL;
     for (int i = 0; requests && i < count; i++) {
-        struct operation *operation =
-            find_active(recorder->layer, argument_element_word(call, completion->requests, i));
+        const uint64_t handle = argument_element_word(call, completion->requests, i);
+        struct operation *operation;
+        do
+            operation = find_active(recorder->layer, handle);
+        while (operation && !pending_hold(&operation->pending, handle, i, NULL));
         if (!operation)
             continue;
-        pending_hold(&operation->pending, i, NULL);
         if (last)
             last->next_held = &operation->pending;
         else
