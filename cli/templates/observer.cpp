@@ -26,7 +26,8 @@ class Layer
         observer.after = after;
         observer.data = this;
         QMPIX_Register_tool_observer(tool_id, &observer);
-        QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T); /* a rank may switch its layer off */
+        /* The reduction needs ranks whose layer is off, too. */
+        QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T);
     }
 
   private:
