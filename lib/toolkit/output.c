@@ -89,8 +89,29 @@ static void put_conversion(FILE *stream, char conversion, int tool_id, int rank)
         put_date(stream);
         break;
     default:
-        fputc('%', stream);
+        fputc(conversion, stream); /* a percent or dollar sign */
     }
+}
+
+/* Puts the value of the variable in `${NAME}`, at the beginning of `text`, as it is: it may be a
+ * path. Returns the length of `${NAME}`, or 0 if the variable is not set or this is no name. */
+static size_t put_variable(FILE *stream, const char *text)
+{
+    char name[256];
+    const char *const begin = text + 2, *end = begin;
+    while (*end == '_' || isalpha((unsigned char)*end) ||
+           (end > begin && isdigit((unsigned char)*end)))
+        end++;
+    const size_t length = (size_t)(end - begin);
+    if (*end != '}' || !length || length >= sizeof name)
+        return 0;
+    memcpy(name, begin, length);
+    name[length] = '\0';
+    const char *value = secure_getenv(name);
+    if (!value || !*value)
+        return 0;
+    fputs(value, stream);
+    return length + 3;
 }
 
 char *tool_output_name(const char *pattern, int tool_id, int rank)
@@ -102,15 +123,20 @@ char *tool_output_name(const char *pattern, int tool_id, int rank)
         return NULL;
     tool_run_find();
     bool good = true;
-    for (; *pattern && good; pattern++) {
-        if (*pattern != '%') {
+    while (*pattern && good) {
+        size_t used = 1;
+        if (*pattern == '%') {
+            used = 2;
+            good = pattern[1] && strchr("rpthxjud%$", pattern[1]);
+            if (good)
+                put_conversion(stream, pattern[1], tool_id, rank);
+        } else if (pattern[0] == '$' && pattern[1] == '{') {
+            used = put_variable(stream, pattern);
+            good = used > 0;
+        } else {
             fputc(*pattern, stream);
-            continue;
         }
-        pattern++;
-        good = *pattern && strchr("rpthxjud%", *pattern);
-        if (good)
-            put_conversion(stream, *pattern, tool_id, rank);
+        pattern += used;
     }
     if (fclose(stream) || !good) {
         free(name);

@@ -21,7 +21,9 @@
 /* The names of output files have the same placeholders in all bundled tools. */
 
 /* This text describes the placeholders in messages. */
-#define TOOL_OUTPUT_NAME_HINT "%r %p %t %h %x %j %u %d are placeholders, and %% is a percent sign"
+#define TOOL_OUTPUT_NAME_HINT                                                                      \
+    "%r %p %t %h %x %j %u %d are placeholders, ${NAME} is the value of a variable that is set, "   \
+    "and %% is a percent sign"
 
 /*
  * Lets %p stand for this process from now on, also in a forked child that writes for it. A tool
@@ -32,9 +34,10 @@ void tool_output_name_start(void);
 /*
  * Returns the file name for `pattern`, in which %r is the rank, %p the process id, %t the tool_id,
  * %h the host, %x the name of the program, %j the number of the batch job or 0 if there is none, %u
- * the user, %d the date on which the run began, and %% a percent sign. The caller frees the name.
- * Returns NULL if the pattern contains another placeholder or ends with %, or if memory is
- * exhausted.
+ * the user, %d the date on which the run began, %% a percent sign, and %$ a dollar sign. ${NAME} is
+ * the value of an environment variable. The caller frees the name. Returns NULL if the pattern
+ * contains another placeholder or a variable that is not set or empty, or ends with %, or if memory
+ * is exhausted.
  */
 char *tool_output_name(const char *pattern, int tool_id, int rank);
 

@@ -322,7 +322,8 @@ BAD_TOOL_OPTIONS = [
     ("profile,depth=1x", "1x"), ("profile,sync=maybe", "maybe"), ("profile,checkpoint=never", "never"),
     ("profile,checkpoint=-1", "-1"), ("mpit,at=noon", "noon"), ("mpit,format=xml", "xml"),
     ("mpit,pvar=x", "'pvar'"), ("count,format=json", "'format'"), ("empty,x=1", "'x'"),
-    ("profile,top=", "top"),
+    ("profile,top=", "top"), ("jobs", "no directory"), ("jobs,directory=%q", "%q"), ("jobs,directory=", "directory="),
+    ("jobs,directory=${QMPI_NOT_SET}", "QMPI_NOT_SET"), ("jobs,directory=.,on-write-error=stop", "stop"),
 ]
 
 

@@ -122,6 +122,32 @@ static void placeholders_name_program_job_user_and_date(void **state)
     assert_null(tool_output_name("%", 1, 0));
 }
 
+static void assert_name(const char *pattern, const char *expected)
+{
+    char *name = tool_output_name(pattern, 1, 7);
+    assert_non_null(name);
+    assert_string_equal(name, expected);
+    free(name);
+}
+
+static void a_name_contains_the_values_of_variables(void **state)
+{
+    (void)state;
+    setenv("QMPI_SCRATCH_1", "/scratch/a%r", 1);
+    setenv("QMPI_EMPTY", "", 1);
+    unsetenv("QMPI_UNSET");
+    assert_name("${QMPI_SCRATCH_1}/%r.json", "/scratch/a%r/7.json");
+    assert_name("a${QMPI_SCRATCH_1}${QMPI_SCRATCH_1}", "a/scratch/a%r/scratch/a%r");
+    assert_name("$QMPI_SCRATCH_1 $ %${QMPI_UNSET}", "$QMPI_SCRATCH_1 $ ${QMPI_UNSET}");
+    assert_claims("out-${QMPI_SCRATCH_1}.json", 3, true, "out-/scratch/a%r.3.json");
+    assert_null(tool_output_name("${QMPI_UNSET}", 1, 0));
+    assert_null(tool_output_name("${QMPI_EMPTY}/x", 1, 0));
+    assert_null(tool_output_name("${QMPI_SCRATCH_1", 1, 0));
+    assert_null(tool_output_name("${1QMPI}", 1, 0));
+    assert_null(tool_output_name("${}", 1, 0));
+    assert_null(tool_output_name("${", 1, 0));
+}
+
 /* ---- Claims ---------------------------------------------------------------------------------- */
 
 static void a_file_of_an_earlier_run_is_replaced(void **state)
@@ -246,6 +272,7 @@ int main(void)
         cmocka_unit_test(a_suffix_is_what_programs_take_for_one),
         cmocka_unit_test(the_rank_is_in_front_of_the_suffix),
         cmocka_unit_test(placeholders_name_program_job_user_and_date),
+        cmocka_unit_test(a_name_contains_the_values_of_variables),
         cmocka_unit_test(a_file_of_an_earlier_run_is_replaced),
         cmocka_unit_test(a_file_of_this_run_is_left_alone),
         cmocka_unit_test(a_file_of_an_earlier_run_is_replaced_once),
