@@ -186,19 +186,6 @@ static const char *mpi_of_program(const char *name)
     return mpi;
 }
 
-/* ---- The MPI of the launcher ----------------------------------------------------------------- */
-
-/* Returns the MPI of the launcher, which the environment of this process shows. Returns NULL if
- * there is no launcher, or if there are launchers of both MPIs, because it is unknown which is
- * nearer. */
-static const char *mpi_of_environment(void)
-{
-    const bool mpich =
-        getenv("PMI_RANK") && (getenv("HYDI_CONTROL_FD") || getenv("MPI_LOCALNRANKS"));
-    const bool open_mpi = getenv("OMPI_COMM_WORLD_SIZE") != NULL;
-    return mpich == open_mpi ? NULL : mpich ? "mpich" : "openmpi";
-}
-
 /* ---- The choice ------------------------------------------------------------------------------ */
 
 char *cli_build_find_command(const char *mpi)
@@ -227,7 +214,7 @@ struct cli_build cli_build_choose(const char *mpi, const char *program)
     if (!shown && !alone)
         shown = program ? mpi_of_program(program) : NULL;
     if (!shown && !alone)
-        shown = mpi_of_environment();
+        shown = qmpi_launcher_mpi();
     const int build = qmpi_mpi_kind_by_build(shown ? shown : QMPI_MPI);
     char *library = find_library(build);
     if (!library && mpi) {

@@ -110,6 +110,14 @@ bool qmpi_launcher_has_others(void)
     return size > 1 || (size < 0 && qmpi_launcher_rank() >= 0);
 }
 
+const char *qmpi_launcher_mpi(void)
+{
+    const bool mpich =
+        getenv("PMI_RANK") && (getenv("HYDI_CONTROL_FD") || getenv("MPI_LOCALNRANKS"));
+    const bool open_mpi = getenv("OMPI_COMM_WORLD_SIZE") != NULL;
+    return mpich == open_mpi ? NULL : mpich ? "mpich" : "openmpi";
+}
+
 /* Writes the number at the end of `room`; returns where it begins. */
 static char *number_text(int number, char room[12])
 {

@@ -21,6 +21,10 @@ int qmpi_launcher_size(void);
  * MPI, which batch systems may start, are not meant. */
 const char *qmpi_launcher_batch(int *size);
 
+/* Returns the MPI of the launcher that started this process, as a value of -Dmpi. NULL: there is no
+ * launcher of an MPI, or there are launchers of two MPIs, and it is not known which is nearer. */
+const char *qmpi_launcher_mpi(void);
+
 /* The variables are read again the next time: a test has changed them. */
 void qmpi_launcher_forget(void);
 

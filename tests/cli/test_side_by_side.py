@@ -171,6 +171,112 @@ def test_a_program_that_says_gets_its_build_under_any_launcher(prefix, tmp_path)
     assert launched(prefix, [MPI_NAME], program(tmp_path, OTHER_MPI)) == OTHER
 
 
+# ---- One library that is preloaded for all
+
+def any_of(prefix):
+    return next(prefix.rglob("libqmpi-any.so"))
+
+
+def run_under_any(prefix, *command, preload="{any}", **variables):
+    env = {**clean_environment(), **variables, "LD_PRELOAD": preload.format(any=any_of(prefix))}
+    return run_command(command, env)
+
+
+def libraries(result):
+    """The names in LD_PRELOAD, without versions."""
+    return [Path(path).name.partition(".so")[0] for path in result.stdout.splitlines()[0].split(":")]
+
+
+@pytest.mark.parametrize("mpi", [MPI_NAME, OTHER_MPI])
+def test_one_library_gives_each_program_the_build_for_its_mpi(prefix, mpi, tmp_path):
+    result = run_under_any(prefix, program(tmp_path, mpi, mark=MARKS[mpi]), QMPI_TOOLS="")
+    assert libraries(result) == [build_for(mpi), "libqmpi-any"]
+    assert result.returncode == 0 and result.stderr == ""
+
+
+def test_one_library_corrects_what_another_program_has_chosen(prefix, tmp_path):
+    """A script is run under the launcher of one MPI, and runs programs of both."""
+    script = tmp_path / "script"
+    paths = []
+    for mpi in MPI_NAME, OTHER_MPI:
+        (tmp_path / mpi).mkdir()
+        paths.append(program(tmp_path / mpi, mpi, mark=MARKS[mpi]))
+    script.write_text('#!/bin/sh\necho "$LD_PRELOAD"\n' + "".join(f"{path}\n" for path in paths))
+    script.chmod(0o755)
+    result = run_under_any(prefix, script, **LAUNCHED[OTHER_MPI])
+    shown = result.stdout.splitlines()
+    assert [Path(shown[place].split(":")[0]).name.partition(".so")[0] for place in (0, 1, 3)] == [OTHER, THIS, OTHER]
+    assert all(line.endswith(f":{any_of(prefix)}") for line in (shown[0], shown[1], shown[3]))
+
+
+def test_one_library_leaves_the_others_of_the_variable_in_their_order(prefix, tmp_path):
+    for name in "one", "two":
+        (tmp_path / "none.c").write_text("int nothing;\n")
+        subprocess.run([compiler(), "-shared", "-fPIC", "-o", tmp_path / f"{name}.so", tmp_path / "none.c"], check=True)
+    value = f"{tmp_path}/one.so {{any}}:{tmp_path}/two.so"
+    result = run_under_any(prefix, program(tmp_path, MPI_NAME, mark=MARKS[MPI_NAME]), preload=value)
+    assert libraries(result) == [THIS, "one", "libqmpi-any", "two"]
+
+
+def test_a_program_without_mpi_and_launcher_is_left_alone(prefix, tmp_path):
+    assert libraries(run_under_any(prefix, program(tmp_path))) == ["libqmpi-any"]
+
+
+SHOW = """
+#include <stdio.h>
+#include <unistd.h>
+extern int MPI_Initialized(int *);
+int main(int argc, char **argv)
+{
+    char name[64] = "";
+    FILE *file = fopen("/proc/self/comm", "r");
+    if (argc > 9)
+        MPI_Initialized(0); /* the program needs the library */
+    printf("%d %d %s", (int)getpid(), argc, fgets(name, sizeof name, file));
+    for (int i = 0; i < argc; i++)
+        printf("<%s>\\n", argv[i]);
+    return 7;
+}
+"""
+
+
+def test_a_program_that_is_executed_again_does_not_notice(prefix, tmp_path):
+    """It has the same process, arguments, name and status."""
+    program(tmp_path, MPI_NAME, mark=MARKS[MPI_NAME])
+    (tmp_path / "show.c").write_text(SHOW)
+    subprocess.run([compiler(), "-o", tmp_path / "show", tmp_path / "show.c", f"-L{tmp_path}",
+                    f"-l:{SONAMES[MPI_NAME]}", f"-Wl,-rpath,{tmp_path}"], check=True)
+    script = 'cd "$2"; echo $$; export LD_PRELOAD="$1"; exec -a "a name" ./show "" "two words"'
+    result = run_command(["bash", "-c", script, "bash", any_of(prefix), tmp_path], clean_environment())
+    process, *lines = result.stdout.splitlines()
+    assert lines == [f"{process} 3 show", "<a name>", "<>", "<two words>"]
+    assert (result.returncode, result.stderr) == (7, "")
+
+
+def test_one_library_without_the_build_that_is_needed_says_so_to_who_wants_tools(prefix, tmp_path):
+    folder = tmp_path / "alone"
+    (folder / "any").mkdir(parents=True)
+    shutil.copy(any_of(prefix), folder / "any")
+    run = program(tmp_path, MPI_NAME, mark=MARKS[MPI_NAME])
+    env = {**clean_environment(), "LD_PRELOAD": str(folder / "any" / "libqmpi-any.so")}
+    silent, asked = run_command([run], env), run_command([run], {**env, "QMPI_TOOLS": "count"})
+    assert libraries(silent) == libraries(asked) == ["libqmpi-any"]
+    assert silent.stderr == ""
+    assert f"there is no {THIS}.so.0 in {folder}/: it runs without tools" in asked.stderr
+
+
+@pytest.mark.skipif(ABI, reason="the program is compiled for another MPI")
+def test_tools_work_under_the_one_library(prefix):
+    launcher = mpi_command("mpiexec", MPI_NAME, BUILD)
+    if not launcher:
+        pytest.skip("no launcher")
+    result = run_command([launcher, "-n", "2", "env", f"LD_PRELOAD={any_of(prefix)}", "QMPI_TOOLS=count",
+                          PROGRAMS / "calls", "init", "finalize"], {**clean_environment(), **OPEN_MPI_SETTINGS})
+    assert result.returncode == 0 and "count (layer 1): MPI calls of 2 ranks" in result.stderr
+
+
+# ---- Real launchers
+
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
 def test_a_real_launcher_shows_its_mpi(prefix, mpi):
     launcher = mpi_command("mpiexec", mpi, BUILD)
