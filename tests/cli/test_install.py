@@ -184,6 +184,56 @@ def test_bash_completes_commands_options_and_stacks(prefix):
         assert result.stdout == expected + "\n", line
 
 
+# Types a line into zsh, and a tab, and prints what the line is then: $1 is the directory of completions, $2 that of the command.
+ZSH = r"""
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z "PS1=; fpath=($1 \$fpath); PATH=$2:\$PATH; autoload -U compinit; compinit -D; bindkey '^I' complete-word
+    setopt no_list_beep; stty cols 200; print RE''ADY"
+while zpty -r z line && [[ $line != *READY* ]]; do :; done
+zpty -w -n z "$3"$'\t'
+zpty -w z $'\C-a'"print -r -- 'GOT"$'\C-e'"'"
+while [[ $out != *$'\n'GOT* ]] && zpty -r z line; do out+=$line; done
+print -r -- ${${out##*$'\n'GOT}%%$'\r'*}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="there is no zsh")
+@pytest.mark.skipif(bool(ASAN), reason="zsh would run with the sanitizer, too")
+@pytest.mark.parametrize("line, expected", [
+    ("rep", "report"), ("run --on-err", "run --on-error="), ("run --on-error=sk", "run --on-error=skip"),
+    ("run -t cou", "run -t count"), ("run -t count:emp", "run -t count:empty"),
+    ("run -t empty:count,out", "run -t empty:count,output="),
+])
+def test_zsh_completes_commands_options_and_stacks(prefix, line, expected):
+    result = run_command(["zsh", "-f", "-c", ZSH, "zsh", prefix / "share" / "zsh" / "site-functions", prefix / "bin",
+                          f"{QMPI.name} {line}"], environment(TERM="xterm"))
+    assert result.stdout == f"{QMPI.name} {expected}\n"
+
+
+CMAKE = """
+cmake_minimum_required(VERSION 3.18)
+project(outside C)
+find_package(PACKAGE REQUIRED)
+add_library(outside MODULE outside.c)
+target_link_libraries(outside PRIVATE PACKAGE::PACKAGE)
+set_target_properties(outside PROPERTIES PREFIX "")
+"""
+
+
+@pytest.mark.skipif(not shutil.which("cmake"), reason="there is no cmake")
+@pytest.mark.skipif(bool(ASAN), reason="what is built outside knows nothing of the sanitizer")
+def test_cmake_finds_the_package(prefix, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE.replace("PACKAGE", PACKAGE))
+    (tmp_path / "outside.c").write_text(TOOL)
+    for command in (["-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}", "."], ["--build", "build"]):
+        result = run_command(["cmake", *command], environment(), cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+    result = run_job([prefix / "bin" / QMPI.name, "run", "-t", f"{tmp_path}/build/outside.so", "--", PROGRAMS / "calls",
+                      "init", "barrier", "finalize"], environment(), ranks=2)
+    assert result.stderr.count("outside saw MPI_Barrier") == 2
+
+
 @pytest.mark.parametrize("page, name, report", [
     ("docs/write/README.md", "barriers", "layer 1: 2 barriers"),
     ("docs/write/observers.md", "slowest", "slowest: MPI_Barrier, "),
