@@ -37,17 +37,6 @@ static void put_word(FILE *stream, const char *word)
         fputc(*word == '/' ? '_' : *word, stream);
 }
 
-static void put_user(FILE *stream)
-{
-    const char *name = secure_getenv("LOGNAME");
-    if (!name || !*name)
-        name = secure_getenv("USER");
-    if (name && *name)
-        put_word(stream, name);
-    else
-        fprintf(stream, "%lu", (unsigned long)geteuid());
-}
-
 static void put_date(FILE *stream)
 {
     char date[32] = "";
@@ -79,11 +68,11 @@ static void put_conversion(FILE *stream, char conversion, int tool_id, int rank)
         put_word(stream, tool_run_program());
         break;
     case 'j':
-        job = tool_run_batch_job();
+        job = tool_run_batch_step();
         put_word(stream, job ? job : "0");
         break;
     case 'u':
-        put_user(stream);
+        put_word(stream, tool_run_user());
         break;
     case 'd':
         put_date(stream);

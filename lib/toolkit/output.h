@@ -33,11 +33,11 @@ void tool_output_name_start(void);
 
 /*
  * Returns the file name for `pattern`, in which %r is the rank, %p the process id, %t the tool_id,
- * %h the host, %x the name of the program, %j the number of the batch job or 0 if there is none, %u
- * the user, %d the date on which the run began, %% a percent sign, and %$ a dollar sign. ${NAME} is
- * the value of an environment variable. The caller frees the name. Returns NULL if the pattern
- * contains another placeholder or a variable that is not set or empty, or ends with %, or if memory
- * is exhausted.
+ * %h the host, %x the name of the program, %j the number of the batch job with that of its step, or
+ * 0 if there is none (see tool_run_batch_step), %u the user, %d the date on which the run began, %%
+ * a percent sign, and %$ a dollar sign. ${NAME} is the value of an environment variable. The caller
+ * frees the name. Returns NULL if the pattern contains another placeholder or a variable that is
+ * not set or empty, or ends with %, or if memory is exhausted.
  */
 char *tool_output_name(const char *pattern, int tool_id, int rank);
 

@@ -270,8 +270,10 @@ static void find_run(const struct process *process)
     if (!job)
         find_launcher(process, &launcher); /* This sets `job` if it finds a proxy. */
     if (is_noted) {
-        if (is_ancestor(process, pid, &starter) && find_launcher(&starter, &launcher))
+        if (is_ancestor(process, pid, &starter) && find_launcher(&starter, &launcher)) {
             begin_with(&launcher);
+            begin_with_batch_job();
+        }
         return;
     }
     starter = find_launcher(process, &launcher) ? find_script(&launcher) : find_script(process);
@@ -349,4 +351,37 @@ const char *tool_run_batch_job(void)
             return value;
     }
     return NULL;
+}
+
+/* Returns JOB.STEP of Slurm if srun has started the program. `job` is then slurm:JOB.STEP, or
+ * pmix:slurm.pmix.JOB.STEP. */
+static const char *find_step(const char *batch_job)
+{
+    static const char *const heads[] = {"slurm:", "pmix:slurm.pmix."};
+    const size_t length = strlen(batch_job);
+    for (size_t i = 0; job && i < sizeof heads / sizeof *heads; i++) {
+        const char *step = job + strlen(heads[i]);
+        if (!strncmp(job, heads[i], strlen(heads[i])) && !strncmp(step, batch_job, length) &&
+            step[length] == '.')
+            return step;
+    }
+    return NULL;
+}
+
+const char *tool_run_batch_step(void)
+{
+    const char *batch_job = tool_run_batch_job(), *step = batch_job ? find_step(batch_job) : NULL;
+    return step ? step : batch_job;
+}
+
+const char *tool_run_user(void)
+{
+    static char number[24];
+    const char *name = secure_getenv("LOGNAME");
+    if (!name || !*name)
+        name = secure_getenv("USER");
+    if (name && *name)
+        return name;
+    snprintf(number, sizeof number, "%lu", (unsigned long)geteuid());
+    return number;
 }

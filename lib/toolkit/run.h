@@ -3,8 +3,9 @@
  * Finds the run to which this process belongs. One `qmpi run` starts one run, which is an MPI job
  * or a script that starts several MPI jobs. Without `qmpi run`, the run is the launcher, or the
  * script that starts launchers, that was started with settings of qmpi in its environment
- * (QMPI_TOOLS, QMPI_CONFIG, or libqmpi in LD_PRELOAD). In a batch job of Slurm, the run is then the
- * batch job. Each process finds its run by itself, in its environment and in /proc.
+ * (QMPI_TOOLS, QMPI_CONFIG, or libqmpi in LD_PRELOAD). If a launcher starts `qmpi run`, the run is
+ * the launcher. In the latter two cases, it is the whole batch job in a batch job of Slurm. Each
+ * process finds its run by itself, in its environment and in /proc.
  */
 #ifndef QMPI_TOOLKIT_RUN_H
 #define QMPI_TOOLKIT_RUN_H
@@ -44,5 +45,14 @@ const char *tool_run_program(void);
 /* Returns the number of the job in the batch system, or NULL if the process is in no batch job. The
  * text belongs to the environment. */
 const char *tool_run_batch_job(void);
+
+/* Returns the same, but if srun of Slurm has started the program, the number of its step follows:
+ * 4711.0. Other launchers may run their processes in steps that differ from node to node, which are
+ * therefore left out. The text must not be freed. */
+const char *tool_run_batch_step(void);
+
+/* Returns the name of the user, or the user id if the environment has no name. The text must not be
+ * freed. */
+const char *tool_run_user(void);
 
 #endif

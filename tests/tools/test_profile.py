@@ -13,6 +13,32 @@ from support import ASAN, BUNDLED_TOOLS, SOURCE, needs_sessions
 PLAIN = ["init", "barrier", "barrier", "rank", "finalize"]
 
 
+# ---- where the program ran ----
+
+
+def test_the_result_tells_who_ran_it_where_and_with_which_settings(tmp_path):
+    meant = {"OMP_NUM_THREADS": "4", "UCX_LOG_LEVEL": "error", "FI_LOG_LEVEL": "warn",
+             "SLURM_JOB_NAME": "heat"}
+    secret = {"SLURM_JWT": "geheim", "FI_SECRET": "geheim", "UCX_auth_token": "geheim", "OPENBLAS_KEYS": "geheim",
+              "HYDRA_PROXY": "http://ann:geheim@host", "SLURM_JOB_COMMENT": "geheim", "PASSWORD": "geheim",
+              "XOMP_NUM_THREADS": "geheim"}
+    result = profile(tmp_path, *PLAIN, env={**meant, **secret, "LOGNAME": "ann", "PBS_JOBID": "17.server"})
+    read = {each["name"]: each["value"] for each in result["environment"]}
+    assert meant.items() <= read.items() and list(read) == sorted(read)
+    assert result["user"] == "ann" and result["batch_job"] == "17.server"
+    assert result["nodes"] == [{"host": result["processes"][0]["host"], "ranks": 2}]
+    assert result["command"].endswith(f"{STEPS.name} {' '.join(PLAIN)}")
+    text, rows, page = (report(*options, tmp_path / "out.json").splitlines()
+                        for options in ((), ("--format=csv",), ("--html",)))
+    assert f"started  {result['begin']} by user ann" in text and "job      17.server" in text
+    settings, = (line for line in text if line.startswith("settings "))
+    assert " FI_LOG_LEVEL=warn" in settings and len(settings) <= 80
+    assert any(row.startswith("environment,") and ",UCX_LOG_LEVEL,error," in row for row in rows)
+    for name, value in meant.items():
+        assert f"<li><code>{name}={value}</code></li>" in page
+    assert "geheim" not in (tmp_path / "out.json").read_text()
+
+
 # ---- what comes out --------------------------------------------------------------------------------
 
 

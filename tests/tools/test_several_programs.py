@@ -3,6 +3,7 @@
 one replaces that of another, and what is printed tells the programs apart."""
 import json
 import shutil
+import time
 
 import pytest
 from support import (ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, MPIEXEC, OPEN_MPI, QMPI, YIELDING, can_spawn,
@@ -176,6 +177,33 @@ def test_names_contain_the_program_the_job_and_the_user(tmp_path):
     result = run(tmp_path, "count,output=%x-%j-%u.json", *make_script(tmp_path), env=env)
     assert made(tmp_path) == sorted(f"{name}-4711-ann.json" for name in PROGRAMS)
     assert not any("another program" in line for line in result.messages)
+
+
+def test_steps_of_a_batch_job_have_files(tmp_path):
+    """As srun starts them: by variables, without a launcher of MPI. `qmpi run` stands behind srun."""
+    make_script(tmp_path)
+    step = [QMPI, "run", "-t", "count,output=%j.json", "--", tmp_path / "pre", "init", "barrier", "finalize"]
+    for number in (0, 1):
+        env = environment(SLURM_JOB_ID="4711", SLURM_STEP_ID=str(number))
+        assert run_command(step, env, cwd=tmp_path).returncode == 0
+    assert made(tmp_path) == ["4711.0.json", "4711.1.json"]
+
+
+def test_launchers_of_a_batch_job_of_slurm_are_one_run(tmp_path):
+    """Also with `qmpi run` behind each of them. A job that is not a batch job has several runs."""
+    make_script(tmp_path)
+    began = str(int(time.time()) - 1)
+    commands = [job(name).replace("./", f"{QMPI} run -t count,output=c.json -- ./").split() for name in PROGRAMS]
+    for command in commands:
+        env = environment(SLURM_JOB_START_TIME=began, ENVIRONMENT="INTERACTIVE")
+        assert run_command(command, env, cwd=tmp_path).returncode == 0
+    assert made(tmp_path) == ["c.json"]
+    (tmp_path / "c.json").unlink()
+    for command in commands:
+        env = environment(SLURM_JOB_START_TIME=began, ENVIRONMENT="BATCH")
+        assert run_command(command, env, cwd=tmp_path).returncode == 0
+    assert made(tmp_path) == ["c.2.json", "c.3.json", "c.json"]
+    assert barriers(tmp_path / "c.3.json") == 2 * PROGRAMS["post"]
 
 
 def test_the_table_of_count_names_the_program(tmp_path):

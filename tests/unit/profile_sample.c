@@ -52,6 +52,13 @@ struct profile_result *sample_full(void)
     result->mpi = qmpi_copy("MPICH Version:\t4.0.2");
     result->begin = qmpi_copy("2024-02-29T23:59:59Z");
     result->tool_id = 3;
+    result->command = qmpi_copy("app 'a b'");
+    result->batch_job = qmpi_copy("4711.0");
+    result->user = qmpi_copy("ann");
+    result->variable_count = 1;
+    result->environment = qmpi_allocate(1, sizeof *result->environment);
+    *result->environment =
+        (struct profile_variable){qmpi_copy("UCX_TLS"), qmpi_copy("tcp,\"self\"\n")};
     result->ranks = 4;
     result->rank = -1;
     result->every_rank = true;

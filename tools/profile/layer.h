@@ -8,6 +8,7 @@
 #define QMPI_TOOL_PROFILE_LAYER_H
 
 #include "toolkit/toolkit.h"
+#include "tools/profile/collect/environment.h"
 #include "tools/profile/record/threads.h"
 #include "tools/profile/record/windows.h"
 #include "tools/profile/result/profile.h"
@@ -149,11 +150,12 @@ struct layer_finalize {
 struct layer {
     int tool_id;
     struct layer_options options;
-    char begin[32]; /* ISO 8601, UTC */
-    char *command;  /* the command line; NULL: unknown */
-    char *program;  /* the path of the executable; NULL: unknown */
-    char *mpi;      /* the first line of the MPI library's version */
-    int rank;       /* in MPI_COMM_WORLD or mpi://WORLD; at first, as the launcher tells it */
+    char begin[32];                 /* ISO 8601, UTC */
+    char *command;                  /* the command line; NULL: unknown */
+    struct environment environment; /* as it was in `init` */
+    char *program;                  /* the path of the executable; NULL: unknown */
+    char *mpi;                      /* the first line of the MPI library's version */
+    int rank; /* in MPI_COMM_WORLD or mpi://WORLD; at first, as the launcher tells it */
     struct layer_finalize finalize;
     bool has_failed;      /* MPI_Finalize could not merge the results. */
     atomic_bool closed;   /* MPI has been finalized, and no session of the program outlives it. */

@@ -360,6 +360,7 @@ static struct layer *make_layer(int tool_id)
     tool_world_sessions_make(&layer->sessions);
     layer->program = realpath("/proc/self/exe", NULL);
     layer->command = read_command();
+    environment_read(&layer->environment);
     layer->mpi = mpi_version();
     pthread_mutex_init(&layer->lock, NULL);
     set_begin_time(layer);

@@ -313,11 +313,14 @@ static bool build_head(const struct rank_build *build, const char *termination)
     result->program = strdup(layer->program ? layer->program : "");
     result->command = layer->command ? strdup(layer->command) : NULL;
     result->job = tool_run_job() ? strdup(tool_run_job()) : NULL;
+    result->batch_job = tool_run_batch_step() ? strdup(tool_run_batch_step()) : NULL;
+    result->user = strdup(tool_run_user());
     result->mpi = strdup(layer->mpi ? layer->mpi : "");
     result->begin = strdup(layer->begin);
     result->termination = termination ? strdup(termination) : NULL;
     result->unfinished_receives = receives_unfinished(layer->tool_id);
-    return result->program && result->mpi && result->begin && (!termination || result->termination);
+    return result->program && result->mpi && result->begin && result->user &&
+           (!termination || result->termination) && environment_copy(&layer->environment, result);
 }
 
 /* Returns NULL if memory is exhausted. */

@@ -284,6 +284,12 @@ static void put_head(struct row *row, const struct profile_result *result)
              result->schema ? result->schema : PROFILE_SCHEMA);
     put_run_text(row, "schema", schema);
     put_programs(row, result);
+    if (result->command)
+        put_run_text(row, "command", result->command);
+    if (result->user)
+        put_run_text(row, "user", result->user);
+    if (result->batch_job)
+        put_run_text(row, "batch_job", result->batch_job);
     put_run_text(row, "mpi", result->mpi);
     put_run_text(row, "begin", result->begin);
     put_run_number(row, "layer", result->tool_id);
@@ -297,6 +303,11 @@ static void put_head(struct row *row, const struct profile_result *result)
         snprintf(unfinished, sizeof unfinished, "%llu",
                  (unsigned long long)result->unfinished_receives);
         put_run_text(row, "unfinished_receives", unfinished);
+    }
+    for (size_t i = 0; i < result->variable_count; i++) {
+        row_set_text(row, COLUMN_name, result->environment[i].name);
+        row_set_text(row, COLUMN_text, result->environment[i].value);
+        row_put(row, "environment");
     }
     row_set_text(row, COLUMN_name, "application");
     row_set_spread(row, COLUMN_time_sum, &result->application);

@@ -189,12 +189,47 @@ static void print_programs(FILE *stream, const struct profile_result *result)
     free(programs);
 }
 
+static void print_hosts(FILE *stream, const struct profile_result *result)
+{
+    struct profile_host *hosts;
+    char *names = NULL;
+    size_t length, count = profile_hosts_list(result, &hosts);
+    FILE *list = count ? open_memstream(&names, &length) : NULL;
+    for (size_t i = 0; list && i < count; i++)
+        fprintf(list, "%s%s (%d rank%s)", i ? ", " : "", hosts[i].name, hosts[i].ranks,
+                hosts[i].ranks == 1 ? "" : "s");
+    if (list && !fclose(list))
+        print_about_row(stream, count > 1 ? "nodes" : "node", names);
+    free(names);
+    free(hosts);
+}
+
+static void print_environment(FILE *stream, const struct profile_result *result)
+{
+    if (!result->variable_count)
+        return;
+    fprintf(stream, "<div><dt>settings</dt><dd><details><summary>%zu variable%s</summary><ul>\n",
+            result->variable_count, result->variable_count == 1 ? "" : "s");
+    for (size_t i = 0; i < result->variable_count; i++) {
+        fputs("<li><code>", stream);
+        html_encode_text(stream, result->environment[i].name);
+        fputs("=", stream);
+        html_encode_text(stream, result->environment[i].value);
+        fputs("</code></li>\n", stream);
+    }
+    fputs("</ul></details></dd></div>", stream);
+}
+
 static void print_about(FILE *stream, const struct profile_result *result)
 {
     fputs("<dl class=\"about\">\n", stream);
     print_programs(stream, result);
     print_about_row(stream, "started", result->begin);
+    print_about_row(stream, "user", result->user);
+    print_about_row(stream, "job", result->batch_job);
+    print_hosts(stream, result);
     print_about_row(stream, "MPI", result->mpi);
+    print_environment(stream, result);
     print_about_row(stream,
                     result->termination && profile_result_is_separate(result->termination)
                         ? "each process reported separately"

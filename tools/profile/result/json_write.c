@@ -374,6 +374,18 @@ static json_t *region_value(const struct profile_result *result, const void *ele
     return finish_container(object);
 }
 
+static json_t *hosts_value(const struct profile_host *hosts, size_t count)
+{
+    struct container array = begin_array();
+    for (size_t i = 0; i < count; i++) {
+        struct container object = begin_object();
+        add_text(&object, "host", hosts[i].name);
+        add_int(&object, "ranks", hosts[i].ranks);
+        add_item(&array, finish_container(object));
+    }
+    return finish_container(array);
+}
+
 /* ---- Findings -------------------------------------------------------------------------------- */
 
 /* Adds a call site. `callsites` is the array of the document in which it is. If it is NULL, the
@@ -555,6 +567,8 @@ static bool put_members(const struct stream *stream, const struct profile_result
     bool good = true;
     for (const struct member *member = type->members; member->kind != MEMBER_END; member++) {
         json_t *value = member->kind == MEMBER_ARRAY ? NULL : member_value(member, result);
+        if (member->kind == MEMBER_ARRAY && member->is_optional && !member_count(member, result))
+            continue;
         if (member->kind == MEMBER_ARRAY)
             good = put_array(stream, result, member, result) && good;
         else if (!json_is_null(value))
@@ -574,7 +588,12 @@ static bool put_head(const struct stream *stream, const struct profile_result *r
     struct profile_efficiency found;
     struct profile_findings findings;
     fprintf(stream->file, "{\"schema\":\"qmpi-profile/%d\"", schema_of(result));
+    struct profile_host *hosts;
+    const size_t host_count = profile_hosts_list(result, &hosts);
     bool good = put_members(stream, result, &members_result_head);
+    if (host_count)
+        good = put_member(stream, "nodes", hosts_value(hosts, host_count)) && good;
+    free(hosts);
     if (profile_budget_find(result, &budget))
         good = put_member(stream, "budget", budget_value(result, &budget)) && good;
     if (profile_findings_find(result, &findings))

@@ -100,6 +100,10 @@ TYPE(file, {HAS(TEXT, name)}, {HAS(WHOLE, opens)}, {HAS(WHOLE, read)}, {HAS(WHOL
 TYPE(node, {HAS(TEXT, host)}, {HAS(REAL, useful)})
 #undef OF
 
+#define OF struct profile_variable
+TYPE(variable, {HAS(TEXT, name)}, {HAS(TEXT, value)})
+#undef OF
+
 #define OF struct profile_region
 /* clang-format off */
 #define REGION_HEAD \
@@ -135,10 +139,12 @@ TYPE(windows, {HAS(REAL, width)}, {HAS(ARRAY, ranks), OF_TYPE(rank_count, window
 
 #define OF struct profile_result
 TYPE(result_head, {HAS(TEXT, program)}, {MAY_HAVE(TEXT, command)}, {MAY_HAVE(TEXT, job)},
-     {HAS(TEXT, mpi)}, {HAS(TEXT, begin)}, {.kind = MEMBER_INT, .name = "layer", AT(tool_id)},
-     {HAS(INT, ranks), .least = 1}, {MAY_HAVE(INT, rank), .absent = -1},
+     {MAY_HAVE(TEXT, batch_job)}, {MAY_HAVE(TEXT, user)}, {HAS(TEXT, mpi)}, {HAS(TEXT, begin)},
+     {.kind = MEMBER_INT, .name = "layer", AT(tool_id)}, {HAS(INT, ranks), .least = 1},
+     {MAY_HAVE(INT, rank), .absent = -1},
      {.kind = MEMBER_TEXT, .name = "ending", AT(termination), .is_optional = true},
-     {HAS(FLAG, every_rank)}, {HAS(SPREAD, application)}, {HAS(SPREAD, time)})
+     {MAY_HAVE(ARRAY, environment), OF_TYPE(variable_count, variable)}, {HAS(FLAG, every_rank)},
+     {HAS(SPREAD, application)}, {HAS(SPREAD, time)})
 TYPE(result_unfinished, {HAS(WHOLE, unfinished_receives)},
      {.kind = MEMBER_ARRAY, .name = "in_flight", AT(flights), OF_TYPE(flight_count, flight)})
 TYPE(result_arrays, {HAS(ARRAY, processes), OF_TYPE(process_count, process)},
@@ -376,24 +382,66 @@ static void name_others(struct profile_result *result)
     }
 }
 
+/* Lets the first result have what describes the run. A result without processes is the last. */
+static void describe_first(struct profile_result *first, struct profile_result *last)
+{
+    const struct profile_result its = *first;
+    first->command = last->command;
+    first->batch_job = last->batch_job;
+    first->user = last->user;
+    first->environment = last->environment;
+    first->variable_count = last->variable_count;
+    last->command = its.command;
+    last->batch_job = its.batch_job;
+    last->user = its.user;
+    last->environment = its.environment;
+    last->variable_count = its.variable_count;
+}
+
 bool profile_programs_equalize(struct profile_result *result, struct profile_result *other)
 {
-    if (!strcmp(or_empty(result->program), or_empty(other->program)))
-        return true;
     const bool is_first = lowest_rank(result) <= lowest_rank(other);
     struct profile_result *first = is_first ? result : other, *last = is_first ? other : result;
+    if (!is_first)
+        describe_first(first, last);
+    if (!strcmp(or_empty(result->program), or_empty(other->program)))
+        return true;
     char *program = strdup(or_empty(first->program));
     const bool good = program && name_all(last);
     if (good) {
         free(last->program);
         last->program = program;
-        free(last->command);
-        last->command = first->command ? strdup(first->command) : NULL;
     } else {
         free(program);
     }
     name_others(last);
     return good;
+}
+
+/* ---- Hosts ----------------------------------------------------------------------------------- */
+
+static int compare_hosts(const void *a, const void *b)
+{
+    const struct profile_host *left = a, *right = b;
+    return strcmp(left->name, right->name);
+}
+
+size_t profile_hosts_list(const struct profile_result *result, struct profile_host **hosts)
+{
+    size_t count = 0;
+    *hosts = result->process_count ? calloc(result->process_count, sizeof **hosts) : NULL;
+    if (!*hosts)
+        return 0;
+    for (size_t i = 0; i < result->process_count; i++)
+        (*hosts)[i] = (struct profile_host){or_empty(result->processes[i].host), 1};
+    qsort(*hosts, result->process_count, sizeof **hosts, compare_hosts);
+    for (size_t i = 0; i < result->process_count; i++) {
+        if (count && !strcmp((*hosts)[count - 1].name, (*hosts)[i].name))
+            (*hosts)[count - 1].ranks++;
+        else
+            (*hosts)[count++] = (*hosts)[i];
+    }
+    return count;
 }
 
 /* ---- Lists ----------------------------------------------------------------------------------- */

@@ -172,6 +172,11 @@ struct profile_flight {
     size_t await_count;
 };
 
+/* A variable of the environment. */
+struct profile_variable {
+    char *name, *value;
+};
+
 /* The total time that the ranks of a node spent outside MPI in a region. */
 struct profile_node {
     char *host;
@@ -262,8 +267,10 @@ struct profile_result {
     char *program; /* the path of the program of the lowest rank */
     char *command; /* the command line of the lowest rank; NULL: unknown */
     char *job;     /* identifies the processes that the launcher started together; NULL: unknown */
-    char *mpi;     /* the first line of MPI_Get_library_version */
-    char *begin;   /* ISO 8601, UTC */
+    char *batch_job; /* the number of the job in the batch system; NULL: none */
+    char *user;      /* NULL: unknown */
+    char *mpi;       /* the first line of MPI_Get_library_version */
+    char *begin;     /* ISO 8601, UTC */
     int tool_id;
     int ranks; /* the number of processes that it describes */
     int rank;  /* the rank if it describes a single process; otherwise -1 */
@@ -271,6 +278,8 @@ struct profile_result {
      * "MPI_Abort", "signal SIGTERM", "checkpoint", "MPI_Pcontrol", PROFILE_SESSIONS_ENDED or
      * PROFILE_NOT_MERGED. NULL: MPI_Finalize. */
     char *termination;
+    struct profile_variable *environment; /* of the lowest rank, by name */
+    size_t variable_count;
     struct profile_thresholds thresholds;    /* in no file */
     bool is_filtered;                        /* profile_result_filter was called; in no file */
     bool every_rank;                         /* Lists by rank contain every rank. */
@@ -308,7 +317,7 @@ struct profile_run {
 extern const struct member_type members_process, members_function, members_callsite,
     members_matrix_entry, members_communicator, members_file, members_region, members_flight,
     members_await, members_windows, members_window_rank, members_rank_calls, members_wait,
-    members_node, members_frame;
+    members_node, members_frame, members_variable;
 
 /* The members of struct profile_region, which members_region contains as well. Files contain those
  * of members_region_useful only if the nodes are known. */
@@ -349,9 +358,21 @@ void profile_result_sort(struct profile_result *result, enum profile_sort order)
  */
 size_t profile_result_filter(struct profile_result *result, const char *pattern);
 
+/* ---- Nodes ----------------------------------------------------------------------------------- */
+
+struct profile_host {
+    const char *name; /* belongs to the result */
+    int ranks;
+};
+
+/* Lists the hosts by name in an array that the caller frees. Returns their number; 0 if there is
+ * none or memory is exhausted. */
+size_t profile_hosts_list(const struct profile_result *result, struct profile_host **hosts);
+
 /* ---- Programs -------------------------------------------------------------------------------- */
 
-/* Makes both results have the program of the lowest rank. Call this before they are merged. Returns
+/* Makes both results have the program, command line, job, user and environment of the lowest rank.
+ * Call this before they are merged. Returns
  * false if memory is exhausted; the meaning of both results is then unchanged. */
 bool profile_programs_equalize(struct profile_result *result, struct profile_result *other);
 

@@ -159,6 +159,61 @@ static void add_program_lines(struct columns *lines, const struct profile_result
     free(programs);
 }
 
+/* Adds a line that begins with `heading` and lists `count` items, as many as the width has room
+ * for. `put` prints one of them. */
+static void add_list_line(struct columns *lines, const struct text *text, const char *heading,
+                          size_t count, const void *items,
+                          void (*put)(FILE *stream, const void *items, size_t item))
+{
+    enum { MORE = 16 }; /* ", and 1000 more" */
+    const size_t room = (size_t)text->width - strlen(heading);
+    char *words = NULL;
+    size_t length = 0, used = 0, shown = 0;
+    FILE *stream = open_memstream(&words, &length);
+    for (; stream && shown < count; shown++) {
+        fputs(shown ? ", " : "", stream);
+        put(stream, items, shown);
+        fflush(stream);
+        if (shown && length + (shown + 1 < count ? MORE : 0) > room)
+            break;
+        used = length;
+    }
+    if (!stream || fclose(stream))
+        lines->good = false;
+    else if (shown < count)
+        columns_add_line(lines, "%s%.*s, and %zu more", heading, (int)used, words, count - shown);
+    else
+        columns_add_line(lines, "%s%s", heading, words);
+    free(words);
+}
+
+static void put_host(FILE *stream, const void *items, size_t item)
+{
+    fputs(((const struct profile_host *)items)[item].name, stream);
+}
+
+static void put_variable(FILE *stream, const void *items, size_t item)
+{
+    const struct profile_variable *variable = (const struct profile_variable *)items + item;
+    fprintf(stream, "%s=%s", variable->name, variable->value);
+}
+
+/* Adds where the program ran, and with which settings. */
+static void add_place_lines(struct columns *lines, const struct text *text)
+{
+    const struct profile_result *result = text->result;
+    struct profile_host *hosts;
+    const size_t count = profile_hosts_list(result, &hosts);
+    if (result->batch_job)
+        columns_add_line(lines, "job      %s", result->batch_job);
+    if (count > 1)
+        add_list_line(lines, text, "nodes    ", count, hosts, put_host);
+    if (result->variable_count)
+        add_list_line(lines, text, "settings ", result->variable_count, result->environment,
+                      put_variable);
+    free(hosts);
+}
+
 /* Prints the ranks and programs that the result describes. */
 static bool print_subject(const struct text *text)
 {
@@ -174,8 +229,10 @@ static bool print_subject(const struct text *text)
     add_program_lines(&lines, result);
     if (result->command)
         columns_add_line(&lines, "command  %.*s", text->width - 9, result->command);
-    columns_add_line(&lines, "started  %s", result->begin ? result->begin : "");
+    columns_add_line(&lines, "started  %s%s%s", result->begin ? result->begin : "",
+                     result->user ? " by user " : "", result->user ? result->user : "");
     columns_add_line(&lines, "MPI      %.*s", text->width - 9, result->mpi ? result->mpi : "");
+    add_place_lines(&lines, text);
     if (result->termination)
         columns_add_line(&lines, "ended    %s%s", describe_termination(result->termination),
                          result->termination);
