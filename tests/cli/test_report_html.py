@@ -411,6 +411,34 @@ def test_the_title_is_the_command_line(tmp_path):
     assert f"command  {document['command']}\n" in report(tmp_path / "run.json").stdout
 
 
+LONG = ("heat::Solver<heat::Grid<double, std::allocator<double> >, heat::Boundary<heat::Periodic> >::exchange"
+        "(std::vector<double, std::allocator<double> > const&)")
+SHORT = "heat::Solver<...>::exchange(std::vector<...> const&)"
+
+
+@pytest.fixture
+def templates(tmp_path):
+    """A run of a program in C++, whose functions have long names."""
+    document = json.loads((REPORTS / "heat.json").read_text())
+    document["callsites"][0]["frames"][0].update({"function": LONG, "file": "/src/heat.cpp", "line": 12})
+    (tmp_path / "templates.json").write_text(json.dumps(document))
+    return tmp_path / "templates.json"
+
+
+def test_arguments_of_templates_are_left_out_in_text_only(templates):
+    assert f"    from {SHORT} (heat.cpp:12)\n" in report(templates).stdout
+    assert LONG in report("--format=json", templates).stdout and LONG in report("--format=csv", templates).stdout
+
+
+@needs_browser
+def test_the_page_shows_a_whole_name_where_the_mouse_points_at_it(page, templates, tmp_path):
+    page.open(make_page(tmp_path / "page.html", templates))
+    page.run("document.querySelectorAll('#callsites tbody button').forEach((it) => it.click())")
+    frames = page.find_all(".frames li")
+    found, = (frame for frame in frames if frame.get_attribute("title") == LONG)
+    assert found.get_attribute("textContent").startswith(f"{SHORT} (heat.cpp:12)")
+
+
 @needs_browser
 def test_runs_are_compared_side_by_side(page, waiting_rank, imbalance, tmp_path):
     page.open(make_page(tmp_path / "page.html", waiting_rank, imbalance, options=["--compare"]))

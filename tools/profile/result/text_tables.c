@@ -5,12 +5,13 @@
 
 #include "tools/profile/result/columns.h"
 #include "tools/profile/result/hang.h"
+#include "tools/profile/result/names.h"
 #include "tools/profile/result/profile.h"
 #include "util/util.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <locale.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -162,7 +163,7 @@ bool text_functions(const struct text *text)
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
-/* Leaves out the end of a name that is too long for a line. */
+/* Shortens a name that is too long for a line. */
 static void add_frame_line(struct columns *columns, const struct text *text,
                            const struct profile_frame *frame, bool first)
 {
@@ -183,9 +184,10 @@ static void add_frame_line(struct columns *columns, const struct text *text,
     }
     const char *function = frame->function ? frame->function : frame->file ? "?" : "";
     const int room = text->width - (int)strlen(indent) - length - 1;
-    const bool fits = (int)strlen(function) <= room || room < 4;
-    columns_add_line(columns, "%s%.*s%s%s%s", indent, fits ? INT_MAX : room - 3, function,
-                     fits ? "" : "...", *function ? " " : "", place);
+    char *name = names_shorten(function, room < 4 ? SIZE_MAX : (size_t)room);
+    columns->good = columns->good && name;
+    columns_add_line(columns, "%s%s%s%s", indent, name ? name : "", *function ? " " : "", place);
+    free(name);
     free(place);
 }
 

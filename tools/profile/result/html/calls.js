@@ -136,7 +136,7 @@ function addFunctions(parent, run) {
 
 function frameElement(frame) {
   return element(
-    "li", {}, frameText(frame), frame.inlined ? element("small", {}, " inlined") : null,
+    "li", frame.function ? { title: frame.function } : {}, frameText(frame), frame.inlined ? element("small", {}, " inlined") : null,
     frame.file || frame.module ? element("small", { class: "path" }, ` ${frame.file || frame.module}`) : null);
 }
 

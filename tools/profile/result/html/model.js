@@ -22,7 +22,32 @@ function frameText(frame) {
       + (frame.isInProgram ? ` in ${baseName(frame.module)}` : "");
   else if (frame.module)
     place = `${baseName(frame.module)}+${place}`;
-  return frame.function ? `${frame.function} (${place})` : place;
+  return frame.function ? `${shortName(frame.function)} (${place})` : place;
+}
+
+/* Leaves out the arguments of templates in a long name, as names.c does in text, and then its end. */
+function shortName(name) {
+  const most = 80, isOperator = (end) => /(^|\W)operator *$/.test(name.slice(Math.max(0, end - 40), end));
+  if (name.length <= most)
+    return name;
+  const symbols = /^[-<>=]*/, parts = [];
+  let depth = 0, begin = 0;
+  for (let at = 0; at < name.length; at++) {
+    const isArrow = name.startsWith("->", at);
+    if ((isArrow || name[at] === "<" || name[at] === ">") && isOperator(at)) {
+      at += symbols.exec(name.slice(at))[0].length - 1;
+    } else if (isArrow) {
+      at++;
+    } else if (name[at] === "<" && depth++ === 0) {
+      parts.push(name.slice(begin, at));
+      begin = at;
+    } else if (name[at] === ">" && --depth === 0) {
+      parts.push(at + 1 - begin > 5 ? "<...>" : name.slice(begin, at + 1));
+      begin = at + 1;
+    }
+  }
+  const short = parts.join("") + name.slice(begin);
+  return short.length <= most ? short : `${short.slice(0, most - 3)}...`;
 }
 
 /* "ocean.c:83", or library and offset; with the name of a function only where there is no line. */
