@@ -209,6 +209,11 @@ static bool is_tools(const struct sigaction *action)
            !strcmp(info.dli_sname, "qmpi_tool_on_fatal_signal");
 }
 
+bool tool_end_can_replace(const struct sigaction *action)
+{
+    return is_default(action) || is_tools(action);
+}
+
 /* Returns whether a handler of the program has called ours, which it got as the previous action
  * because libqmpi was opened after the C library. Unless the signal is a fault, ours must then
  * return: without it, that handler would have found the default action, and gone on. */

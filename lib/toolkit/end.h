@@ -36,6 +36,11 @@ void tool_end_watch_signals(const struct tool_end_signals *user);
 /* Stops watching, and restores the previous actions of signals whose handler is still ours. */
 void tool_end_unwatch_signals(void);
 
+/* Returns whether a tool may replace the action of a signal by its own: it is the default action,
+ * or that of a bundled tool which watches the signal. */
+struct sigaction;
+bool tool_end_can_replace(const struct sigaction *action);
+
 /* Sets the default actions of watched signals. This is meant for a child process. */
 void tool_end_set_default_signals(void);
 

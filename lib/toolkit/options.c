@@ -7,6 +7,7 @@
 
 #include <qmpi/observer.h>
 #include <qmpi/qmpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,29 @@ bool tool_option_word(int tool_id, const char *key, const char *const *words, co
             return true;
     }
     tool_option_fail(tool_id, key, value, hint);
+    return false;
+}
+
+bool tool_option_signal(int tool_id, const char *key, int *number)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } signals[] = {{"SIGUSR1", SIGUSR1},
+                   {"SIGUSR2", SIGUSR2},
+                   {"SIGHUP", SIGHUP},
+                   {"SIGURG", SIGURG},
+                   {"SIGWINCH", SIGWINCH}};
+    const char *value;
+    if (QMPIX_Tool_get_option(tool_id, key, &value) != MPI_SUCCESS)
+        return true;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        if (!strcmp(value, signals[i].name)) {
+            *number = signals[i].number;
+            return true;
+        }
+    }
+    tool_option_fail(tool_id, key, value, "give SIGUSR1, SIGUSR2, SIGHUP, SIGURG or SIGWINCH");
     return false;
 }
 

@@ -144,6 +144,7 @@ def test_files_stay_where_the_program_was_started(tmp_path):
     ("ranks=some", "outliers or all"),
     ("sync=maybe", "yes or no"),
     ("checkpoint=0", "at least 1s"),
+    ("save-signal=SIGKILL", "give SIGUSR1, SIGUSR2"),
     ("checkpoint=99999999999999999999", "at least 1s"),
     ("output=x%q", "%r %p %t %h"),
     ("output=", "file name"),

@@ -120,10 +120,13 @@ def says(finding, parts):
     return all(part in words for part in parts)
 
 
-def wait_for_verdict(job, kind, parts):
-    """Processes save their data one after the other: what is wrong is known once all have saved it in their last calls."""
+def wait_for_verdict(job, kind, parts, request=0):
+    """Processes save their data one after the other: what is wrong is known once all have saved it in their last calls.
+    They may be asked for it by a signal."""
     end, findings = time.monotonic() + SECONDS, []
     while time.monotonic() < end:
+        if request:
+            job.signal(request)
         findings = find(job.paths)
         if findings and findings[0]["kind"] == kind and says(findings[0], parts):
             return findings[0]
@@ -157,6 +160,15 @@ def check_page(folder, paths, finding):
     first = page[page.index('<li class="finding"'):]
     assert first.startswith(f'<li class="finding" data-kind="{finding["kind"]}"')
     assert finding["summary"] in first[:first.index("</li>")].replace("&gt;", ">")
+
+
+def test_a_signal_asks_for_the_data_of_a_job_that_hangs(tmp_path):
+    ranks, kind, rank, peer, parts = CASES["tags"]
+    with processors(ranks), Job(tmp_path, "tags", ranks, options=",save-signal=SIGUSR2") as job:
+        first = wait_for_verdict(job, kind, parts, request=signal.SIGUSR2)
+        assert job.process.poll() is None
+        assert [load(path)["ending"] for path in job.paths] == ["checkpoint"] * ranks
+    assert (first["rank"], first["peer"]) == (rank, peer)
 
 
 def test_what_each_call_waits_for_is_in_the_file(tmp_path):

@@ -16,6 +16,7 @@
 #include <qmpi/qmpi.h>
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,6 +31,7 @@ struct layer_options {
     bool sync;                       /* A barrier precedes blocking collectives. */
     bool every_rank;                 /* Lists by rank contain every rank, not only outliers. */
     uint64_t checkpoint;             /* the interval in nanoseconds; 0: no checkpoints */
+    int save_signal;                 /* asks for a checkpoint; 0: no signal does */
     struct profile_thresholds thresholds;
 };
 
@@ -132,13 +134,14 @@ struct layer_receives {
     uint64_t epoch;
 };
 
-/* The state of the thread that writes checkpoints (see collect/save.h). `lock` protects `stop`. */
+/* The state of the thread that writes checkpoints (see collect/save.h). */
 struct layer_saving {
-    bool runs, stop;
+    bool watches; /* Signals are watched (see save_watch_signals). */
+    bool runs;
+    atomic_bool stop;
     atomic_bool writes; /* The thread is writing a checkpoint. */
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    sem_t wanted; /* Is posted for a checkpoint now, or to stop the thread; also by signals. */
 };
 
 /* MPI_Finalize while it is in progress and the results are not merged yet; NULL at other times. */

@@ -112,7 +112,8 @@ static bool read_options(int tool_id, struct layer_options *options)
         !tool_option_percent(tool_id, "threshold", &options->thresholds.any) ||
         !tool_option_percent(tool_id, "init-threshold", &options->thresholds.init) ||
         !tool_option_time(tool_id, "checkpoint", "of at least 1s", SECOND, 1000000 * SECOND,
-                          &options->checkpoint))
+                          &options->checkpoint) ||
+        !tool_option_signal(tool_id, "save-signal", &options->save_signal))
         return false;
     if (path) {
         QMPIX_Tool_fail(tool_id, "path=yes is no longer supported: the critical path is found in a "
@@ -363,6 +364,7 @@ static struct layer *make_layer(int tool_id)
     environment_read(&layer->environment);
     layer->mpi = mpi_version();
     pthread_mutex_init(&layer->lock, NULL);
+    sem_init(&layer->saving.wanted, 0, 0);
     set_begin_time(layer);
     return layer;
 }

@@ -40,30 +40,6 @@
 #define MOST_MEMORY UINT64_C(1000000000000)
 #define LONGEST UINT64_C(1000000000000000000) /* nanoseconds: 32 years */
 
-static bool read_signal(int tool_id, int *number)
-{
-    static const struct {
-        const char *name;
-        int number;
-    } signals[] = {{"SIGUSR1", SIGUSR1},
-                   {"SIGUSR2", SIGUSR2},
-                   {"SIGHUP", SIGHUP},
-                   {"SIGURG", SIGURG},
-                   {"SIGWINCH", SIGWINCH}};
-    const char *value;
-    if (QMPIX_Tool_get_option(tool_id, "save-signal", &value) != MPI_SUCCESS)
-        return true;
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        if (!strcmp(value, signals[i].name)) {
-            *number = signals[i].number;
-            return true;
-        }
-    }
-    tool_option_fail(tool_id, "save-signal", value,
-                     "give SIGUSR1, SIGUSR2, SIGHUP, SIGURG or SIGWINCH");
-    return false;
-}
-
 static bool read_functions(int tool_id, struct layer_options *options)
 {
     const char *value;
@@ -134,8 +110,8 @@ static bool read_options(int tool_id, struct layer_options *options)
            tool_option_time(tool_id, "end", NULL, 0, LONGEST, &options->end) &&
            tool_option_time(tool_id, "interval", NULL, 0, LONGEST, &options->interval) &&
            tool_option_whole(tool_id, "depth", 1, TRACE_SITE_FRAMES_MAX, &options->depth) &&
-           read_signal(tool_id, &options->save_signal) && read_functions(tool_id, options) &&
-           tool_option_set(tool_id, "ranks", &options->ranks) &&
+           tool_option_signal(tool_id, "save-signal", &options->save_signal) &&
+           read_functions(tool_id, options) && tool_option_set(tool_id, "ranks", &options->ranks) &&
            check_combination(tool_id, options);
 }
 

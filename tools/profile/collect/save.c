@@ -347,16 +347,40 @@ void save_current(struct layer *layer)
 
 static atomic_bool is_ending; /* A signal is ending the process. */
 
-/* Waits until `when` and returns true. If the thread is to stop, returns false at once. */
-static bool wait_until(struct layer_saving *saving, const struct timespec *when)
+#if !defined(__GLIBC__) || !__GLIBC_PREREQ(2, 30)
+/* Without sem_clockwait, waits by a clock that may be set. */
+static int wait_in_real_time(sem_t *semaphore, const struct timespec *when)
 {
-    int result = 0;
-    pthread_mutex_lock(&saving->lock);
-    while (!saving->stop && result != ETIMEDOUT)
-        result = pthread_cond_timedwait(&saving->changed, &saving->lock, when);
-    const bool go_on = !saving->stop;
-    pthread_mutex_unlock(&saving->lock);
-    return go_on;
+    struct timespec now, real;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_REALTIME, &real);
+    real.tv_sec += when->tv_sec - now.tv_sec;
+    real.tv_nsec += when->tv_nsec - now.tv_nsec;
+    if (real.tv_nsec < 0 || real.tv_nsec >= 1000000000) {
+        const int carry = real.tv_nsec < 0 ? -1 : 1;
+        real.tv_sec += carry;
+        real.tv_nsec -= carry * 1000000000L;
+    }
+    return sem_timedwait(semaphore, &real);
+}
+#endif
+
+/* Waits until a checkpoint is due at `when`, and returns ETIMEDOUT, or until `wanted` is posted,
+ * and returns 0. */
+static int wait_for_checkpoint(struct layer *layer, const struct timespec *when)
+{
+    int result;
+    do {
+        if (!layer->options.checkpoint)
+            result = sem_wait(&layer->saving.wanted);
+        else
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 30)
+            result = sem_clockwait(&layer->saving.wanted, CLOCK_MONOTONIC, when);
+#else
+            result = wait_in_real_time(&layer->saving.wanted, when);
+#endif
+    } while (result && errno == EINTR);
+    return result ? errno : 0;
 }
 
 /* Replaces the last checkpoint by the current data. A failure is reported only once, because the
@@ -386,6 +410,21 @@ static void write_checkpoint(struct layer *layer, bool quiet)
     atomic_store(&layer->saving.writes, false);
 }
 
+/* Tells the user that the signal had an effect. */
+static void report_checkpoint(struct layer *layer)
+{
+    if (layer->rank == 0 && layer->saved && !atomic_load(&layer->reported))
+        qmpi_printf("profile (layer %d): rank 0: its data so far is in %s", layer->tool_id,
+                    tool_output_claim(process_file(layer), false));
+}
+
+static void add_interval(struct timespec *when, uint64_t interval)
+{
+    const uint64_t nanoseconds = (uint64_t)when->tv_nsec + interval;
+    when->tv_sec += (time_t)(nanoseconds / 1000000000);
+    when->tv_nsec = (long)(nanoseconds % 1000000000);
+}
+
 static void *run_checkpoints(void *data)
 {
     struct layer *layer = data;
@@ -394,13 +433,16 @@ static void *run_checkpoints(void *data)
     /* This thread has inherited the floating-point settings of the program. */
     qmpi_arithmetic_begin(&ignored);
     clock_gettime(CLOCK_MONOTONIC, &when);
+    add_interval(&when, layer->options.checkpoint);
     for (;;) {
-        const uint64_t nanoseconds = (uint64_t)when.tv_nsec + layer->options.checkpoint;
-        when.tv_sec += (time_t)(nanoseconds / 1000000000);
-        when.tv_nsec = (long)(nanoseconds % 1000000000);
-        if (!wait_until(&layer->saving, &when))
+        const int result = wait_for_checkpoint(layer, &when);
+        if (atomic_load(&layer->saving.stop))
             return NULL;
         write_checkpoint(layer, false);
+        if (result == ETIMEDOUT)
+            add_interval(&when, layer->options.checkpoint);
+        else
+            report_checkpoint(layer);
     }
 }
 
@@ -409,12 +451,6 @@ static void *run_checkpoints(void *data)
 static int start_thread(struct layer *layer)
 {
     sigset_t all, before;
-    pthread_condattr_t attributes;
-    pthread_mutex_init(&layer->saving.lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&layer->saving.changed, &attributes);
-    pthread_condattr_destroy(&attributes);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int problem = pthread_create(&layer->saving.thread, NULL, run_checkpoints, layer);
@@ -431,9 +467,9 @@ void save_last_checkpoint(struct layer *layer)
 
 void save_start_checkpoints(struct layer *layer)
 {
-    if (!layer->options.checkpoint || layer->saving.runs)
+    if ((!layer->options.checkpoint && !layer->options.save_signal) || layer->saving.runs)
         return;
-    layer->saving.stop = false;
+    atomic_store(&layer->saving.stop, false);
     const int problem = start_thread(layer);
     layer->saving.runs = !problem;
     if (problem)
@@ -443,10 +479,8 @@ void save_start_checkpoints(struct layer *layer)
 
 static void stop_thread(struct layer *layer)
 {
-    pthread_mutex_lock(&layer->saving.lock);
-    layer->saving.stop = true;
-    pthread_cond_signal(&layer->saving.changed);
-    pthread_mutex_unlock(&layer->saving.lock);
+    atomic_store(&layer->saving.stop, true);
+    sem_post(&layer->saving.wanted);
     pthread_join(layer->saving.thread, NULL);
     layer->saving.runs = false;
 }
@@ -559,17 +593,68 @@ static void on_fatal_signal(int number, const char *name)
         wait_for_child(child);
 }
 
+/* ---- Signals that ask for a checkpoint ------------------------------------------------------- */
+
+static void handle_save_signal(int number)
+{
+    const int error = errno;
+    for (struct layer *layer = layer_first; layer; layer = layer->next) {
+        if (layer->options.save_signal == number && layers_are_of_process())
+            sem_post(&layer->saving.wanted);
+    }
+    errno = error;
+}
+
+static bool is_ours(const struct sigaction *action)
+{
+    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == handle_save_signal;
+}
+
+static void watch_save_signal(struct layer *layer)
+{
+    const int number = layer->options.save_signal;
+    struct sigaction before,
+        ours = {.sa_handler = handle_save_signal, .sa_flags = SA_RESTART | SA_ONSTACK};
+    if (!number || layer->saving.watches ||
+        QMPIX_Tool_sigaction(number, NULL, &before, false) != MPI_SUCCESS)
+        return;
+    layer->saving.watches = true;
+    if (!is_ours(&before) && !tool_end_can_replace(&before))
+        qmpi_printf("profile (layer %d): rank %d: save-signal=: the program handles signal %d "
+                    "itself\n  hint: choose another signal",
+                    layer->tool_id, layer->rank, number);
+    else if (!is_ours(&before))
+        QMPIX_Tool_sigaction(number, &ours, NULL, true);
+}
+
+static void unwatch_save_signal(const struct layer *layer)
+{
+    const int number = layer->options.save_signal;
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    struct sigaction now;
+    if (number && QMPIX_Tool_sigaction(number, NULL, &now, false) == MPI_SUCCESS && is_ours(&now))
+        QMPIX_Tool_sigaction(number, &usual, NULL, true);
+}
+
+/* ---- Watching -------------------------------------------------------------------------------- */
+
 void save_watch_signals(void)
 {
     static const struct tool_end_signals user = {wants_signal, on_fatal_signal};
+    /* These come first, because the others are then not taken for fatal. */
+    for (struct layer *layer = layer_first; layer; layer = layer->next)
+        watch_save_signal(layer);
     if (!atomic_exchange(&watching, true))
         tool_end_watch_signals(&user);
 }
 
 void save_unwatch_signals(void)
 {
-    if (all_reported() && atomic_exchange(&watching, false))
-        tool_end_unwatch_signals();
+    if (!all_reported() || !atomic_exchange(&watching, false))
+        return;
+    for (const struct layer *layer = layer_first; layer; layer = layer->next)
+        unwatch_save_signal(layer);
+    tool_end_unwatch_signals();
 }
 
 /* ---- Exit ------------------------------------------------------------------------------------ */
