@@ -116,6 +116,8 @@ class Build:
         self.ask_dlsym = self.bench / "ask_dlsym"
         self.probe = self.bench / "probe"
         self.probe_status = self.bench / "probe_status"
+        self.places = self.bench / "places"
+        self.places_turn = self.bench / "places_turn"
         self.round_trip = self.bench / "round_trip"
         self.clock = self.bench / "clock"
         libraries = [path for path in (self.folder / "src").glob("libqmpi*.so") if path.exists()]

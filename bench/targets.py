@@ -125,6 +125,9 @@ def of(result: dict) -> list[dict]:
     found += [target(f"asked for {entry['name']}", entry["instructions"], entry["instructions_target"],
                      "instructions")
               for entry in result["conversions"] if entry.get("instructions_target")]
+    if result["places"]:
+        found.append(target("profile, after another call site than the last time, over `profile`",
+                            result["places"]["instructions"], 12, "instructions"))
     if "ns" in result["figures"]:
         found += [target(f"asked for {entry['name']}, converted", entry["ns"], entry["target"], "ns")
                   for entry in result["conversions"] if entry["target"]]

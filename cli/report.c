@@ -126,6 +126,7 @@ static const struct argp_option options[] = {
     {"processes", KEY_SECTION + 8, NULL, 0, "by rank: times, host, memory", 3},
     {"in-flight", KEY_SECTION + 9, NULL, 0, "calls in progress when the profile was saved", 3},
     {"windows", KEY_SECTION + 10, NULL, 0, "efficiency over time", 3},
+    {"outside", KEY_SECTION + 11, NULL, 0, "time outside MPI, by the calls before and after it", 3},
     {0},
 };
 
@@ -265,7 +266,7 @@ static error_t parse_report_option(int key, char *argument, struct argp_state *s
         check_request(parsed, state);
         return 0;
     default:
-        if (key < KEY_SECTION || key > KEY_SECTION + 10)
+        if (key < KEY_SECTION || key > KEY_SECTION + 11)
             return ARGP_ERR_UNKNOWN;
         request->sections |= 1u << (key - KEY_SECTION);
         return 0;

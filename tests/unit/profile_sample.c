@@ -90,6 +90,14 @@ struct profile_result *sample_full(void)
     result->callsites->frames[1] =
         (struct profile_frame){0x7fffffffffff, qmpi_copy(""), NULL, NULL, 0, false, false};
 
+    result->outside_count = 1;
+    result->outside = qmpi_allocate(1, sizeof *result->outside);
+    *result->outside = (struct profile_outside){
+        .from = profile_callsite_key("MPI_Send", result->callsites->frames, 2),
+        .time = spread(1),
+        .ranks = {qmpi_allocate(1, sizeof(struct profile_rank_calls)), 1}};
+    *result->outside->ranks.all = (struct profile_rank_calls){.rank = 3, .time = 1.0 / 12};
+
     result->unfinished_receives = 6;
     result->flight_count = 1;
     result->flights = qmpi_allocate(1, sizeof *result->flights);

@@ -413,9 +413,9 @@ static void without_memory_the_result_stays_as_it_was(void **state)
         free(after);
         profile_result_free(into);
     }
-    /* Nine arrays, the calls by rank and the callers of three functions and a call site, and the
+    /* Ten arrays, the calls by rank and the callers of three functions and a call site, and the
      * functions and nodes of region x. */
-    assert_int_equal(failures, 19);
+    assert_int_equal(failures, 20);
 }
 
 /* ---- Waits ----------------------------------------------------------------------------------- */
@@ -526,6 +526,44 @@ static void callers_are_the_ranks_that_called_whatever_is_listed(void **state)
     }
 }
 
+/* Makes the result of a rank that spends `seconds` between two call sites; 0: it lists nothing. */
+static struct profile_result *make_outside(int rank, double seconds)
+{
+    struct profile_result *result = sample_single(rank, 1, "exit");
+    if (!(seconds > 0))
+        return result;
+    result->outside = qmpi_allocate(1, sizeof *result->outside);
+    result->outside_count = 1;
+    result->outside[0] = (struct profile_outside){
+        .from = 7, .to = 3, .time = {seconds, seconds, seconds, seconds, 0, rank, rank}};
+    return result;
+}
+
+static void time_outside_mpi_is_that_of_all_ranks_that_list_it(void **state)
+{
+    enum { RANKS = 4 };
+    static const double seconds[RANKS] = {1, 0, 5, 2};
+    (void)state;
+    for (int first = 0; first < RANKS; first++) {
+        struct profile_result *result = make_outside(first, seconds[first]);
+        for (int i = 1; i < RANKS; i++) {
+            const int rank = (first + i) % RANKS;
+            assert_true(profile_merge(result, make_outside(rank, seconds[rank])));
+        }
+        assert_int_equal(result->outside_count, 1);
+        const struct profile_outside *it = result->outside;
+        assert_true(it->from == 7 && it->to == 3);
+        assert_true(it->time.sum == 8 && it->time.mean == 2 && it->time.min == 0);
+        assert_true(it->time.max == 5 && it->time.max_rank == 2 && it->time.min_rank == 1);
+        assert_int_equal(it->ranks.count, 3);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(it->ranks.all[i].rank, i ? i + 1 : 0);
+            assert_true(it->ranks.all[i].time == seconds[i ? i + 1 : 0]);
+        }
+        profile_result_free(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -545,6 +583,7 @@ int main(void)
         cmocka_unit_test(the_longest_waits_are_kept_of_many_unless_all_are_wanted),
         cmocka_unit_test(of_the_rank_that_waits_longest_half_of_the_pairs_are_kept),
         cmocka_unit_test(callers_are_the_ranks_that_called_whatever_is_listed),
+        cmocka_unit_test(time_outside_mpi_is_that_of_all_ranks_that_list_it),
     };
     return cmocka_run_group_tests_name("profile_merge", tests, NULL, NULL);
 }

@@ -106,7 +106,7 @@ static bool add_thread_functions(struct table *sum, const struct thread_profile 
         if (!to)
             return false;
         add_bins(to->row.sizes, its->sizes, PROFILE_SIZE_BINS);
-        add_bins(to->row.times, its->times, PROFILE_TIME_BINS);
+        add_bins(to->row.times, its->times, THREAD_TIME_BINS);
     }
     for (uint64_t *its; (its = table_next(&thread->sites, &place_of_site));) {
         const uint64_t node = by_node ? (uint64_t)thread_key_node(*its) : 0;
@@ -171,7 +171,8 @@ static bool fill_function(struct profile_function *function, const struct functi
     rank_calls_convert(&function->calls, &sum->stats, build);
     function->no_bytes = count_without_bytes(sum);
     memcpy(function->sizes, sum->row.sizes, sizeof function->sizes);
-    memcpy(function->times, sum->row.times, sizeof function->times);
+    for (int i = 0; i < THREAD_TIME_BINS; i++)
+        function->times[i < PROFILE_TIME_BINS ? i : PROFILE_TIME_BINS - 1] += sum->row.times[i];
     return function->name && function->group;
 }
 
@@ -262,7 +263,7 @@ static void add_function_to_region(void *data, int region)
     sums->all[region].functions += sums->functions.count - before;
     sums->all[region].share += sums->its->share;
     add_bins(to->row.sizes, sums->its->row.sizes, PROFILE_SIZE_BINS);
-    add_bins(to->row.times, sums->its->row.times, PROFILE_TIME_BINS);
+    add_bins(to->row.times, sums->its->row.times, THREAD_TIME_BINS);
     thread_stats_add(&to->stats, &sums->its->stats);
 }
 

@@ -52,4 +52,7 @@ bool rank_build_functions(const struct rank_build *build);
 bool rank_build_regions(const struct rank_build *build);
 bool rank_build_callsites(const struct rank_build *build);
 
+/* Makes the list of the time outside MPI between calls (rank_outside.c). */
+bool rank_build_outside(const struct rank_build *build);
+
 #endif

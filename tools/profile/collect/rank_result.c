@@ -331,11 +331,11 @@ static struct profile_result *build_result(const struct layer *layer, const char
     if (!result)
         return NULL;
     const struct rank_build build = {result, layer, flights, ticks_length()};
-    const bool good = build_head(&build, termination) && rank_build_functions(&build) &&
-                      rank_build_regions(&build) && rank_build_callsites(&build) &&
-                      build_matrix(&build) && build_communicators(&build) && build_files(&build) &&
-                      build_process(&build, termination) && build_windows(&build) &&
-                      rank_flights_build(&build);
+    const bool good =
+        build_head(&build, termination) && rank_build_functions(&build) &&
+        rank_build_regions(&build) && rank_build_callsites(&build) && rank_build_outside(&build) &&
+        build_matrix(&build) && build_communicators(&build) && build_files(&build) &&
+        build_process(&build, termination) && build_windows(&build) && rank_flights_build(&build);
     if (good)
         return result;
     profile_result_free(result);

@@ -5,6 +5,7 @@
 
 #include "toolkit/toolkit.h"
 #include "tools/profile/record/objects.h"
+#include "tools/profile/record/outside.h"
 #include "tools/profile/record/receives.h"
 #include "tools/profile/record/threads.h"
 #include "tools/profile/record/waits.h"
@@ -267,8 +268,8 @@ static bool found_nothing(const QMPIX_Call *call, const struct traits *traits)
 
 /* Counts a polling call. If it follows another one from the same site at once, or if the thread has
  * done nothing but sleep briefly since the last one, the pause between them counts as polling,
- * too. */
-static void add_polling(struct thread_profile *thread, const QMPIX_Call *call,
+ * too. Returns whether it does. */
+static bool add_polling(struct thread_profile *thread, const QMPIX_Call *call,
                         struct thread_site *site)
 {
     const struct traits *traits = &traits_all[call->function->number];
@@ -287,17 +288,24 @@ static void add_polling(struct thread_profile *thread, const QMPIX_Call *call,
     thread->polled = site;
     thread->polled_tick = end;
     thread->polls_on = found_nothing(call, traits);
+    return follows;
 }
 
-/* Adds the time in MPI, which includes the wait in the barrier of sync=yes before the call. */
-static void add_to_windows(const struct layer *layer, struct thread_profile *thread,
-                           const QMPIX_Call *call, const struct call_figures *figures)
+/* Adds the time in MPI, which includes the wait in the barrier of sync=yes before the call, and,
+ * unless that time counts as polling, the time outside MPI before it. */
+static void add_times(const struct layer *layer, struct thread_profile *thread,
+                      const QMPIX_Call *call, const struct flight *flight,
+                      const struct call_figures *figures, bool is_polling)
 {
     uint64_t begin = 0, end = 0;
     const uint64_t key = thread_site_key(figures->site, (size_t)layer->options.depth)[0];
     if (key & CALL_APART || QMPIX_Call_get_time(call, &begin, &end) != MPI_SUCCESS)
         return;
     windows_add_call(&thread->windows, &layer->regions.scale, figures->time + figures->wait, end);
+    if (is_polling || !flight || !flight->data)
+        outside_end(thread, end);
+    else if (!thread->interrupts)
+        outside_add(thread, flight->data, begin - figures->wait, end);
 }
 
 static void add_figures(struct layer *layer, struct thread_profile *thread, const QMPIX_Call *call,
@@ -321,23 +329,22 @@ static void add_figures(struct layer *layer, struct thread_profile *thread, cons
                                             : NULL;
     call_add_to_site(figures.site, figures.time);
     add_rest(&figures.site->stats, &figures);
-    add_to_windows(layer, thread, call, &figures);
+    add_times(layer, thread, call, flight, &figures,
+              traits->polls && add_polling(thread, call, figures.site));
     const uint64_t messages =
         amount->messages ? amount->messages : amount->awaits || (bytes && traits->has_transfers);
     if (messages != traits_messages(traits))
         figure_add(&figures.site->more_messages, messages - traits_messages(traits));
     if (bytes)
-        figure_add(&figures.site->function->sizes[thread_bin(bytes, PROFILE_SIZE_BINS)], 1);
+        figure_add(&figures.site->function->sizes[thread_bin(bytes)], 1);
     if (figures.comm)
         add_to_place(&figures.comm->stats, &figures);
     if (__builtin_expect(traits->is_controlled || traits->file >= 0, 0))
         add_to_places(layer, thread, call, word, figures);
     if (amount->awaits)
         post_receive(layer, thread, call, &figures);
-    if (traits->polls)
-        add_polling(thread, call, figures.site);
-    else if (time > waits_floor &&
-             !(thread_site_key(figures.site, (size_t)layer->options.depth)[0] & CALL_APART))
+    if (!traits->polls && time > waits_floor &&
+        !(thread_site_key(figures.site, (size_t)layer->options.depth)[0] & CALL_APART))
         waits_add(thread, call, figures.site, time, bytes);
 }
 
@@ -378,9 +385,26 @@ void call_hide_early(struct layer *layer, const QMPIX_Word *word)
         flights_end(&thread->flights, word);
 }
 
+/* Adds the time outside MPI before such a call. */
+static void add_last_time(const struct layer *layer, struct thread_profile *thread,
+                          const QMPIX_Call *call)
+{
+    const uint64_t key = call_make_key(layer, call, false), now = ticks_now();
+    if (key & CALL_APART || flights_innermost(&thread->flights) || thread->interrupts)
+        return;
+    struct thread_site *site =
+        thread_site_find(thread, key | CALL_APART, call, layer->options.depth);
+    if (site) {
+        outside_find(thread, site);
+        outside_add(thread, site, now, now);
+    }
+}
+
 void call_add_early(struct layer *layer, const QMPIX_Call *call)
 {
     struct thread_profile *thread = threads_self(layer->tool_id, layer->options.depth);
-    if (thread && call_counts(layer, &traits_all[call->function->number]))
-        call_add(layer, thread, call, NULL, NULL, 0);
+    if (!thread || !call_counts(layer, &traits_all[call->function->number]))
+        return;
+    call_add(layer, thread, call, NULL, NULL, 0);
+    add_last_time(layer, thread, call);
 }

@@ -9,6 +9,7 @@
 
 #include "toolkit/toolkit.h"
 #include "tools/profile/layer.h"
+#include "tools/profile/record/outside.h"
 #include "tools/profile/record/regions.h"
 #include "tools/profile/record/threads.h"
 #include "tools/profile/record/traits.h"
@@ -59,7 +60,10 @@ static inline void call_describe(struct layer *layer, struct thread_profile *thr
                                  struct flight *flight, const QMPIX_Call *call)
 {
     const uint64_t key = call_make_key(layer, call, flight != &thread->flights.first);
-    flights_describe(flight, call, thread_site_find(thread, key, call, layer->options.depth));
+    struct thread_site *site = thread_site_find(thread, key, call, layer->options.depth);
+    if (site && !(key & CALL_APART))
+        outside_find(thread, site);
+    flights_describe(flight, call, site);
 }
 
 /* ---- Calls that are counted before they return ----------------------------------------------- */

@@ -337,8 +337,8 @@ static bool find_received_bytes(const struct receive *receive, const struct told
 /* Moves the posting call, which was counted with the bytes that were known then, to another bin. */
 static void change_size_bin(struct thread_function_row *row, uint64_t before, uint64_t now)
 {
-    uint64_t *from = before ? &row->sizes[thread_bin(before, PROFILE_SIZE_BINS)] : NULL;
-    uint64_t *to = &row->sizes[thread_bin(now, PROFILE_SIZE_BINS)];
+    uint64_t *from = before ? &row->sizes[thread_bin(before)] : NULL;
+    uint64_t *to = &row->sizes[thread_bin(now)];
     if (from != to)
         figure_add(to, 1);
     if (from && from != to)

@@ -12,6 +12,7 @@
 #include "tools/profile/collect/save.h"
 #include "tools/profile/record/call.h"
 #include "tools/profile/record/objects.h"
+#include "tools/profile/record/outside.h"
 #include "tools/profile/record/processor.h"
 #include "tools/profile/record/receives.h"
 #include "tools/profile/record/regions.h"
@@ -512,7 +513,7 @@ static inline void add_message(struct thread_site *site, const struct message *m
         figure_add(&site->more_messages, UINT64_MAX);
         return;
     }
-    figure_add(&site->function->sizes[thread_bin(bytes, PROFILE_SIZE_BINS)], 1);
+    figure_add(&site->function->sizes[thread_bin(bytes)], 1);
     figure_add(cell ? &site->stats.sent : &site->stats.received, bytes);
     figure_add(cell ? &site->row->stats.sent : &site->row->stats.received, bytes);
 }
@@ -547,6 +548,18 @@ static inline struct thread_profile *find_idle_thread(const struct layer *layer,
     return __builtin_expect(row && !level->busy, 1) ? row->by_layer[layer->tool_id] : NULL;
 }
 
+/* Begins a call that outside_find_soon has not prepared. */
+__attribute__((noinline)) static void begin_elsewhere(const QMPIX_Call *call, QMPIX_Word *word,
+                                                      struct thread_profile *thread,
+                                                      struct thread_site *site)
+{
+    struct thread_level *level = thread_level_current;
+    thread_level_take(level, word);
+    outside_find(thread, site);
+    flights_run_first(&thread->flights, call, word, 0, site);
+    thread_level_leave_first(level);
+}
+
 __attribute__((always_inline)) static inline void
 record_begin(const QMPIX_Call *call, QMPIX_Word *word, void **callers, size_t depth)
 {
@@ -558,6 +571,10 @@ record_begin(const QMPIX_Call *call, QMPIX_Word *word, void **callers, size_t de
     if (__builtin_expect(thread && flights_are_none(&thread->flights) &&
                              (site = thread_site_find_recent(thread, key, callers, depth)),
                          1)) {
+        if (__builtin_expect(!outside_find_soon(thread, site), 0)) {
+            begin_elsewhere(call, word, thread, site);
+            return;
+        }
         thread_level_take(level, word);
         flights_run_first(&thread->flights, call, word, 0, site);
         thread_level_leave_first(level);
@@ -585,10 +602,9 @@ void record_before_deep(const QMPIX_Call *call, QMPIX_Word *word)
     }
 }
 
-static inline uint64_t duration_of(const QMPIX_Call *call)
+static inline uint64_t duration(uint64_t begun, uint64_t ended)
 {
-    const uint64_t *times = flights_times(call);
-    return times[1] > times[0] ? times[1] - times[0] : 0;
+    return __builtin_expect_with_probability(ended > begun, 1, 1.0) ? ended - begun : 0;
 }
 
 __attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_Word *word,
@@ -596,7 +612,8 @@ __attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_
 {
     struct thread_level *level = thread_level_current;
     struct thread_site *site = thread->flights.first.data;
-    const uint64_t time = duration_of(call), ended = flights_times(call)[1];
+    const uint64_t *times = flights_times(call);
+    const uint64_t begun = times[0], ended = times[1], time = duration(begun, ended);
     const struct layer *layer = call->observer->data;
     struct message message;
     thread_level_take(level, word);
@@ -606,6 +623,7 @@ __attribute__((noinline)) static void end_message(const QMPIX_Call *call, QMPIX_
         call_add_to_site(site, time);
         thread_count_call(&site->row->stats, time);
         windows_add_call(&thread->windows, &layer->regions.scale, time, ended);
+        outside_add(thread, site, begun, ended);
         add_message(site, &message);
         if (__builtin_expect(time > waits_floor, 0))
             waits_add(thread, call, site, time, message.bytes);
@@ -661,8 +679,10 @@ void record_after(const QMPIX_Call *call, QMPIX_Word *word)
         end_message(call, word, thread);
         return;
     }
-    const uint64_t time = duration_of(call), ended = flights_times(call)[1];
     thread_level_take(level, word);
+    const uint64_t *times = flights_times(call);
+    const uint64_t begun = times[0], ended = times[1], time = duration(begun, ended);
+    outside_add(thread, site, begun, ended);
     flights_end_first(&thread->flights);
     call_add_to_site(site, time);
     if (row)

@@ -5,6 +5,7 @@
 
 #include "toolkit/toolkit.h"
 #include "tools/profile/layer.h"
+#include "tools/profile/record/outside.h"
 #include "util/util.h"
 
 #include <stdlib.h>
@@ -70,6 +71,7 @@ void regions_begin(struct layer *layer)
     if (!regions_have_begun(regions)) {
         start_period(regions, regions_are_on(regions));
         windows_begin(&regions->scale, regions->on_since + regions->off_since);
+        outside_restart(layer->tool_id);
     }
     atomic_fetch_and(&regions->now, ~(uint64_t)CALL_APART);
     pthread_mutex_unlock(&layer->lock);
@@ -91,6 +93,8 @@ void regions_switch(struct layer *layer, bool on)
     if (regions_have_begun(regions) && on != regions_are_on(regions)) {
         stop_period(regions);
         start_period(regions, on);
+        if (on)
+            outside_restart(layer->tool_id);
     }
     if (on)
         atomic_fetch_and(&regions->now, ~(uint64_t)CALL_OFF);

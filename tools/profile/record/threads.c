@@ -18,6 +18,14 @@ static struct {
     struct thread_site site;
 } no_call;
 
+const struct thread_site thread_nowhere, thread_unused;
+
+/* Forgets where the last call was made (see outside.h). */
+static void forget_last(struct thread_profile *thread)
+{
+    thread->flights.first.data = (void *)(uintptr_t)&thread_nowhere;
+}
+
 /* Forgets the calls in progress of a thread that ends, because the thread that continues its
  * figures is not in these calls. */
 static void end_thread(struct thread_level *level)
@@ -29,6 +37,7 @@ static void end_thread(struct thread_level *level)
         struct thread_profile *thread = row->by_layer[i];
         if (thread) {
             flights_forget(&thread->flights);
+            forget_last(thread);
             thread->leavings.count = 0;
         }
     }
@@ -66,6 +75,7 @@ static struct thread_profile *make_thread(int depth)
         return NULL;
     thread->interrupts = thread_level_interrupts();
     make_recent(thread);
+    forget_last(thread);
     return thread;
 }
 
@@ -164,6 +174,8 @@ static struct thread_site *find_site(struct thread_profile *thread, const uint64
     const uint64_t function = key[0] & ~(uint64_t)CALL_APART;
     if (__builtin_expect(!site->function, 0)) {
         describe_site(thread, site, key[0]);
+        site->places.from = &thread_unused;
+        site->place = site->other = &site->places;
         site->function = table_get(&thread->functions, &function, 1);
         if (site->function)
             figure_add(&site->function->times[thread_time_bin(0)], UINT64_MAX);

@@ -44,12 +44,23 @@ static inline int thread_key_node(uint64_t key)
     return (int)(key >> 32);
 }
 
+/* There are bins for all times, because looking for those above the last one takes time, too. Such
+ * calls are counted in the last bin when the result is made. */
+enum { THREAD_TIME_BINS = 64 };
+
 /* Each row of a table begins with its key. A row of a function has no cost of its own: the cost is
  * the sum over the call sites of the function. */
 struct thread_function_row {
     uint64_t key; /* without CALL_APART */
     uint64_t sizes[PROFILE_SIZE_BINS];
-    uint64_t times[PROFILE_TIME_BINS]; /* see struct thread_site */
+    uint64_t times[THREAD_TIME_BINS]; /* see struct thread_site */
+};
+
+/* The time outside MPI before calls of one site that follow calls of another one. */
+struct thread_outside {
+    const struct thread_site *from; /* NULL: unknown */
+    uint64_t time;
+    struct thread_outside *next;
 };
 
 /*
@@ -80,7 +91,14 @@ struct thread_site {
     int peer;
     signed char comm_argument; /* `comm` of struct traits */
     unsigned char end;         /* enum traits_end */
+    /* The time outside MPI before its calls: a list, whose first element is `places`, and the two
+     * elements of it that were used last (see outside.h). */
+    struct thread_outside *place, *other, places;
 };
+
+/* No call is made at these sites. The first one is that of the last call of a thread that has made
+ * no call yet, or that has ended; the second one is `from` of an element that is not used yet. */
+extern const struct thread_site thread_nowhere, thread_unused __attribute__((visibility("hidden")));
 
 /* A row of the table `sites`. The key consists of the key of the calls and of options.depth frames,
  * the caller first; frames that do not exist are 0. struct thread_site follows the key. `depth` is
@@ -97,16 +115,16 @@ static inline const uint64_t *thread_site_key(const struct thread_site *site, si
     return (const uint64_t *)(const void *)site - 1 - depth;
 }
 
-/* Returns the bin of a number, where there are `bins` bins (see struct profile_function). */
-static inline unsigned thread_bin(uint64_t number, unsigned bins)
+/* Returns the bin of a number (see struct profile_function); there is one for each bit. As a
+ * difference of this type, it takes compilers a single instruction. */
+static inline size_t thread_bin(uint64_t number)
 {
-    const unsigned bin = 63U ^ (unsigned)__builtin_clzll(number | 1);
-    return bin < bins ? bin : bins - 1;
+    return 63 - (size_t)__builtin_clzll(number | 1);
 }
 
-static inline unsigned thread_time_bin(uint64_t ticks)
+static inline size_t thread_time_bin(uint64_t ticks)
 {
-    return thread_bin(ticks_nanoseconds(ticks), PROFILE_TIME_BINS);
+    return thread_bin(ticks_nanoseconds(ticks));
 }
 
 struct thread_matrix_row {
@@ -149,6 +167,7 @@ enum { RECENT_SITES_BITS = 7 };
 struct thread_profile {
     struct table functions, matrix, comms, files, sites, peer_waits;
     struct flights flights;                             /* the calls in progress */
+    uint64_t ended;                                     /* the tick of the last end (outside.h) */
     struct windows windows;                             /* the time in MPI */
     struct thread_site *recent[1 << RECENT_SITES_BITS]; /* by a hash of the callers; never NULL */
     bool interrupts; /* The calls counted here interrupt other work of the tool. */

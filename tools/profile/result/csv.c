@@ -191,6 +191,44 @@ static void put_callsites(struct row *row, const struct profile_result *result)
     }
 }
 
+/* Appends what `second` says about the other call site. Both are freed. */
+static char *join_places(char *first, char *second)
+{
+    char *both = NULL;
+    if (!first || !second || asprintf(&both, "%s -> %s", first, second) < 0)
+        both = NULL;
+    free(first);
+    free(second);
+    return both;
+}
+
+static void put_outside(struct row *row, const struct profile_result *result)
+{
+    for (size_t i = 0; i < result->outside_count && row->good; i++) {
+        const struct profile_outside *it = &result->outside[i];
+        const struct profile_callsite *from = profile_callsite_find(result, it->from);
+        const struct profile_callsite *to = profile_callsite_find(result, it->to);
+        char *name = join_places(strdup(from ? from->name : ""), strdup(to ? to->name : ""));
+        char *text = join_places(
+            from ? profile_programs_describe(from->frames, from->frame_count) : strdup(""),
+            to ? profile_programs_describe(to->frames, to->frame_count) : strdup(""));
+        row->good = name && text;
+        row_set_text(row, COLUMN_name, name);
+        row_set_text(row, COLUMN_text, text);
+        row_set_spread(row, COLUMN_time_sum, &it->time);
+        row_put(row, "outside");
+        for (size_t k = 0; k < it->ranks.count; k++) {
+            row_set_text(row, COLUMN_name, name);
+            row_set_text(row, COLUMN_text, text);
+            row_set_number(row, COLUMN_rank, it->ranks.all[k].rank);
+            row_set_real(row, COLUMN_time_sum, it->ranks.all[k].time);
+            row_put(row, "outside_rank");
+        }
+        free(name);
+        free(text);
+    }
+}
+
 static void put_flights(struct row *row, const struct profile_result *result)
 {
     for (size_t i = 0; i < result->flight_count && row->good; i++) {
@@ -500,6 +538,7 @@ bool profile_csv_print(FILE *stream, const struct profile_result *result)
     put_functions(&row, NULL, result->functions, result->function_count);
     put_functions_by_rank(&row, result);
     put_callsites(&row, result);
+    put_outside(&row, result);
     put_matrix(&row, result);
     put_communicators(&row, result);
     put_files(&row, result);

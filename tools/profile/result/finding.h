@@ -12,10 +12,14 @@ struct profile_finding {
     int rank;                            /* that the summary names */
     int peer;                            /* the other rank that it names; -1: none */
     const struct profile_callsite *site; /* of the result; NULL: none */
-    bool is_first;                       /* It is listed first, whatever its time is. */
+    /* The two calls between which the late rank spends `excess` seconds more than the others,
+     * outside MPI. 0: it is late for another reason, or nothing is known. */
+    double excess;
+    const struct profile_callsite *from, *to; /* NULL: the start or the end of its data */
+    bool is_first;                            /* It is listed first, whatever its time is. */
     char summary[512];
     char brief[512]; /* the summary, in which long names of files are cut; "": none is long */
-    char meaning[480];
+    char meaning[720];
     const char *advice;
 };
 

@@ -201,6 +201,55 @@ static double find_outside_excess(const struct finder *finder, int rank)
                : 0;
 }
 
+/* ---- Where it was outside MPI ---------------------------------------------------------------- */
+
+/* Returns how much longer a rank is between two calls than the others on average. */
+static double find_pair_excess(const struct finder *finder, const struct profile_outside *it,
+                               int rank)
+{
+    const size_t count = finder->result->process_count;
+    double its = 0;
+    for (size_t i = 0; i < it->ranks.count; i++)
+        its = it->ranks.all[i].rank == rank ? it->ranks.all[i].time : its;
+    return count > 1 ? its - (it->time.sum - its) / (double)(count - 1) : 0;
+}
+
+/* Names the two calls between which a late rank spends most time more than the others. Times are
+ * sums over threads, which tell nothing about a rank with several threads. */
+static void describe_outside(const struct finder *finder, struct profile_finding *finding, int rank)
+{
+    const double part = 0.25; /* of the time of the finding, that is worth mentioning */
+    const struct profile_result *result = finder->result;
+    const struct profile_outside *most = NULL;
+    const size_t length = strlen(finding->meaning);
+    char from[96], to[96];
+    if (finder->threads > 1.01)
+        return;
+    for (size_t i = 0; i < result->outside_count; i++) {
+        const double excess = find_pair_excess(finder, &result->outside[i], rank);
+        if (excess > finding->excess) {
+            finding->excess = excess;
+            most = &result->outside[i];
+        }
+    }
+    if (!most || finding->excess < part * finding->seconds) {
+        finding->excess = 0;
+        return;
+    }
+    finding->from = profile_callsite_find(result, most->from);
+    finding->to = profile_callsite_find(result, most->to);
+    finder_describe_place(finding->from, from, sizeof from);
+    finder_describe_place(finding->to, to, sizeof to);
+    snprintf(finding->meaning + length, sizeof finding->meaning - length,
+             " Rank %d spends %s more than %s between %s%s%s%s and %s%s%s%s.", rank,
+             units_time(finding->excess),
+             result->process_count > 2 ? "the others" : "the other rank",
+             finding->from ? finding->from->name : "the start", finding->from ? " (" : "",
+             finding->from ? from : "", finding->from ? ")" : "",
+             finding->to ? finding->to->name : "the end", finding->to ? " (" : "",
+             finding->to ? to : "", finding->to ? ")" : "");
+}
+
 static bool is_about_waiting(const struct profile_finding *finding)
 {
     static const char *const kinds[] = {"late-sender", "late-receiver",  "imbalance",
@@ -230,8 +279,10 @@ static void describe_cause(const struct finder *finder, struct profile_finding *
     const size_t length = strlen(finding->meaning);
     char place[96];
     if (!excess.site || excess.seconds < 0.5 * finding->seconds ||
-        excess.seconds < find_outside_excess(finder, rank))
+        excess.seconds < find_outside_excess(finder, rank)) {
+        describe_outside(finder, finding, rank);
         return;
+    }
     finder_describe_place(excess.site, place, sizeof place);
     snprintf(finding->meaning + length, sizeof finding->meaning - length,
              " Meanwhile, rank %d is in %s at %s: %s.", rank, excess.site->name, place,
@@ -242,8 +293,11 @@ static void describe_cause(const struct finder *finder, struct profile_finding *
 void finder_rule_causes(struct finder *finder)
 {
     for (int i = 0; i < finder->count; i++) {
-        if (finder->causes[i] >= 0 && is_about_waiting(&finder->found[i]))
-            describe_cause(finder, &finder->found[i], finder->causes[i]);
+        struct profile_finding *finding = &finder->found[i];
+        if (finder->causes[i] >= 0 && is_about_waiting(finding))
+            describe_cause(finder, finding, finder->causes[i]);
+        else if (!strcmp(finding->kind, "serial-startup") || !strcmp(finding->kind, "shutdown"))
+            describe_outside(finder, finding, finding->rank);
     }
 }
 

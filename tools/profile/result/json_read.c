@@ -383,6 +383,20 @@ static void read_callsite(const struct source *source, struct profile_callsite *
         callsite->waits.all = read_columns(source, "waits", &members_wait, &callsite->waits.count);
 }
 
+/* The numbers of call sites + 1 become their keys when all call sites were read. */
+static void read_outside(const struct source *source, struct profile_outside *outside)
+{
+    read_members(source, &members_outside, outside);
+    outside->from = (uint64_t)source_optional_int(source, "from", -1) + 1;
+    outside->to = (uint64_t)source_optional_int(source, "to", -1) + 1;
+    if (source_member(source, "by_rank")) {
+        outside->ranks.all =
+            read_columns(source, "by_rank", &members_outside_rank, &outside->ranks.count);
+        if (outside->ranks.count > PROFILE_OUTLIERS)
+            source_fail_member(source, "by_rank", "at most 32 ranks");
+    }
+}
+
 static void read_function(const struct source *source, struct profile_function *function)
 {
     read_members(source, &members_function, function);
@@ -430,6 +444,8 @@ static void read_element(const struct source *source, const struct member_type *
         read_function(source, element);
     else if (type == &members_callsite)
         read_callsite(source, element);
+    else if (type == &members_outside)
+        read_outside(source, element);
     else if (type == &members_window_rank)
         read_window_rank(source, element);
     else
@@ -472,6 +488,23 @@ static void find_useful(const struct source *root, struct profile_result *result
     }
 }
 
+static void find_outside_keys(const struct source *root, struct profile_result *result)
+{
+    for (size_t i = 0; i < result->outside_count && !root->reader->problem; i++) {
+        uint64_t *const ends[] = {&result->outside[i].from, &result->outside[i].to};
+        for (size_t k = 0; k < 2; k++) {
+            const uint64_t number = *ends[k];
+            if (number > result->callsite_count) {
+                source_fail_member(root, "outside", "numbers of call sites");
+                return;
+            }
+            const struct profile_callsite *site = &result->callsites[number ? number - 1 : 0];
+            *ends[k] =
+                number ? profile_callsite_key(site->name, site->frames, site->frame_count) : 0;
+        }
+    }
+}
+
 static void read_result(const struct source *root, struct profile_result *result)
 {
     read_members(root, &members_result_head, result);
@@ -479,6 +512,7 @@ static void read_result(const struct source *root, struct profile_result *result
         read_members(root, &members_result_unfinished, result);
     read_members(root, &members_result_arrays, result);
     find_useful(root, result);
+    find_outside_keys(root, result);
     if (source_member(root, "windows"))
         read_windows(root, &result->windows);
 }

@@ -340,6 +340,26 @@ static json_t *frames_value(const struct profile_frame *its, int count)
     return finish_container(array);
 }
 
+/* Adds the number of a call site in the document. */
+static void add_callsite(struct container *object, const char *name,
+                         const struct profile_result *result, uint64_t key)
+{
+    const struct profile_callsite *site = key ? profile_callsite_find(result, key) : NULL;
+    if (site)
+        add_whole(object, name, (uint64_t)(site - result->callsites));
+}
+
+static json_t *outside_value(const struct profile_result *result, const void *element)
+{
+    const struct profile_outside *it = element;
+    struct container object = begin_object();
+    add_callsite(&object, "from", result, it->from);
+    add_callsite(&object, "to", result, it->to);
+    add_members(&object, &members_outside, it);
+    add_columns(&object, "by_rank", &members_outside_rank, it->ranks.all, it->ranks.count);
+    return finish_container(object);
+}
+
 static json_t *callsite_value(const struct profile_result *result, const void *element)
 {
     const struct profile_callsite *it = element;
@@ -403,6 +423,26 @@ static void add_place(struct container *object, const struct profile_callsite *s
         add_whole(object, "callsite", (uint64_t)(site - callsites));
 }
 
+static json_t *place_value(const struct profile_callsite *site,
+                           const struct profile_callsite *callsites)
+{
+    struct container object = begin_object();
+    add_place(&object, site, callsites);
+    return finish_container(object);
+}
+
+static json_t *excess_value(const struct profile_finding *it,
+                            const struct profile_callsite *callsites)
+{
+    struct container object = begin_object();
+    add_real(&object, "seconds", it->excess);
+    if (it->from)
+        add_member(&object, "from", place_value(it->from, callsites));
+    if (it->to)
+        add_member(&object, "to", place_value(it->to, callsites));
+    return finish_container(object);
+}
+
 /* `callsites` is that of add_place. */
 static json_t *finding_value(const struct profile_finding *it,
                              const struct profile_callsite *callsites)
@@ -419,6 +459,8 @@ static json_t *finding_value(const struct profile_finding *it,
         add_int(&object, "peer", it->peer);
     if (it->site)
         add_place(&object, it->site, callsites);
+    if (it->excess > 0)
+        add_member(&object, "outside", excess_value(it, callsites));
     return finish_container(object);
 }
 
@@ -551,6 +593,7 @@ static bool put_array(const struct stream *stream, const struct profile_result *
         fputs(i ? ",\n" : "\n", stream->file);
         good = put_value(stream, member->type == &members_function   ? function_value(result, it)
                                  : member->type == &members_callsite ? callsite_value(result, it)
+                                 : member->type == &members_outside  ? outside_value(result, it)
                                  : member->type == &members_region   ? region_value(result, it)
                                  : member->type == &members_window_rank
                                      ? window_rank_value(it)

@@ -131,6 +131,7 @@ static size_t merge_arrays(const struct merge_kind *kind, void *mine, size_t cou
     static const union {
         struct profile_function function;
         struct profile_callsite callsite;
+        struct profile_outside outside;
         struct profile_matrix_entry cell;
         struct profile_communicator communicator;
         struct profile_file file;
@@ -302,6 +303,43 @@ static void add_callsite(void *mine, const void *its, const struct merge_sides *
 
 static const struct merge_kind merge_callsites = {
     sizeof(struct profile_callsite), merge_compare_callsites, prepare_callsite, add_callsite};
+
+/* ---- The time outside MPI -------------------------------------------------------------------- */
+
+static int compare_outside(const void *mine, const void *its)
+{
+    const struct profile_outside *a = mine, *b = its;
+    const int order = compare_uint64(a->from, b->from);
+    return order ? order : compare_uint64(a->to, b->to);
+}
+
+/* `calls` receives the time of the element. */
+static struct merge_listed list_outside(struct profile_outside *it, struct profile_calls *calls)
+{
+    *calls = (struct profile_calls){.calls = 0};
+    if (it)
+        calls->time = it->time;
+    return (struct merge_listed){NULL, it ? &it->ranks : NULL, it ? calls : NULL};
+}
+
+static bool prepare_outside(void *mine, void *its, const struct merge_sides *sides)
+{
+    struct profile_calls my_calls, its_calls;
+    return merge_prepare_callers(list_outside(mine, &my_calls), list_outside(its, &its_calls),
+                                 sides);
+}
+
+static void add_outside(void *mine, const void *its, const struct merge_sides *sides)
+{
+    struct profile_outside *a = mine, gone = *(const struct profile_outside *)its;
+    struct profile_calls my_calls, its_calls;
+    merge_callers(list_outside(a, &my_calls), list_outside(&gone, &its_calls), sides);
+    merge_spread(&a->time, &gone.time, sides);
+    members_free(&members_outside, &gone);
+}
+
+static const struct merge_kind merge_outside = {sizeof(struct profile_outside), compare_outside,
+                                                prepare_outside, add_outside};
 
 /* ---- The matrix ------------------------------------------------------------------------------ */
 
@@ -502,6 +540,7 @@ static const struct merge_kind merge_flights = {sizeof(struct profile_flight), c
 #define FOR_EACH_ARRAY(X)                                                                          \
     X(functions, functions, function_count)                                                        \
     X(callsites, callsites, callsite_count)                                                        \
+    X(outside, outside, outside_count)                                                             \
     X(matrix, matrix, matrix_entry_count)                                                          \
     X(communicators, communicators, communicator_count)                                            \
     X(files, files, file_count)                                                                    \

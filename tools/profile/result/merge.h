@@ -57,6 +57,12 @@ bool merge_prepare_ranks(struct merge_listed mine, struct merge_listed its,
 void merge_ranks(struct merge_listed mine, struct merge_listed its,
                  const struct merge_sides *sides);
 
+/* The same for the callers alone; by_rank is not used. */
+bool merge_prepare_callers(struct merge_listed mine, struct merge_listed its,
+                           const struct merge_sides *sides);
+void merge_callers(struct merge_listed mine, struct merge_listed its,
+                   const struct merge_sides *sides);
+
 /* The same for the waits of a call site. `its` remains its owner's; NULL: the call site is missing.
  */
 bool merge_prepare_waits(struct profile_waits *mine, const struct profile_waits *its);

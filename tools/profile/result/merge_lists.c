@@ -59,10 +59,18 @@ static void trim_ranks(struct profile_by_rank *list)
         list->count = filter_outliers(list->all, list->count);
 }
 
+bool merge_prepare_callers(struct merge_listed mine, struct merge_listed its,
+                           const struct merge_sides *sides)
+{
+    size_t callers = count_listed(mine.callers, &sides->mine) + 1;
+    callers += its.callers ? count_listed(its.callers, &sides->its) : 0;
+    return make_rank_room(mine.callers, callers < PROFILE_OUTLIERS ? callers : PROFILE_OUTLIERS);
+}
+
 bool merge_prepare_ranks(struct merge_listed mine, struct merge_listed its,
                          const struct merge_sides *sides)
 {
-    size_t room = PROFILE_OUTLIERS, callers = count_listed(mine.callers, &sides->mine) + 1;
+    size_t room = PROFILE_OUTLIERS;
     if (!sides->every_rank) {
         trim_ranks(mine.by_rank);
         trim_ranks(its.by_rank);
@@ -70,9 +78,7 @@ bool merge_prepare_ranks(struct merge_listed mine, struct merge_listed its,
         room = count_listed(mine.by_rank, &sides->mine) +
                (its.by_rank ? count_listed(its.by_rank, &sides->its) : 0) + 1;
     }
-    callers += its.callers ? count_listed(its.callers, &sides->its) : 0;
-    return make_rank_room(mine.by_rank, room) &&
-           make_rank_room(mine.callers, callers < PROFILE_OUTLIERS ? callers : PROFILE_OUTLIERS);
+    return make_rank_room(mine.by_rank, room) && merge_prepare_callers(mine, its, sides);
 }
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
@@ -134,8 +140,8 @@ static void merge_outliers(struct merge_listed mine, struct merge_listed its,
         store_outliers(mine.by_rank, all, count + more);
 }
 
-static void merge_callers(struct merge_listed mine, struct merge_listed its,
-                          const struct merge_sides *sides)
+void merge_callers(struct merge_listed mine, struct merge_listed its,
+                   const struct merge_sides *sides)
 {
     struct profile_rank_calls all[2 * PROFILE_OUTLIERS];
     const size_t count = copy_ranks(all, mine.callers, mine.calls, &sides->mine);

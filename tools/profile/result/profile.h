@@ -42,7 +42,8 @@ enum profile_section {
     PROFILE_PROCESSES = 1 << 8,
     PROFILE_FLIGHTS = 1 << 9,
     PROFILE_OVER_TIME = 1 << 10,
-    PROFILE_EVERYTHING = (1 << 11) - 1
+    PROFILE_OUTSIDE = 1 << 11,
+    PROFILE_EVERYTHING = (1 << 12) - 1
 };
 
 /* The size of tables. */

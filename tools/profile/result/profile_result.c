@@ -70,6 +70,16 @@ TYPE(callsite, {HAS(TEXT, name)}, {FRAMES}, {HAS(INT, ranks)}, {HAS(CALLS, calls
      {LIST(waits, wait)})
 #undef OF
 
+#define OF struct profile_rank_calls
+TYPE(outside_rank, {HAS(INT, rank)}, {HAS(REAL, time)})
+#undef OF
+
+/* In JSON, the call sites have other numbers. */
+#define OF struct profile_outside
+TYPE(outside, {.kind = MEMBER_WHOLE, AT(from)}, {.kind = MEMBER_WHOLE, AT(to)}, {HAS(SPREAD, time)},
+     {LIST(ranks, rank_calls)})
+#undef OF
+
 #define OF struct profile_await
 TYPE(await, {HAS(FLAG, sending)}, {MAY_HAVE(INT, peer), .absent = -1}, {HAS(FLAG, any)},
      {MAY_HAVE(INT, tag), .absent = -1}, {MAY_HAVE(BITS, comm)})
@@ -150,6 +160,7 @@ TYPE(result_unfinished, {HAS(WHOLE, unfinished_receives)},
 TYPE(result_arrays, {HAS(ARRAY, processes), OF_TYPE(process_count, process)},
      {HAS(ARRAY, functions), OF_TYPE(function_count, function)},
      {HAS(ARRAY, callsites), OF_TYPE(callsite_count, callsite)},
+     {MAY_HAVE(ARRAY, outside), OF_TYPE(outside_count, outside)},
      {HAS(ARRAY, matrix), OF_TYPE(matrix_entry_count, matrix_entry)},
      {HAS(ARRAY, communicators), OF_TYPE(communicator_count, communicator)},
      {HAS(ARRAY, files), OF_TYPE(file_count, file)},
@@ -258,6 +269,18 @@ static int compare_region(const void *a, const void *b, void *order)
                              key_of_region(b, *(enum profile_sort *)order));
 }
 
+/* They have no name, and no other figure than the time. */
+static int compare_outside(const void *a, const void *b, void *order)
+{
+    const struct profile_outside *mine = a, *its = b;
+    (void)order;
+    if (mine->time.sum != its->time.sum)
+        return mine->time.sum < its->time.sum ? 1 : -1;
+    if (mine->from != its->from)
+        return mine->from < its->from ? -1 : 1;
+    return (mine->to > its->to) - (mine->to < its->to);
+}
+
 /* qsort requires an array even if there are no elements. */
 static void sort_array(void *base, size_t count, size_t size,
                        int (*compare)(const void *, const void *, void *), enum profile_sort order)
@@ -271,6 +294,7 @@ void profile_result_sort(struct profile_result *result, enum profile_sort order)
 #define SORT(ARRAY, COUNT, TYPE) sort_array(ARRAY, COUNT, sizeof *(ARRAY), compare_##TYPE, order)
     SORT(result->functions, result->function_count, function);
     SORT(result->callsites, result->callsite_count, callsite);
+    SORT(result->outside, result->outside_count, outside);
     SORT(result->communicators, result->communicator_count, communicator);
     SORT(result->files, result->file_count, file);
     SORT(result->regions, result->region_count, region);
@@ -314,6 +338,21 @@ static size_t filter_callsites(struct profile_callsite *callsites, size_t count,
     return kept;
 }
 
+/* Keeps the time outside MPI between call sites that remain. */
+static size_t filter_outside(struct profile_result *result)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < result->outside_count; i++) {
+        struct profile_outside *it = &result->outside[i];
+        if ((!it->from || profile_callsite_find(result, it->from)) &&
+            (!it->to || profile_callsite_find(result, it->to)))
+            result->outside[kept++] = *it;
+        else
+            members_free(&members_outside, it);
+    }
+    return kept;
+}
+
 size_t profile_result_filter(struct profile_result *result, const char *pattern)
 {
     result->function_count = filter_functions(result->functions, result->function_count, pattern);
@@ -323,6 +362,7 @@ size_t profile_result_filter(struct profile_result *result, const char *pattern)
         region->function_count =
             filter_functions(region->functions, region->function_count, pattern);
     }
+    result->outside_count = filter_outside(result);
     result->is_filtered = true;
     return result->function_count;
 }
@@ -510,6 +550,36 @@ char *profile_programs_ranks(const struct profile_result *result, const char *pr
 }
 
 /* ---- Call sites ------------------------------------------------------------------------------ */
+
+static void add_to_key(uint64_t *key, const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        *key = (*key ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+}
+
+uint64_t profile_callsite_key(const char *function, const struct profile_frame *frames, int count)
+{
+    uint64_t key = UINT64_C(0xcbf29ce484222325);
+    add_to_key(&key, function, strlen(function) + 1);
+    for (int i = 0; i < count; i++) {
+        if (frames[i].inlined)
+            continue; /* It was added when places were looked up. */
+        add_to_key(&key, frames[i].module, strlen(frames[i].module) + 1);
+        add_to_key(&key, (const char *)&frames[i].offset, sizeof frames[i].offset);
+    }
+    return key ? key : 1;
+}
+
+const struct profile_callsite *profile_callsite_find(const struct profile_result *result,
+                                                     uint64_t key)
+{
+    for (size_t i = 0; i < result->callsite_count; i++) {
+        const struct profile_callsite *it = &result->callsites[i];
+        if (profile_callsite_key(it->name, it->frames, it->frame_count) == key)
+            return it;
+    }
+    return NULL;
+}
 
 static void mark_frames(struct profile_frame *frames, int count, const char *const *programs,
                         size_t program_count)

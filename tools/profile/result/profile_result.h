@@ -118,6 +118,19 @@ struct profile_callsite {
     struct profile_waits waits;
 };
 
+/*
+ * The time outside MPI between two calls of a thread, from the end of a call at one call site to
+ * the begin of the next one at another (or the same) call site. Each process lists only those that
+ * take most, at most PROFILE_OUTSIDE_MOST, of at least PROFILE_DEVIATION of its application time.
+ * What it leaves out counts as 0. Pauses between polling calls are not included.
+ */
+enum { PROFILE_OUTSIDE_MOST = 64 };
+struct profile_outside {
+    uint64_t from, to; /* the call sites (profile_callsite_key); 0: none, or unknown */
+    struct profile_spread time;
+    struct profile_by_rank ranks; /* those that list it, like `callers`; only rank and time */
+};
+
 /* Messages and one-sided accesses between two ranks of MPI_COMM_WORLD. */
 struct profile_matrix_entry {
     int from, to;
@@ -295,6 +308,8 @@ struct profile_result {
     size_t function_count;
     struct profile_callsite *callsites; /* most time first */
     size_t callsite_count;
+    struct profile_outside *outside; /* most time first */
+    size_t outside_count;
     struct profile_matrix_entry *matrix; /* by from, then to */
     size_t matrix_entry_count;
     struct profile_communicator *communicators;
@@ -317,7 +332,7 @@ struct profile_run {
 extern const struct member_type members_process, members_function, members_callsite,
     members_matrix_entry, members_communicator, members_file, members_region, members_flight,
     members_await, members_windows, members_window_rank, members_rank_calls, members_wait,
-    members_node, members_frame, members_variable;
+    members_node, members_frame, members_variable, members_outside, members_outside_rank;
 
 /* The members of struct profile_region, which members_region contains as well. Files contain those
  * of members_region_useful only if the nodes are known. */
@@ -368,6 +383,16 @@ struct profile_host {
 /* Lists the hosts by name in an array that the caller frees. Returns their number; 0 if there is
  * none or memory is exhausted. */
 size_t profile_hosts_list(const struct profile_result *result, struct profile_host **hosts);
+
+/* ---- Call sites ------------------------------------------------------------------------------ */
+
+/* Returns a number that identifies a call site, by its function and the places of its frames, which
+ * is the same on all ranks; never 0. */
+uint64_t profile_callsite_key(const char *function, const struct profile_frame *frames, int count);
+
+/* Returns the call site with a key, or NULL. */
+const struct profile_callsite *profile_callsite_find(const struct profile_result *result,
+                                                     uint64_t key);
 
 /* ---- Programs -------------------------------------------------------------------------------- */
 

@@ -648,6 +648,7 @@ bool profile_text_print(FILE *stream, const struct profile_result *result, unsig
            (!WANTS(FLIGHTS) || text_flights(&text)) &&
            (!WANTS(FUNCTIONS) || text_functions(&text)) &&
            (!WANTS(CALLSITES) || text_callsites(&text)) &&
+           (!WANTS(OUTSIDE) || text_outside(&text, sections == PROFILE_EVERYTHING)) &&
            (!WANTS(HISTOGRAMS) || print_histograms(&text)) &&
            (!WANTS(MATRIX) || print_matrix(&text)) &&
            (!WANTS(WAITS) || (text_waits(&text) && text_peer_waits(&text))) &&

@@ -4,6 +4,7 @@
 #include "tools/profile/result/text_tables.h"
 
 #include "tools/profile/result/columns.h"
+#include "tools/profile/result/finder.h"
 #include "tools/profile/result/hang.h"
 #include "tools/profile/result/names.h"
 #include "tools/profile/result/profile.h"
@@ -301,6 +302,56 @@ bool text_callsites(const struct text *text)
     const bool good = columns_print(&columns, text->stream, text->width);
     text_rest(text, text->result->callsite_count, "call sites");
     print_debug_hint(text, shown);
+    return good;
+}
+
+/* ---- Time outside MPI ------------------------------------------------------------------------ */
+
+/* Describes a call site in one line. */
+static const char *describe_call(const struct text *text, uint64_t key, const char *none,
+                                 char *line, size_t size)
+{
+    const struct profile_callsite *site = profile_callsite_find(text->result, key);
+    char place[96];
+    finder_describe_place(site, place, sizeof place);
+    snprintf(line, size, site ? "%s at %s" : "%s", site ? site->name : none, place);
+    return line;
+}
+
+static void add_outside_row(struct columns *columns, const struct text *text,
+                            const struct profile_outside *it)
+{
+    char line[160];
+    columns_add(columns, "%s", describe_call(text, it->from, "the start", line, sizeof line));
+    columns_add(columns, "%s", units_time(it->time.sum));
+    text_add_share(columns, text, it->time.sum);
+    columns_add(columns, "%s", units_time(it->time.mean));
+    text_add_extremes(columns, &it->time);
+    columns_add_line(columns, "    to %s",
+                     describe_call(text, it->to, "the end", line, sizeof line));
+}
+
+bool text_outside(const struct text *text, bool briefly)
+{
+    enum { BRIEFLY = 5 };
+    static const char *const headings[] = {"between", "time", "%",  "mean rank", "min",
+                                           "on",      "max",  "on", NULL};
+    const size_t count = text->result->outside_count;
+    const size_t few = briefly && text->top && count > BRIEFLY ? BRIEFLY : count;
+    const size_t shown = text_shown(text, few);
+    struct columns columns;
+    if (!shown)
+        return true;
+    fprintf(text->stream, "\nOutside MPI, by the calls before and after: time of all ranks\n");
+    columns_start(&columns, "lrrrrrrr");
+    columns_set_optional(&columns, "...122..");
+    columns_add_all(&columns, headings);
+    for (size_t i = 0; i < shown; i++)
+        add_outside_row(&columns, text, &text->result->outside[i]);
+    const bool good = columns_print(&columns, text->stream, text->width);
+    if (shown < count)
+        fprintf(text->stream, "(%zu more%s)\n", count - shown,
+                shown == few ? ": qmpi report --outside" : "");
     return good;
 }
 

@@ -49,6 +49,9 @@ void text_add_wrapped(struct columns *lines, const char *words, int width, const
 bool text_functions(const struct text *text);
 bool text_callsites(const struct text *text);
 bool text_flights(const struct text *text);
+
+/* The time outside MPI between calls. A brief table has few rows. */
+bool text_outside(const struct text *text, bool briefly);
 bool text_peer_waits(const struct text *text);
 bool text_waits(const struct text *text);
 bool text_communicators(const struct text *text);

@@ -182,6 +182,39 @@ function addCallsites(parent, run) {
   reveals.set("callsite", (index) => table.reveal(run.callsites[index]));
 }
 
+/* ---- Outside MPI ------------------------------------------------------------------------------------- */
+
+function addOutside(parent, run) {
+  if (!run.outside.length)
+    return;
+  const section = addSection(
+    parent, "outside", "Outside MPI", "Time from the end of one call to the begin of the next one of the same thread.");
+  section.append(new Table({
+                   id: "outside",
+                   label: "Time outside MPI",
+                   entries: run.outside,
+                   sort: 2,
+                   limit: 12,
+                   columns: [
+                     { title: "after", value: (it) => it.fromText }, { title: "before", value: (it) => it.toText },
+                     timeColumn("time", (it) => it.time.sum, { share: (it) => it.time.sum / run.total }),
+                     timeColumn("mean rank", (it) => it.time.mean, { secondary: true }), {
+                       title: "most on one rank",
+                       numeric: true,
+                       value: (it) => it.time.max,
+                       text: (it) => timeOnRank(it.time.max, it.time.max_rank)
+                     },
+                     {
+                       title: "least on one rank",
+                       numeric: true,
+                       secondary: true,
+                       value: (it) => it.time.min,
+                       text: (it) => timeOnRank(it.time.min, it.time.min_rank)
+                     }
+                   ],
+                 }).element);
+}
+
 /* ---- Waiting ----------------------------------------------------------------------------------------- */
 
 function waitColumns(most) {

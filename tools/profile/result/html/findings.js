@@ -36,6 +36,7 @@ const SECTION_TITLES = {
   files: "files",
   nodes: "nodes",
   flights: "calls in flight",
+  outside: "time outside MPI",
 };
 
 /* Lets every link choose the run first that it belongs to. */
@@ -55,6 +56,8 @@ function evidenceOf(run, finding, choose) {
     else if (SECTION_TITLES[kind] && hasSection(run, kind))
       links.push(link(SECTION_TITLES[kind], kind));
   }
+  if (finding.outside)
+    links.push(link(SECTION_TITLES.outside, "outside"));
   return links;
 }
 

@@ -2,7 +2,7 @@
 /* Reads the results, and fills the page. */
 
 const SECTIONS = [
-  addFlights, addCallsites, addFunctions, addWaits, addRanks, addWindows, addMatrix, addNodes, addRegions, addFiles,
+  addFlights, addCallsites, addFunctions, addWaits, addOutside, addRanks, addWindows, addMatrix, addNodes, addRegions, addFiles,
   addCommunicators
 ];
 

@@ -82,6 +82,10 @@ function prepareRun(name, result, number) {
   });
   run.waits = run.callsites.flatMap((site) => toObjects(site.waits).map((wait) => ({...wait, site })));
   run.waits.sort((a, b) => b.time - a.time);
+  run.outside = (run.outside ?? []).map((it) => {
+    const [from, to] = [it.from, it.to].map((number) => run.callsites[number]);
+    return {...it, fromText: from ? siteText(from) : "the start", toText: to ? siteText(to) : "the end" };
+  });
   run.nodes = nodesOf(run);
   return run;
 }

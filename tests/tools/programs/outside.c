@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs that spend time outside MPI between known calls: outside CASE. Ranks sleep in place of
+ * computing. A comment `CASE from` or `CASE to` marks the lines of the calls between which rank 1
+ * spends most time more than the others.
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROUNDS = 10 };
+
+static int rank, size;
+
+static void work(double seconds)
+{
+    const struct timespec time = {.tv_sec = (time_t)seconds,
+                                  .tv_nsec = (long)(1e9 * (seconds - (double)(time_t)seconds))};
+    nanosleep(&time, NULL);
+}
+
+static void sum(void)
+{
+    int mine = rank, all;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* in_regions to */
+}
+
+/* All ranks work before the exchange, for longer than the late one does within it. */
+static void within(void)
+{
+    const int left = (rank + size - 1) % size, right = (rank + 1) % size;
+    int mine = rank, its;
+    MPI_Request requests[2];
+    for (int round = 0; round < ROUNDS; round++) {
+        work(.05);
+        MPI_Irecv(&its, 1, MPI_INT, left, 0, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(&mine, 1, MPI_INT, right, 0, MPI_COMM_WORLD, &requests[1]); /* within from */
+        work(rank == 1 ? .03 : 0);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* within to */
+        sum();
+    }
+}
+
+/* The late rank works for longer before each call, most before one of them. */
+static void everywhere(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        work(rank == 1 ? .01 : 0);
+        MPI_Barrier(MPI_COMM_WORLD); /* everywhere from */
+        work(rank == 1 ? .03 : 0);
+        MPI_Barrier(MPI_COMM_WORLD); /* everywhere to */
+        work(rank == 1 ? .01 : 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+/* A call is reached from many places. One of them is the late one. */
+static void from_many(void)
+{
+    double time;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < 3; i++)
+            sum();
+        time = MPI_Wtime();
+        sum();
+        time += MPI_Wtick(); /* from_many from */
+        work(rank == 1 ? .03 : 0);
+        MPI_Barrier(MPI_COMM_WORLD); /* from_many to */
+        time += MPI_Wtime();
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (time < 0)
+        abort();
+}
+
+/* The regions of a call make no difference. */
+static void in_regions(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Pcontrol(1, round % 2 ? "odd" : "even"); /* in_regions from */
+        work(rank == 1 ? .03 : 0);
+        sum();
+        MPI_Pcontrol(-1, round % 2 ? "odd" : "even");
+    }
+}
+
+/* While profiling is off, all time is nothing. */
+static void switched(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Pcontrol(0); /* switched from */
+        work(.05);
+        MPI_Pcontrol(1);
+        work(rank == 1 ? .03 : 0);
+        MPI_Barrier(MPI_COMM_WORLD); /* switched to */
+        sum();
+    }
+}
+
+static int visit(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)state;
+    work(.03);
+    MPI_Barrier(MPI_COMM_SELF);
+    work(.03);
+    return MPI_SUCCESS;
+}
+
+/* Work within a call is not outside MPI, nor are the calls made there. */
+static void nested(void)
+{
+    int key;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, visit, &key, NULL);
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Comm_set_attr(MPI_COMM_SELF, key, &key);
+        MPI_Comm_delete_attr(MPI_COMM_SELF, key); /* nested from */
+        work(rank == 1 ? .03 : 0);
+        MPI_Barrier(MPI_COMM_WORLD); /* nested to */
+    }
+    MPI_Comm_free_keyval(&key);
+}
+
+/* All ranks do the same. */
+static void healthy(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        work(.05);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+static void nothing(void)
+{
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} cases[] = {{"within", within},         {"everywhere", everywhere}, {"from_many", from_many},
+             {"in_regions", in_regions}, {"switched", switched},     {"nested", nested},
+             {"healthy", healthy},       {"first", nothing},         {"last", nothing},
+             {"left", nothing}};
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size); /* first from */
+    work(rank == 1 && !strcmp(name, "first") ? 1.5 : 0);
+    MPI_Barrier(MPI_COMM_WORLD); /* first to, last from */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!strcmp(cases[i].name, name))
+            cases[i].run();
+    }
+    work(rank == 1 && !strcmp(name, "last") ? 1.5 : 0);
+    if (!strcmp(name, "left")) {
+        work(.5);
+        exit(0);
+    }
+    MPI_Finalize(); /* last to */
+    return 0;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * This counts where a thread spends its time outside MPI: between which two consecutive calls, from
+ * the end of one to the begin of the next. Times are in ticks.
+ *
+ * A call site has a list with an element for each site after which it is called, and remembers the
+ * two elements that were used last, because the next call usually needs one of them. The site of
+ * the last call is that of the thread's outermost flight.
+ *
+ * Only calls that are within no other call and that count as time in MPI are regarded, and none of
+ * signal handlers. While profiling is off, no time is counted.
+ */
+#ifndef QMPI_TOOL_PROFILE_RECORD_OUTSIDE_H
+#define QMPI_TOOL_PROFILE_RECORD_OUTSIDE_H
+
+#include "toolkit/toolkit.h"
+#include "tools/profile/record/threads.h"
+
+/* At most this number of elements of a site are used; further sites are unknown ones. */
+enum { OUTSIDE_PLACES_MOST = 32 };
+
+/* Returns the site of the last call, before the next one is described in its flight. */
+static inline const struct thread_site *outside_last(const struct thread_profile *thread)
+{
+    return thread->flights.first.data;
+}
+
+/* Chooses the element of a site for the call that begins now. If memory is exhausted, its time will
+ * be added to that after the wrong site. */
+void outside_find(struct thread_profile *thread, struct thread_site *site);
+
+/* Does the same if the element is found at once. Otherwise, returns false. */
+static inline bool outside_find_soon(const struct thread_profile *thread, struct thread_site *site)
+{
+    const struct thread_site *from = outside_last(thread);
+    struct thread_outside *place = site->place;
+    if (__builtin_expect(place->from == from, 1))
+        return true;
+    struct thread_outside *other = site->other;
+    if (other->from != from)
+        return false;
+    __atomic_store_n(&site->place, other, __ATOMIC_RELAXED); /* without vector instructions */
+    __atomic_store_n(&site->other, place, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* Notes that a call has ended. */
+static inline void outside_end(struct thread_profile *thread, uint64_t end)
+{
+    __atomic_store_n(&thread->ended, end, __ATOMIC_RELAXED);
+}
+
+/* Adds the time before a call that lasted from `begin` to `end`. */
+static inline void outside_add(struct thread_profile *thread, struct thread_site *site,
+                               uint64_t begin, uint64_t end)
+{
+    figure_add(&site->place->time, begin - thread->ended);
+    outside_end(thread, end);
+}
+
+/* Leaves out the time until now, in which profiling was off, or the run had not begun. */
+void outside_restart(int tool_id);
+
+/* Calls `each` for the time before calls of a site after each other one (NULL: unknown). Any thread
+ * may call this at any time. */
+typedef void outside_visitor(void *data, const struct thread_site *from, uint64_t time);
+void outside_visit(const struct thread_site *site, outside_visitor *each, void *data);
+
+#endif
