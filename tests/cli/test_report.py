@@ -188,7 +188,7 @@ def test_csv_has_the_same_columns_in_every_row_and_every_figure():
     sites = [row for row in rows if row["table"] == "callsite"]
     assert sites[0]["text"] == "exchange (/opt/heat/src/halo.c:43) < main (/opt/heat/src/heat.c:58)"
     assert {row["table"] for row in rows} == {
-        "run", "total", "budget", "finding", "efficiency", "window", "window_rank", "process", "function", "function_rank", "callsite_rank", "size", "time", "callsite", "matrix", "communicator",
+        "run", "total", "budget", "finding", "efficiency", "window", "window_rank", "process", "function", "function_rank", "callsite_rank", "size", "time", "callsite", "outside", "outside_rank", "matrix", "communicator",
         "file", "region", "region_mpi", "region_useful"}
 
 
