@@ -87,6 +87,7 @@ SCENARIOS = {
     "fortran_mpif": Scenario("alpha:beta", fortran="mpif"),
     "fortran_use_mpi": Scenario("alpha:beta", fortran="use_mpi"),
     "fortran_mpi_f08": Scenario("alpha:beta", fortran="mpi_f08"),
+    "module": Scenario("alpha:fortran:alpha", fortran="module"),
 }
 
 
@@ -116,11 +117,11 @@ class Suite:
         self.options = options
         self.implementation = IMPLEMENTATIONS[options.implementation]
         self.folder = folder
-        self.without = {}  # binding: why it has no program
+        self.without = {}  # program in Fortran: the outcome of its cases, and why there is none
 
     def compile(self, compiler: str, output: str, *arguments: str) -> None:
         command = [*shlex.split(compiler), "-g", "-O1", "-fno-optimize-sibling-calls",
-                   *self.implementation.defines, *(f"-I{path}" for path in self.options.include),
+                   *self.implementation.defines, *(f"-I{Path(path).absolute()}" for path in self.options.include),
                    *arguments, "-o", str(self.folder / output)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE)
         if done.returncode:
@@ -142,28 +143,36 @@ class Suite:
                 item.result()
             work = [pool.submit(self.compile, cc, "program", "-Wall", "program.c", *own,
                                 str(self.folder / "libapplication.so"), *linked, "-lpthread", "-ldl")]
-            work += [pool.submit(self.build_fortran, name, own + linked) for name in BINDINGS]
+            work += [pool.submit(self.build_fortran, name, own + linked) for name in (*BINDINGS, "module")]
             for item in work:
                 item.result()
 
     def build_fortran(self, name: str, linked: list[str]) -> None:
         if not self.options.mpifort:
-            self.without[name] = "no Fortran compiler"
+            self.without[name] = "skip", "no Fortran compiler"
             return
-        binding = f"-DBINDING={BINDINGS[name]}"
-        self.compile(self.options.mpicc, f"fortran_{name}.o", "-c", "-Wall", binding, "fortran.c")
+        if name == "module":
+            if not self.options.module:
+                self.without[name] = "fail", "no module for tools in Fortran"
+                return
+            c, fortran, binding = "module.c", [str(Path(self.options.module).resolve()), "module.F90"], "-DBINDING=2"
+        else:
+            c, fortran, binding = "fortran.c", ["program.F90"], f"-DBINDING={BINDINGS[name]}"
+        modules = self.folder / f"{name}.modules"
+        modules.mkdir()
+        self.compile(self.options.mpicc, f"fortran_{name}.o", "-c", "-Wall", binding, c)
         try:
-            self.compile(self.options.mpifort, f"fortran_{name}", "-cpp", binding, f"-J{self.folder}",
-                         "program.F90", str(self.folder / f"fortran_{name}.o"), *linked, "-ldl")
+            self.compile(self.options.mpifort, f"fortran_{name}", "-cpp", binding, f"-J{modules}",
+                         *fortran, str(self.folder / f"fortran_{name}.o"), *linked, "-ldl")
         except RuntimeError as error:
-            self.without[name] = f"does not compile: {str(error).splitlines()[-1]}"
+            self.without[name] = "skip", f"does not compile: {str(error).splitlines()[-1]}"
 
     def run(self, name: str, cases: list[Case]) -> None:
         """Runs one scenario, and sets the outcome of its cases."""
         scenario = SCENARIOS[name]
         if scenario.fortran in self.without:
             for case in cases:
-                case.outcome, case.detail = "skip", self.without[scenario.fortran]
+                case.outcome, case.detail = self.without[scenario.fortran]
             return
         results = self.folder / f"{name}.results"
         environment = dict(os.environ, CONFORMANCE_RESULTS=str(results))
@@ -313,6 +322,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--always-mpiexec", action="store_true", help="also for runs of one process")
     parser.add_argument("--include", action="append", default=[], metavar="FOLDER",
                         help="of the implementation's header")
+    parser.add_argument("--module", metavar="FILE", help="source of the implementation's module for tools in Fortran")
     parser.add_argument("--library", action="append", default=[], metavar="FILE",
                         help="of the implementation, to link before the MPI library")
     parser.add_argument("--preload", action="append", default=[], metavar="FILE")
