@@ -154,9 +154,9 @@ static inline int QMPI_Context_get_storage(QMPI_Context context, int tool_id, vo
 }
 
 /*
- * Returns the calling address of the current MPI call of this thread: the return address in the
- * application, or in a tool if the tool called MPI_X. `address` points to a `void *`, which is set
- * to this address, or to NULL outside an MPI call. QMPI draft, "Context".
+ * Returns the calling address of this thread's current MPI call, the same in all layers: the return
+ * address in the application, or in a tool if the tool called MPI_X. `address` is that of a
+ * `void *`, which is set to it, or to NULL outside an MPI call. QMPI draft, "Context".
  */
 QMPI_API int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *address);
 
@@ -245,7 +245,19 @@ enum {
  * The description of a tool.
  *
  * `provides` and `conflicts` are arrays of strings that end with NULL. `provides` names what layers
- * of the tool do that others should know, for example "adds-messages" or "replaces-buffers".
+ * of the tool do that others should know. A tool may use names of its own; these have a meaning:
+ *
+ *     adds-messages             sends messages of its own where the program's are, or adds data to
+ *                               those of the program
+ *     replaces-buffers          passes other buffers to MPI than those of the program
+ *     changes-calls             leaves out calls, repeats them, or replaces them with others
+ *     changes-arguments         passes on other arguments
+ *     changes-results           returns other results and outputs
+ *     synchronizes-collectives  makes processes wait for each other before collectives
+ *
+ * Validation (`qmpi run --validate`) does not report changes that a layer declares by one of the
+ * three names that begin with "changes-".
+ *
  * `conflicts` contains patterns with `*`, `?` and `[...]` as in a shell; a layer of the tool cannot
  * be used together with another layer if a pattern matches the name of its tool, something that it
  * provides, or a service that it offers (<qmpi/service.h>). A tool that must be the only one to do

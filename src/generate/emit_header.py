@@ -20,7 +20,7 @@ def header(source: Source) -> str:
     declared += [f"QMPI_{function.short}_t" for function in source.functions]
     clashes = [name for name in declared if name in source.declared]
     if clashes:
-        lines.append("/* This mpi.h declares an older draft of QMPI; its names stay its own. */")
+        lines.append("/* This mpi.h declares another variant of QMPI; its names stay its own. */")
         lines += [f"#define {name} qmpix_{name}" for name in clashes]
         lines.append("")
     lines += [

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MPICH's variant of QMPI: the older draft that MPICH's mpi.h declares. Its interceptors receive a
- * context of one pointer, which has no meaning here, and the tool_id of the layer. A tool queries
- * the next function together with its tool_id, and passes both on. Chains may contain layers of
- * both kinds: each node can be called in both ways, and one of its two functions is the interceptor
- * of the tool.
+ * MPICH's variant of QMPI, which MPICH's mpi.h declares. Its interceptors receive a context of one
+ * pointer, which has no meaning here, and the tool_id of the layer. A tool queries the next
+ * function together with its tool_id, and passes both on. Chains may contain layers of both kinds:
+ * each node can be called in both ways, and one of its two functions is the interceptor of the
+ * tool.
  */
 #ifndef QMPI_MPICH_MPICH_H
 #define QMPI_MPICH_MPICH_H

@@ -229,7 +229,7 @@ def test_no_wrapper_is_offered_for_a_variadic_function(small):
     assert "Pcontrol, MPI_PCONTROL_T" not in small.text("qmpi/mpich/wrappers.h")
 
 
-def test_names_of_an_older_draft_are_moved_out_of_the_way(small):
+def test_names_of_mpich_s_variant_are_moved_out_of_the_way(small):
     text = small.text("qmpi/mpich/functions.h")
     for name in ("QMPI_Context", "QMPI_Functions_enum", "QMPI_Get_function", "QMPI_Init_t",
                  "MPI_INIT_T", "MPI_LAST_FUNC"):

@@ -18,7 +18,7 @@ typedef struct MPI_Status {
 typedef int(MPI_Copy_function)(MPI_Comm, int, void *, void *, void *, int *);
 enum small_level { SMALL_LEVEL_ONE };
 
-/* An older draft of QMPI, as MPICH has it. */
+/* MPICH's variant of QMPI. */
 typedef struct QMPI_Context {
     void *storage_stack;
 } QMPI_Context;
