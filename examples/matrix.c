@@ -1,59 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A communication matrix: the bytes that each rank sends to each other one, by point-to-point
- * messages and by neighborhood collectives, also by those that MPI_Start starts. A row is a sender.
+ * A communication matrix: the bytes that each rank sends to each other one, by messages, one-sided
+ * accesses and neighborhood collectives, also by those that MPI_Start starts. `report` is called in
+ * MPI_Finalize, on the ranks that have the tool, and prints the elements that are not zero. Without
+ * MPI_COMM_WORLD, in programs that use only sessions, there is no report.
  */
 #include <qmpi/observer.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static int id, size;
-static long long *sent; /* by this rank, to each rank of MPI_COMM_WORLD */
+static int size;             /* of MPI_COMM_WORLD */
+static long long *sent[256]; /* by tool_id: from this rank to each other one */
 
 static void add(void *data, const QMPIX_Transfer *transfer)
 {
     long long *const row = data;
-    if (transfer->sending && transfer->world >= 0) /* not MPI_PROC_NULL */
+    if (transfer->sending && transfer->world >= 0 && transfer->world < size)
         __atomic_fetch_add(&row[transfer->world], transfer->bytes, __ATOMIC_RELAXED);
 }
 
 static void after(const QMPIX_Call *call, QMPIX_Word *word)
 {
+    long long **row = call->observer->data;
     (void)word;
-    if (!sent && PMPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS) /* MPI_Init has returned */
-        sent = calloc((size_t)size, sizeof *sent);
-    QMPIX_Call_for_each_transfer(call, add, sent);
-    QMPIX_Call_for_each_neighbor(call, add, sent);
+    if (call->function->number == MPI_INIT_T || call->function->number == MPI_INIT_THREAD_T) {
+        PMPI_Comm_size(MPI_COMM_WORLD, &size);
+        *row = calloc((size_t)size, sizeof **row);
+    }
+    QMPIX_Call_for_each_transfer(call, add, *row);
+    QMPIX_Call_for_each_neighbor(call, add, *row);
 }
 
-static int my_Finalize(QMPI_Context c)
+static void report(int tool_id, uint64_t ticks)
 {
-    int rank;
-    MPI_Comm comm; /* of the ranks with this tool: that of the program is not for tools */
-    if (sent && QMPIX_Tool_create_comm(id, &comm) == MPI_SUCCESS) {
-        long long *all = malloc((size_t)size * (size_t)size * sizeof *all);
-        PMPI_Comm_rank(comm, &rank);
-        PMPI_Gather(sent, size, MPI_LONG_LONG, all, size, MPI_LONG_LONG, 0, comm);
-        for (int i = 0; rank == 0 && i < size * size; i++)
-            fprintf(stderr, "%lld%c", all[i], i % size == size - 1 ? '\n' : ' ');
-        PMPI_Comm_free(&comm);
-        free(all);
-    }
-    return QMPIX_NEXT(c, Finalize)(QMPIX_NEXT_CONTEXT(c));
+    const int *ranks;
+    int count, rank;
+    MPI_Comm comm;
+    (void)ticks;
+    if (QMPIX_Tool_get_ranks(tool_id, &ranks, &count) != MPI_SUCCESS ||
+        QMPIX_Tool_create_comm(tool_id, &comm) != MPI_SUCCESS)
+        return;
+    long long *all = malloc((size_t)count * (size_t)size * sizeof *all);
+    PMPI_Gather(sent[tool_id], size, MPI_LONG_LONG, all, size, MPI_LONG_LONG, 0, comm);
+    PMPI_Comm_rank(comm, &rank);
+    for (int i = 0; rank == 0 && i < count * size; i++)
+        if (all[i])
+            fprintf(stderr, "matrix: from %d to %d: %lld\n", ranks[i / size], i % size, all[i]);
+    PMPI_Comm_free(&comm);
+    free(all);
 }
 
 static void init(int tool_id)
 {
-    static const enum QMPI_Functions_enum inits[] = {MPI_INIT_T, MPI_INIT_THREAD_T};
-    const QMPIX_Observer observer = {.size = sizeof observer,
-                                     .after = after,
-                                     .functions = inits,
-                                     .function_count = 2,
-                                     .groups = QMPIX_GROUP_POINT_TO_POINT | QMPIX_GROUP_COMPLETION |
-                                               QMPIX_GROUP_COLLECTIVE};
-    id = tool_id;
+    const QMPIX_Observer observer = {
+        .size = sizeof observer, .after = after, .data = &sent[tool_id]};
     QMPIX_Register_tool_observer(tool_id, &observer);
-    QMPIX_REGISTER(tool_id, Finalize, my_Finalize);
+    QMPIX_Register_finalizer(tool_id, report);
 }
 
 __attribute__((constructor)) static void register_tool(void)

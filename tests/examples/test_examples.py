@@ -54,11 +54,25 @@ def test_pcontrol_switches_off_and_on_and_flushes():
         for when in ("so far: 7 calls", "in all: 12 calls"))
 
 
-def test_the_matrix_has_messages_and_what_neighbors_exchange():
-    """The sums of tests/examples/programs/neighbors.c, whose persistent operations need MPI 4."""
-    result = run(PROGRAMS / "programs" / "example_neighbors", "matrix", ranks=2)
+def matrix(*elements):
+    """What the matrix prints of tests/examples/programs/neighbors.c, whose persistent operations need MPI 4."""
     more = 16 if HAS_SESSIONS else 0
-    assert (result.returncode, result.stderr.splitlines()) == (0, [f"4 {164 + more}", f"{72 + more} 0"])
+    sums = {(0, 0): 4, (0, 1): 164 + more, (1, 0): 72 + more}
+    return sorted(f"matrix: from {one} to {other}: {sums[one, other]}" for one, other in elements)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_the_matrix_has_messages_and_what_neighbors_exchange(layers):
+    result = run(PROGRAMS / "programs" / "example_neighbors", ":".join(["matrix"] * layers), ranks=2)
+    assert (result.returncode, sorted(result.stderr.splitlines())) == (0, sorted(matrix((0, 0), (0, 1), (1, 0)) * layers))
+
+
+def test_the_matrix_has_the_rows_of_the_ranks_that_have_the_tool():
+    """The other rank has no tool: the row of rank 1 is called so, although it is the only one."""
+    one = 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 0 ]; then unset QMPI_TOOLS; fi; exec "$@"'
+    result = run(PROGRAMS / "programs" / "example_neighbors", "matrix", ranks=2, wrapper=["sh", "-c", one, "-"])
+    assert result.returncode == 0
+    assert lines(result, "matrix:") == matrix((1, 0))
 
 
 def test_the_matrix_has_40_lines():
