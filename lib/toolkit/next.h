@@ -27,4 +27,14 @@ static inline void (*next_find(int tool_id, enum QMPI_Functions_enum number,
         next_function(next_context, __VA_ARGS__);                                                  \
     })
 
+/* Initializes MPI_T again for a layer that has done so before, if the program has finalized MPI_T
+ * more often than it has initialized it: the calls of all are counted together. */
+static inline void next_keep_mpi_t(int tool_id)
+{
+    int count, provided;
+    /* This call fails for no other reason. */
+    if (CALL_NEXT(tool_id, T_cvar_get_num, MPI_T_CVAR_GET_NUM_T, &count) != MPI_SUCCESS)
+        CALL_NEXT(tool_id, T_init_thread, MPI_T_INIT_THREAD_T, MPI_THREAD_MULTIPLE, &provided);
+}
+
 #endif

@@ -149,6 +149,14 @@ def test_two_layers_of_count_have_variables_of_their_own(tmp_path):
         assert pvars[name]["value"] == 1
 
 
+def test_a_program_that_finalizes_mpi_t_too_often_gets_its_list_and_samples(tmp_path):
+    """All calls are counted together: the program has taken away what the layer had initialized."""
+    _, pvars, _ = listed(tmp_path, "mpit,csv=s.csv,pvars=*MPI_Barrier:count", "calls", "init", "t_finalize", "barrier",
+                         "finalize")
+    assert pvars["qmpi.count.calls.MPI_Barrier"]["value"] == 1
+    assert [row["value"] for row in sampled(tmp_path / "s.csv")] == ["1"]
+
+
 @needs_sessions
 def test_a_program_with_sessions_alone_gets_its_list():
     result = run("mpit,show=qmpi.count.calls.MPI_Session_init:count", "calls", "session_init",

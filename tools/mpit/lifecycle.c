@@ -173,6 +173,7 @@ void lifecycle_run(struct mpit_layer *layer, bool has_world)
     const bool first = layer->begun && !layer->running && !layer->ended;
     layer->running |= first;
     if (first) {
+        next_keep_mpi_t(layer->tool_id);
         layer->has_world = has_world;
         variable_early_has_lost(&layer->early);
         const int rank = qmpi_launcher_rank();
@@ -198,14 +199,17 @@ void lifecycle_run(struct mpit_layer *layer, bool has_world)
 
 void lifecycle_sample(struct mpit_layer *layer)
 {
-    if (layer->csv && layer->running)
+    if (layer->csv && layer->running) {
+        next_keep_mpi_t(layer->tool_id);
         samples_write(&layer->samples, "pcontrol");
+    }
 }
 
 void lifecycle_end(struct mpit_layer *layer)
 {
     pthread_mutex_lock(&layer->lock);
     if (layer->running) {
+        next_keep_mpi_t(layer->tool_id);
         if (layer->csv) {
             samples_write(&layer->samples, "finalize");
             samples_end(&layer->samples);

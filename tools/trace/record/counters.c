@@ -149,6 +149,7 @@ static void add_new_variables(struct layer *layer)
     struct counters *counters = layer->counters;
     const char *patterns = layer->options.counters;
     int count = 0;
+    next_keep_mpi_t(layer->tool_id);
     CALL(layer, T_pvar_get_num, MPI_T_PVAR_GET_NUM_T, &count);
     for (; counters->seen < count; counters->seen++) {
         struct variable_info info;
