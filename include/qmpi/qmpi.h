@@ -471,7 +471,9 @@ QMPI_API int QMPIX_Register_stack_changed(int tool_id, void (*callback)(int tool
  * among those that both processes have. Layers that are switched off count.
  *
  * `ranks` has `count` elements and exists for the whole run. Any thread. MPI_ERR_OTHER: not known,
- * because neither MPI_Init nor MPI_Init_thread has returned below the layers.
+ * because neither MPI_Init nor MPI_Init_thread has returned below the layers, nor has an
+ * MPI_Comm_create_from_group that created a communicator of all processes; ranks are then those in
+ * mpi://WORLD.
  */
 QMPI_API int QMPIX_Tool_get_ranks(int tool_id, const int **ranks, int *count);
 

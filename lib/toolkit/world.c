@@ -20,16 +20,21 @@ bool tool_world_create_comm(int tool_id, MPI_Comm *comm)
     return false;
 }
 
-bool tool_world_is_everywhere(int tool_id, bool *is_first)
+static bool have_all_layer(int tool_id, int size, int rank, bool *is_first)
 {
     const int *ranks;
-    int count, size = 0, rank = 0;
+    int count;
+    const bool is_known = QMPIX_Tool_get_ranks(tool_id, &ranks, &count) == MPI_SUCCESS;
+    *is_first = rank == (is_known ? ranks[0] : 0);
+    return !is_known || count == size;
+}
+
+bool tool_world_is_everywhere(int tool_id, bool *is_first)
+{
+    int size = 0, rank = 0;
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    *is_first = rank == 0;
-    if (QMPIX_Tool_get_ranks(tool_id, &ranks, &count) != MPI_SUCCESS)
-        return true;
-    *is_first = rank == ranks[0];
-    return PMPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS || count == size;
+    return have_all_layer(tool_id, size, rank, is_first);
 }
 
 bool tool_world_group(MPI_Session session, MPI_Group *group)
@@ -120,6 +125,15 @@ static bool propose_session(struct tool_world_sessions *sessions, MPI_Session *s
     return ready;
 }
 
+/* A communicator of all processes that was created from a session. */
+struct world_processes {
+    int tool_id;
+    MPI_Comm comm;
+    MPI_Session session; /* any that is open */
+    int size;            /* the number of processes */
+    int rank;            /* the rank of this process in mpi://WORLD */
+};
+
 /* Predefined handlers cannot be freed in all libraries. */
 static bool is_predefined(MPI_Errhandler handler)
 {
@@ -130,39 +144,87 @@ static bool is_predefined(MPI_Errhandler handler)
     return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN;
 }
 
-/* Calls PMPI_Comm_split for a communicator of the program. If this fails, the error handler of the
- * communicator is not called, because the program has made no such call. */
-static bool split_quietly(MPI_Comm comm, int key, MPI_Comm *created)
+/* Sets `*members` to the group of the processes of `comm`, which are all processes, that have these
+ * ranks in the group of all processes. */
+static bool find_members(MPI_Session session, MPI_Comm comm, const int *ranks, int count,
+                         MPI_Group *members)
 {
-    MPI_Errhandler before;
-    if (PMPI_Comm_get_errhandler(comm, &before) != MPI_SUCCESS)
-        return false;
-    const bool is_set = PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS;
-    const bool is_split = is_set && PMPI_Comm_split(comm, 0, key, created) == MPI_SUCCESS;
-    if (is_set)
-        PMPI_Comm_set_errhandler(comm, before);
-    if (!is_predefined(before))
-        PMPI_Errhandler_free(&before);
-    return is_split;
+    MPI_Group world = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
+    int *places = calloc((size_t)count, sizeof *places);
+    const bool found =
+        places && tool_world_group(session, &world) &&
+        PMPI_Comm_group(comm, &group) == MPI_SUCCESS &&
+        PMPI_Group_translate_ranks(world, count, ranks, group, places) == MPI_SUCCESS &&
+        PMPI_Group_incl(group, count, places, members) == MPI_SUCCESS;
+    if (group != MPI_GROUP_NULL)
+        PMPI_Group_free(&group);
+    if (world != MPI_GROUP_NULL)
+        PMPI_Group_free(&world);
+    free(places);
+    return found;
 }
 
-/* Finds out whether all processes of `comm` are ready, and then makes the tool's own communicator.
- * The program has not used `comm` yet, because all processes call this first. */
-static bool agree_on_comm(MPI_Comm comm, bool ready, int rank, MPI_Comm *private_comm)
+/* Creates a communicator of the processes of `comm` that have the layer, in the order of
+ * mpi://WORLD, so that the same process reports after each session, whatever the order in `comm`
+ * is. Collective over these processes. */
+static bool create_comm_of_layer(const struct world_processes *all, MPI_Comm *created)
 {
-    int mine = ready, all = 0;
-    /* The ranks are in the order of mpi://WORLD, so that the same process reports after each
-     * session, whatever the order in `comm` is. */
-    if (!split_quietly(comm, rank, private_comm))
+    /* MPI_Comm_create_from_group has not returned to the program, which may use any tag later. */
+    enum { TAG = 32767 };
+    const int *ranks;
+    int count;
+    MPI_Group members;
+    if (QMPIX_Tool_get_ranks(all->tool_id, &ranks, &count) != MPI_SUCCESS || count == all->size)
+        return PMPI_Comm_split(all->comm, 0, all->rank, created) == MPI_SUCCESS;
+    if (!find_members(all->session, all->comm, ranks, count, &members))
+        return false;
+    const bool is_created = PMPI_Comm_create_group(all->comm, members, TAG, created) == MPI_SUCCESS;
+    PMPI_Group_free(&members);
+    return is_created;
+}
+
+/* If an MPI call fails, the error handler of the communicator is not called, because the program
+ * has made no such call. */
+static bool create_quietly(const struct world_processes *all, MPI_Comm *created)
+{
+    MPI_Errhandler before;
+    if (PMPI_Comm_get_errhandler(all->comm, &before) != MPI_SUCCESS)
+        return false;
+    const bool is_set = PMPI_Comm_set_errhandler(all->comm, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+    const bool is_created = is_set && create_comm_of_layer(all, created);
+    if (is_set)
+        PMPI_Comm_set_errhandler(all->comm, before);
+    if (!is_predefined(before))
+        PMPI_Errhandler_free(&before);
+    return is_created;
+}
+
+/* Finds out whether all processes of `all->comm` that have the layer are ready, and then makes the
+ * tool's own communicator. The program has not used `all->comm` yet, because all processes call
+ * this first. */
+static bool agree_on_comm(const struct world_processes *all, bool ready, MPI_Comm *private_comm)
+{
+    int mine = ready, ours = 0;
+    if (!create_quietly(all, private_comm))
         return false;
     PMPI_Comm_set_errhandler(*private_comm, MPI_ERRORS_RETURN);
-    if (PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, *private_comm) == MPI_SUCCESS && all)
+    if (PMPI_Allreduce(&mine, &ours, 1, MPI_INT, MPI_MIN, *private_comm) == MPI_SUCCESS && ours)
         return true;
     PMPI_Comm_free(private_comm);
     return false;
 }
 
-void tool_world_sessions_add(struct tool_world_sessions *sessions, MPI_Comm comm)
+/* Returns some open session. */
+static MPI_Session find_session(struct tool_world_sessions *sessions)
+{
+    pthread_mutex_lock(&sessions->lock);
+    const MPI_Session session =
+        sessions->count ? sessions->open[sessions->count - 1] : MPI_SESSION_NULL;
+    pthread_mutex_unlock(&sessions->lock);
+    return session;
+}
+
+void tool_world_sessions_add(struct tool_world_sessions *sessions, int tool_id, MPI_Comm comm)
 {
     MPI_Session session;
     MPI_Comm private_comm = MPI_COMM_NULL;
@@ -171,7 +233,9 @@ void tool_world_sessions_add(struct tool_world_sessions *sessions, MPI_Comm comm
         size != sessions->size)
         return;
     const bool ready = propose_session(sessions, &session);
-    const bool good = agree_on_comm(comm, ready, sessions->rank, &private_comm);
+    const struct world_processes all = {tool_id, comm, ready ? session : find_session(sessions),
+                                        size, sessions->rank};
+    const bool good = agree_on_comm(&all, ready, &private_comm);
     pthread_mutex_lock(&sessions->lock);
     if (good) {
         sessions->session = session;
@@ -181,6 +245,12 @@ void tool_world_sessions_add(struct tool_world_sessions *sessions, MPI_Comm comm
         sessions->chosen = false;
     }
     pthread_mutex_unlock(&sessions->lock);
+}
+
+bool tool_world_sessions_are_everywhere(const struct tool_world_sessions *sessions, int tool_id,
+                                        bool *is_first)
+{
+    return have_all_layer(tool_id, sessions->size, sessions->rank, is_first);
 }
 
 void tool_world_sessions_leave(struct tool_world_sessions *sessions, MPI_Comm comm,

@@ -80,8 +80,13 @@ void tool_world_sessions_retain(int tool_id);
 /* Called after MPI_Session_init. Returns true if no other session was open. */
 bool tool_world_sessions_begin(struct tool_world_sessions *sessions, MPI_Session session);
 
-/* Called after MPI_Comm_create_from_group. Collective over `comm`. */
-void tool_world_sessions_add(struct tool_world_sessions *sessions, MPI_Comm comm);
+/* Called after MPI_Comm_create_from_group. Collective over the processes of `comm` that have the
+ * layer. */
+void tool_world_sessions_add(struct tool_world_sessions *sessions, int tool_id, MPI_Comm comm);
+
+/* The same as tool_world_is_everywhere for mpi://WORLD; called after tool_world_sessions_add. */
+bool tool_world_sessions_are_everywhere(const struct tool_world_sessions *sessions, int tool_id,
+                                        bool *is_first);
 
 /* Called before MPI_Comm_free and MPI_Comm_disconnect. */
 void tool_world_sessions_leave(struct tool_world_sessions *sessions, MPI_Comm comm,

@@ -190,15 +190,28 @@ bool qmpi_job_complete_request(MPI_Request *request, double deadline, bool *fail
     return true;
 }
 
-static void send_to(int rank, const struct bytes *bytes, double deadline)
+/* The communicator of the messages, and the ranks in it of the processes. */
+struct channel {
+    MPI_Comm comm;
+    const int *places; /* NULL: the same ranks */
+};
+
+static int place_of(const struct channel *channel, int rank)
 {
+    return channel->places ? channel->places[rank] : rank;
+}
+
+static void send_to(const struct channel *channel, int rank, const struct bytes *bytes,
+                    double deadline)
+{
+    const int to = place_of(channel, rank);
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     bool failed;
     unsigned long long size = bytes->size;
     QMPI_PMPI(Isend, ISEND)
-    (&size, 1, MPI_UNSIGNED_LONG_LONG, rank, QMPI_JOB_TAG, MPI_COMM_WORLD, &requests[0]);
+    (&size, 1, MPI_UNSIGNED_LONG_LONG, to, QMPI_JOB_TAG, channel->comm, &requests[0]);
     QMPI_PMPI(Isend, ISEND)
-    (bytes->data, (int)bytes->size, MPI_BYTE, rank, QMPI_JOB_TAG, MPI_COMM_WORLD, &requests[1]);
+    (bytes->data, (int)bytes->size, MPI_BYTE, to, QMPI_JOB_TAG, channel->comm, &requests[1]);
     for (int i = 0; i < 2; i++) {
         if (!qmpi_job_complete_request(&requests[i], deadline, &failed)) {
             QMPI_PMPI(Cancel, CANCEL)(&requests[i]);
@@ -209,13 +222,14 @@ static void send_to(int rank, const struct bytes *bytes, double deadline)
 
 /* Returns the received bytes, which the caller frees; NULL: they have not arrived by the deadline,
  * or the message is not one of libqmpi. */
-static char *receive_from(int rank, double deadline)
+static char *receive_from(const struct channel *channel, int rank, double deadline)
 {
+    const int from = place_of(channel, rank);
     MPI_Request request = MPI_REQUEST_NULL;
     unsigned long long size = 0;
     bool failed;
     QMPI_PMPI(Irecv, IRECV)
-    (&size, 1, MPI_UNSIGNED_LONG_LONG, rank, QMPI_JOB_TAG, MPI_COMM_WORLD, &request);
+    (&size, 1, MPI_UNSIGNED_LONG_LONG, from, QMPI_JOB_TAG, channel->comm, &request);
     if (!qmpi_job_complete_request(&request, deadline, &failed)) {
         QMPI_PMPI(Cancel, CANCEL)(&request);
         QMPI_PMPI(Wait, WAIT)(&request, MPI_STATUS_IGNORE);
@@ -225,7 +239,7 @@ static char *receive_from(int rank, double deadline)
         return NULL;
     char *data = qmpi_allocate((size_t)size, 1);
     QMPI_PMPI(Irecv, IRECV)
-    (data, (int)size, MPI_BYTE, rank, QMPI_JOB_TAG, MPI_COMM_WORLD, &request);
+    (data, (int)size, MPI_BYTE, from, QMPI_JOB_TAG, channel->comm, &request);
     qmpi_job_complete_request(&request, 0, &failed);
     if (failed) {
         free(data);
@@ -339,16 +353,18 @@ static struct qmpi_statements make_statement(const char *text, int rank)
     return (struct qmpi_statements){statement, 1};
 }
 
-void qmpi_statements_exchange(const char *text, int rank, int size, double patience,
-                              struct qmpi_statements *result)
+void qmpi_statements_exchange(const char *text, int rank, int size, double patience, MPI_Comm comm,
+                              const int *places, struct qmpi_statements *result)
 {
+    const struct channel channel = {comm, places};
     struct tree tree = {rank, size, patience, qmpi_allocate((size_t)size, 1), NULL, 0};
     memset(tree.presence, -1, (size_t)size);
     const int parent = find_parent(&tree);
     find_children(&tree, parent);
     *result = make_statement(text, rank);
     for (int i = 0; i < tree.child_count; i++) {
-        char *data = receive_from(tree.children[i], deadline_for(&tree, tree.children[i]));
+        char *data =
+            receive_from(&channel, tree.children[i], deadline_for(&tree, tree.children[i]));
         tree.presence[tree.children[i]] = data ? QMPI_PRESENCE_PRESENT : QMPI_PRESENCE_ABSENT;
         struct qmpi_statements received =
             data ? unpack_statements(data) : (struct qmpi_statements){0};
@@ -358,9 +374,9 @@ void qmpi_statements_exchange(const char *text, int rank, int size, double patie
     if (parent >= 0) {
         const double until = deadline_for(&tree, parent);
         struct bytes bytes = pack_statements(result);
-        send_to(parent, &bytes, until);
+        send_to(&channel, parent, &bytes, until);
         free(bytes.data);
-        char *data = receive_from(parent, until);
+        char *data = receive_from(&channel, parent, until);
         if (data) {
             qmpi_statements_free(result);
             *result = unpack_statements(data);
@@ -370,7 +386,7 @@ void qmpi_statements_exchange(const char *text, int rank, int size, double patie
     struct bytes bytes = pack_statements(result);
     for (int i = 0; i < tree.child_count; i++) {
         if (tree.presence[tree.children[i]] == QMPI_PRESENCE_PRESENT)
-            send_to(tree.children[i], &bytes, 0);
+            send_to(&channel, tree.children[i], &bytes, 0);
     }
     free(bytes.data);
     free(tree.children);

@@ -31,8 +31,9 @@ struct job_layer {
     int number; /* qmpi_job_number_layers */
 };
 
-static struct job_layer *layers; /* [tool_id] */
-static int layer_count;
+static struct job_layer *layers; /* [tool_id]; set once */
+static int layer_count;          /* 0: not known yet */
+QMPI_LOCK(layers_lock);
 
 /* ---- Statements ------------------------------------------------------------------------------ */
 
@@ -208,17 +209,17 @@ static void set_ranks_of_layer(struct job_layer *layer, const struct job *job,
     free(has);
 }
 
-static void set_layers(const struct job *job)
+static void make_layers(const struct job *job)
 {
     char ***stacks = collect_stacks(&job->statements);
-    layer_count = qmpi_statement_layers();
-    layers = qmpi_allocate((size_t)layer_count, sizeof *layers);
+    const int count = qmpi_statement_layers();
+    layers = qmpi_allocate((size_t)count, sizeof *layers);
     int **numbers =
         qmpi_job_number_layers((const char *const *const *)stacks, job->statements.count);
     for (int i = 0; i < job->statements.count; i++) {
         if (!qmpi_statement_is_of(&job->statements.all[i], job->rank))
             continue;
-        for (int tool_id = 0, k = 0; tool_id < layer_count; tool_id++) {
+        for (int tool_id = 0, k = 0; tool_id < count; tool_id++) {
             if (!qmpi_statement_has_layer(tool_id))
                 continue;
             layers[tool_id].number = numbers[i][k++];
@@ -229,6 +230,19 @@ static void set_layers(const struct job *job)
         free(numbers[i]);
     free(numbers);
     free_stacks(stacks, job->statements.count);
+    __atomic_store_n(&layer_count, count, __ATOMIC_RELEASE);
+}
+
+/* Returns true if they were not known before: the processes learn of each other in MPI_Init, and
+ * whenever they create a communicator of all from a session. */
+static bool set_layers(const struct job *job)
+{
+    pthread_mutex_lock(&layers_lock);
+    const bool is_first = layer_count == 0;
+    if (is_first)
+        make_layers(job);
+    pthread_mutex_unlock(&layers_lock);
+    return is_first;
 }
 
 /* ---- Differences ----------------------------------------------------------------------------- */
@@ -501,7 +515,8 @@ static void await_all(const struct job_layer *layer, int tool_id, int rank)
 
 const int *qmpi_job_ranks(int tool_id, int *count)
 {
-    if (tool_id < 0 || tool_id >= layer_count || !layers[tool_id].ranks)
+    if (tool_id < 0 || tool_id >= __atomic_load_n(&layer_count, __ATOMIC_ACQUIRE) ||
+        !layers[tool_id].ranks)
         return NULL;
     *count = layers[tool_id].count;
     return layers[tool_id].ranks;
@@ -549,14 +564,16 @@ static int exchange_statements(int result)
     char *text = qmpi_statement_of_process();
     struct qmpi_quiet_errors world;
     qmpi_quiet_errors_begin(&world, MPI_COMM_WORLD);
-    qmpi_statements_exchange(text, job.rank, job.size, patience, &job.statements);
+    qmpi_statements_exchange(text, job.rank, job.size, patience, MPI_COMM_WORLD, NULL,
+                             &job.statements);
     qmpi_quiet_errors_end(&world);
     free(text);
     print_problems(&job);
     stop_if_any_stops(&job);
-    set_layers(&job);
+    const bool is_first = set_layers(&job);
     create_job_comm(&job);
-    print_differences(&job);
+    if (is_first)
+        print_differences(&job);
     qmpi_statements_free(&job.statements);
     return result;
 }
@@ -574,14 +591,105 @@ static int init_thread_job(int *argc, char ***argv, int required, int *provided)
         ((__typeof__(&MPI_Init_thread))real_init_thread)(argc, argv, required, provided));
 }
 
-/* A session that is opened before MPI_Init initializes the MPI library. */
-#ifdef MPI_SESSION_NULL
-static qmpi_function *real_session_init;
+/* ---- Sessions -------------------------------------------------------------------------------- */
 
+#ifdef MPI_SESSION_NULL
+static qmpi_function *real_session_init, *real_session_finalize, *real_create_from_group;
+
+QMPI_LOCK(sessions_lock);
+static MPI_Session *sessions; /* those that are open */
+static size_t session_room, session_count;
+
+/* A session that is opened before MPI_Init initializes the MPI library. */
 static int init_session_job(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
 {
     qmpi_presence_announce();
-    return ((__typeof__(&MPI_Session_init))real_session_init)(info, handler, session);
+    const int result = ((__typeof__(&MPI_Session_init))real_session_init)(info, handler, session);
+    pthread_mutex_lock(&sessions_lock);
+    if (result == MPI_SUCCESS && QMPI_MEMORY_RESERVE(sessions, session_room, session_count + 1))
+        sessions[session_count++] = *session;
+    pthread_mutex_unlock(&sessions_lock);
+    return result;
+}
+
+static int finalize_session_job(MPI_Session *session)
+{
+    pthread_mutex_lock(&sessions_lock);
+    for (size_t i = 0; session && i < session_count; i++) {
+        if (sessions[i] == *session)
+            sessions[i--] = sessions[--session_count];
+    }
+    pthread_mutex_unlock(&sessions_lock);
+    return ((__typeof__(&MPI_Session_finalize))real_session_finalize)(session);
+}
+
+/* Sets the ranks in `group` of the processes of a session, if the group contains all of them.
+ * Returns the number of processes, and 0 if it does not; `*places` is freed by the caller. */
+static int place_processes(MPI_Session session, MPI_Group group, int *rank, int **places)
+{
+    MPI_Group world;
+    int size = 0, group_size = 0;
+    bool good = QMPI_PMPI(Group_from_session_pset, GROUP_FROM_SESSION_PSET)(session, "mpi://WORLD",
+                                                                            &world) == MPI_SUCCESS;
+    if (!good)
+        return 0;
+    good = QMPI_PMPI(Group_size, GROUP_SIZE)(world, &size) == MPI_SUCCESS &&
+           QMPI_PMPI(Group_size, GROUP_SIZE)(group, &group_size) == MPI_SUCCESS &&
+           size == group_size && QMPI_PMPI(Group_rank, GROUP_RANK)(world, rank) == MPI_SUCCESS;
+    if (good) {
+        int *all = qmpi_allocate((size_t)size, sizeof *all);
+        *places = qmpi_allocate((size_t)size, sizeof **places);
+        for (int i = 0; i < size; i++)
+            all[i] = i;
+        good = QMPI_PMPI(Group_translate_ranks, GROUP_TRANSLATE_RANKS)(world, size, all, group,
+                                                                       *places) == MPI_SUCCESS;
+        for (int i = 0; i < size; i++)
+            good = good && (*places)[i] != MPI_UNDEFINED;
+        free(all);
+    }
+    QMPI_PMPI(Group_free, GROUP_FREE)(&world);
+    return good ? size : 0;
+}
+
+/* Does what exchange_statements does in MPI_Init, if the communicator contains all processes.
+ * Problems are those of MPI_Init: a process that has one that ends the job opens no session. */
+static void exchange_in_session(MPI_Comm comm)
+{
+    struct job job = {0};
+    int *places = NULL;
+    MPI_Group group;
+    if (QMPI_PMPI(Comm_group, COMM_GROUP)(comm, &group) != MPI_SUCCESS)
+        return;
+    pthread_mutex_lock(&sessions_lock);
+    for (size_t i = session_count; i > 0 && !job.size; i--) {
+        free(places);
+        places = NULL;
+        job.size = place_processes(sessions[i - 1], group, &job.rank, &places);
+    }
+    pthread_mutex_unlock(&sessions_lock);
+    QMPI_PMPI(Group_free, GROUP_FREE)(&group);
+    if (job.size) {
+        struct qmpi_quiet_errors quiet;
+        char *text = qmpi_statement_of_process();
+        qmpi_quiet_errors_begin(&quiet, comm);
+        qmpi_statements_exchange(text, job.rank, job.size, patience, comm, places, &job.statements);
+        qmpi_quiet_errors_end(&quiet);
+        free(text);
+        if (set_layers(&job))
+            print_differences(&job);
+        qmpi_statements_free(&job.statements);
+    }
+    free(places);
+}
+
+static int create_from_group_job(MPI_Group group, const char *tag, MPI_Info info,
+                                 MPI_Errhandler handler, MPI_Comm *comm)
+{
+    const int result = ((__typeof__(&MPI_Comm_create_from_group))real_create_from_group)(
+        group, tag, info, handler, comm);
+    if (result == MPI_SUCCESS && *comm != MPI_COMM_NULL)
+        exchange_in_session(*comm);
+    return result;
 }
 #endif
 
@@ -597,6 +705,18 @@ void qmpi_job_watch(qmpi_function **targets, double seconds)
 #ifdef MPI_SESSION_NULL
     real_session_init = targets[MPI_SESSION_INIT_T];
     targets[MPI_SESSION_INIT_T] = (qmpi_function *)init_session_job;
+#endif
+}
+
+void qmpi_job_watch_sessions(qmpi_function **targets)
+{
+#ifdef MPI_SESSION_NULL
+    real_session_finalize = targets[MPI_SESSION_FINALIZE_T];
+    targets[MPI_SESSION_FINALIZE_T] = (qmpi_function *)finalize_session_job;
+    real_create_from_group = targets[MPI_COMM_CREATE_FROM_GROUP_T];
+    targets[MPI_COMM_CREATE_FROM_GROUP_T] = (qmpi_function *)create_from_group_job;
+#else
+    (void)targets;
 #endif
 }
 

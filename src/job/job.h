@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of the job: at the end of MPI_Init, all that have libqmpi learn which layers the
- * others have, and which problems prevent others from running. Ranks may differ: in their stacks,
- * their programs, their nodes and the errors there. A layer communicates only among the processes
- * that have it.
+ * The processes of the job: at the end of MPI_Init, or of an MPI_Comm_create_from_group that has
+ * created a communicator of all processes, all that have libqmpi learn which layers the others
+ * have, and in MPI_Init, which problems prevent others from running. Ranks may differ: in their
+ * stacks, their programs, their nodes and the errors there. A layer communicates only among the
+ * processes that have it.
  */
 #ifndef QMPI_JOB_JOB_H
 #define QMPI_JOB_JOB_H
@@ -20,8 +21,12 @@
  * processes a layer waits. */
 void qmpi_job_watch(qmpi_function **targets, double seconds);
 
-/* Returns the ranks in MPI_COMM_WORLD, in ascending order, that have the layer (0: measure the
- * clocks); they exist for the whole run. NULL: not known, before MPI_Init has returned, or because
+/* The same for the functions by which a program with sessions creates a communicator of all
+ * processes. Called after all others have wrapped them. */
+void qmpi_job_watch_sessions(qmpi_function **targets);
+
+/* Returns the ranks in MPI_COMM_WORLD, or in mpi://WORLD, in ascending order, that have the layer
+ * (0: measure the clocks); they exist for the whole run. NULL: not known, before that, or because
  * this process does not have it. */
 const int *qmpi_job_ranks(int tool_id, int *count);
 

@@ -209,8 +209,16 @@ void qmpi_presence_announce(void)
     __atomic_store_n(&announcing, hydra < 0, __ATOMIC_RELAXED);
 }
 
+/* Two threads may create communicators from sessions at the same time. */
+QMPI_LOCK(manager_lock);
+
 enum qmpi_presence qmpi_presence_of(int rank)
 {
     __atomic_store_n(&announcing, false, __ATOMIC_RELAXED);
-    return hydra >= 0 ? ask_hydra(rank) : pmix_get ? ask_pmix(rank) : QMPI_PRESENCE_UNKNOWN;
+    pthread_mutex_lock(&manager_lock);
+    const enum qmpi_presence found = hydra >= 0 ? ask_hydra(rank)
+                                     : pmix_get ? ask_pmix(rank)
+                                                : QMPI_PRESENCE_UNKNOWN;
+    pthread_mutex_unlock(&manager_lock);
+    return found;
 }

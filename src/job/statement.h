@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statements: the texts that the processes of the job tell each other in MPI_Init. A statement
- * consists of lines, whose first letter is their kind. Names and messages in it are escaped;
- * qmpi_statement_restore restores them. Equal statements, as most are, are sent once for all ranks
- * that make them.
+ * Statements: the texts that the processes of the job tell each other in MPI_Init, or when they
+ * have made a communicator of all of them from a session. A statement consists of lines, whose
+ * first letter is their kind. Names and messages in it are escaped; qmpi_statement_restore restores
+ * them. Equal statements, as most are, are sent once for all ranks that make them.
  */
 #ifndef QMPI_JOB_STATEMENT_H
 #define QMPI_JOB_STATEMENT_H
@@ -74,15 +74,17 @@ struct qmpi_statements {
 
 /*
  * Exchanges `text`: collective over the processes that qmpi_presence_of finds, by messages on
- * MPI_COMM_WORLD. Called at the end of MPI_Init, when neither this process nor the others have
- * begun to communicate. Where it is unknown which processes take part, waits at most `patience`
- * seconds for one that does not come. The result always contains the statement of this process.
+ * `comm`, in which process `rank` has the rank `places[rank]`, or `rank` if `places` is NULL.
+ * Called when neither this process nor the others have begun to communicate on it: at the end of
+ * MPI_Init, or when a communicator of all processes has been made from a session. Where it is
+ * unknown which processes take part, waits at most `patience` seconds for one that does not come.
+ * The result always contains the statement of this process.
  */
-void qmpi_statements_exchange(const char *text, int rank, int size, double patience,
-                              struct qmpi_statements *result);
+void qmpi_statements_exchange(const char *text, int rank, int size, double patience, MPI_Comm comm,
+                              const int *places, struct qmpi_statements *result);
 
 /* The tag of these messages, the largest one that the standard guarantees. No process that takes
- * part has returned from MPI_Init, so the program does not use the tag at the same time. */
+ * part has returned from the call, so the program does not use the tag at the same time. */
 enum { QMPI_JOB_TAG = 32767 };
 
 /* Returns the time in seconds, for deadlines. */

@@ -502,6 +502,8 @@ static void build_stack(int number)
             qmpi_job_watch(qmpi_terminator_targets, read_rank_timeout());
         if (count)
             wrap_terminator_targets(plans, count);
+        if (exchanges)
+            qmpi_job_watch_sessions(qmpi_terminator_targets);
         open_validation(count);
         build_layers(plans, count);
     }

@@ -208,6 +208,57 @@ def test_what_is_not_finalized_is_still_said(tmp_path, steps):
     assert load(tmp_path / "out.0.json")["ending"] == "exit"
 
 
+# ---- Sessions, and ranks with other tools --------------------------------------------------------
+
+RANK = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
+SESSION = ["session_init", "session_comm", "session_barrier", "session_free", "session_finalize"]
+
+
+def run_differing(tmp_path, *steps, others, **more):
+    """Runs one rank more than there are others; the shell commands of the others change their stacks."""
+    cases = " ".join(f"{rank}) {command} ;;" for rank, command in others.items())
+    result = run_steps(*steps, cwd=tmp_path, ranks=len(others) + 1, timeout=60,
+                       wrapper=["sh", "-c", f"case {RANK} in {cases} esac; exec \"$@\"", "-"], **more)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("the processes of this job have different tools") == 1
+    return result
+
+
+@needs_sessions
+@pytest.mark.parametrize("steps", [SESSION, [*SESSION[:3], "init", "barrier", "finalize", *SESSION[3:]],
+                                   ["session_init", "init", *SESSION[1:], "finalize"]], ids=["alone", "around", "in front"])
+@pytest.mark.parametrize("tools", ["count,output=x", "profile,output=x,format=json", "trace,output=x"])
+@pytest.mark.parametrize("other", ["unset LD_PRELOAD", "export QMPI_TOOLS=empty"], ids=["none", "empty"])
+@pytest.mark.parametrize("alone", [0, 1])
+def test_in_a_session_a_tool_of_one_rank_does_not_wait_for_the_other(tmp_path, alone, other, tools, steps):
+    run_differing(tmp_path, *steps, others={1 - alone: other}, tools=tools)
+    if tools.startswith("trace"):
+        assert [path.name for path in (tmp_path / "x").glob("*.qtrace")] == [f"rank-{alone}.qtrace"]
+    else:
+        result = load(tmp_path / "x")
+        functions = result["functions"]
+        called = calls(result) if isinstance(functions, list) else {
+            name: function["calls"] for name, function in functions.items()}
+        assert called["MPI_Session_init"] == 1 and called["MPI_Barrier"] == 1 + ("barrier" in steps)
+
+
+@needs_sessions
+def test_a_session_brings_those_together_that_have_the_layer(tmp_path):
+    run_differing(tmp_path, *SESSION, tools="profile,output=out.json:empty:count,output=count.json",
+                  others={1: "unset LD_PRELOAD", 2: "export QMPI_TOOLS=count,output=count.json",
+                          3: "export QMPI_TOOLS=profile,output=out.json"})
+    count, profiled = load(tmp_path / "count.json"), load(tmp_path / "out.json")
+    assert count["ranks"] == 2 and count["functions"]["MPI_Barrier"]["calls"] == 2
+    assert [process["rank"] for process in profiled["processes"]] == [0, 3] and calls(profiled)["MPI_Barrier"] == 2
+
+
+@needs_sessions
+def test_in_a_session_nobody_waits_before_collectives_if_a_rank_does_not_have_the_layer(tmp_path):
+    result = run_differing(tmp_path, *SESSION, tools=f"{JSON},sync=yes", others={1: "unset LD_PRELOAD"})
+    assert sum("sync=yes has no effect" in line for line in result.messages) == 1
+    assert calls(load(tmp_path / "out.json"))["MPI_Barrier"] == 1
+
+
 # ---- Calls that are left by a jump ---------------------------------------------------------------
 
 

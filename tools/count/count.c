@@ -452,7 +452,7 @@ static void after_comm_create(struct layer *layer, const QMPIX_Call *call)
     MPI_Comm comm;
     if (call->function->number == MPI_COMM_CREATE_FROM_GROUP_T && has_succeeded(call) &&
         QMPIX_Call_get_elements(call, COMM, 0, 1, &comm) == MPI_SUCCESS)
-        tool_world_sessions_add(&layer->sessions, comm);
+        tool_world_sessions_add(&layer->sessions, layer->tool_id, comm);
 }
 
 static void before_pcontrol(struct layer *layer, const QMPIX_Call *call)

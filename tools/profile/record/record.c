@@ -123,10 +123,13 @@ static void obey_pcontrol(struct layer *layer, const QMPIX_Call *call)
 
 /* Clears sync=yes if some processes of the job do not have this layer. They would not take part in
  * its barriers, which use the communicators of the program. */
-static void check_sync(struct layer *layer)
+static void check_sync(struct layer *layer, bool is_in_session)
 {
     bool is_first;
-    if (!layer->options.sync || tool_world_is_everywhere(layer->tool_id, &is_first))
+    if (!layer->options.sync ||
+        (is_in_session
+             ? tool_world_sessions_are_everywhere(&layer->sessions, layer->tool_id, &is_first)
+             : tool_world_is_everywhere(layer->tool_id, &is_first)))
         return;
     if (is_first)
         qmpi_printf(
@@ -140,7 +143,7 @@ static void begin_mpi(struct layer *layer, MPI_Session session)
 {
     ticks_refine();
     if (session == MPI_SESSION_NULL)
-        check_sync(layer);
+        check_sync(layer, false);
     objects_begin(layer, session);
     save_watch_signals();
     save_start_checkpoints(layer);
@@ -255,7 +258,8 @@ static void end_session_init(struct layer *layer, const QMPIX_Call *call)
 static void add_created_comm(struct layer *layer, const QMPIX_Call *call)
 {
     enum { COMM = 4 };
-    tool_world_sessions_add(&layer->sessions, argument_comm_at(call, COMM));
+    tool_world_sessions_add(&layer->sessions, layer->tool_id, argument_comm_at(call, COMM));
+    check_sync(layer, true);
 }
 
 /* Returns true if the call needs no further handling before it runs: it was counted already if

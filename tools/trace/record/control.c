@@ -208,7 +208,7 @@ static bool begin_session(struct layer *layer, const QMPIX_Call *call)
 void control_comm_created(struct layer *layer, const QMPIX_Call *call)
 {
     enum { COMM = 4 };
-    tool_world_sessions_add(&layer->sessions, argument_comm_at(call, COMM));
+    tool_world_sessions_add(&layer->sessions, layer->tool_id, argument_comm_at(call, COMM));
     /* With the first communicator of all processes, they agree on the directory. */
     if (layer->sessions.private_comm != MPI_COMM_NULL && !layer->has_started) {
         layer->has_started = true;
