@@ -11,6 +11,8 @@ from profile_support import JSON, STEPS, calls, load, names, report, run_steps
 from support import ASAN, LIBQMPI, OPEN_MPI, clean_environment
 
 FINALIZING = STEPS.with_name("tools_finalizing")
+# A program that opens a library, and closes it.
+CLOSING = [STEPS.with_name("tools_closing"), STEPS.with_name("libtools_finalizing.so")]
 WORK = ["init", "barrier", "rank"]
 WITHOUT_MEMORY = pytest.mark.skipif(ASAN != "", reason="a sanitizer needs address space of its own")
 # The tool mpit has initialized MPI_T before.
@@ -93,10 +95,13 @@ def test_variables_are_published_without_memory(tmp_path, tools):
     assert len(re.findall(r"(?m)^variables", result.stdout)) == 3
 
 
-@pytest.mark.parametrize("tools", [JSON, "count,output=out.json", "trace,output=out.json"])
-def test_a_library_of_the_program_finalizes_mpi_in_a_destructor(tmp_path, tools):
-    """It is called after those of the tools, which are loaded later."""
-    result = run_steps(cwd=tmp_path, program=FINALIZING, tools=tools)
+@pytest.mark.parametrize("program", [[FINALIZING], CLOSING], ids=["at exit", "when it is closed"])
+@pytest.mark.parametrize("tools", [JSON, f"{JSON},checkpoint=1", "count,output=out.json", "trace,output=out.json",
+                                   "trace,output=out.json,sites=yes,format=perfetto"])
+def test_a_library_of_the_program_finalizes_mpi_in_a_destructor(tmp_path, tools, program):
+    """It is called after those of the tools, which are loaded later, or while the loader has a lock, for which the
+    threads of the tools must not wait."""
+    result = run_steps(*program[1:], cwd=tmp_path, program=program[0], tools=tools, timeout=60)
     assert result.returncode == 0 and result.messages == []
     assert names(tmp_path) == ["out.json"]
     if not tools.startswith("trace"):

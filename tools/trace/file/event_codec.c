@@ -203,6 +203,11 @@ static void make_mask(union shape *mask, uint32_t fields)
 #undef MASK
 }
 
+void trace_event_encoder_start(void)
+{
+    trace_block_can_decompress();
+}
+
 struct trace_event_encoder *trace_event_encoder_make(uint32_t location, uint32_t stream,
                                                      bool compress)
 {

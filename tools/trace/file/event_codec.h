@@ -60,6 +60,9 @@ bool trace_event_stack_is_valid(const struct trace_process *process, uint32_t un
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
+/* Opens the library that compresses blocks. Otherwise, the first encoder of a block does that. */
+void trace_event_encoder_start(void);
+
 /*
  * The encoder of one stream. Its blocks can be written one after the other, in any order of
  * streams. If a block can be written only in part (a full disk), truncate the file to where it

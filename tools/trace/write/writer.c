@@ -615,12 +615,16 @@ static void *run_writer(void *data)
     return NULL;
 }
 
-/* Starts the thread with all signals blocked: the program's are for its own threads. */
+/* Starts the thread with all signals blocked: the program's are for its own threads. It opens no
+ * library, because the program may wait for it in MPI_Finalize while the loader is locked: when a
+ * library whose destructor calls MPI_Finalize is closed. */
 static int start_writer_thread(struct layer *layer)
 {
     sigset_t all, before;
     pthread_attr_t attributes;
     pthread_t thread;
+    if (layer->options.compress)
+        trace_event_encoder_start();
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED); /* it is not joined */
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
