@@ -75,6 +75,31 @@ def test_so_it_does_with_several_frames(tmp_path):
     until(check_late, tmp_path, "everywhere", ("barrier",), .3, 2, options=",depth=4")
 
 
+def check_phase(tmp_path, ranks):
+    result, document = run_case(tmp_path, PROGRAM, "phase", ranks=ranks)
+    begin, end = map(float, re.search(r"phase (\S+) (\S+)", result.stdout).groups())
+    first, width = document["findings"][0], document["windows"]["width"]
+    assert (first["kind"], first["rank"], first["region"]) == ("barrier", 1, "late")
+    assert begin - 2 * width <= first["begin"] < first["end"] <= end + 2 * width, (first, begin, end)
+    assert first["end"] - first["begin"] >= .5 * (end - begin)
+    assert re.search(r' Most of this time is in region "late", from [\d.]+ m?s to [\d.]+ m?s after MPI_Init\.$', first["meaning"])
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_finding_names_the_region_and_the_part_of_the_run(tmp_path, ranks):
+    until(check_phase, tmp_path, ranks)
+
+
+@pytest.mark.parametrize("case", ["everywhere", "in_regions"])
+def test_it_names_none_if_it_is_lost_everywhere(tmp_path, case):
+    def check():
+        _, document = run_case(tmp_path, PROGRAM, case)
+        assert document["findings"]
+        assert not any({"region", "begin", "end"} & finding.keys() for finding in document["findings"])
+        assert not any("Most of this time" in finding["meaning"] for finding in document["findings"])
+    until(check)
+
+
 def test_a_healthy_program_has_no_such_finding(tmp_path):
     def check():
         _, document = run_case(tmp_path, PROGRAM, "healthy")

@@ -127,6 +127,34 @@ static void nested(void)
     MPI_Comm_free_keyval(&key);
 }
 
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static double start; /* when MPI_Init ended */
+
+/* The rank is late in a part of the run only, whose begin and end are printed. */
+static void phase(void)
+{
+    double begin = 0, end = 0;
+    for (int round = 0; round < 4 * ROUNDS; round++) {
+        const int is_late = round >= ROUNDS && round < 2 * ROUNDS;
+        if (round == ROUNDS)
+            begin = now() - start;
+        MPI_Pcontrol(1, is_late ? "late" : "even"); /* phase from */
+        work(is_late && rank == 1 ? .08 : .02);
+        MPI_Barrier(MPI_COMM_WORLD); /* phase to */
+        MPI_Pcontrol(-1, is_late ? "late" : "even");
+        if (round == 2 * ROUNDS - 1)
+            end = now() - start;
+    }
+    if (rank == 0)
+        printf("phase %.3f %.3f\n", begin, end);
+}
+
 /* All ranks do the same. */
 static void healthy(void)
 {
@@ -145,13 +173,14 @@ static const struct {
     void (*run)(void);
 } cases[] = {{"within", within},         {"everywhere", everywhere}, {"from_many", from_many},
              {"in_regions", in_regions}, {"switched", switched},     {"nested", nested},
-             {"healthy", healthy},       {"first", nothing},         {"last", nothing},
-             {"left", nothing}};
+             {"healthy", healthy},       {"phase", phase},           {"first", nothing},
+             {"last", nothing},          {"left", nothing}};
 
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     MPI_Init(&argc, &argv);
+    start = now();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size); /* first from */
     work(rank == 1 && !strcmp(name, "first") ? 1.5 : 0);

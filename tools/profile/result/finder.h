@@ -232,6 +232,10 @@ bool finder_explains(const struct finder *finder, int cause, int it);
 double finder_dear_time(const struct finder *finder, const struct profile_callsite *site,
                         const struct finder_ranks *ranks);
 
+/* This tells in which region and when the time of the findings is lost that the rules above have
+ * found (findings_where.c). */
+void finder_rule_where(struct finder *finder);
+
 /* This is about objects that are not freed (findings_leaks.c). */
 void finder_rule_leaks(struct finder *finder);
 

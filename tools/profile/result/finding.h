@@ -16,7 +16,9 @@ struct profile_finding {
      * outside MPI. 0: it is late for another reason, or nothing is known. */
     double excess;
     const struct profile_callsite *from, *to; /* NULL: the start or the end of its data */
-    bool is_first;                            /* It is listed first, whatever its time is. */
+    const char *region; /* in which most of the time is lost; NULL: in no single one */
+    double begin, end;  /* the part of the run in which most of it is lost; 0: in no short one */
+    bool is_first;      /* It is listed first, whatever its time is. */
     char summary[512];
     char brief[512]; /* the summary, in which long names of files are cut; "": none is long */
     char meaning[720];

@@ -102,6 +102,7 @@ bool profile_findings_find(const struct profile_result *result, struct profile_f
     finder_rule_ends(finder);
     finder_rule_causes(finder);
     finder_rule_serial_io(finder);
+    finder_rule_where(finder);
     finder_rule_rest(finder);
     finder_rule_leaks(finder);
     const bool good = finder->good;

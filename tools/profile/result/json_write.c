@@ -459,6 +459,12 @@ static json_t *finding_value(const struct profile_finding *it,
         add_int(&object, "peer", it->peer);
     if (it->site)
         add_place(&object, it->site, callsites);
+    if (it->region)
+        add_text(&object, "region", it->region);
+    if (it->end > 0) {
+        add_rounded(&object, "begin", it->begin);
+        add_rounded(&object, "end", it->end);
+    }
     if (it->excess > 0)
         add_member(&object, "outside", excess_value(it, callsites));
     return finish_container(object);
