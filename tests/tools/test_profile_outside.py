@@ -82,7 +82,7 @@ def check_phase(tmp_path, ranks):
     assert (first["kind"], first["rank"], first["region"]) == ("barrier", 1, "late")
     assert begin - 2 * width <= first["begin"] < first["end"] <= end + 2 * width, (first, begin, end)
     assert first["end"] - first["begin"] >= .5 * (end - begin)
-    assert re.search(r' Most of this time is in region "late", from [\d.]+ m?s to [\d.]+ m?s after MPI_Init\.$', first["meaning"])
+    assert re.search(r' Most of the loss is in region "late", from [\d.]+ m?s to [\d.]+ m?s after MPI_Init\.$', first["meaning"])
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
@@ -96,7 +96,7 @@ def test_it_names_none_if_it_is_lost_everywhere(tmp_path, case):
         _, document = run_case(tmp_path, PROGRAM, case)
         assert document["findings"]
         assert not any({"region", "begin", "end"} & finding.keys() for finding in document["findings"])
-        assert not any("Most of this time" in finding["meaning"] for finding in document["findings"])
+        assert not any("Most of the loss" in finding["meaning"] for finding in document["findings"])
     until(check)
 
 

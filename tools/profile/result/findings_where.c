@@ -131,7 +131,7 @@ static void describe(struct profile_finding *finding)
                  units_time(finding->begin), units_time(finding->end));
     if (*region || *windows)
         snprintf(finding->meaning + length, sizeof finding->meaning - length,
-                 " Most of this time is%s%s%s.", region, *region && *windows ? "," : "", windows);
+                 " Most of the loss is%s%s%s.", region, *region && *windows ? "," : "", windows);
 }
 
 void finder_rule_where(struct finder *finder)
