@@ -83,8 +83,8 @@ static void sender_moves(void)
         work(.03);
         send(0, 8);
     } else if (rank == 0) {
-        MPI_Recv(buffer, 8, MPI_BYTE, from, 0, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE); /* sender_moves */
+        MPI_Recv(buffer, 8, MPI_BYTE, from, 0, MPI_COMM_WORLD, /* sender_moves */
+                 MPI_STATUS_IGNORE);
     }
     MPI_Barrier(MPI_COMM_WORLD);
 }
