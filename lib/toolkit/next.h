@@ -33,8 +33,11 @@ static inline void next_keep_mpi_t(int tool_id)
 {
     int count, provided;
     /* This call fails for no other reason. */
-    if (CALL_NEXT(tool_id, T_cvar_get_num, MPI_T_CVAR_GET_NUM_T, &count) != MPI_SUCCESS)
-        CALL_NEXT(tool_id, T_init_thread, MPI_T_INIT_THREAD_T, MPI_THREAD_MULTIPLE, &provided);
+    if (CALL_NEXT(tool_id, T_cvar_get_num, MPI_T_CVAR_GET_NUM_T, &count) != MPI_SUCCESS) {
+        /* 0 is MPI_THREAD_SINGLE in all MPI libraries; the call is not converted for tools that are
+         * compiled for the standard ABI. libqmpi requests the highest level. */
+        CALL_NEXT(tool_id, T_init_thread, MPI_T_INIT_THREAD_T, 0, &provided);
+    }
 }
 
 #endif

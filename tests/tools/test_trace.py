@@ -381,6 +381,12 @@ def test_counters(tmp_path):
     check_sections({0: without_counters(processes[0])})
 
 
+def test_counters_are_whole_if_the_program_finalizes_mpi_t_too_often(tmp_path):
+    processes = trace(tmp_path, "calls", "init", "barrier", "t_finalize", "barrier", "pcontrol", "finalize", ranks=1,
+                      options=",counters=qmpi.count.calls.MPI_Barrier,interval=0:count,output=/dev/null")
+    assert max(float(event["value"]) for event in processes[0].kinds("counter")) == 2
+
+
 def without_counters(process):
     process.events = {location: [event for event in events if event["kind"] != "counter"]
                       for location, events in process.events.items()}
