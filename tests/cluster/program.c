@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program for a job on several nodes: `program [STEP...]`. ring: each rank sends 100 messages to
- * the next one; sleep=N: N seconds without MPI calls; rank 0 prints `rank 0 of SIZE` at the end.
+ * the next one; sleep=N: N seconds without MPI calls; ignore: SIGTERM is ignored from now on; rank
+ * 0 prints `rank 0 of SIZE` at the end.
  */
 #include <mpi.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,8 @@ int main(int argc, char **argv)
             ring(rank, size);
         else if (!strncmp(argv[i], "sleep=", 6))
             sleep((unsigned)atoi(argv[i] + 6));
+        else if (!strcmp(argv[i], "ignore"))
+            signal(SIGTERM, SIG_IGN);
     }
     MPI_Finalize();
     if (rank == 0)

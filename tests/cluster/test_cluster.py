@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -185,21 +186,130 @@ def test_a_job_that_is_cancelled_has_a_report(mpi, program, folder):
     assert ranks == [0, 1, 2, 3], (folder / "log").read_text()
 
 
+def records(folder):
+    return [json.loads(path.read_text()) for path in folder.glob("2*Z-*.json")]
+
+
+def wait_for_end(cwd, limit):
+    """Until no job runs."""
+    end = time.monotonic() + limit
+    while run("squeue", "--noheader", cwd=cwd).stdout:
+        assert time.monotonic() < end
+        time.sleep(1)
+
+
+def test_jobs_that_reach_their_time_limit(program, folder):
+    """Slurm sends SIGTERM, at which each rank writes its report, and SIGKILL to who ignores it. Its limits are minutes."""
+    cases = {"mpich": ("mpich", "ring"), "openmpi": ("openmpi", "ring"), "ignoring": ("mpich", "ignore")}
+    for case, (mpi, step) in cases.items():
+        (folder / case).mkdir()
+        command = " ".join(srun(mpi, qmpi(mpi), "run", "-t", f"profile,output=out.json:jobs,directory={folder}/{case}", "--",
+                                program(mpi), step, "sleep=300"))
+        (folder / case / "job").write_text(f"#!/bin/sh\n{command}\n")
+        run("sbatch", "--time=1", "--nodes=2", "--ntasks=4", "--output=log", "job", cwd=folder / case)
+    wait_for_end(folder, 240)
+    for case in cases:
+        record, = records(folder / case)
+        files = [json.loads(file.read_text()) for file in (folder / case).glob("out*.json")]
+        ranks = sorted(process["rank"] for result in files for process in result["processes"])
+        log = (folder / case / "log").read_text()
+        if case == "ignoring":
+            assert (record["state"], record["signal"], ranks) == ("running", None, []), log
+        else:
+            # Slurm signals the process that writes a report, too: a message then stands in place of it.
+            assert (record["state"], record["signal"]) == ("signal", "SIGTERM"), log
+            assert len(set(ranks)) + log.count("could not be saved") >= 4, log
+        assert (record["ranks"], record["node_count"], record["exit"]) == (4, 2, None)
+
+
+def processes_of(node):
+    """The processes on a node, without the one that is the node."""
+    first = Path(f"/run/node-{node}").read_text().strip()
+    name = os.readlink(f"/proc/{first}/ns/uts")
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if path.name != first and os.readlink(path / "ns" / "uts") == name:
+                found.append(int(path.name))
+        except OSError:
+            pass  # it has ended
+    return first, found
+
+
+@pytest.fixture
+def second_node():
+    """It can be killed, and is started again."""
+    def kill():
+        for process in processes_of("n2")[1]:
+            os.kill(process, signal.SIGKILL)
+    yield kill
+    subprocess.run(["nsenter", "--target", processes_of("n2")[0], "--net", "--uts", "--ipc", "--mount", "--root", "--wd=/",
+                    "slurmd"], check=True)
+    subprocess.run(["scontrol", "update", "nodename=n2", "state=resume"], check=False)
+    for _ in range(60):
+        if run("sinfo", "--noheader", "--Node", "--format=%T", cwd="/").stdout.split() == ["idle", "idle"]:
+            break
+        time.sleep(1)
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_a_job_of_which_a_node_dies(mpi, second_node, program, folder):
+    """It ends, and its record says what was known: rank 0 is on the other node."""
+    command = " ".join(srun(mpi, qmpi(mpi), "run", "-t", f"profile,output=out.json:jobs,directory={folder}", "--",
+                            program(mpi), "ring", "sleep=300"))
+    (folder / "job").write_text(f"#!/bin/sh\n{command}\n")
+    run("sbatch", "--no-requeue", "--nodes=2", "--ntasks=4", "--output=log", "job", cwd=folder)
+    end = time.monotonic() + 60
+    while not any(record["state"] == "running" for record in records(folder)):
+        assert time.monotonic() < end
+        time.sleep(0.5)
+    second_node()
+    wait_for_end(folder, 120)
+    record, = records(folder)
+    assert (record["ranks"], record["nodes"], record["exit"]) == (4, ["n1", "n2"], None)
+    assert (record["state"], record["signal"]) in [("running", None), ("signal", "SIGTERM")]
+    files = [json.loads(file.read_text()) for file in folder.glob("out*.json")]
+    assert {process["host"] for result in files for process in result["processes"]} <= {"n1"}
+
+
 # ---- A site -------------------------------------------------------------------------------------------------------
 
 
-def test_a_stack_of_the_site_by_the_task_prolog(program, folder):
-    """The prolog of each task prints variables that Slurm sets."""
-    prolog = Path("/etc/slurm/task-prolog")
-    before = prolog.read_text()
-    prolog.write_text(f"#!/bin/sh\necho export LD_PRELOAD={build('mpich')}/src/libqmpi.so\n"
-                      f"echo export QMPI_TOOL_PATH={build('mpich')}/src/qmpi\necho export QMPI_TOOLS=profile,output={folder}/site.json\n")
-    try:
-        result = run(*srun("mpich", program("mpich"), "ring"), cwd=folder)
-    finally:
-        prolog.write_text(before)
+@pytest.fixture
+def prolog():
+    """The sample, in place of the prolog of this cluster."""
+    installed, sample = Path("/etc/slurm/task-prolog"), SOURCE / "packaging" / "site" / "task-prolog"
+    before = installed.read_text()
+
+    def install(prefix, *lines):
+        text = sample.read_text().replace("${QMPI_PREFIX:-/opt/qmpi}", str(prefix))
+        installed.write_text(text.replace("\nexit 0\n", "".join(f"\necho export {line}" for line in lines) + "\nexit 0\n"))
+    yield install
+    installed.write_text(before)
+
+
+@pytest.fixture(scope="session")
+def prefix():
+    """Both builds in one prefix, as a site installs them."""
+    folder = build("mpich") / "tests-cluster-prefix"
+    shutil.rmtree(folder, ignore_errors=True)
+    for mpi in MPIS:
+        subprocess.run(["meson", "install", "-C", build(mpi), "--no-rebuild", "--destdir", folder], check=True,
+                       capture_output=True)
+    return next(path.parents[1] for path in folder.rglob("bin/qmpi"))
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_a_stack_of_the_site_by_the_task_prolog(mpi, prefix, prolog, program, folder):
+    """The prolog of each task prints variables that Slurm sets: one library for both MPIs."""
+    prolog(prefix, f"QMPI_TOOLS=profile,output={folder}/site.json:jobs,directory={folder}")
+    result = run(*srun(mpi, program(mpi), "ring"), cwd=folder)
     assert result.returncode == 0 and result.stdout == "rank 0 of 4\n" and result.messages == []
     check_profile(folder / "site.json")
+    (folder / "site.json").unlink()
+    record, = records(folder)
+    assert (record["ranks"], record["node_count"], record["nodes"]) == (4, 2, ["n1", "n2"])
+    assert record["job"] and record["step"] == "0" and (record["state"], record["exit"]) == ("exited", 0)
 
 
 def test_the_clocks_of_two_nodes(program, folder):
