@@ -138,3 +138,32 @@ def test_the_shell_commands_of_the_page_set_up_a_stack_for_every_job(prefix, sit
     assert result.returncode == 0 and result.stderr == ""
     assert '"schema": "qmpi-count/1"' in result.stdout
     assert "jobs" in (tmp_path / "list").read_text()
+
+
+# ---- Containers
+
+@pytest.fixture
+def image(tmp_path):
+    """A directory that ch-run takes for an image: the host's files are mounted on it."""
+    folder = tmp_path / "image"
+    for name in ("usr", "etc", "proc", "sys", "dev", "tmp", "home", "mnt", "var", "run", "root"):
+        (folder / name).mkdir(parents=True)
+    for name in ("bin", "sbin", "lib", "lib64"):
+        (folder / name).symlink_to(f"usr/{name}")
+    for name in ("passwd", "group", "hosts", "resolv.conf"):
+        (folder / "etc" / name).touch()
+    shutil.copytree("/etc/alternatives", folder / "etc" / "alternatives", symlinks=True)
+    shutil.copy("/etc/ld.so.cache", folder / "etc")
+    return folder
+
+
+@pytest.mark.skipif(not shutil.which("ch-run"), reason="there is no ch-run (Charliecloud)")
+def test_a_program_in_a_container_runs_under_qmpi_of_the_host(prefix, image, tmp_path):
+    """The command of docs/run/containers.md, and the launcher of the host."""
+    page = (SOURCE / "docs" / "run" / "containers.md").read_text()
+    command = re.search(r"(?m)^mpiexec.* ch-run .*qmpi run .*$", page)[0]
+    shutil.copy(BUILD / "examples" / "heat", tmp_path / "app")
+    command = command.replace("-b $HOME/qmpi:/mnt", f"-b /usr:/usr -b {prefix}:/mnt")
+    result = run_command(["bash", "-c", command], {**clean_environment(), "USER": "root"}, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert len(json.loads((tmp_path / "run.json").read_text())["processes"]) == 2
