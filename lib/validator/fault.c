@@ -4,14 +4,17 @@
 #include "validator/fault.h"
 
 #include "util/util.h"
+#include "validator/handles.h"
+#include "validator/job.h"
 #include "validator/notes.h"
+#include "validator/threads.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct qmpi_validate_host *host;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pid_t process; /* children of it do not report */
 
 /* The words of each kind, and how to correct it. */
 static const struct {
@@ -41,6 +44,10 @@ static const struct {
         {"passes the context of another function or layer to the next %s",
          "pass QMPIX_NEXT_CONTEXT(context) of the interceptor's own context, or what "
          "QMPI_Get_function returned for the same function and the tool_id of the layer"},
+    [FAULT_NO_CONTEXT] =
+        {"passes what is no context to the next %s",
+         "pass QMPIX_NEXT_CONTEXT(context) of the interceptor's own context, or the context that "
+         "QMPI_Get_function returned; without validation, the program crashes here"},
     [FAULT_ARGUMENT] =
         {"changes arguments of %s",
          "pass all arguments on as they are; a tool that changes them declares that it provides "
@@ -67,11 +74,26 @@ static const struct {
     [FAULT_STDOUT] =
         {"writes to the standard output in %s, which belongs to the program",
          "write to stderr or to a file, or with QMPIX_Standard_write if the user asks for it"},
+    [FAULT_STORAGE] =
+        {"writes to the storage of another layer in %s",
+         "write only to what QMPI_Context_get_storage returns for the layer's own tool_id; a tool "
+         "whose storage others may write declares that it provides \"shares-storage\" "
+         "(QMPIX_Tool_declare)"},
+    [FAULT_THREAD_LEVEL] =
+        {"changes the thread level in %s",
+         "pass the thread level on as it is, and call MPI only in the interceptors, in the threads "
+         "of the program"},
+    [FAULT_THREAD_LEFT] =
+        {"starts a thread in %s that is still running when the process exits",
+         "end and join the thread in MPI_Finalize, before the next one is called"},
+    [FAULT_OBJECT_LEFT] =
+        {"does not free what it has created by %s",
+         "free all objects of MPI in MPI_Finalize, before the next one is called"},
+    [FAULT_REQUEST_LEFT] =
+        {"does not complete the request that it has created by %s",
+         "complete the request, or free it, in MPI_Finalize, before the next one is called"},
 };
 
-/* [tool_id][kind][number]: numbers of faults. */
-typedef unsigned long long counters[FAULT_COUNT][MPI_LAST_FUNC];
-static counters **counts;
 static bool found; /* any */
 static bool began; /* a layer has been called */
 
@@ -98,7 +120,8 @@ static const void *find_call(int tool_id)
 /* Returns a line such as `  in my_Send (tool.c:12)`, or an empty text. */
 static char *describe_place(const struct fault *fault)
 {
-    const void *address = fault->calls ? find_call(fault->tool_id) : NULL;
+    const void *address =
+        fault->address || !fault->calls ? fault->address : find_call(fault->tool_id);
     const QMPIX_Address *place;
     const char *code = !address && fault->context ? host->code(fault->context) : NULL;
     if (code) /* A description is that of the code in front of an address. */
@@ -152,20 +175,14 @@ static void print_first(const struct fault *fault)
 
 void fault_report(const struct fault *fault)
 {
-    static bool printed[256][FAULT_COUNT];
-    pthread_mutex_lock(&lock);
-    if (!counts[fault->tool_id])
-        counts[fault->tool_id] = qmpi_allocate(1, sizeof **counts);
-    (*counts[fault->tool_id])[fault->kind][fault->function->number]++;
-    const bool first = !printed[fault->tool_id][fault->kind];
-    printed[fault->tool_id][fault->kind] = found = true;
-    pthread_mutex_unlock(&lock);
-    if (first)
+    found = true;
+    if (job_count(fault->tool_id, name_of(fault->tool_id), (int)fault->kind,
+                  (int)fault->function->number))
         print_first(fault);
 }
 
 /* Returns how often a fault occurred: `3 calls of MPI_Send, 1 of MPI_Recv`. */
-static char *list_counts(const unsigned long long *of_kind)
+static char *list_counts(const unsigned *of_kind)
 {
     enum { NAMED = 6 };
     char *list = qmpi_copy("");
@@ -173,7 +190,7 @@ static char *list_counts(const unsigned long long *of_kind)
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
         if (!of_kind[number] || functions++ >= NAMED)
             continue;
-        char *longer = qmpi_format("%s%s%llu %sof %s", list, *list ? ", " : "", of_kind[number],
+        char *longer = qmpi_format("%s%s%u %sof %s", list, *list ? ", " : "", of_kind[number],
                                    *list                  ? ""
                                    : of_kind[number] == 1 ? "call "
                                                           : "calls ",
@@ -192,12 +209,18 @@ static char *list_counts(const unsigned long long *of_kind)
 static const char *const short_names[FAULT_COUNT] = {
     [FAULT_COLLECTIVE] = "collective call on a communicator of the program",
     [FAULT_STDOUT] = "standard output written",
+    [FAULT_STORAGE] = "storage of another layer written",
+    [FAULT_THREAD_LEVEL] = "thread level changed or not sufficient",
+    [FAULT_THREAD_LEFT] = "threads left running",
+    [FAULT_OBJECT_LEFT] = "MPI objects not freed",
+    [FAULT_REQUEST_LEFT] = "requests not completed",
     [FAULT_NOT_PASSED] = "next function not called",
     [FAULT_OTHER_FUNCTION] = "another function called instead",
     [FAULT_TWICE] = "next function called more than once",
     [FAULT_OTHER_THREAD] = "next function called in another thread",
     [FAULT_OWN_CONTEXT] = "own context passed on",
     [FAULT_OTHER_CONTEXT] = "context of another function or layer passed on",
+    [FAULT_NO_CONTEXT] = "NULL or no context at all passed on",
     [FAULT_ARGUMENT] = "arguments changed",
     [FAULT_RESULT] = "result changed",
     [FAULT_OUTPUT] = "output changed or not set",
@@ -205,44 +228,39 @@ static const char *const short_names[FAULT_COUNT] = {
     [FAULT_AFTER_FINALIZE] = "MPI called after MPI_Finalize",
 };
 
-static void print_counts(void)
+static void print_counts(const struct job_faults *faults)
 {
-    char *rank = describe_rank();
-    for (int tool_id = 1; tool_id <= host->layers; tool_id++) {
-        for (int kind = 0; counts[tool_id] && kind < FAULT_COUNT; kind++) {
-            char *list = list_counts((*counts[tool_id])[kind]);
-            char *text = qmpi_message("validation: layer %d (%s)%-s: %s: %-s", tool_id,
-                                      name_of(tool_id), rank, short_names[kind], list);
-            if (*list)
-                host->print(text);
-            free(text);
-            free(list);
-        }
-    }
-    free(rank);
+    char *list = list_counts(faults->calls);
+    char *text = qmpi_message("validation: layer %d (%s)%-s: %s: %-s", faults->tool_id,
+                              faults->name, faults->ranks, short_names[faults->kind], list);
+    host->print(text);
+    free(text);
+    free(list);
 }
 
 /* glibc continues with the handlers that have not run yet. */
 static void end_with_failure(int status, void *data)
 {
+    bool any = false;
     (void)data;
+    if (getpid() != process)
+        return;
+    handles_check_end();
+    threads_check_end();
     for (int tool_id = 1; tool_id <= host->layers; tool_id++)
         found |= host->misregisters(tool_id);
     if (began)
-        notes_print_times();
-    if (!found) {
-        if (began && qmpi_launcher_reports())
-            host->print("validation: no faults");
-        return;
-    }
-    print_counts();
-    if (!status)
+        notes_print();
+    if (job_end(found, &any, print_counts) && !any && began)
+        host->print("validation: no faults");
+    if (found && !status)
         exit(1);
 }
 
 void fault_start(const struct qmpi_validate_host *given)
 {
     host = given;
-    counts = qmpi_allocate((size_t)host->layers + 1, sizeof *counts);
+    process = getpid();
+    job_start(FAULT_COUNT);
     on_exit(end_with_failure, NULL);
 }

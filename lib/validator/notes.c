@@ -4,6 +4,8 @@
 #include "validator/notes.h"
 
 #include "util/util.h"
+#include "validator/heap.h"
+#include "validator/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +16,10 @@ static const struct qmpi_validate_host *host;
 /* [number]: what a layer has added to the calls of a function. */
 struct added {
     _Atomic uint64_t time, calls;
+    _Atomic long long bytes; /* allocated, and not freed in calls of this function */
 };
 static struct added **added; /* [tool_id] */
+enum { NAMED = 3 };          /* the dearest functions */
 
 void notes_start(const struct qmpi_validate_host *given)
 {
@@ -63,7 +67,6 @@ static int find_variant(int number)
 
 static void print_variants_of(int tool_id)
 {
-    enum { NAMED = 3 };
     char *list = qmpi_copy("");
     int count = 0;
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
@@ -94,7 +97,8 @@ void notes_print_variants(void)
         print_variants_of(tool_id);
 }
 
-/* ---- Times ----------------------------------------------------------------------------------- */
+/* ---- Time and memory
+ * ----------------------------------------------------------------------------------- */
 
 uint64_t notes_time(void)
 {
@@ -110,47 +114,82 @@ void notes_add_time(int tool_id, const QMPIX_Function *function, uint64_t time, 
     of_function->calls += ends;
 }
 
-/* Returns the function with the most time that is at most `most`, except `than`; -1: none. */
-static int find_dearest(const struct added *of_layer, const bool *printed)
+void notes_add_memory(int tool_id, const QMPIX_Function *function, long long bytes)
+{
+    if (function)
+        added[tool_id][function->number].bytes += bytes;
+}
+
+/* What a layer has added to the calls of a function, of time or of memory. */
+typedef double cost_function(const struct added *of_function);
+
+static double time_of(const struct added *of_function)
+{
+    return (double)of_function->time * 1e-3;
+}
+
+static double bytes_of(const struct added *of_function)
+{
+    return (double)of_function->bytes;
+}
+
+/* Returns the function that costs most, except those that are printed already; -1: none. */
+static int find_dearest(const struct added *of_layer, const bool *printed, cost_function *cost)
 {
     int dearest = -1;
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
-        if (of_layer[number].calls && !printed[number] &&
-            (dearest < 0 || of_layer[number].time > of_layer[dearest].time))
+        if (of_layer[number].calls && !printed[number] && cost(&of_layer[number]) > 0 &&
+            (dearest < 0 || cost(&of_layer[number]) > cost(&of_layer[dearest])))
             dearest = number;
     }
     return dearest;
 }
 
-static void print_times_of(int tool_id)
+/* Returns the dearest functions, such as `MPI_Send 10.2 us in 2 calls, 5.10 us each`; they may be
+ * none. */
+static char *list_dearest(int tool_id, cost_function *cost, const char *unit, int digits)
 {
-    enum { NAMED = 3 };
     bool printed[MPI_LAST_FUNC] = {false};
     char *list = qmpi_copy("");
     for (int i = 0; i < NAMED; i++) {
-        const int number = find_dearest(added[tool_id], printed);
+        const int number = find_dearest(added[tool_id], printed, cost);
         if (number < 0)
             break;
         printed[number] = true;
         const struct added *of_function = &added[tool_id][number];
         const unsigned long long calls = of_function->calls;
         char *longer = qmpi_format(
-            "%s%s%s %.1f us in %llu call%s, %.2f us each", list, *list ? "; " : "",
-            QMPIX_Function_name((enum QMPI_Functions_enum)number), (double)of_function->time * 1e-3,
-            calls, calls == 1 ? "" : "s", (double)of_function->time * 1e-3 / (double)calls);
+            "%s%s%s %.*f %s in %llu call%s, %.*f %s each", list, *list ? "; " : "",
+            QMPIX_Function_name((enum QMPI_Functions_enum)number), digits / 2, cost(of_function),
+            unit, calls, calls == 1 ? "" : "s", digits, cost(of_function) / (double)calls, unit);
         free(list);
         list = longer;
     }
-    char *text = qmpi_message("validation: note: layer %d (%s) adds most time to %-s", tool_id,
-                              name_of(tool_id), list);
-    if (*list)
-        host->print(text);
-    free(text);
-    free(list);
+    return list;
 }
 
-void notes_print_times(void)
+static void print_costs_of(int tool_id)
+{
+    char *time = list_dearest(tool_id, time_of, "us", 2);
+    char *memory = list_dearest(tool_id, bytes_of, "bytes", 0);
+    char *time_text = qmpi_message("validation: note: layer %d (%s) adds most time to %-s", tool_id,
+                                   name_of(tool_id), time);
+    char *memory_text = qmpi_message(
+        "validation: note: layer %d (%s) adds memory: %lld bytes at the end%s%-s", tool_id,
+        name_of(tool_id), heap_kept(tool_id), *memory ? ", most in " : "", memory);
+    if (*time)
+        host->print(time_text);
+    if (*memory || heap_kept(tool_id) > 0)
+        host->print(memory_text);
+    free(memory_text);
+    free(time_text);
+    free(memory);
+    free(time);
+}
+
+void notes_print(void)
 {
     for (int tool_id = 1; tool_id <= host->layers && qmpi_launcher_reports(); tool_id++)
-        print_times_of(tool_id);
+        print_costs_of(tool_id);
+    threads_print_levels();
 }

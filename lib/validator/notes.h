@@ -22,7 +22,12 @@ uint64_t notes_time(void);
 /* Adds time that a layer has spent in a call of a function. `ends`: the call ends. Any thread. */
 void notes_add_time(int tool_id, const QMPIX_Function *function, uint64_t time, bool ends);
 
-/* Prints the functions in which each layer has added most time. Called at the end. */
-void notes_print_times(void);
+/* Adds bytes that a layer has allocated in a call of a function, or freed; NULL: in no call. Any
+ * thread. */
+void notes_add_memory(int tool_id, const QMPIX_Function *function, long long bytes);
+
+/* Prints the functions in which each layer has added most time and most memory, and the thread
+ * levels. Called at the end. */
+void notes_print(void);
 
 #endif

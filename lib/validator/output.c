@@ -5,6 +5,7 @@
 
 #include "validator/fault.h"
 #include "validator/visit.h"
+#include "validator/watch.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,16 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct qmpi_validate_host *host;
-
 /* ---- Reports --------------------------------------------------------------------------------- */
 
 static void report_output(const void *caller)
 {
     const struct visit *visit = visit_current();
-    int tool_id = visit && host->contains(visit->tool_id, caller) ? visit->tool_id : host->layers;
-    while (tool_id >= 1 && !host->contains(tool_id, caller))
-        tool_id--;
+    const int tool_id = watch_find_layer(caller);
     const QMPIX_Function *function;
     if (tool_id < 1 || QMPIX_Function_describe(MPI_INIT_T, &function) != MPI_SUCCESS)
         return;
@@ -36,11 +33,10 @@ static void report_output(const void *caller)
                                                       "belongs to the program"});
 }
 
-#define CALLER __builtin_extract_return_addr(__builtin_return_address(0))
 #define REPORT(stream)                                                                             \
     do {                                                                                           \
         if ((stream) == stdout)                                                                    \
-            report_output(CALLER);                                                                 \
+            report_output(WATCH_CALLER);                                                           \
     } while (0)
 
 /* ---- The functions --------------------------------------------------------------------------- */
@@ -78,7 +74,7 @@ static size_t watched_fwrite(const void *data, size_t size, size_t count, FILE *
 static ssize_t watched_write(int descriptor, const void *data, size_t size)
 {
     if (descriptor == STDOUT_FILENO)
-        report_output(CALLER);
+        report_output(WATCH_CALLER);
     return write(descriptor, data, size);
 }
 
@@ -148,40 +144,25 @@ static int watched_fprintf_chk(FILE *stream, int flag, const char *format, ...)
     return result;
 }
 
-typedef void function(void);
+#define WATCHED(name) (watch_function *)watched_##name
 
-static const struct {
-    const char *name;
-    function *watched;
-} functions[] = {
-    {"puts", (function *)watched_puts},
-    {"putchar", (function *)watched_putchar},
-    {"putc", (function *)watched_putc},
-    {"fputc", (function *)watched_putc},
-    {"_IO_putc", (function *)watched_putc},
-    {"fputs", (function *)watched_fputs},
-    {"fwrite", (function *)watched_fwrite},
-    {"write", (function *)watched_write},
-    {"vprintf", (function *)watched_vprintf},
-    {"vfprintf", (function *)watched_vfprintf},
-    {"printf", (function *)watched_printf},
-    {"fprintf", (function *)watched_fprintf},
-    {"__printf_chk", (function *)watched_printf_chk},
-    {"__fprintf_chk", (function *)watched_fprintf_chk},
-};
-
-static void *find_watched(const char *name)
+void output_start(void)
 {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        if (!strcmp(functions[i].name, name))
-            return (void *)(uintptr_t)functions[i].watched;
-    }
-    return NULL;
-}
-
-void output_watch(const struct qmpi_validate_host *given)
-{
-    host = given;
-    for (int tool_id = 1; tool_id <= host->layers; tool_id++)
-        host->redirect(tool_id, find_watched);
+    static const struct watch_entry functions[] = {
+        {"puts", WATCHED(puts)},
+        {"putchar", WATCHED(putchar)},
+        {"putc", WATCHED(putc)},
+        {"fputc", WATCHED(putc)},
+        {"_IO_putc", WATCHED(putc)},
+        {"fputs", WATCHED(fputs)},
+        {"fwrite", WATCHED(fwrite)},
+        {"write", WATCHED(write)},
+        {"vprintf", WATCHED(vprintf)},
+        {"vfprintf", WATCHED(vfprintf)},
+        {"printf", WATCHED(printf)},
+        {"fprintf", WATCHED(fprintf)},
+        {"__printf_chk", WATCHED(printf_chk)},
+        {"__fprintf_chk", WATCHED(fprintf_chk)},
+    };
+    watch_add(functions, sizeof functions / sizeof *functions, false);
 }

@@ -6,9 +6,7 @@
 #ifndef VALIDATOR_OUTPUT_H
 #define VALIDATOR_OUTPUT_H
 
-#include "validate/validate.h"
-
-/* Watches the libraries of all QMPI layers. Called once, when all layers are complete. */
-void output_watch(const struct qmpi_validate_host *host);
+/* Watches these functions. */
+void output_start(void);
 
 #endif

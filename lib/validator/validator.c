@@ -6,10 +6,17 @@
  * visit tells whether it has kept the rules of docs/write/duties.md.
  */
 #define _GNU_SOURCE
+#include "validator/context.h"
 #include "validator/fault.h"
+#include "validator/handles.h"
+#include "validator/heap.h"
+#include "validator/job.h"
 #include "validator/notes.h"
 #include "validator/output.h"
+#include "validator/storage.h"
+#include "validator/threads.h"
 #include "validator/visit.h"
+#include "validator/watch.h"
 
 #include "dispatch/dispatch.h"
 #include "util/util.h"
@@ -28,6 +35,13 @@ static const struct qmpi_validate_host *host;
 enum { IDS = 256 };
 static bool finalized[IDS]; /* [tool_id]: MPI_Finalize has returned to the layer */
 static bool any_finalized;
+
+/* The words of a record: two of visit_note, and these. */
+enum {
+    PASSED = 2, /* whether it is the call that the layer has received */
+    HANDLES,    /* of handles_before */
+    CREATOR     /* the layer that makes the call for itself; 0: none */
+};
 
 /* ---- What is allowed ------------------------------------------------------------------------- */
 
@@ -126,18 +140,49 @@ static void check_recursion(const struct visit *visit, const QMPIX_Call *call)
     _exit(1);
 }
 
+/* When MPI is initialized, all processes of the job take part. */
+static void hide_table(void)
+{
+    static _Atomic bool done;
+    if (done || host->thread_level() < 0)
+        return;
+    done = true;
+    job_hide();
+}
+
+/* The code of the layer begins to run, or is returned to. */
+static void begin_code(struct visit *visit)
+{
+    storage_begin(visit);
+    visit->since = notes_time();
+}
+
+/* It has run until `now`, and returns (`ends`) or calls MPI. */
+static void end_code(struct visit *visit, uint64_t now, bool ends)
+{
+    notes_add_time(visit->tool_id, visit->function, now - visit->since, ends);
+    const int owner = storage_end(visit);
+    const char *name = "?";
+    if (!owner)
+        return;
+    QMPIX_Tool_get_name(owner, &name);
+    char *detail = qmpi_format("writes to the storage of layer %d (%s) in its %s", owner, name,
+                               visit->function->name);
+    report_visit(FAULT_STORAGE, visit, !ends, detail);
+    free(detail);
+}
+
 static void enter_layer(int tool_id, const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct visit *outer = visit_innermost(call);
     if (fault_begin()) {
         notes_print_variants();
-        output_watch(host);
     }
     if (outer && !outer->below)
         check_recursion(outer, call);
     struct visit *visit = visit_begin(tool_id, call);
     visit_note(visit, word);
-    visit->since = notes_time();
+    begin_code(visit);
 }
 
 static const char *parameter_name(const struct visit *visit, int index)
@@ -184,6 +229,11 @@ static void check_returned(const struct visit *visit, const QMPIX_Call *call)
     const int changed = compare_outputs(&visit->values, call);
     if (changed < 0)
         return;
+    if (visit->function->number == MPI_INIT_THREAD_T) {
+        report_visit(FAULT_THREAD_LEVEL, visit, false,
+                     "tells the program another thread level than MPI provides");
+        return;
+    }
     char *detail = qmpi_format("changes the output '%s' of %s, or does not set it",
                                parameter_name(visit, changed), visit->function->name);
     report_visit(FAULT_OUTPUT, visit, false, detail);
@@ -196,7 +246,11 @@ static void leave_layer(const QMPIX_Call *call, const QMPIX_Word *word)
     struct visit *visit = visit_of_word(word);
     if (!visit)
         return;
-    notes_add_time(visit->tool_id, visit->function, now - visit->since, true);
+    end_code(visit, now, true);
+    handles_give(visit, call);
+    hide_table();
+    if (is_init(visit->function))
+        threads_note_provided();
     check_passed(visit);
     check_returned(visit, call);
     if (visit->function->number == MPI_FINALIZE_T)
@@ -248,12 +302,36 @@ static int find_late_caller(void)
     return 0;
 }
 
-/* Checks a call of PMPI_X, which may also come from the program or from libqmpi. */
-static void check_pmpi(const QMPIX_Call *call)
+/* Returns the call of the layer's code in progress; NULL: not found. */
+static const void *find_call(int tool_id)
 {
+    enum { DEPTH = 32 };
+    void *frames[DEPTH];
+    const int count = host->unwind(frames, DEPTH);
+    for (int i = 0; i < count; i++) {
+        if (host->contains(tool_id, frames[i]))
+            return frames[i];
+    }
+    return NULL;
+}
+
+/* Checks a call of PMPI_X, which may also come from the program. */
+static void check_pmpi(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    const uint64_t now = notes_time();
     struct visit *visit = visit_innermost(call);
     const bool in_code = visit && !visit->below;
     int late = 0;
+    word[HANDLES].pointer = handles_before(call);
+    if (in_code) {
+        end_code(visit, now, false);
+        word[CREATOR].number = (unsigned)visit->tool_id;
+        visit_note(visit, word);
+        visit->below++;
+    } else if (!visit) {
+        word[CREATOR].number = (unsigned)threads_layer();
+        threads_check_call(call);
+    }
     if (in_code) {
         visit->by_pmpi |= visit->function == call->function;
         check_collective(visit, call);
@@ -265,6 +343,25 @@ static void check_pmpi(const QMPIX_Call *call)
     if (late && !outlives_mpi(call->function))
         report(FAULT_AFTER_FINALIZE, late, call->function, in_code ? visit->context : NULL, true,
                NULL);
+}
+
+/* A call that a layer has made for itself, or passed on, has returned. */
+static void note_handles(const QMPIX_Call *call, const QMPIX_Word *word)
+{
+    const int creator = (int)word[CREATOR].number;
+    handles_after(call, word[HANDLES].pointer);
+    if (creator && handles_creates(call->function))
+        handles_add(creator, call, find_call(creator));
+}
+
+static void return_from_pmpi(const QMPIX_Call *call, const QMPIX_Word *word)
+{
+    struct visit *visit = visit_of_word(word);
+    note_handles(call, word);
+    if (!visit)
+        return;
+    visit->below--;
+    begin_code(visit);
 }
 
 /* ---- Below a layer --------------------------------------------------------------------------- */
@@ -282,6 +379,8 @@ static void check_finalized(int tool_id, const struct visit *visit, const QMPIX_
 /* Notes in the visit what the layer passes on. Returns whether it is the call that it received. */
 static bool note_passed(struct visit *visit, const QMPIX_Call *call)
 {
+    if (is_init(visit->function) && is_init(call->function))
+        threads_check_required(visit, call);
     if (visit->function != call->function) {
         if (is_init(visit->function) && is_init(call->function))
             visit->passed++; /* PMPI tools ask for another thread level in this way */
@@ -294,6 +393,10 @@ static bool note_passed(struct visit *visit, const QMPIX_Call *call)
     /* A PMPI tool cannot pass on the arguments of which it does not know the number. */
     if (changed > 0 && call->function->number == MPI_PCONTROL_T && allowed_to(visit->tool_id).pmpi)
         changed = -1;
+    if (changed >= 0 && is_init(call->function)) { /* `required`, which has been checked */
+        visit->passed++;
+        return false;
+    }
     if (changed >= 0) {
         visit->others++;
         visit->changed = changed;
@@ -310,15 +413,6 @@ static void set_context(const QMPIX_Call *call, QMPI_Context context)
     ((QMPIX_Call *)(uintptr_t)call)->context = context;
 }
 
-/* Returns the context with which a layer should have called; that it passed if there is none. */
-static QMPI_Context right_context(int tool_id, const QMPIX_Call *call)
-{
-    void (*function)(void);
-    QMPI_Context next = call->context;
-    QMPI_Get_function(tool_id, call->function->number, &function, &next);
-    return next;
-}
-
 static void go_below(int tool_id, const QMPIX_Call *call, QMPIX_Word *word)
 {
     const uint64_t now = notes_time();
@@ -329,30 +423,38 @@ static void go_below(int tool_id, const QMPIX_Call *call, QMPIX_Word *word)
     if (call->context->function_id != (int)call->function->number || caller != tool_id) {
         report(FAULT_OTHER_CONTEXT, caller, call->function, in_code ? visit->context : NULL, true,
                NULL);
-        set_context(call, right_context(caller, call));
+        set_context(call, context_right(caller, call->function->number));
     }
     check_finalized(caller, visit, call);
+    word[HANDLES].pointer = handles_before(call);
+    word[CREATOR].number = 0;
     if (!in_code) {
-        if (!visit && visit_find_elsewhere(tool_id, call))
+        if (!visit && visit_find_elsewhere(tool_id, call)) {
             report(FAULT_OTHER_THREAD, tool_id, call->function, call->context, true, NULL);
-        return; /* otherwise, a call of the tool for itself */
+        } else if (!visit) { /* a call of the tool for itself */
+            word[CREATOR].number = (unsigned)threads_layer();
+            threads_check_call(call);
+        }
+        return;
     }
-    notes_add_time(visit->tool_id, visit->function, now - visit->since, false);
+    end_code(visit, now, false);
     visit_note(visit, word);
-    word[2].number = note_passed(visit, call);
+    word[PASSED].number = note_passed(visit, call);
+    word[CREATOR].number = word[PASSED].number ? 0 : (unsigned)visit->tool_id;
     visit->below++;
 }
 
 static void return_from_below(const QMPIX_Call *call, const QMPIX_Word *word)
 {
     struct visit *visit = visit_of_word(word);
+    note_handles(call, word);
     if (!visit)
         return;
     visit->below--;
-    visit->returned += word[2].number != 0;
-    if (word[2].number && visit->passed == 1)
+    visit->returned += word[PASSED].number != 0;
+    if (word[PASSED].number && visit->passed == 1)
         compare_save_results(&visit->values, call);
-    visit->since = notes_time();
+    begin_code(visit);
 }
 
 /* ---- A layer's own context ------------------------------------------------------------------- */
@@ -369,7 +471,7 @@ static void replace_context(int tool_id, const QMPIX_Call *call)
     report(own ? FAULT_OWN_CONTEXT : FAULT_OTHER_CONTEXT, caller, call->function,
            in_code ? visit->context : call->context, true, NULL);
     replacement = *call->context;
-    replacement.next = right_context(caller, call);
+    replacement.next = context_right(caller, call->function->number);
     set_context(call, &replacement);
 }
 
@@ -379,7 +481,7 @@ static void before(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct qmpi_validate_place *place = call->observer->data;
     if (place->kind == QMPI_VALIDATE_PMPI)
-        check_pmpi(call);
+        check_pmpi(call, word);
     else if (place->kind == QMPI_CHECK_ABOVE)
         enter_layer(place->tool_id, call, word);
     else if (place->kind == QMPI_CHECK_BELOW)
@@ -391,17 +493,39 @@ static void before(const QMPIX_Call *call, QMPIX_Word *word)
 static void after(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct qmpi_validate_place *place = call->observer->data;
-    if (place->kind == QMPI_CHECK_ABOVE)
+    if (place->kind == QMPI_VALIDATE_PMPI)
+        return_from_pmpi(call, word);
+    else if (place->kind == QMPI_CHECK_ABOVE)
         leave_layer(call, word);
     else if (place->kind == QMPI_CHECK_BELOW)
         return_from_below(call, word);
 }
 
-void qmpi_validate_start(const struct qmpi_validate_host *given, QMPIX_Observer *callbacks)
+/* ---- Start ----------------------------------------------------------------------------------- */
+
+/* The tool of a layer has been loaded. */
+static void watch_loaded(int tool_id)
+{
+    heap_prepare_operators();
+    threads_prepare_cpp();
+    watch_layer(tool_id);
+}
+
+void qmpi_validate_start(const struct qmpi_validate_host *given,
+                         struct qmpi_validate_module *module)
 {
     host = given;
-    callbacks->before = before;
-    callbacks->after = after;
+    module->callbacks.before = before;
+    module->callbacks.after = after;
+    module->below = context_checked;
+    module->loaded = watch_loaded;
+    context_start(given);
     notes_start(given);
     fault_start(given);
+    watch_start(given);
+    storage_start(given);
+    handles_start(given);
+    heap_start();
+    output_start();
+    threads_start(given);
 }

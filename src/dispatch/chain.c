@@ -92,13 +92,30 @@ static int find_fixed_row(int tool_id)
 }
 
 /* Nodes are allocated in blocks, since a layer may intercept all functions. */
+enum { BLOCK = 128 };
+
+/* If layers are checked: all blocks. Other threads read the list. */
+struct block {
+    struct qmpi_node *nodes;
+    struct block *next;
+};
+static struct block *blocks;
+
+static void note_block(struct qmpi_node *nodes)
+{
+    struct block *block = qmpi_memory_permanent(1, sizeof *block);
+    *block = (struct block){nodes, blocks};
+    __atomic_store_n(&blocks, block, __ATOMIC_RELEASE);
+}
+
 static struct qmpi_node *new_node(void)
 {
-    enum { BLOCK = 128 };
     static struct qmpi_node *next, *end;
     if (next == end) {
         next = qmpi_memory_permanent(BLOCK, sizeof *next);
         end = next + BLOCK;
+        if (checks.functions)
+            note_block(next);
     }
     return next++;
 }
@@ -164,6 +181,18 @@ void qmpi_chain_check(const struct qmpi_chain_checks *wanted)
     checks = *wanted;
 }
 
+const void *qmpi_chain_observer(QMPI_Context context)
+{
+    const uintptr_t address = (uintptr_t)context;
+    const struct block *block = __atomic_load_n(&blocks, __ATOMIC_ACQUIRE);
+    for (; block; block = block->next) {
+        const uintptr_t offset = address - (uintptr_t)block->nodes;
+        if (offset < BLOCK * sizeof *block->nodes)
+            return offset % sizeof *block->nodes ? NULL : qmpi_node_of(context)->observer;
+    }
+    return NULL;
+}
+
 /* Returns the node that checks a layer, above `next`. */
 static QMPI_Context insert_check(int tool_id, int number, enum qmpi_chain_check kind,
                                  QMPI_Context next)
@@ -178,7 +207,7 @@ static QMPI_Context insert_check(int tool_id, int number, enum qmpi_chain_check 
     node->node.next = next;
     node->node.tool_id = tool_id;
     node->node.function_id = number;
-    node->node.function = checks.functions[number];
+    node->node.function = (kind == QMPI_CHECK_BELOW ? checks.below : checks.functions)[number];
     /* QMPI_Get_function of MPICH's variant gives this tool_id to the layer, which passes it on. */
     node->mpich_function = qmpi_dispatch_mpich_functions[number].through;
     node->observer = observer;

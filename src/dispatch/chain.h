@@ -43,15 +43,20 @@ enum qmpi_chain_check {
  * Nodes that check layers (validate/validate.c). Their functions are those of observers, and
  * `observers` has an observer for each layer and kind, with QMPIX_OBSERVE_ACTS, so that no layer
  * shares a record with them. A layer is checked below for all functions that it may call, and above
- * for those that it intercepts.
+ * for those that it intercepts. Layers call `below`, which checks the context first.
  */
 struct qmpi_chain_checks {
     qmpi_function *const *functions;                  /* [number] */
+    qmpi_function *const *below;                      /* [number]; those of the nodes below */
     const void *const (*observers)[QMPI_CHECK_COUNT]; /* [tool_id] */
 };
 
 /* Makes all layers that are added from now on checked. Called after qmpi_chain_start. */
 void qmpi_chain_check(const struct qmpi_chain_checks *checks);
+
+/* Returns the observer of a node of a layer, or of one that checks a layer, if layers are checked;
+ * NULL: none, or the context is none of these nodes. It may be any value. */
+const void *qmpi_chain_observer(QMPI_Context context);
 
 /* Adds a layer on top. */
 void qmpi_chain_add(int tool_id, const struct qmpi_chain_layer *layer);

@@ -165,6 +165,31 @@ def observing(source: Source) -> str:
     return text
 
 
+def checked(source: Source) -> str:
+    """What layers call if they are validated (lib/validator): the context may be anything."""
+    text = (
+        f"/* {LICENCE} */\n/* {GENERATED}\n"
+        " * checked_X: calls observe_X with the context that context_check returns; see validator/context.h. */\n"
+        '#include "validator/context.h"\n\n'
+        '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n\n'
+    )
+    for function in source.functions:
+        text += (
+            f"{attribute(function)}static {function.result} checked_{function.name}"
+            f"({parameters(function, 'QMPI_Context qmpi_context')})\n"
+            "{\n"
+            f"{collect(function)}"
+            f"    qmpi_context = context_check(qmpi_context, {function.constant});\n"
+            f"    return ((QMPI_{function.short}_t *)context_observing[{function.constant}])"
+            f"({arguments(function, 'qmpi_context')});\n"
+            "}\n\n"
+        )
+    text += "qmpi_function *const context_checked[QMPI_FUNCTION_COUNT] = {\n"
+    for function in source.functions:
+        text += f"    [{function.constant}] = (qmpi_function *)checked_{function.name},\n"
+    return text + "};\n"
+
+
 class Pool:
     """Strings, one after the other; equal ones once."""
 

@@ -48,6 +48,7 @@ EMITTERS = {
     "names": emit_c.names,
     "observing": emit_observe.observing,
     "description": emit_observe.description,
+    "checked": emit_observe.checked,
     "creators": emit_comms.creators,
     "shapes": emit_observe.shapes,
     "handles": emit_c.handles,

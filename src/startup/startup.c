@@ -256,7 +256,11 @@ static void prepare_layer(struct qmpi_layer *layer, const struct plan *plan)
 static char *load_pmpi_layer(struct qmpi_layer *layer)
 {
     char *problem = qmpi_registry_check_conflicts(layer);
-    return problem ? problem : qmpi_pmpi_load(layer);
+    if (!problem)
+        problem = qmpi_pmpi_load(layer);
+    if (!problem)
+        qmpi_validate_loaded(layer->tool_id);
+    return problem;
 }
 
 /* A tool that is compiled for the standard ABI needs libqmpi under another name: opens a library
@@ -283,8 +287,10 @@ static char *load_qmpi_layer(struct qmpi_layer *layer)
     qmpi_debug(QMPI_TOPIC_LOAD, "layer %d: tool %s from %s", layer->tool_id, layer->name,
                layer->tool->path);
     problem = qmpi_registry_check_conflicts(layer);
-    if (!problem)
+    if (!problem) {
+        qmpi_validate_loaded(layer->tool_id);
         problem = qmpi_layer_init(layer);
+    }
     return problem ? problem : qmpi_registry_check_conflicts(layer);
 }
 

@@ -45,15 +45,60 @@ static void *find_target(void *data, const char *name, enum qmpi_elf_reference r
     return ((const struct redirecting *)data)->find(name);
 }
 
-static void redirect_layer(int tool_id, void *(*find)(const char *name))
+/* Finds the library of a layer's tool. Returns false if it is the program. */
+static bool find_library(int tool_id, struct qmpi_elf_loaded *object)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
-    const struct link_map *map = layer && layer->ready && layer->tool ? layer->tool->library : NULL;
+    if (layer && layer->group && layer->group->count) {
+        *object = layer->group->objects[0];
+        return true;
+    }
+    const struct link_map *map = layer && layer->tool ? layer->tool->library : NULL;
+    return map && *map->l_name &&
+           qmpi_elf_loaded_containing((const void *)(uintptr_t)layer->tool->init, object);
+}
+
+static bool redirect_layer(int tool_id, void *(*find)(const char *name))
+{
     struct redirecting redirecting = {find};
     struct qmpi_elf_loaded object;
-    if (map && *map->l_name &&
-        qmpi_elf_loaded_containing((const void *)(uintptr_t)layer->tool->init, &object))
-        free(qmpi_elf_rewrite(&object, find_target, &redirecting));
+    if (!find_library(tool_id, &object))
+        return false;
+    free(qmpi_elf_rewrite(&object, find_target, &redirecting));
+    return true;
+}
+
+static bool range_of_layer(int tool_id, uintptr_t *start, uintptr_t *end)
+{
+    struct qmpi_elf_loaded object;
+    if (!find_library(tool_id, &object))
+        return false;
+    *start = UINTPTR_MAX;
+    *end = 0;
+    for (int i = 0; i < object.segment_count; i++) {
+        const ElfW(Phdr) *segment = &object.segments[i];
+        const uintptr_t first = object.base + segment->p_vaddr, last = first + segment->p_memsz;
+        if (segment->p_type != PT_LOAD)
+            continue;
+        *start = first < *start ? first : *start;
+        *end = last > *end ? last : *end;
+    }
+    return *start < *end;
+}
+
+static bool is_finalized(void)
+{
+    int flag = 0;
+    return QMPI_PMPI(Finalized, FINALIZED)(&flag) == MPI_SUCCESS && flag;
+}
+
+static int thread_level(void)
+{
+    int flag = 0, level = -1;
+    if (QMPI_PMPI(Initialized, INITIALIZED)(&flag) != MPI_SUCCESS || !flag || is_finalized() ||
+        QMPI_PMPI(Query_thread, QUERY_THREAD)(&level) != MPI_SUCCESS)
+        return -1;
+    return level;
 }
 
 static const void *code_of_context(QMPI_Context context)
@@ -74,8 +119,19 @@ static const void *code_of_context(QMPI_Context context)
     return (const void *)(uintptr_t)code;
 }
 
+/* The observers of all nodes that check layers, one after the other. */
+static const QMPIX_Observer *check_observers;
+static size_t check_count;
+
+static const struct qmpi_validate_place *place_of_context(QMPI_Context context)
+{
+    const QMPIX_Observer *observer = qmpi_chain_observer(context);
+    return observer >= check_observers && observer < check_observers + check_count ? observer->data
+                                                                                   : NULL;
+}
+
 /* Creates the observers of the nodes that check layers. They exist for the whole run. */
-static void create_checks(int layers, const QMPIX_Observer *callbacks)
+static void create_checks(int layers, const QMPIX_Observer *callbacks, qmpi_function *const *below)
 {
     const size_t count = (size_t)layers + 1;
     QMPIX_Observer *observers = qmpi_memory_permanent(count * QMPI_CHECK_COUNT, sizeof *observers);
@@ -92,8 +148,12 @@ static void create_checks(int layers, const QMPIX_Observer *callbacks)
             rows[tool_id][kind] = &observers[i];
         }
     }
-    qmpi_chain_check(&(struct qmpi_chain_checks){
-        .functions = qmpi_observing, .observers = (const void *const(*)[QMPI_CHECK_COUNT])rows});
+    check_observers = observers;
+    check_count = count * QMPI_CHECK_COUNT;
+    qmpi_chain_check(
+        &(struct qmpi_chain_checks){.functions = qmpi_observing,
+                                    .below = below,
+                                    .observers = (const void *const(*)[QMPI_CHECK_COUNT])rows});
 }
 
 /* Observes calls of PMPI_X, by two nodes for each function: the observer's, and one that calls what
@@ -128,6 +188,14 @@ static void watch_pmpi(const QMPIX_Observer *callbacks)
     }
 }
 
+static struct qmpi_validate_module module = {.callbacks = {.size = sizeof module.callbacks}};
+
+void qmpi_validate_loaded(int tool_id)
+{
+    if (module.loaded)
+        module.loaded(tool_id);
+}
+
 char *qmpi_validate_open(int layers)
 {
     static struct qmpi_validate_host host = {.print = qmpi_print,
@@ -136,10 +204,14 @@ char *qmpi_validate_open(int layers)
                                              .contains = layer_contains,
                                              .code = code_of_context,
                                              .redirect = redirect_layer,
+                                             .range = range_of_layer,
+                                             .thread_level = thread_level,
+                                             .is_finalized = is_finalized,
+                                             .place = place_of_context,
+                                             .observing = qmpi_observing,
                                              .unwind = qmpi_call_stack_unwind};
     const char *value = qmpi_setting("QMPI_VALIDATE");
     const QMPIX_Function *described;
-    QMPIX_Observer callbacks = {.size = sizeof callbacks};
     if (!value || !strcmp(value, "no"))
         return NULL;
     if (strcmp(value, "yes") != 0)
@@ -156,8 +228,8 @@ char *qmpi_validate_open(int layers)
                             dlerror());
     QMPIX_Function_describe(MPI_INIT_T, &described); /* describes all functions */
     host.layers = layers;
-    start(&host, &callbacks);
-    create_checks(layers, &callbacks);
-    watch_pmpi(&callbacks);
+    start(&host, &module);
+    create_checks(layers, &module.callbacks, module.below);
+    watch_pmpi(&module.callbacks);
     return NULL;
 }

@@ -8,13 +8,25 @@
 #ifndef QMPI_VALIDATE_VALIDATE_H
 #define QMPI_VALIDATE_VALIDATE_H
 
+#include "functions/functions.h"
+
 #include <qmpi/observer.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The file, in the directory of the installed tools, and its function. */
 #define QMPI_VALIDATE_FILE "qmpi-validate.module"
 #define QMPI_VALIDATE_START "qmpi_validate_start"
+
+/* The kind of the place where calls of PMPI_X arrive, whoever makes them; it has no layer. */
+enum { QMPI_VALIDATE_PMPI = 99 };
+
+/* What observes calls: `data` of the observers. */
+struct qmpi_validate_place {
+    int tool_id;
+    int kind; /* enum qmpi_chain_check, or QMPI_VALIDATE_PMPI */
+};
 
 /* What the library needs of libqmpi. */
 struct qmpi_validate_host {
@@ -35,29 +47,49 @@ struct qmpi_validate_host {
     /* Returns the code of the layer to which a context belongs; NULL: unknown. */
     const void *(*code)(QMPI_Context context);
 
-    /* Redirects references of the library of a QMPI layer's tool: `find` returns the new target of
-     * a reference to `name`, or NULL. Not for tools in the program itself. */
-    void (*redirect)(int tool_id, void *(*find)(const char *name));
+    /* Redirects references of the library of a layer's tool: `find` returns the new target of
+     * a reference to `name`, or NULL. Returns whether it did: not for tools in the program itself.
+     */
+    bool (*redirect)(int tool_id, void *(*find)(const char *name));
+
+    /* Finds the addresses of the library of a layer's tool. */
+    bool (*range)(int tool_id, uintptr_t *start, uintptr_t *end);
+
+    /* Returns the thread level that MPI provides; -1: it is not initialized, or over. */
+    int (*thread_level)(void);
+
+    /* Whether MPI_Finalize has been carried out. */
+    bool (*is_finalized)(void);
+
+    /* Returns what a node is for; NULL: nothing, or the context is no node at all. It may be any
+     * value. */
+    const struct qmpi_validate_place *(*place)(QMPI_Context context);
+
+    /* [number]: what observes a function, which needs a right context. */
+    qmpi_function *const *observing;
 
     /* See qmpi_call_stack_unwind. */
     int (*unwind)(void **frames, int capacity);
 };
 
-/* The kind of the place where calls of PMPI_X arrive, whoever makes them; it has no layer. */
-enum { QMPI_VALIDATE_PMPI = 99 };
-
-/* What observes calls: `data` of the observers. */
-struct qmpi_validate_place {
-    int tool_id;
-    int kind; /* enum qmpi_chain_check, or QMPI_VALIDATE_PMPI */
+/* What libqmpi needs of the library. */
+struct qmpi_validate_module {
+    QMPIX_Observer callbacks;    /* of all nodes that check layers */
+    qmpi_function *const *below; /* [number]: what layers call. It checks the context, and then
+                                    calls that of `observing`. */
+    void (*loaded)(int tool_id); /* the tool of a layer is loaded; if it is a QMPI tool, its init
+                                    comes next */
 };
 
-/* Starts validation. Sets the callbacks of all nodes that check layers. */
+/* Starts validation, and completes `module`. */
 typedef void qmpi_validate_starter(const struct qmpi_validate_host *host,
-                                   QMPIX_Observer *callbacks);
+                                   struct qmpi_validate_module *module);
 
 /* Reads QMPI_VALIDATE, and prepares validation if it is to take place. Called between
  * qmpi_chain_start and the first layer. Returns NULL, or a problem, which the caller frees. */
 char *qmpi_validate_open(int layers);
+
+/* The tool of a layer is loaded; if it is a QMPI tool, its init function is called next. */
+void qmpi_validate_loaded(int tool_id);
 
 #endif

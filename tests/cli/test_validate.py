@@ -49,6 +49,10 @@ CASES = {
                    "own context passed on: 2 calls of MPI_Comm_rank"),
     "passes-other": ("MPI_Comm_rank: the layer passes the context of another function or layer", "my_Comm_rank",
                      "context of another function or layer passed on: 2 calls of MPI_Comm_rank"),
+    "passes-null": ("MPI_Comm_rank: the layer passes NULL in place of a context to the next MPI_Comm_rank",
+                    "my_Comm_rank", "NULL or no context at all passed on: 2 calls of MPI_Comm_rank"),
+    "passes-number": ("MPI_Comm_rank: the layer passes a context that no layer has to the next MPI_Comm_rank",
+                      "my_Comm_rank", "NULL or no context at all passed on: 2 calls of MPI_Comm_rank"),
     "changes-argument": ("MPI_Comm_rank: the layer changes the argument 'comm' of MPI_Comm_rank", "my_Comm_rank",
                          "arguments changed: 2 calls of MPI_Comm_rank"),
     "loses-words": ("MPI_Pcontrol: the layer changes the argument 'words' of MPI_Pcontrol", "my_Pcontrol",
@@ -69,8 +73,40 @@ CASES = {
                "standard output written: 2 calls of MPI_Comm_rank"),
     "prints-to-stream": ("MPI_Comm_rank: the layer writes to the standard output in MPI_Comm_rank", "my_Comm_rank",
                          "standard output written: 2 calls of MPI_Comm_rank"),
+    "changes-status": ("MPI_Sendrecv: the layer changes the output 'status' of MPI_Sendrecv", "my_Sendrecv",
+                       "output changed or not set: 1 call of MPI_Sendrecv"),
+    "raises-level": ("MPI_Init_thread: the layer asks for MPI_THREAD_MULTIPLE in place of MPI_THREAD_SINGLE: it "
+                     "raises the thread level of the program", "my_Init_thread",
+                     "thread level changed or not sufficient: 1 call of MPI_Init_thread"),
+    "lowers-level": ("MPI_Init_thread: the layer asks for MPI_THREAD_SINGLE in place of MPI_THREAD_MULTIPLE: it "
+                     "lowers the thread level of the program", "my_Init_thread",
+                     "thread level changed or not sufficient: 1 call of MPI_Init_thread"),
+    "changes-provided": ("MPI_Init_thread: the layer tells the program another thread level than MPI provides",
+                         "my_Init_thread", "thread level changed or not sufficient: 1 call of MPI_Init_thread"),
+    "calls-in-thread": ("MPI_Comm_size: the layer calls MPI_Comm_size in a thread of its own, which needs "
+                        "MPI_THREAD_MULTIPLE; MPI provides MPI_THREAD_", "count_processes",
+                        "thread level changed or not sufficient: 2 calls of MPI_Comm_size"),
+    "leaves-thread": ("MPI_Init: the layer starts a thread in its init function that is still running when the "
+                      "process exits", "init", "threads left running: 1 call of MPI_Init"),
+    "leaves-comm": ("MPI_Comm_dup: the layer does not free the communicator that it has created by MPI_Comm_dup",
+                    "my_Comm_rank|leave_objects", "MPI objects not freed: 2 calls of MPI_Comm_dup"),
+    "leaves-comm-below": ("MPI_Comm_dup: the layer does not free the communicator that it has created by MPI_Comm_dup",
+                          "my_Comm_rank|leave_objects|dup_by_next", "MPI objects not freed: 2 calls of MPI_Comm_dup"),
+    "leaves-group": ("MPI_Comm_group: the layer does not free the group that it has created by MPI_Comm_group",
+                     "my_Comm_rank|leave_objects", "MPI objects not freed: 2 calls of MPI_Comm_group"),
+    "leaves-request": ("MPI_Irecv: the layer does not complete the request that it has created by MPI_Irecv",
+                       "my_Comm_rank|leave_objects", "requests not completed: 2 calls of MPI_Irecv"),
     "outlives-mpi": ("MPI_Get_processor_name: the layer calls MPI_Get_processor_name after its MPI_Finalize",
                      "my_Finalize", "MPI called after MPI_Finalize: 1 call of MPI_Get_processor_name"),
+}
+
+
+# Programs other than RUN.
+STEPS = {
+    "changes-status": ["init", "sendrecv", "finalize"],
+    "raises-level": ["init_thread", "finalize"],
+    "lowers-level": ["init_multiple", "finalize"],
+    "changes-provided": ["init_multiple", "finalize"],
 }
 
 
@@ -78,7 +114,7 @@ CASES = {
 @pytest.mark.parametrize("stack", ["wrong,does={}", "count:wrong,does={}:empty"])
 def test_each_broken_rule_is_reported_once_and_counted(does, stack):
     what, function, summary = CASES[does]
-    result = validate("calls", *RUN, tools=stack.format(does))
+    result = validate("calls", *STEPS.get(does, RUN), tools=stack.format(does))
     layer = "layer 2 (wrong)" if stack.startswith("count") else "layer 1 (wrong)"
     first, *last = faults(result)
     assert first.startswith(f"{layer}, {what}")
@@ -88,7 +124,7 @@ def test_each_broken_rule_is_reported_once_and_counted(does, stack):
     assert result.returncode == 1
     assert last == [f"{layer}: {summary}"]
     place, hint = result.all_messages[result.all_messages.index(f"validation: {first}") + 1:][:2]
-    assert re.fullmatch(rf"  in {function} \(.*wrong\.c:\d+\)", place) and hint.startswith("  hint: ")
+    assert re.fullmatch(rf"  in ({function}) \(.*wrong\.c:\d+\)", place) and hint.startswith("  hint: ")
 
 
 def test_without_validation_nothing_is_reported():
@@ -97,8 +133,8 @@ def test_without_validation_nothing_is_reported():
 
 
 def test_a_tool_that_keeps_the_rules_or_declares_that_it_does_not_is_not_reported():
-    for does in ("nothing", "declares-all"):
-        result = validate("calls", *RUN, tools=f"wrong,does={does}:empty")
+    for does in ("nothing", "declares-all", "uses-objects"):
+        result = validate("calls", "init_multiple", *RUN[1:], tools=f"wrong,does={does}:empty")
         assert (result.returncode, faults(result)) == (0, ["no faults"])
 
 
@@ -119,6 +155,44 @@ def test_the_time_that_each_layer_adds_is_noted():
     assert "MPI_Comm_rank" in lower and " in 2 calls" in lower
 
 
+def test_the_memory_that_each_layer_adds_is_noted():
+    result = validate("calls", *RUN, tools="alpha:wrong,does=hoards")
+    [lower] = [note for note in notes(result) if "layer 2 (wrong) adds memory" in note]
+    assert lower == ("layer 2 (wrong) adds memory: 2000 bytes at the end, most in MPI_Comm_rank 2000 bytes in 2 calls, "
+                     "1000 bytes each")
+    [upper] = [note for note in notes(result) if "layer 1 (alpha) adds memory" in note]
+    assert re.fullmatch(r"layer 1 \(alpha\) adds memory: \d+ bytes at the end", upper)  # its storage, in init
+
+
+def test_the_thread_level_that_a_layer_needs_is_noted():
+    result = validate("calls", *STEPS["raises-level"], tools="empty:wrong,does=raises-level")
+    [note] = [note for note in notes(result) if "THREAD" in note]
+    assert note.startswith("layer 2 (wrong) asks for MPI_THREAD_MULTIPLE, where MPI_THREAD_SINGLE is asked for; "
+                           "MPI provides MPI_THREAD_")
+    result = validate("calls", "init_multiple", *RUN[1:], tools="wrong,does=calls-in-thread")
+    levels = [note for note in notes(result) if "THREAD" in note]
+    assert [note.split(";")[0] for note in levels] == [
+        "layer 1 (wrong) needs MPI_THREAD_MULTIPLE, because its threads call MPI"]
+    if levels[0].endswith("MPI_THREAD_MULTIPLE"):
+        assert (result.returncode, faults(result)) == (0, ["no faults"])
+
+
+def test_storage_of_another_layer_that_is_written_is_reported():
+    first, last = faults(validate("calls", *RUN, tools="alpha:wrong,does=writes-storage"))
+    assert first.startswith("layer 2 (wrong), MPI_Comm_rank: the layer writes to the storage of layer 1 (alpha)")
+    assert last == "layer 2 (wrong): storage of another layer written: 2 calls of MPI_Comm_rank"
+
+
+@pytest.mark.parametrize("more", ["", ",static=yes"])
+def test_layers_of_one_tool_that_use_one_storage_are_reported(more):
+    first, last = faults(validate("calls", *RUN, tools=f"confuses{more}:empty:confuses{more}"))
+    assert first.startswith("layer 3 (confuses), MPI_Comm_rank: the layer writes to the storage of layer 1 (confuses)")
+    assert last == "layer 3 (confuses): storage of another layer written: 2 calls of MPI_Comm_rank"
+    for right in (f"confuses,own=yes{more}:confuses,own=yes{more}", f"confuses,shares=yes{more}:confuses{more}"):
+        result = validate("calls", *RUN, tools=right)
+        assert (result.returncode, faults(result)) == (0, ["no faults"])
+
+
 def test_endless_recursion_is_ended_with_its_depth():
     result = validate("calls", *RUN, tools="wrong,does=recurs:empty")
     first, last = faults(result)
@@ -127,11 +201,36 @@ def test_endless_recursion_is_ended_with_its_depth():
     assert result.returncode == 1
 
 
-def test_each_rank_tells_its_number():
+def of_job(result):
+    """The first message and the numbers of calls; the process that exits last prints these."""
+    first, last = faults(result)
+    return (first, last) if ": the layer " in first else (last, first)
+
+
+def test_each_fault_is_reported_once_in_a_job():
     result = validate("calls", *RUN, tools="wrong,does=drops", ranks=2)
-    for rank in (0, 1):
-        assert [line for line in faults(result) if f", rank {rank}: the layer does not call" in line]
+    first, last = of_job(result)
+    assert re.match(r"layer 1 \(wrong\), MPI_Comm_rank, rank [01]: the layer does not call the next", first)
+    assert last == "layer 1 (wrong), 2 ranks (0, 1): next function not called: 4 calls of MPI_Comm_rank"
     assert result.returncode == 1
+    result = validate("calls", *RUN, tools="wrong", ranks=2)
+    assert (result.returncode, faults(result)) == (0, ["no faults"])
+
+
+def test_a_fault_of_one_rank_is_that_of_the_job():
+    """The other rank does not say that there are no faults, even if it exits last."""
+    result = validate("calls", *RUN, tools="wrong,@ranks=1,does=drops:empty", ranks=2)
+    first, last = of_job(result)
+    assert first.startswith("layer 1 (wrong), MPI_Comm_rank, rank 1: ")
+    assert last == "layer 1 (wrong), rank 1: next function not called: 2 calls of MPI_Comm_rank"
+    assert result.returncode == 1
+
+
+def test_a_rank_that_dies_keeps_its_message():
+    result = validate("calls", "init", "comm_rank", "abort=3", tools="wrong,does=drops", ranks=2)
+    [first] = [line for line in faults(result) if "does not call" in line]
+    assert first.startswith("layer 1 (wrong), MPI_Comm_rank, rank ")
+    assert result.returncode != 0
 
 
 def test_the_rest_of_the_run_is_right_after_a_wrong_context():

@@ -15,6 +15,17 @@
 static MPI_Session session;
 #endif
 
+/* Sets `received` and the tag that the status tells. */
+static int send_to_self(int *received, int *tag)
+{
+    int sent = 5;
+    MPI_Status status;
+    const int result =
+        MPI_Sendrecv(&sent, 1, MPI_INT, 0, 3, received, 1, MPI_INT, 0, 3, MPI_COMM_SELF, &status);
+    *tag = status.MPI_TAG;
+    return result;
+}
+
 static void run_step(const char *step)
 {
     int flag = 0, number = -1, number2 = -1, result = MPI_SUCCESS;
@@ -22,6 +33,8 @@ static void run_step(const char *step)
         result = MPI_Init(NULL, NULL);
     else if (!strcmp(step, "init_thread"))
         result = MPI_Init_thread(NULL, NULL, MPI_THREAD_SINGLE, &number);
+    else if (!strcmp(step, "init_multiple"))
+        result = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &number);
     else if (!strcmp(step, "initialized"))
         result = MPI_Initialized(&flag);
 #ifdef MPI_SESSION_NULL
@@ -42,6 +55,8 @@ static void run_step(const char *step)
         result = MPI_Comm_rank(MPI_COMM_WORLD, &number);
     else if (!strcmp(step, "comm_size"))
         result = MPI_Comm_size(MPI_COMM_WORLD, &number);
+    else if (!strcmp(step, "sendrecv"))
+        result = send_to_self(&number, &number2);
     else if (!strcmp(step, "barrier"))
         result = MPI_Barrier(MPI_COMM_WORLD);
     else if (!strcmp(step, "pcontrol"))

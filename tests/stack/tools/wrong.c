@@ -6,9 +6,11 @@
 #include <qmpi/observer.h>
 
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *does = "";
 static QMPI_Context other_context; /* of MPI_Comm_size */
@@ -47,6 +49,129 @@ static int call_in_thread(QMPI_Context c, MPI_Comm comm, int *rank)
     pthread_create(&thread, NULL, call_next, &call);
     pthread_join(thread, NULL);
     return call.result;
+}
+
+/* ---- Threads and thread levels --------------------------------------------------------------- */
+
+static void *count_processes(void *data)
+{
+    PMPI_Comm_size(MPI_COMM_SELF, data);
+    return NULL;
+}
+
+static void count_in_thread(void)
+{
+    pthread_t thread;
+    int size;
+    pthread_create(&thread, NULL, count_processes, &size);
+    pthread_join(thread, NULL);
+}
+
+static void *sleep_for_ever(void *data)
+{
+    for (;;)
+        pause();
+    return data;
+}
+
+static int my_Init_thread(QMPI_Context c, int *argc, char ***argv, int required, int *provided)
+{
+    const int level = is("raises-level")   ? MPI_THREAD_MULTIPLE
+                      : is("lowers-level") ? MPI_THREAD_SINGLE
+                                           : required;
+    const int result =
+        QMPIX_NEXT(c, Init_thread)(QMPIX_NEXT_CONTEXT(c), argc, argv, level, provided);
+    if (is("changes-provided"))
+        *provided = *provided == MPI_THREAD_SINGLE ? MPI_THREAD_FUNNELED : MPI_THREAD_SINGLE;
+    return result;
+}
+
+/* ---- Objects and memory ---------------------------------------------------------------------- */
+
+static int dup_by_next(MPI_Comm comm, MPI_Comm *copy)
+{
+    void (*function)(void);
+    QMPI_Context next;
+    if (QMPI_Get_function(own_id, MPI_COMM_DUP_T, &function, &next) != MPI_SUCCESS)
+        return MPI_ERR_OTHER;
+    return ((QMPI_Comm_dup_t *)function)(next, comm, copy);
+}
+
+static void leave_objects(void)
+{
+    static int received;
+    MPI_Comm comm;
+    MPI_Group group;
+    MPI_Request request;
+    if (is("leaves-comm"))
+        PMPI_Comm_dup(MPI_COMM_SELF, &comm);
+    if (is("leaves-comm-below"))
+        dup_by_next(MPI_COMM_SELF, &comm);
+    if (is("leaves-group"))
+        PMPI_Comm_group(MPI_COMM_SELF, &group);
+    if (is("leaves-request"))
+        PMPI_Irecv(&received, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
+}
+
+/* Right: nothing is left. */
+static void use_objects(void)
+{
+    int sent[2] = {1, 2}, received[2];
+    MPI_Comm comm;
+    MPI_Group group;
+    MPI_Datatype type;
+    MPI_Request requests[4], persistent;
+    MPI_Status statuses[4];
+    dup_by_next(MPI_COMM_SELF, &comm);
+    PMPI_Comm_group(comm, &group);
+    PMPI_Type_contiguous(1, MPI_INT, &type);
+    PMPI_Type_commit(&type);
+    for (int i = 0; i < 2; i++) {
+        PMPI_Irecv(&received[i], 1, type, 0, i, comm, &requests[i]);
+        PMPI_Isend(&sent[i], 1, type, 0, i, comm, &requests[2 + i]);
+    }
+    PMPI_Waitall(4, requests, statuses);
+    PMPI_Send_init(sent, 1, type, MPI_PROC_NULL, 0, comm, &persistent);
+    PMPI_Start(&persistent);
+    PMPI_Wait(&persistent, MPI_STATUS_IGNORE);
+    PMPI_Request_free(&persistent);
+    PMPI_Type_free(&type);
+    PMPI_Group_free(&group);
+    PMPI_Comm_free(&comm);
+    count_in_thread();
+}
+
+static void hoard(void)
+{
+    static struct block {
+        struct block *next;
+        char bytes[1000 - sizeof(void *)];
+    } * blocks;
+    struct block *block = malloc(sizeof *block);
+    if (!block)
+        abort();
+    block->next = blocks;
+    blocks = block;
+}
+
+static void write_storage(QMPI_Context c)
+{
+    void *storage;
+    if (QMPI_Context_get_storage(c, 1, &storage) == MPI_SUCCESS && storage)
+        ((int *)storage)[1]++;
+}
+
+static int my_Sendrecv(QMPI_Context c, const void *sent, int send_count, MPI_Datatype send_type,
+                       int destination, int send_tag, void *received, int receive_count,
+                       MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm,
+                       MPI_Status *status)
+{
+    const int result = QMPIX_NEXT(c, Sendrecv)(QMPIX_NEXT_CONTEXT(c), sent, send_count, send_type,
+                                               destination, send_tag, received, receive_count,
+                                               receive_type, source, receive_tag, comm, status);
+    if (status != MPI_STATUS_IGNORE)
+        status->MPI_TAG = 4711;
+    return result;
 }
 
 static int my_Init(QMPI_Context c, int *argc, char ***argv)
@@ -88,6 +213,12 @@ static int my_Comm_rank(QMPI_Context c, MPI_Comm comm, int *rank)
         return next(c, comm, rank);
     if (is("passes-other"))
         return next(other_context->next, comm, rank);
+    if (is("passes-null"))
+        return next(NULL, comm, rank);
+    if (is("passes-number"))
+        return next((QMPI_Context)(uintptr_t)4711, comm, rank);
+    if (is("passes-lower"))
+        return next(below->next, comm, rank);
     if (is("changes-argument"))
         return next(below, MPI_COMM_SELF, rank);
     if (is("changes-result")) {
@@ -113,6 +244,15 @@ static int my_Comm_rank(QMPI_Context c, MPI_Comm comm, int *rank)
         fprintf(stdout, "rank %p\n", (void *)rank);
     if (is("recurs"))
         return MPI_Comm_rank(comm, rank);
+    leave_objects();
+    if (is("uses-objects"))
+        use_objects();
+    if (is("calls-in-thread"))
+        count_in_thread();
+    if (is("hoards"))
+        hoard();
+    if (is("writes-storage"))
+        write_storage(c);
     result = next(below, comm, &mine); /* right: a variable of its own */
     *rank = mine;
     return result;
@@ -156,6 +296,16 @@ static void init(int tool_id)
     QMPIX_REGISTER(tool_id, Comm_size, my_Comm_size);
     QMPIX_REGISTER(tool_id, Comm_rank, my_Comm_rank);
     QMPIX_REGISTER(tool_id, Finalize, my_Finalize);
+    if (is("leaves-thread")) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, sleep_for_ever, NULL);
+    }
+    if (is("raises-level") || is("lowers-level") || is("changes-provided")) {
+        QMPIX_REGISTER(tool_id, Init, my_Init);
+        QMPIX_REGISTER(tool_id, Init_thread, my_Init_thread);
+    }
+    if (is("changes-status"))
+        QMPIX_REGISTER(tool_id, Sendrecv, my_Sendrecv);
     if (is("lacks-variant"))
         QMPIX_REGISTER(tool_id, Init, my_Init); /* and not MPI_Init_thread */
     if (is("loses-words"))

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* See handles.h. */
+#define _GNU_SOURCE
+#include "validator/handles.h"
+
+#include "util/util.h"
+#include "validator/fault.h"
+
+#include <qmpi/traits.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct qmpi_validate_host *host;
+
+enum { BUCKETS = 512, HANDLE_MAX = 16 };
+
+/* An object or a request that exists. */
+struct object {
+    struct object *next;
+    QMPIX_Kind kind;
+    unsigned char handle[HANDLE_MAX]; /* followed by zeros */
+    int tool_id;
+    const QMPIX_Function *function; /* that has created it */
+    const void *address;
+};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct object *buckets[BUCKETS];
+static _Atomic int object_count;
+
+void handles_start(const struct qmpi_validate_host *given)
+{
+    host = given;
+}
+
+static struct object **find(QMPIX_Kind kind, const unsigned char *handle)
+{
+    uint64_t hash = (uint64_t)kind;
+    for (int i = 0; i < HANDLE_MAX; i++)
+        hash = (hash ^ handle[i]) * UINT64_C(1099511628211);
+    struct object **place = &buckets[hash >> 32 & (BUCKETS - 1)];
+    while (*place && ((*place)->kind != kind || memcmp((*place)->handle, handle, HANDLE_MAX) != 0))
+        place = &(*place)->next;
+    return place;
+}
+
+static void forget(QMPIX_Kind kind, const unsigned char *handle, int tool_id)
+{
+    pthread_mutex_lock(&lock);
+    struct object **place = find(kind, handle), *object = *place;
+    if (object && (!tool_id || object->tool_id == tool_id)) {
+        *place = object->next;
+        object_count--;
+    } else {
+        object = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    free(object);
+}
+
+/* ---- What functions do with handles ---------------------------------------------------------- */
+
+static const char *noun_of(QMPIX_Kind kind)
+{
+    switch (kind) {
+    case QMPIX_KIND_COMM:
+        return "communicator";
+    case QMPIX_KIND_DATATYPE:
+        return "datatype";
+    case QMPIX_KIND_ERRHANDLER:
+        return "error handler";
+    case QMPIX_KIND_FILE:
+        return "file";
+    case QMPIX_KIND_GROUP:
+        return "group";
+    case QMPIX_KIND_INFO:
+        return "info object";
+    case QMPIX_KIND_OP:
+        return "operation";
+    case QMPIX_KIND_REQUEST:
+        return "request";
+    case QMPIX_KIND_SESSION:
+        return "session";
+    case QMPIX_KIND_WIN:
+        return "window";
+    default:
+        return NULL;
+    }
+}
+
+static bool begins_with(const char *name, const char *prefix)
+{
+    return !strncmp(name, prefix, strlen(prefix));
+}
+
+static bool ends_with(const char *name, const char *suffix)
+{
+    const size_t length = strlen(name), wanted = strlen(suffix);
+    return length >= wanted && !strcmp(name + length - wanted, suffix);
+}
+
+/* Whether a handle that a function returns is a new object, which its creator frees. */
+static bool is_creator(const QMPIX_Function *function, QMPIX_Kind kind)
+{
+    const char *const name = function->name;
+    QMPIX_Traits traits = {.size = sizeof traits};
+    QMPIX_Function_get_traits(function, &traits);
+    switch (kind) {
+    case QMPIX_KIND_REQUEST:
+        return traits.flags & (QMPIX_TRAIT_NONBLOCKING | QMPIX_TRAIT_PERSISTENT);
+    case QMPIX_KIND_COMM:
+        return traits.role == QMPIX_ROLE_COMM_CREATE && strcmp(name, "MPI_Comm_get_parent") != 0;
+    case QMPIX_KIND_WIN:
+        return traits.role == QMPIX_ROLE_WIN_CREATE;
+    case QMPIX_KIND_FILE:
+        return traits.role == QMPIX_ROLE_FILE_OPEN;
+    case QMPIX_KIND_SESSION:
+        return traits.role == QMPIX_ROLE_SESSION_INIT;
+    case QMPIX_KIND_GROUP:
+        return begins_with(name, "MPI_Group_") || ends_with(name, "_group");
+    case QMPIX_KIND_DATATYPE: /* MPI_Type_create_f90_… return predefined ones */
+        return begins_with(name, "MPI_Type_") && !strstr(name, "f90") &&
+               strcmp(name, "MPI_Type_match_size") != 0 &&
+               !begins_with(name, "MPI_Type_get_contents");
+    case QMPIX_KIND_OP:
+        return begins_with(name, "MPI_Op_create");
+    case QMPIX_KIND_ERRHANDLER:
+        return ends_with(name, "_create_errhandler");
+    case QMPIX_KIND_INFO:
+        return !strcmp(name, "MPI_Info_create") || !strcmp(name, "MPI_Info_dup") ||
+               ends_with(name, "_get_info");
+    default:
+        return false;
+    }
+}
+
+/* Whether a handle is one that nobody frees. */
+static bool is_predefined(QMPIX_Kind kind, const unsigned char *handle)
+{
+#define IS(type, constant) (!memcmp(handle, &(type){constant}, sizeof(type)))
+    switch (kind) {
+    case QMPIX_KIND_COMM:
+        return IS(MPI_Comm, MPI_COMM_NULL);
+    case QMPIX_KIND_DATATYPE:
+        return IS(MPI_Datatype, MPI_DATATYPE_NULL);
+    case QMPIX_KIND_ERRHANDLER:
+        return IS(MPI_Errhandler, MPI_ERRHANDLER_NULL);
+    case QMPIX_KIND_FILE:
+        return IS(MPI_File, MPI_FILE_NULL);
+    case QMPIX_KIND_GROUP:
+        return IS(MPI_Group, MPI_GROUP_NULL) || IS(MPI_Group, MPI_GROUP_EMPTY);
+    case QMPIX_KIND_INFO:
+        return IS(MPI_Info, MPI_INFO_NULL);
+    case QMPIX_KIND_OP:
+        return IS(MPI_Op, MPI_OP_NULL);
+    case QMPIX_KIND_REQUEST:
+        return IS(MPI_Request, MPI_REQUEST_NULL);
+    case QMPIX_KIND_WIN:
+        return IS(MPI_Win, MPI_WIN_NULL);
+    default:
+        return false;
+    }
+#undef IS
+}
+
+enum { ARGUMENTS_MAX = 8 };
+
+/* The parameters of a function that are handles which it writes. */
+struct use {
+    _Atomic bool known;
+    bool creates;
+    int count;
+    struct {
+        int index;
+        bool is_new; /* not read before */
+        bool is_created;
+    } arguments[ARGUMENTS_MAX];
+};
+
+static const struct use *use_of(const QMPIX_Function *function)
+{
+    static struct use uses[MPI_LAST_FUNC];
+    struct use *use = &uses[function->number], found = {.known = false};
+    if (use->known)
+        return use;
+    for (int i = 0; i < function->parameter_count && found.count < ARGUMENTS_MAX; i++) {
+        const QMPIX_Parameter *parameter = &function->parameters[i];
+        QMPIX_Parameter_traits traits = {.size = sizeof traits};
+        if (parameter->indirection != 1 || parameter->is_const || !noun_of(parameter->kind) ||
+            parameter->size > HANDLE_MAX ||
+            QMPIX_Function_get_parameter_traits(function, i, &traits) != MPI_SUCCESS)
+            continue;
+        /* An input that may be written: MPI_Waitall completes what is in an array. */
+        const bool is_new = traits.direction == QMPIX_DIRECTION_OUT;
+        const bool is_created = is_new && is_creator(function, parameter->kind);
+        found.arguments[found.count].index = i;
+        found.arguments[found.count].is_new = is_new;
+        found.arguments[found.count++].is_created = is_created;
+        found.creates |= is_created;
+    }
+    pthread_mutex_lock(&lock);
+    if (!use->known) {
+        found.known = false;
+        *use = found;
+        use->known = true;
+    }
+    pthread_mutex_unlock(&lock);
+    return use;
+}
+
+bool handles_creates(const QMPIX_Function *function)
+{
+    return use_of(function)->creates;
+}
+
+/* ---- Elements of arguments ------------------------------------------------------------------- */
+
+static int element_count(const QMPIX_Call *call, int index)
+{
+    QMPIX_Parameter_traits traits = {.size = sizeof traits};
+    int count = 1;
+    QMPIX_Function_get_parameter_traits(call->function, index, &traits);
+    if (traits.length == QMPIX_LENGTH_OF) {
+        const QMPIX_Parameter *of = traits.of < 0 ? NULL : &call->function->parameters[traits.of];
+        if (!of || of->kind != QMPIX_KIND_INT || of->indirection)
+            return 0;
+        memcpy(&count, call->arguments[traits.of], sizeof count);
+    }
+    return count > 0 ? count : 0;
+}
+
+/* Copies a handle of an argument, followed by zeros. Returns false if there is none. */
+static bool read_handle(const QMPIX_Call *call, int index, int element,
+                        unsigned char handle[HANDLE_MAX])
+{
+    memset(handle, 0, HANDLE_MAX);
+    return QMPIX_Call_get_elements(call, index, element, 1, handle) == MPI_SUCCESS;
+}
+
+/* ---- Calls that free and complete ------------------------------------------------------------ */
+
+struct noted {
+    int count;
+    struct {
+        int index, element;
+        unsigned char handle[HANDLE_MAX];
+    } handles[];
+};
+
+void *handles_before(const QMPIX_Call *call)
+{
+    const struct use *use = use_of(call->function);
+    int room = 0;
+    if (!object_count)
+        return NULL;
+    for (int i = 0; i < use->count; i++)
+        room += use->arguments[i].is_new ? 0 : element_count(call, use->arguments[i].index);
+    if (!room)
+        return NULL;
+    struct noted *noted = qmpi_allocate(1, sizeof *noted + (size_t)room * sizeof *noted->handles);
+    for (int i = 0; i < use->count; i++) {
+        const int index = use->arguments[i].index,
+                  count = use->arguments[i].is_new ? 0 : element_count(call, index);
+        for (int element = 0; element < count; element++) {
+            if (!read_handle(call, index, element, noted->handles[noted->count].handle))
+                continue;
+            noted->handles[noted->count].index = index;
+            noted->handles[noted->count++].element = element;
+        }
+    }
+    return noted;
+}
+
+void handles_after(const QMPIX_Call *call, void *data)
+{
+    struct noted *noted = data;
+    for (int i = 0; noted && i < noted->count; i++) {
+        unsigned char now[HANDLE_MAX];
+        const int index = noted->handles[i].index;
+        if (read_handle(call, index, noted->handles[i].element, now) &&
+            memcmp(now, noted->handles[i].handle, HANDLE_MAX) != 0)
+            forget(call->function->parameters[index].kind, noted->handles[i].handle, 0);
+    }
+    free(noted);
+}
+
+/* ---- Calls that create ----------------------------------------------------------------------- */
+
+static void add(int tool_id, QMPIX_Kind kind, const unsigned char *handle,
+                const QMPIX_Function *function, const void *address)
+{
+    struct object *object = qmpi_allocate(1, sizeof *object); /* one more of a handle, perhaps */
+    *object =
+        (struct object){.kind = kind, .tool_id = tool_id, .function = function, .address = address};
+    memcpy(object->handle, handle, HANDLE_MAX);
+    pthread_mutex_lock(&lock);
+    struct object **place = find(kind, handle);
+    object->next = *place;
+    *place = object;
+    object_count++;
+    pthread_mutex_unlock(&lock);
+}
+
+static bool has_succeeded(const QMPIX_Call *call)
+{
+    return call->function->result != QMPIX_KIND_INT || *(const int *)call->result == MPI_SUCCESS;
+}
+
+void handles_add(int tool_id, const QMPIX_Call *call, const void *address)
+{
+    const struct use *use = use_of(call->function);
+    unsigned char handle[HANDLE_MAX];
+    for (int i = 0; i < use->count && has_succeeded(call); i++) {
+        const int index = use->arguments[i].index;
+        const QMPIX_Kind kind = call->function->parameters[index].kind;
+        if (use->arguments[i].is_created && read_handle(call, index, 0, handle) &&
+            !is_predefined(kind, handle))
+            add(tool_id, kind, handle, call->function, address);
+    }
+}
+
+void handles_give(const struct visit *visit, const QMPIX_Call *call)
+{
+    const struct use *use = use_of(call->function);
+    unsigned char handle[HANDLE_MAX];
+    for (int i = 0; i < use->count && object_count; i++) {
+        const int index = use->arguments[i].index, count = element_count(call, index);
+        for (int element = 0; element < count; element++) {
+            if (read_handle(call, index, element, handle))
+                forget(call->function->parameters[index].kind, handle, visit->tool_id);
+        }
+    }
+}
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+static void report(const struct object *object)
+{
+    const bool is_request = object->kind == QMPIX_KIND_REQUEST;
+    char *detail = qmpi_format("%s the %s that it has created by %s",
+                               is_request ? "does not complete" : "does not free",
+                               noun_of(object->kind), object->function->name);
+    fault_report(&(struct fault){.kind = is_request ? FAULT_REQUEST_LEFT : FAULT_OBJECT_LEFT,
+                                 .tool_id = object->tool_id,
+                                 .function = object->function,
+                                 .address = object->address,
+                                 .detail = detail});
+    free(detail);
+}
+
+void handles_check_end(void)
+{
+    if (!object_count || !host->is_finalized())
+        return;
+    for (int i = 0; i < BUCKETS; i++) {
+        pthread_mutex_lock(&lock);
+        struct object *const first = buckets[i];
+        buckets[i] = NULL;
+        pthread_mutex_unlock(&lock);
+        for (struct object *object = first, *next; object; object = next) {
+            next = object->next;
+            report(object);
+            free(object);
+        }
+    }
+}

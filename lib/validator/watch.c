@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* See watch.h. */
+#define _GNU_SOURCE
+#include "validator/watch.h"
+
+#include "validator/visit.h"
+
+#include <string.h>
+
+static const struct qmpi_validate_host *host;
+
+/* [tool_id] */
+enum { IDS = 256 };
+static struct {
+    uintptr_t start, end; /* of the library */
+    bool acts_alone;
+} libraries[IDS];
+static int loaded_last;
+static bool loads_pmpi; /* it is a PMPI tool */
+
+enum { LISTS = 8 };
+static struct {
+    const struct watch_entry *entries;
+    size_t count;
+    bool in_pmpi;
+} lists[LISTS];
+static int list_count;
+
+void watch_start(const struct qmpi_validate_host *given)
+{
+    host = given;
+}
+
+void watch_add(const struct watch_entry *entries, size_t count, bool in_pmpi)
+{
+    lists[list_count].in_pmpi = in_pmpi;
+    lists[list_count].entries = entries;
+    lists[list_count++].count = count;
+}
+
+/* ---- Libraries ------------------------------------------------------------------------------- */
+
+static bool lets_code_run_alone(const char *name)
+{
+    static const char *const names[] = {"pthread_create",
+                                        "thrd_create",
+                                        "GOMP_parallel",
+                                        "signal",
+                                        "sigaction",
+                                        "__sysv_signal",
+                                        "QMPIX_Tool_sigaction",
+                                        "setitimer",
+                                        "timer_create",
+                                        "QMPIX_Service_offer",
+                                        "QMPIX_Pvar_create",
+                                        "QMPIX_Pvar_sample",
+                                        "QMPIX_Cvar_create",
+                                        "QMPIX_Register_publisher",
+                                        "QMPIX_Register_stack_changed"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(names[i], name))
+            return true;
+    }
+    return !strncmp(name, "_ZNSt6thread", strlen("_ZNSt6thread")); /* std::thread */
+}
+
+static void *find_watched(const char *name)
+{
+    libraries[loaded_last].acts_alone |= lets_code_run_alone(name);
+    for (int list = 0; list < list_count; list++) {
+        if (loads_pmpi && !lists[list].in_pmpi)
+            continue;
+        for (size_t i = 0; i < lists[list].count; i++) {
+            if (!strcmp(lists[list].entries[i].name, name))
+                return (void *)(uintptr_t)lists[list].entries[i].watched;
+        }
+    }
+    return NULL;
+}
+
+void watch_layer(int tool_id)
+{
+    const char *binding = "";
+    loaded_last = tool_id;
+    QMPIX_Tool_get_binding(tool_id, &binding);
+    loads_pmpi = !strncmp(binding, "PMPI tool", strlen("PMPI tool"));
+    if (!host->range(tool_id, &libraries[tool_id].start, &libraries[tool_id].end) ||
+        !host->redirect(tool_id, find_watched))
+        libraries[tool_id].acts_alone = true;
+}
+
+/* ---- Callers --------------------------------------------------------------------------------- */
+
+bool watch_contains(int tool_id, const void *address)
+{
+    return (uintptr_t)address >= libraries[tool_id].start &&
+           (uintptr_t)address < libraries[tool_id].end;
+}
+
+int watch_find_layer(const void *address)
+{
+    const struct visit *visit = visit_current();
+    if (visit && watch_contains(visit->tool_id, address))
+        return visit->tool_id;
+    if (watch_contains(loaded_last, address))
+        return loaded_last;
+    int tool_id = host->layers;
+    while (tool_id && !watch_contains(tool_id, address))
+        tool_id--;
+    return tool_id;
+}
+
+bool watch_acts_alone(int tool_id)
+{
+    return libraries[tool_id].acts_alone;
+}
