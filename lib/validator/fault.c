@@ -4,17 +4,11 @@
 #include "validator/fault.h"
 
 #include "util/util.h"
-#include "validator/handles.h"
-#include "validator/job.h"
-#include "validator/notes.h"
-#include "validator/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct qmpi_validate_host *host;
-static pid_t process; /* children of it do not report */
 
 /* The words of each kind, and how to correct it. */
 static const struct {
@@ -95,12 +89,6 @@ static const struct {
 };
 
 static bool found; /* any */
-static bool began; /* a layer has been called */
-
-bool fault_begin(void)
-{
-    return !__atomic_exchange_n(&began, true, __ATOMIC_RELAXED);
-}
 
 /* ---- Where it is in the tool ----------------------------------------------------------------- */
 
@@ -228,7 +216,7 @@ static const char *const short_names[FAULT_COUNT] = {
     [FAULT_AFTER_FINALIZE] = "MPI called after MPI_Finalize",
 };
 
-static void print_counts(const struct job_faults *faults)
+void fault_print_counts(const struct job_faults *faults)
 {
     char *list = list_counts(faults->calls);
     char *text = qmpi_message("validation: layer %d (%s)%-s: %s: %-s", faults->tool_id,
@@ -238,29 +226,13 @@ static void print_counts(const struct job_faults *faults)
     free(list);
 }
 
-/* glibc continues with the handlers that have not run yet. */
-static void end_with_failure(int status, void *data)
+bool fault_was_found(void)
 {
-    bool any = false;
-    (void)data;
-    if (getpid() != process)
-        return;
-    handles_check_end();
-    threads_check_end();
-    for (int tool_id = 1; tool_id <= host->layers; tool_id++)
-        found |= host->misregisters(tool_id);
-    if (began)
-        notes_print();
-    if (job_end(found, &any, print_counts) && !any && began)
-        host->print("validation: no faults");
-    if (found && !status)
-        exit(1);
+    return found;
 }
 
 void fault_start(const struct qmpi_validate_host *given)
 {
     host = given;
-    process = getpid();
     job_start(FAULT_COUNT);
-    on_exit(end_with_failure, NULL);
 }

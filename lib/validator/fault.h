@@ -8,6 +8,7 @@
 #define VALIDATOR_FAULT_H
 
 #include "validate/validate.h"
+#include "validator/job.h"
 
 enum fault_kind {
     FAULT_NOT_PASSED,     /* the next function is not called */
@@ -44,13 +45,17 @@ struct fault {
                                        usual words of the kind */
 };
 
-/* Prepares messages; the numbers of calls are printed when the process exits. */
+/* Prepares messages. */
 void fault_start(const struct qmpi_validate_host *host);
 
-/* Notes that a layer has been called. Returns whether it is the first time. */
-bool fault_begin(void);
-
-/* Counts a fault, and prints it if it is the first of its kind in the layer. Any thread. */
+/* Counts a fault, and prints it if it is the first of its kind in the layer, in the whole job. Any
+ * thread. */
 void fault_report(const struct fault *fault);
+
+/* Whether this process has found a fault. */
+bool fault_was_found(void);
+
+/* Prints in how many calls a fault has occurred. */
+void fault_print_counts(const struct job_faults *faults);
 
 #endif

@@ -28,7 +28,6 @@ static const char gone;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct block *blocks;
 static size_t capacity, used; /* `used`: also those that are gone */
-static long long kept[256];   /* [tool_id] */
 
 static struct block *find_place(const void *address)
 {
@@ -64,7 +63,6 @@ static void count_bytes(int tool_id, long long bytes)
 {
     const struct visit *visit = visit_current();
     const bool in_visit = visit && visit->tool_id == tool_id && !visit->below;
-    __atomic_fetch_add(&kept[tool_id], bytes, __ATOMIC_RELAXED);
     notes_add_memory(tool_id, in_visit ? visit->function : NULL, bytes);
 }
 
@@ -107,11 +105,6 @@ size_t heap_size(const void *address)
     const size_t size = block && block->address ? block->size : 0;
     pthread_mutex_unlock(&lock);
     return size;
-}
-
-long long heap_kept(int tool_id)
-{
-    return __atomic_load_n(&kept[tool_id], __ATOMIC_RELAXED);
 }
 
 /* ---- The functions of C ---------------------------------------------------------------------- */

@@ -18,7 +18,4 @@ void heap_prepare_operators(void);
 /* Returns the size of a block that begins at an address; 0: there is none. Any thread. */
 size_t heap_size(const void *address);
 
-/* Returns the bytes that a layer keeps. */
-long long heap_kept(int tool_id);
-
 #endif

@@ -4,7 +4,7 @@
 #include "validator/job.h"
 
 #include "functions/functions.h"
-#include "toolkit/run.h"
+#include "toolkit/toolkit.h"
 #include "util/util.h"
 
 #include <fcntl.h>
@@ -32,13 +32,13 @@ struct slot {
 };
 enum { FREE, WRITING, COMPLETE };
 
-struct table {
+struct shared {
     _Atomic bool found; /* any process has found faults */
     _Atomic bool printed;
     struct slot slots[SLOTS];
 };
 
-static struct table *table;
+static struct shared *table;
 static int kind_count;
 
 /* The file. Byte 0 is locked by a process that joins or leaves, and byte 1 + process id as long as
@@ -80,7 +80,7 @@ static uint64_t hash_text(const char *text)
 }
 
 /* Opens the file; what an earlier job has left there is removed. */
-static struct table *share_table(const char *job)
+static struct shared *share_table(const char *job)
 {
     void *shared = MAP_FAILED;
     file_name = qmpi_format("/qmpi-validate-%u-%016llx", (unsigned)getuid(),

@@ -4,8 +4,6 @@
 #include "validator/notes.h"
 
 #include "util/util.h"
-#include "validator/heap.h"
-#include "validator/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +16,9 @@ struct added {
     _Atomic uint64_t time, calls;
     _Atomic long long bytes; /* allocated, and not freed in calls of this function */
 };
-static struct added **added; /* [tool_id] */
-enum { NAMED = 3 };          /* the dearest functions */
+static struct added **added;        /* [tool_id] */
+static _Atomic long long kept[256]; /* [tool_id]: bytes allocated, and not freed */
+enum { NAMED = 3 };                 /* the dearest functions */
 
 void notes_start(const struct qmpi_validate_host *given)
 {
@@ -116,6 +115,7 @@ void notes_add_time(int tool_id, const QMPIX_Function *function, uint64_t time, 
 
 void notes_add_memory(int tool_id, const QMPIX_Function *function, long long bytes)
 {
+    kept[tool_id] += bytes;
     if (function)
         added[tool_id][function->number].bytes += bytes;
 }
@@ -176,10 +176,10 @@ static void print_costs_of(int tool_id)
                                    name_of(tool_id), time);
     char *memory_text = qmpi_message(
         "validation: note: layer %d (%s) adds memory: %lld bytes at the end%s%-s", tool_id,
-        name_of(tool_id), heap_kept(tool_id), *memory ? ", most in " : "", memory);
+        name_of(tool_id), (long long)kept[tool_id], *memory ? ", most in " : "", memory);
     if (*time)
         host->print(time_text);
-    if (*memory || heap_kept(tool_id) > 0)
+    if (*memory || kept[tool_id] > 0)
         host->print(memory_text);
     free(memory_text);
     free(time_text);
@@ -187,9 +187,8 @@ static void print_costs_of(int tool_id)
     free(time);
 }
 
-void notes_print(void)
+void notes_print_costs(void)
 {
     for (int tool_id = 1; tool_id <= host->layers && qmpi_launcher_reports(); tool_id++)
         print_costs_of(tool_id);
-    threads_print_levels();
 }

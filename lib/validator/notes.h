@@ -26,8 +26,8 @@ void notes_add_time(int tool_id, const QMPIX_Function *function, uint64_t time, 
  * thread. */
 void notes_add_memory(int tool_id, const QMPIX_Function *function, long long bytes);
 
-/* Prints the functions in which each layer has added most time and most memory, and the thread
- * levels. Called at the end. */
-void notes_print(void);
+/* Prints the functions in which each layer has added most time and most memory. Called at the end.
+ */
+void notes_print_costs(void);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "validator/context.h"
+#include "validator/end.h"
 #include "validator/fault.h"
 #include "validator/handles.h"
 #include "validator/heap.h"
@@ -175,7 +176,7 @@ static void end_code(struct visit *visit, uint64_t now, bool ends)
 static void enter_layer(int tool_id, const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct visit *outer = visit_innermost(call);
-    if (fault_begin()) {
+    if (end_expect()) {
         notes_print_variants();
     }
     if (outer && !outer->below)
@@ -522,6 +523,7 @@ void qmpi_validate_start(const struct qmpi_validate_host *given,
     context_start(given);
     notes_start(given);
     fault_start(given);
+    end_start(given);
     watch_start(given);
     storage_start(given);
     handles_start(given);
