@@ -5,6 +5,7 @@
 
 #include "util/util.h"
 #include "validator/fault.h"
+#include "validator/watch.h"
 
 #include <qmpi/traits.h>
 
@@ -22,17 +23,13 @@ struct object {
     QMPIX_Kind kind;
     unsigned char handle[HANDLE_MAX]; /* followed by zeros */
     int tool_id;
-    const QMPIX_Function *function; /* that has created it */
+    const char *creator;            /* the function that has created it */
+    const QMPIX_Function *function; /* the same; or the one in whose call the layer did so */
     const void *address;
 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct object *buckets[BUCKETS];
 static _Atomic int object_count;
-
-void handles_start(const struct qmpi_validate_host *given)
-{
-    host = given;
-}
 
 static struct object **find(QMPIX_Kind kind, const unsigned char *handle)
 {
@@ -287,12 +284,15 @@ void handles_after(const QMPIX_Call *call, void *data)
 
 /* ---- Calls that create ----------------------------------------------------------------------- */
 
-static void add(int tool_id, QMPIX_Kind kind, const unsigned char *handle,
+static void add(int tool_id, QMPIX_Kind kind, const unsigned char *handle, const char *creator,
                 const QMPIX_Function *function, const void *address)
 {
     struct object *object = qmpi_allocate(1, sizeof *object); /* one more of a handle, perhaps */
-    *object =
-        (struct object){.kind = kind, .tool_id = tool_id, .function = function, .address = address};
+    *object = (struct object){.kind = kind,
+                              .tool_id = tool_id,
+                              .creator = creator,
+                              .function = function,
+                              .address = address};
     memcpy(object->handle, handle, HANDLE_MAX);
     pthread_mutex_lock(&lock);
     struct object **place = find(kind, handle);
@@ -316,8 +316,24 @@ void handles_add(int tool_id, const QMPIX_Call *call, const void *address)
         const QMPIX_Kind kind = call->function->parameters[index].kind;
         if (use->arguments[i].is_created && read_handle(call, index, 0, handle) &&
             !is_predefined(kind, handle))
-            add(tool_id, kind, handle, call->function, address);
+            add(tool_id, kind, handle, call->function->name, call->function, address);
     }
+}
+
+/* libqmpi creates this communicator by calls that are not observed. */
+static int watched_create_comm(int tool_id, MPI_Comm *comm)
+{
+    const int result = QMPIX_Tool_create_comm(tool_id, comm);
+    const struct visit *visit = visit_current();
+    const QMPIX_Function *function;
+    unsigned char handle[HANDLE_MAX] = {0};
+    if (result != MPI_SUCCESS || tool_id < 1 || tool_id > host->layers ||
+        QMPIX_Function_describe(MPI_INIT_T, &function) != MPI_SUCCESS)
+        return result;
+    memcpy(handle, comm, sizeof *comm);
+    add(tool_id, QMPIX_KIND_COMM, handle, "QMPIX_Tool_create_comm",
+        visit && visit->tool_id == tool_id ? visit->function : function, WATCH_CALLER);
+    return result;
 }
 
 void handles_give(const struct visit *visit, const QMPIX_Call *call)
@@ -333,6 +349,14 @@ void handles_give(const struct visit *visit, const QMPIX_Call *call)
     }
 }
 
+void handles_start(const struct qmpi_validate_host *given)
+{
+    static const struct watch_entry functions[] = {
+        {"QMPIX_Tool_create_comm", (watch_function *)watched_create_comm}};
+    host = given;
+    watch_add(functions, 1, false);
+}
+
 /* ---- The end --------------------------------------------------------------------------------- */
 
 static void report(const struct object *object)
@@ -340,7 +364,7 @@ static void report(const struct object *object)
     const bool is_request = object->kind == QMPIX_KIND_REQUEST;
     char *detail = qmpi_format("%s the %s that it has created by %s",
                                is_request ? "does not complete" : "does not free",
-                               noun_of(object->kind), object->function->name);
+                               noun_of(object->kind), object->creator);
     fault_report(&(struct fault){.kind = is_request ? FAULT_REQUEST_LEFT : FAULT_OBJECT_LEFT,
                                  .tool_id = object->tool_id,
                                  .function = object->function,

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KINDS_MAX = 32, SLOTS = 64, NAME = 64, RANKS = 1024, BITS = 64 };
+enum { KINDS_MAX = 32, SLOTS = 32, NAME = 64, RANKS = 1024, BITS = 64 };
 
 /* A layer. Ranks may have different stacks, so the name belongs to it. */
 struct slot {
@@ -92,7 +92,8 @@ static struct shared *share_table(const char *job)
         return NULL;
     if (others_take_part() || ftruncate(file, 0) == 0) {
         set_lock(F_WRLCK, 1 + getpid());
-        if (ftruncate(file, sizeof *table) == 0)
+        /* Without room for the whole table, access to it would end the process with a signal. */
+        if (posix_fallocate(file, 0, sizeof *table) == 0)
             shared = mmap(NULL, sizeof *table, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     }
     set_lock(F_UNLCK, 0);
@@ -131,7 +132,7 @@ static bool is_complete(const struct slot *slot)
     return slot->state == COMPLETE;
 }
 
-/* Returns the slot of a layer; the last one if there is no other. */
+/* Returns the slot of a layer. If there is no other, it is the last one, which is never printed. */
 static struct slot *find_slot(int tool_id, const char *name)
 {
     int i;

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from cli_support import qmpi
-from support import BUILD, BUNDLED_TOOLS, OPEN_MPI, PROGRAMS, TOOLS, run_mpi
+from support import BUILD, BUNDLED_TOOLS, MPI_VERSION, OPEN_MPI, PROGRAMS, TOOLS, run_mpi
 
 EXAMPLES = BUILD / "examples"
 FAULTS = BUILD / "tests" / "tools" / "programs" / "tools_faults"
@@ -92,6 +92,9 @@ CASES = {
                     "my_Comm_rank|leave_objects", "MPI objects not freed: 2 calls of MPI_Comm_dup"),
     "leaves-comm-below": ("MPI_Comm_dup: the layer does not free the communicator that it has created by MPI_Comm_dup",
                           "my_Comm_rank|leave_objects|dup_by_next", "MPI objects not freed: 2 calls of MPI_Comm_dup"),
+    "leaves-created": ("MPI_Comm_rank: the layer does not free the communicator that it has created by "
+                       "QMPIX_Tool_create_comm", "my_Comm_rank|leave_objects",
+                       "MPI objects not freed: 2 calls of MPI_Comm_rank"),
     "leaves-group": ("MPI_Comm_group: the layer does not free the group that it has created by MPI_Comm_group",
                      "my_Comm_rank|leave_objects", "MPI objects not freed: 2 calls of MPI_Comm_group"),
     "leaves-request": ("MPI_Irecv: the layer does not complete the request that it has created by MPI_Irecv",
@@ -127,6 +130,15 @@ def test_each_broken_rule_is_reported_once_and_counted(does, stack):
     assert re.fullmatch(rf"  in ({function}) \(.*wrong\.c:\d+\)", place) and hint.startswith("  hint: ")
 
 
+def test_the_context_of_a_lower_layer_or_of_mpi_is_not_that_of_the_layer():
+    for stack, what in (("wrong,does=passes-lower:empty", "the context of another layer"),
+                        ("empty:wrong,does=passes-lower", "a context that no layer has")):
+        result = validate("calls", *RUN, tools=stack)
+        first, _ = faults(result)
+        assert f"the layer passes {what} to the next MPI_Comm_rank" in first
+        assert re.findall(r"(?m)^comm_rank: .*", result.stdout) == ["comm_rank: result 0, flag 0, numbers 0 -1"] * 2
+
+
 def test_without_validation_nothing_is_reported():
     result = run_mpi("calls", *RUN, ranks=1, tools="wrong,does=repeats")
     assert (result.returncode, result.all_messages) == (0, [])
@@ -144,6 +156,9 @@ def test_a_layer_that_misses_a_variant_of_a_function_is_noted():
         result = validate("calls", *RUN, tools=f"empty:wrong,does={does}")
         assert [note for note in notes(result) if "intercepts" in note] == expected
         assert (result.returncode, faults(result)) == (0, ["no faults"])
+    if MPI_VERSION >= 4:
+        result = validate("calls", *STEPS["changes-status"], tools="wrong,does=changes-status")
+        assert "layer 1 (wrong) intercepts MPI_Sendrecv, but not MPI_Sendrecv_c" in notes(result)
 
 
 def test_the_time_that_each_layer_adds_is_noted():
@@ -274,7 +289,8 @@ def test_the_commands_validate_and_return_1_after_a_fault():
 
 # ---- Right tools -----------------------------------------------------------------------------------------------------
 
-BUNDLED = "empty:count:profile,output=none:log,output=/dev/null:trace,output=trace:delay,before=1us:mpit:empty"
+BUNDLED = ("empty:count:profile,output=none:log,output=/dev/null:trace,output=trace:jobs,directory=.:"
+           "delay,before=1us:mpit:empty")
 
 
 @pytest.mark.parametrize("name", ["arguments", "collectives", "completion", "files", "one_sided", "persistent",

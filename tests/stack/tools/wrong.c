@@ -107,6 +107,8 @@ static void leave_objects(void)
         PMPI_Comm_dup(MPI_COMM_SELF, &comm);
     if (is("leaves-comm-below"))
         dup_by_next(MPI_COMM_SELF, &comm);
+    if (is("leaves-created"))
+        QMPIX_Tool_create_comm(own_id, &comm);
     if (is("leaves-group"))
         PMPI_Comm_group(MPI_COMM_SELF, &group);
     if (is("leaves-request"))
@@ -122,6 +124,8 @@ static void use_objects(void)
     MPI_Datatype type;
     MPI_Request requests[4], persistent;
     MPI_Status statuses[4];
+    if (QMPIX_Tool_create_comm(own_id, &comm) == MPI_SUCCESS)
+        PMPI_Comm_free(&comm);
     dup_by_next(MPI_COMM_SELF, &comm);
     PMPI_Comm_group(comm, &group);
     PMPI_Type_contiguous(1, MPI_INT, &type);
