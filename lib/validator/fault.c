@@ -163,10 +163,12 @@ static void print_first(const struct fault *fault)
 
 void fault_report(const struct fault *fault)
 {
+    const char *const name = name_of(fault->tool_id);
     found = true;
-    if (job_count(fault->tool_id, name_of(fault->tool_id), (int)fault->kind,
-                  (int)fault->function->number))
-        print_first(fault);
+    if (!job_count(fault->tool_id, name, (int)fault->kind, (int)fault->function->number))
+        return;
+    print_first(fault);
+    job_note_reported(fault->tool_id, name, (int)fault->kind);
 }
 
 /* Returns how often a fault occurred: `3 calls of MPI_Send, 1 of MPI_Recv`. */

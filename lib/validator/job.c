@@ -25,12 +25,13 @@ struct slot {
     _Atomic int state; /* FREE, being written, or complete */
     int tool_id;
     char name[NAME];
-    _Atomic bool reported[KINDS_MAX];
+    _Atomic int reported[KINDS_MAX]; /* NOT, BEING, or REPORTED */
     _Atomic unsigned rank_count[KINDS_MAX];
     _Atomic uint64_t ranks[KINDS_MAX][RANKS / BITS];
     _Atomic unsigned calls[KINDS_MAX][MPI_LAST_FUNC];
 };
 enum { FREE, WRITING, COMPLETE };
+enum { NOT, BEING, REPORTED };
 
 struct shared {
     _Atomic bool found; /* any process has found faults */
@@ -151,6 +152,20 @@ static struct slot *find_slot(int tool_id, const char *name)
     return &table->slots[i];
 }
 
+/* Whether this process is to report a fault. If another one is doing so, waits until it has: if
+ * this process ends the job next, the message must have been printed. */
+static bool is_to_report(_Atomic int *reported)
+{
+    enum { SECONDS = 5, STEPS_PER_SECOND = 1000 };
+    int expected = NOT;
+    if (__atomic_compare_exchange_n(reported, &expected, BEING, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+        return true;
+    for (int i = 0; i < SECONDS * STEPS_PER_SECOND && *reported == BEING; i++)
+        usleep(1000000 / STEPS_PER_SECOND);
+    return *reported == BEING; /* the other one has died */
+}
+
 bool job_count(int tool_id, const char *name, int kind, int function)
 {
     struct slot *slot = find_slot(tool_id, name);
@@ -164,7 +179,12 @@ bool job_count(int tool_id, const char *name, int kind, int function)
     }
     slot->calls[kind][function]++;
     table->found = true;
-    return !__atomic_exchange_n(&slot->reported[kind], true, __ATOMIC_RELAXED);
+    return is_to_report(&slot->reported[kind]);
+}
+
+void job_note_reported(int tool_id, const char *name, int kind)
+{
+    find_slot(tool_id, name)->reported[kind] = REPORTED;
 }
 
 /* ---- The end --------------------------------------------------------------------------------- */

@@ -19,8 +19,12 @@ void job_start(int kinds);
 void job_hide(void);
 
 /* Counts a fault of this process, which is in a call of a function. Returns whether it is the first
- * of this kind in this layer, in the whole job. */
+ * of this kind in this layer, in the whole job: the process then reports it, and calls
+ * job_note_reported. Otherwise, it has been reported. */
 bool job_count(int tool_id, const char *name, int kind, int function);
+
+/* A fault for which job_count has returned true has been reported. */
+void job_note_reported(int tool_id, const char *name, int kind);
 
 /* What is known of the faults of one kind in one layer. */
 struct job_faults {
