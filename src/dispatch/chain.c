@@ -101,23 +101,25 @@ struct block {
 };
 static struct block *blocks;
 
-static void note_block(struct qmpi_node *nodes)
+static struct qmpi_node *unused_node, *unused_end; /* of the current block */
+
+/* Apart, so that new_node remains small enough to be part of the loops of start-up. */
+__attribute__((noinline)) static void add_block(void)
 {
+    unused_node = qmpi_memory_permanent(BLOCK, sizeof *unused_node);
+    unused_end = unused_node + BLOCK;
+    if (!checks.functions)
+        return;
     struct block *block = qmpi_memory_permanent(1, sizeof *block);
-    *block = (struct block){nodes, blocks};
+    *block = (struct block){unused_node, blocks};
     __atomic_store_n(&blocks, block, __ATOMIC_RELEASE);
 }
 
-static struct qmpi_node *new_node(void)
+static inline struct qmpi_node *new_node(void)
 {
-    static struct qmpi_node *next, *end;
-    if (next == end) {
-        next = qmpi_memory_permanent(BLOCK, sizeof *next);
-        end = next + BLOCK;
-        if (checks.functions)
-            note_block(next);
-    }
-    return next++;
+    if (unused_node == unused_end)
+        add_block();
+    return unused_node++;
 }
 
 static bool has_interceptor(const struct qmpi_chain_layer *layer, int number)
