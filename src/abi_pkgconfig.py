@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Keeps qmpi-abi.pc of the build with -Dmpi=abi, which also serves programs, whichever build is installed last.
 
-abi_pkgconfig.py LIBDIR KIND, after an installation: that build leaves a copy beside the tools, and the builds of
-other kinds put it in the place of theirs.
+abi_pkgconfig.py LIBDIR KIND runs after an installation. The build with -Dmpi=abi keeps a copy of
+its qmpi-abi.pc in the tools directory, and builds of other kinds replace their own file with this
+copy.
 """
 import os
 import shutil

@@ -114,7 +114,7 @@ QMPI_API int QMPIX_abi_Call_get_elements(const QMPIX_Call *call, int index, int 
     if (!elements || !values)
         return qmpi_abi_from_error(MPI_ERR_ARG);
     const QMPIX_Parameter *parameter = qmpi_call_parameter(call, index);
-    /* By far the most frequent case. */
+    /* Most calls have a single status. */
     if (count == 1 && parameter->kind == QMPIX_KIND_STATUS && parameter->indirection == 1)
         qmpi_abi_read_status(elements, values);
     else
@@ -290,11 +290,11 @@ QMPI_API int QMPIX_abi_Datatype_get_signature(uintptr_t type, QMPIX_Signature *s
 /* ---- Variables of MPI_T ---------------------------------------------------------------------- */
 
 /*
- * The datatypes and constants of a variable are converted when the tool publishes it; the results
- * of its callbacks, and the objects to which it is bound, with each call.
+ * Converts the datatypes and constants of a variable when the tool publishes it, and the results of
+ * its callbacks and the objects to which it is bound in each call.
  */
 
-/* QMPIX_Pvar and QMPIX_Cvar of such a tool. */
+/* QMPIX_Pvar and QMPIX_Cvar as tools for the standard ABI define them. */
 struct abi_pvar {
     size_t size;
     const char *name, *description;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Converts statuses, addresses with a meaning and arrays of integers between this MPI library and a
- * tool that is compiled for the standard ABI (values.h converts handles and constants). The
- * functions QMPIX_abi_X use it, in which handles of the ABI are uintptr_t.
+ * Converts statuses, special addresses and arrays of integers between this MPI library and a tool
+ * that is compiled for the standard ABI (values.h converts handles and constants). The functions
+ * QMPIX_abi_X use it; for them, handles of the ABI are uintptr_t.
  */
 #ifndef QMPI_ABI_CONVERT_H
 #define QMPI_ABI_CONVERT_H
@@ -45,7 +45,7 @@ static inline void qmpi_abi_read_status(const void *native, struct qmpi_abi_stat
     memcpy(abi->internal, (const char *)&status + QMPI_ABI_HIDDEN, QMPI_ABI_HIDDEN_SIZE);
 }
 
-/* Addresses with a meaning in the ABI. */
+/* Special addresses of the ABI. */
 #define QMPI_ABI_IN_PLACE ((void *)1)
 #define QMPI_ABI_UNWEIGHTED ((int *)10)
 #define QMPI_ABI_WEIGHTS_EMPTY ((int *)11)

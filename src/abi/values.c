@@ -9,8 +9,8 @@ struct qmpi_abi_handle qmpi_abi_handles[1 << QMPI_ABI_HANDLE_BITS];
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The name of a type or operation that the MPI library lacks stands for the null handle, which
- * comes first of each kind. */
+/* Adds a handle. If the MPI library lacks a predefined datatype or operation, its name stands for
+ * the null handle, which is the first of each kind. */
 void qmpi_abi_add_handle(QMPIX_Kind kind, unsigned abi, uintptr_t native)
 {
 #ifdef OPEN_MPI
@@ -32,7 +32,8 @@ void qmpi_abi_start(void)
     pthread_once(&once, qmpi_abi_read_handles);
 }
 
-/* Toggled in a value that is no constant in the one ABI, but has the value of one in the other. */
+/* The bit to change in a value that is not a constant in one ABI, but equals a constant of the
+ * other. */
 enum { MOVED = 1 << 28 };
 
 static int convert_bits(const struct qmpi_abi_numbers *known, int value, bool to_native)

@@ -117,7 +117,8 @@ extern const struct qmpi_abi_numbers qmpi_abi_numbers[QMPI_ABI_CONSTANT_KINDS];
 int qmpi_abi_from_constant(QMPIX_Constants kind, int native);
 int qmpi_abi_to_constant(QMPIX_Constants kind, int abi);
 
-/* Nearly all integers are plain: those of most kinds, and ranks and tags that are not negative.
+/* Converts an integer. A shortcut for the most frequent ones: those of kinds without constants, and
+ * ranks and tags that are not negative.
  */
 static inline int qmpi_abi_from_native_number(QMPIX_Constants kind, int native)
 {

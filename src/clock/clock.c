@@ -33,7 +33,7 @@ uint64_t qmpi_clock_monotonic(void)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-/* Returns the reading that was interrupted least, of several. */
+/* Takes several readings and returns the one that was interrupted least. */
 static struct qmpi_clock_moment read_both_clocks(void)
 {
     struct qmpi_clock_moment best = {.width = UINT64_MAX};
@@ -47,7 +47,8 @@ static struct qmpi_clock_moment read_both_clocks(void)
     return best;
 }
 
-/* Waits until a time after the start, because shorter times do not determine the rate. */
+/* Waits until the given time after the start has passed, because the rate cannot be determined in a
+ * shorter time. */
 static struct qmpi_clock_moment read_moment_after(uint64_t nanoseconds)
 {
     while (qmpi_clock_monotonic() - beginning.nanoseconds < nanoseconds)
@@ -107,7 +108,7 @@ void qmpi_clock_configure(void)
     }
 }
 
-/* Blocks signals while it holds the lock, since a handler may need the lock, too. */
+/* Blocks signals while it holds the lock, because a signal handler may need the lock, too. */
 void qmpi_clock_start(void)
 {
     sigset_t all, previous;

@@ -66,9 +66,9 @@ uint64_t qmpi_clock_nanoseconds(uint64_t ticks);
 /* ---- The relation to other processes --------------------------------------------------------- */
 
 /*
- * offsets.c measures the relation of this clock to that of rank 0 of MPI_COMM_WORLD, or of the
- * lowest rank that has a layer which requests it, at the end of MPI_Init and at the beginning of
- * MPI_Finalize, and interpolates between the two moments.
+ * Measures the relation of this clock to that of rank 0 of MPI_COMM_WORLD, or, if rank 0 has no
+ * layer that requests it, to that of the lowest rank with such a layer. offsets.c measures at the
+ * end of MPI_Init and at the beginning of MPI_Finalize, and interpolates between these times.
  */
 
 /* Wraps the targets of the terminators of the functions that initialize and finalize MPI. Called

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Determines the relation to the clock of rank 0, see clock.h: when it is measured, and its value
- * at other moments. */
+/* Determines the relation to the clock of rank 0 (see clock.h): decides when it is measured, and
+ * computes its value for other times. */
 #include "clock/clock.h"
 #include "clock/round_trips.h"
 #include "job/job.h"
@@ -147,8 +147,8 @@ static int measure_in_init_thread(int *argc, char ***argv, int required, int *pr
         ((__typeof__(&MPI_Init_thread))next_init_thread)(argc, argv, required, provided));
 }
 
-/* Also if the layer that requested the measurements was left out, because other processes may have
- * it. */
+/* Measures even if the layer that requested it was left out, because other processes may have the
+ * layer. */
 static int measure_in_finalize(void)
 {
     qmpi_clock_finish_offsets();

@@ -21,7 +21,7 @@ struct reply {
     uint64_t now;   /* ticks */
     uint64_t clock; /* see qmpi_launcher_clock_number */
     bool is_counter;
-    bool valid; /* whether the following members are */
+    bool valid; /* whether the following members are set */
     struct qmpi_clock_reference reference;
     struct qmpi_clock_relation relation;
 };
@@ -57,8 +57,8 @@ struct trip {
 };
 
 /* Whether both processes have the same clock. Two hosts may have the same number, if they are
- * copies of a virtual machine, but the other's reading is then unlikely to be within the round
- * trip. */
+ * copies of a virtual machine, but the reading of the other clock is then unlikely to be within the
+ * round trip. */
 static bool is_same_clock(const struct measurement *measurement, const struct trip *trip)
 {
     return trip->reply.clock && trip->reply.clock == measurement->known.clock &&
@@ -109,7 +109,7 @@ static struct qmpi_clock_relation relate_to_reference(const struct measurement *
     const struct reply *reply = &trip->reply;
     const struct qmpi_clock_reference *reference = &reply->reference;
     const double tick = measurement->tick.nanoseconds;
-    /* Readings are rounded to ticks. */
+    /* Half the round trip, plus the rounding of both readings to ticks. */
     const double half = (double)trip->length / 2 * tick + tick + reference->tick;
     struct qmpi_clock_relation result = reply->relation;
     const bool was_reference = result.is_reference;
@@ -197,7 +197,8 @@ static bool list_places(struct lists *lists, MPI_Comm comm, int size)
     return true;
 }
 
-/* Measures among the processes of a list; the first of them has its relation already. */
+/* Measures among the processes of a list. The first of them already knows its relation to rank
+ * 0. */
 static void measure_among(struct measurement *measurement, const int *ranks, int count, int rank)
 {
     int place = 0;

@@ -43,7 +43,7 @@ static bool has_rank(const char *value, int rank)
     return has;
 }
 
-/* By its full name, and by the part of that before the first dot. */
+/* Compares with the full host name, and with its part before the first dot. */
 static bool has_node(const char *value)
 {
     char name[HOST_NAME_MAX + 1] = "";
@@ -53,7 +53,8 @@ static bool has_node(const char *value)
     return has || qmpi_value_matches_patterns(value, name, true);
 }
 
-/* A pattern with a slash is for the path, any other one for its last part. */
+/* Compares a pattern that contains a slash with the path, and any other pattern with the file
+ * name. */
 static bool has_program(const char *value, const struct qmpi_condition_place *place)
 {
     const char *const names[] = {place->program, place->program_name};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The conditions of an entry: where its layer is on at first. A layer whose conditions do not all
- * hold in a process is loaded there all the same, because many tools communicate among all
- * processes when MPI is initialized and finalized; but it starts switched off.
+ * The conditions of an entry, which determine where its layer is on at first. If a condition does
+ * not hold in a process, the layer is still loaded there, because many tools communicate among all
+ * processes when MPI is initialized and finalized, but it starts switched off.
  */
 #ifndef QMPI_CONFIG_CONDITIONS_H
 #define QMPI_CONFIG_CONDITIONS_H
@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* What conditions refer to. */
+/* The data to which conditions refer. */
 struct qmpi_condition_place {
     int rank; /* in MPI_COMM_WORLD; -1: unknown */
     /* The program: the path of its file, and the name with which it was started; both NULL:

@@ -46,7 +46,7 @@ static char *refuse_key(const char *key)
     return problem;
 }
 
-/* NULL: they are all known. */
+/* Returns the problem with a list of topics; NULL: all topics are known. */
 static char *refuse_topics(const char *key, const char *list)
 {
     while (*list) {
@@ -95,7 +95,7 @@ static bool is_timeout(const char *value)
     return qmpi_config_read_seconds(value, &seconds);
 }
 
-/* The settings that do not take any text. */
+/* Settings whose values are restricted, with the check for each. */
 static const struct {
     bool (*is_valid)(const char *value);
     const char *hint;
@@ -254,7 +254,8 @@ static char *read_brackets(const char *text, char **problem)
     return inside;
 }
 
-/* NULL: a stack can have this name. It is written in QMPI_TOOLS, in patterns and in messages. */
+/* Returns why a stack cannot have this name; NULL: it can. Names of stacks are written in
+ * QMPI_TOOLS, in patterns and in messages. */
 static char *check_stack_name(const char *name)
 {
     if (*name && *name != '~' && !name[strcspn(name, "/:,=@[]\\\"*?# \t\r\v\f")])
@@ -309,16 +310,17 @@ static char *read_section_header(const char *text, char **name, bool *stack)
 struct reader {
     struct qmpi_config *config;
     const char *folder;
-    int line;                     /* the present one, from 1 */
+    int line;                     /* the number of the current line, from 1 */
     char *text;                   /* that line, without blanks around it */
-    int section;                  /* that it is in; NO_SECTION: in one that is invalid */
-    struct qmpi_tool_entry *tool; /* the last line at the margin was this tool; NULL: none */
-    bool too_many_stacks;         /* this has been said */
+    int section;                  /* the section of the line; NO_SECTION: the section is invalid */
+    struct qmpi_tool_entry *tool; /* the tool of the last line at the margin; NULL: that line was
+                                     not a tool */
+    bool too_many_stacks;         /* the message about too many stacks has been printed */
 };
 
 enum { NO_SECTION = -1 };
 
-/* Each name is compared with all others. */
+/* A limit, because each name is compared with all others. */
 enum { STACKS_MAX = 1000 };
 
 static const char *const first_sections[QMPI_SECTION_STACKS] = {
@@ -349,7 +351,7 @@ static void add_problem(struct reader *reader, char *problem, const char *withou
         .without = without};
 }
 
-/* The first wrong line of a tool is the tool's problem. */
+/* Records a problem with the lines of a tool. Only the first one is kept. */
 static void spoil_tool(struct reader *reader, struct qmpi_tool_entry *tool, char *problem)
 {
     if (tool->problem) {
@@ -375,7 +377,7 @@ static char *resolve(const struct reader *reader, const char *path)
     return qmpi_format("%s/%s", reader->folder, path);
 }
 
-/* Every directory of a colon list. */
+/* Resolves each directory in a list that is separated by colons. */
 static char *resolve_list(const struct reader *reader, const char *list)
 {
     size_t folders = 1;
@@ -403,7 +405,7 @@ static char *resolve_list(const struct reader *reader, const char *list)
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* Returns NULL, or what is wrong. */
+/* Returns the problem; NULL: none. */
 static char *set_for_section(struct reader *reader, int setting, const char *value)
 {
     struct qmpi_config_section *section = &reader->config->sections[reader->section];
@@ -418,7 +420,7 @@ static char *set_for_section(struct reader *reader, int setting, const char *val
     return NULL;
 }
 
-/* Returns NULL, or what is wrong. */
+/* Returns the problem; NULL: none. */
 static char *add_setting(struct reader *reader, const char *key, const char *value)
 {
     char *problem = NULL;
@@ -437,7 +439,8 @@ static char *add_setting(struct reader *reader, const char *key, const char *val
     return NULL;
 }
 
-/* A path may hold an equals sign, a setting's name no slash. */
+/* Whether a line is a setting. The path of a tool may contain an equals sign, but the name of a
+ * setting contains no slash. */
 static bool is_setting(const char *text)
 {
     const char *equals = strchr(text, '=');
@@ -480,7 +483,7 @@ static void read_tool(struct reader *reader)
         spoil_tool(reader, tool, problem);
 }
 
-/* The tool above stays the one to which indented lines belong. */
+/* Refuses an option at the margin. Indented lines that follow still belong to the tool above it. */
 static void refuse_option(struct reader *reader)
 {
     add_problem(reader,
@@ -560,7 +563,7 @@ static void read_line(struct reader *reader, const char *line)
     if (text == line && *text == '[')
         read_section(reader);
     else if (reader->section == NO_SECTION)
-        ; /* said where it starts */
+        ; /* the line that starts the section has reported the problem */
     else if (text != line)
         read_option(reader);
     else if (*text == '@')

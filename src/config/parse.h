@@ -50,7 +50,7 @@ struct qmpi_config_problem {
     int section; /* that the line is in; QMPI_SECTION_MIDDLE for the heading of an invalid one */
     char *text;
     char *problem;       /* the message, with a hint */
-    const char *without; /* what is left out, in words */
+    const char *without; /* what is ignored because of the problem, in words */
 };
 
 /* The sections that every file has, if only empty ones. The named stacks follow. */
@@ -73,7 +73,7 @@ struct qmpi_config {
     struct qmpi_config_section *sections; /* at least QMPI_SECTION_STACKS of them */
     int section_count;
     char *settings[QMPI_CONFIG_SETTINGS];    /* by qmpi_config_names; NULL: not set */
-    int setting_lines[QMPI_CONFIG_SETTINGS]; /* where each is; 0: not set */
+    int setting_lines[QMPI_CONFIG_SETTINGS]; /* the line of each; 0: not set */
     struct qmpi_config_problem *problems;
     int problem_count;
 };

@@ -74,7 +74,8 @@ static void add_file(struct files *files, char *path, enum qmpi_tool_scope scope
     char *text = NULL;
     size_t size = 0;
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    /* Most users have no file, and some processes may not look at the place where it would be. */
+    /* A missing file of the user is no error: most users have none, and some processes may not read
+     * its directory. */
     if (descriptor < 0 && scope == QMPI_SCOPE_USER &&
         (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) {
         free(path);
@@ -109,10 +110,10 @@ static int compare_names(const struct dirent **one, const struct dirent **other)
     return strcmp((*one)->d_name, (*other)->d_name); /* the same order in every locale */
 }
 
-/* A site may have no directory; one that cannot be read may contain files. */
+/* Reports that the directory of the site cannot be read; it is no error if it does not exist. */
 static void refuse_site(struct files *files, const char *folder)
 {
-    /* The errno of scandir is not kept by all sanitizers. */
+    /* Opens the directory for its errno, because some sanitizers do not keep that of scandir. */
     const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), reason = errno;
     if (descriptor >= 0)
         close(descriptor);
@@ -133,7 +134,7 @@ static void refuse_site(struct files *files, const char *folder)
 static void add_site(struct files *files)
 {
     char *given = qmpi_config_site_folder ? qmpi_config_site_folder() : NULL;
-    char *folder = given ? realpath(given, NULL) : NULL; /* without the way from the library */
+    char *folder = given ? realpath(given, NULL) : NULL; /* symbolic links and `..` resolved */
     struct dirent **entries;
     const int count = folder ? scandir(folder, &entries, is_config, compare_names) : -1;
     if (count < 0 && given)
@@ -229,7 +230,7 @@ const char *qmpi_setting(const char *variable)
     return NULL;
 }
 
-/* A site's settings for its own files do not depend on the user. */
+/* The site's settings that concern its own files cannot be replaced by the user. */
 const char *qmpi_setting_replaced_by(const struct qmpi_config_file *file, int setting)
 {
     const char *variable = qmpi_config_names[setting].variable;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The configuration files (those of the site, those that QMPI_CONFIG names, and the user's), and
- * the settings, which the environment and these files give: a variable takes precedence over the
- * user's file, that over those of QMPI_CONFIG from the last to the first, and these over the
- * site's.
+ * The configuration files (those of the site, those that QMPI_CONFIG names, and that of the user),
+ * and the settings. The value of a setting is that of the environment variable, else that in the
+ * user's file, else that in the last of the files of QMPI_CONFIG which sets it, else that in the
+ * site's files.
  */
 #ifndef QMPI_CONFIG_SETTINGS_H
 #define QMPI_CONFIG_SETTINGS_H
@@ -29,10 +29,9 @@ struct qmpi_config_file {
 const struct qmpi_config_file *qmpi_config_files(int *count);
 
 /*
- * Returns the directory of the site's files, which the caller frees; NULL: none. Thread-safe. This
- * function is not of this folder, because the directory is relative to that of the library: libqmpi
- * has one (process/installation.c), the command another one (cli/build.c), and unit tests have
- * none.
+ * Returns the directory of the site's files, which the caller frees; NULL: none. Thread-safe. It is
+ * defined elsewhere, because the directory is relative to that of the library: libqmpi has one
+ * (process/installation.c), the command another one (cli/build.c), and unit tests have none.
  */
 char *qmpi_config_site_folder(void) __attribute__((weak));
 
@@ -44,7 +43,8 @@ char *qmpi_config_site_folder(void) __attribute__((weak));
  */
 const char *qmpi_setting(const char *variable);
 
-/* Returns the variable that makes a setting of a file idle, because it is set too; NULL: none. */
+/* Returns the variable because of which a setting in a file has no effect, because the variable is
+ * set, too; NULL: none. */
 const char *qmpi_setting_replaced_by(const struct qmpi_config_file *file, int setting);
 
 /* Returns what happens after an error in a line of a section of a file. Files of the site stop a

@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The variables of the middle, the first that is set counts: MPICH reads its own three in this
- * order. An empty one is a middle without layers. */
+/* The variables that contain the middle part of the stack. The first one that is set counts, in the
+ * order in which MPICH reads its three. If it is empty, the middle part has no layers. */
 static const char *const variables[] = {"QMPI_TOOLS", "MPIR_CVAR_QMPI_TOOL_LIST",
                                         "MPIR_PARAM_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"};
 
-/* More entries than a stack can have layers: stacks that contain others would become very long. */
+/* There may be more entries than layers in a stack, but not so many that nested stacks become very
+ * long. */
 enum { ENTRIES_MAX = 1000, DEPTH_MAX = 100 /* of stacks that contain others */ };
 
 /* Whether a named stack adds any entry to a stack that uses it. */
@@ -25,7 +26,7 @@ enum content { CONTENT_UNKNOWN, CONTENT_ASKED, CONTENT_NONE, CONTENT_SOME };
 struct place {
     const char *name;
     int file, section;
-    int first, end; /* its tools, of all in the file */
+    int first, end; /* its tools, as indices of all tools in the file */
     enum content content;
 };
 
@@ -33,7 +34,7 @@ struct builder {
     struct qmpi_stack *stack;
     const struct qmpi_config_file *files;
     int file_count;
-    struct place *places; /* sorted by name; of a name, the one in force is the first */
+    struct place *places; /* sorted by name; the first of each name is the one in force */
     int place_count;
 };
 
@@ -57,7 +58,8 @@ static int compare_places(const void *one, const void *other)
                                          : first->section - second->section;
 }
 
-/* Each section of a stack starts once: its tools are next to each other. */
+/* Adds the stacks of a file. The tools of a stack are adjacent, because its section starts only
+ * once. */
 static void add_places(struct builder *builder, int file)
 {
     const struct qmpi_config *config = &builder->files[file].config;
@@ -103,9 +105,9 @@ static struct place *find_stack(const struct builder *builder, const char *name)
 }
 
 /*
- * Whether a named stack adds any entry; each stack is looked through once. Stacks that contain only
- * stacks without tools add none, however often they are used. One that contains itself, or that is
- * too deep, adds an entry with a problem.
+ * Whether a named stack adds any entry. Each stack is searched once. Stacks that contain only
+ * stacks without tools add none, however often they are used. A stack that contains itself, or is
+ * nested too deep, adds an entry with a problem.
  */
 static bool adds_any(const struct builder *builder, struct place *place, int depth)
 {
@@ -125,7 +127,7 @@ static bool adds_any(const struct builder *builder, struct place *place, int dep
     return any;
 }
 
-/* "a → b → a" */
+/* Returns the names of a cycle, as in "a → b → a". */
 static char *name_cycle(const struct use *use, const char *name)
 {
     char *names = qmpi_copy(name);
@@ -143,7 +145,7 @@ static char *name_cycle(const struct use *use, const char *name)
     return names;
 }
 
-/* NULL: the stack that `entry` names can stand here. */
+/* Returns why the stack that `entry` names cannot be used here; NULL: it can. */
 static char *check_use(const struct qmpi_tool_entry *entry, const struct use *outer)
 {
     const struct use *same = outer;
@@ -178,7 +180,8 @@ static void invalidate_entry(struct qmpi_tool_entry *entry, char *problem)
     entry->problem = problem;
 }
 
-/* A condition must hold in addition to the layer's own; of other options, the layer's own count. */
+/* Adds an option of the named stack to a layer. Conditions are combined; an option that the layer
+ * has itself stays. */
 static void inherit_option(struct qmpi_tool_entry *entry, enum qmpi_tool_reserved option,
                            const char *value)
 {
@@ -270,7 +273,8 @@ static bool has_middle(const struct qmpi_config_file *file)
     return false;
 }
 
-/* `qmpi run` says what the user wrote: QMPI_TOOLS, or -t. */
+/* Returns the name that a message of `qmpi run` gives the variable: QMPI_TOOLS or -t, as the user
+ * wrote. */
 static const char *name_of_variable(const char *variable)
 {
     const char *value = secure_getenv(variable), *option = secure_getenv("QMPI_TOOLS_OPTION");
@@ -412,7 +416,8 @@ static void note_lost(struct qmpi_stack *stack)
 
 /* ---- The whole stack ------------------------------------------------------------------------- */
 
-/* A trial of single tools is about what it lists, and nothing else. */
+/* Whether configuration files are read. A trial of single tools uses only the tools that it
+ * lists. */
 static bool wants_files(void)
 {
     const char *trial = qmpi_getenv("QMPI_TRIAL");

@@ -15,9 +15,10 @@
 
 struct qmpi_stack {
     struct qmpi_tool_list tools;    /* the entries, one for each layer, invalid ones included */
-    struct qmpi_tool_list disabled; /* what QMPI_DISABLE leaves out */
-    const char *variable; /* that gives the middle, even an empty one; NULL: no variable is set */
-    const char *source;   /* what gives the middle, in messages */
+    struct qmpi_tool_list disabled; /* the entries that QMPI_DISABLE leaves out */
+    const char *variable; /* the variable that contains the middle part, even if it is empty; NULL:
+                             no variable is set */
+    const char *source;   /* the origin of the middle part, in messages */
     char *notes; /* what the user should know, one line each, without prefix; may be empty */
 };
 

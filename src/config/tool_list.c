@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The length of `text` up to the first unescaped `separator`, or to its end. */
+/* Returns the length of `text` up to the first unescaped `separator`, or to its end. */
 static size_t length_to(const char *text, size_t length, char separator)
 {
     for (size_t i = 0; i < length; i++) {
@@ -31,7 +31,7 @@ static char *unescape(const char *text, size_t length)
     return plain;
 }
 
-/* A backslash must stand before one of `:` `,` `=` `\`. NULL: all do. */
+/* Checks that each backslash is followed by `:`, `,`, `=` or `\`. Returns NULL if so. */
 static char *check_escapes(const char *text)
 {
     for (; *text; text++) {
@@ -114,7 +114,7 @@ static bool is_set_value(const char *value)
     return is;
 }
 
-/* At least one item that is not empty. */
+/* Whether a list has an item that is not empty. */
 static bool is_list_value(const char *value)
 {
     return value[strspn(value, "; ")] != '\0';
@@ -203,7 +203,8 @@ static char *refuse_reserved_name(const char *key)
     return problem;
 }
 
-/* Returns a valid value as it is stored: "yes" or "no" for all words that mean this. */
+/* Returns a valid value in the form in which it is stored: "yes" or "no" for all words that mean
+ * the same. */
 static const char *reserved_word(enum qmpi_tool_reserved option, const char *value)
 {
     if (reserved_options[option].is_valid != is_boolean_value)
@@ -239,7 +240,7 @@ static bool has_option(const struct qmpi_tool_entry *entry, const char *key)
     return i < entry->option_count;
 }
 
-/* Each key is compared with all others. */
+/* A limit, because each key is compared with all others. */
 enum { OPTIONS_MAX = 1000, CONDITION_MAX = 16384 /* bytes of the values of one condition */ };
 
 static char *given_twice(const char *key)

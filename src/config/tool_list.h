@@ -77,9 +77,9 @@ struct qmpi_tool_entry {
     char *problem; /* message with a hint if the entry is invalid; else NULL */
 
     /* These members are set in a stack only (see stack.h). The strings exist for the whole run. */
-    const char *source;    /* the variable, option or file that lists it */
+    const char *source;    /* the variable, option or file in which it is listed */
     const char *tool_path; /* the directories to search first; NULL: none */
-    const char *stack;     /* the innermost named stack that it is from; NULL: none */
+    const char *stack;     /* the innermost named stack that contains it; NULL: none */
     int stack_line;        /* where this stack starts in the file `source` */
     const char *part;      /* its section, if that is [above] or [below]; NULL: another one */
     enum qmpi_tool_scope scope;
@@ -101,10 +101,10 @@ char *qmpi_tool_entry_add_option(struct qmpi_tool_entry *entry, char *key, char 
 void qmpi_tool_entry_add_reserved(struct qmpi_tool_entry *entry, enum qmpi_tool_reserved option,
                                   const char *value);
 
-/* Returns what lists an entry of a stack: see QMPIX_Tool_get_source. The caller frees it. */
+/* Returns the origin of an entry of a stack: see QMPIX_Tool_get_source. The caller frees it. */
 char *qmpi_tool_entry_source(const struct qmpi_tool_entry *entry);
 
-/* Adds an entry, which is empty but for its position. */
+/* Adds an entry, in which only the position is set. */
 struct qmpi_tool_entry *qmpi_tool_list_add(struct qmpi_tool_list *list);
 
 /* Adds a copy of an entry. */

@@ -6,7 +6,7 @@
  * different call.
  */
 
-/* The inline functions get other names, so that their own can be defined here. */
+/* Renames the inline functions, so that functions with the original names can be defined here. */
 #define QMPI_Context_get_storage inline_get_storage
 #define QMPIX_Context_get_tool_id inline_get_tool_id
 #include <qmpi/qmpi.h>

@@ -135,7 +135,8 @@ bool qmpi_chain_intercepts(int tool_id, int number)
 
 enum node_kind { NODE_QMPI, NODE_MPICH, NODE_OBSERVER, NODE_PMPI };
 
-/* Start-up creates thousands of nodes; inlining gives each kind a loop of its own. */
+/* Inlining gives each kind of node a loop of its own, because start-up creates thousands of
+ * nodes. */
 #define IN_LOOP static inline __attribute__((always_inline))
 
 IN_LOOP void complete_node(struct qmpi_node *node, enum node_kind kind, qmpi_function *function,
@@ -159,7 +160,7 @@ IN_LOOP QMPI_Context insert_node(int tool_id, int number, enum node_kind kind,
 {
     struct qmpi_node *next_node = qmpi_node_of(next);
     for (struct qmpi_node *node = next_node->above; node; node = node->same) {
-        /* Another function: one that was registered later has replaced it. */
+        /* The function of a QMPI layer may differ, if a later registration has replaced it. */
         if (node->node.tool_id == tool_id && (kind != NODE_QMPI || node->node.function == function))
             return &node->node;
     }
@@ -170,7 +171,7 @@ IN_LOOP QMPI_Context insert_node(int tool_id, int number, enum node_kind kind,
     complete_node(node, kind, function, fixed_row);
     if (kind == NODE_OBSERVER)
         layers[tool_id].observe(node);
-    /* Last, because readers find the node from now on. */
+    /* This comes last, because readers find the node once it is stored. */
     node->same = next_node->above;
     next_node->above = node;
     return &node->node;
@@ -218,7 +219,7 @@ static QMPI_Context insert_check(int tool_id, int number, enum qmpi_chain_check 
     return &node->node;
 }
 
-/* Adds the node above a layer to the topmost one of its nodes, and marks these as its own. */
+/* Adds the node above a layer to the chain, and makes it the topmost node of this layer. */
 static QMPI_Context check_above(int tool_id, int number, QMPI_Context top)
 {
     struct qmpi_node *node = qmpi_node_of(top);
@@ -399,8 +400,8 @@ static QMPI_Context find_topmost_qmpi_node(QMPI_Context node)
     return node->next ? node : NULL;
 }
 
-/* Sets the topmost QMPI node before the head, because the first call that follows the new head
- * reads it. */
+/* Sets the topmost QMPI node before the head, because the next call through the new head reads
+ * it. */
 void qmpi_chain_set_next(int tool_id, int number, QMPI_Context node)
 {
     if (tool_id) {

@@ -31,7 +31,7 @@ struct qmpi_chain_layer {
                                                 it intercepts; NULL: it is for all */
 };
 
-/* What a node that checks a layer stands for. */
+/* The kinds of nodes that check a layer. */
 enum qmpi_chain_check {
     QMPI_CHECK_ABOVE, /* above the nodes of the layer: what it receives and returns */
     QMPI_CHECK_BELOW, /* below them: what it calls */
@@ -74,7 +74,7 @@ QMPI_Context qmpi_chain_insert(int tool_id, int number, QMPI_Context next);
 /* Returns the current next node below layer `tool_id`; NULL: this MPI lacks the function. */
 QMPI_Context qmpi_chain_next(int tool_id, int number);
 
-/* Returns the rest of the chain below the layer: the same, without a node that checks the layer. */
+/* Returns the rest of the chain below the layer, without a node that checks the layer. */
 QMPI_Context qmpi_chain_rest(int tool_id, int number);
 
 /* Returns the next node below layer `tool_id` if `rest` is the rest of the chain: `rest` itself, or

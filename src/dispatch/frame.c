@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps qmpi_entry_frame right when a call is left by an exception, by cancellation of its thread
+ * Restores qmpi_entry_frame when a call is left by an exception, by the cancellation of its thread
  * or by longjmp.
  */
 #include "dispatch/node.h"
@@ -12,8 +12,8 @@
 
 _Thread_local const void *qmpi_entry_frame, *qmpi_jumped_frame;
 
-/* The personality routine of thunk_call_X, which keeps the outer frame in a register that its
- * caller saved. */
+/* The personality routine of thunk_call_X, which keeps the outer frame in a callee-saved
+ * register. */
 _Unwind_Reason_Code qmpi_thunk_personality(int version, _Unwind_Action actions,
                                            _Unwind_Exception_Class class,
                                            struct _Unwind_Exception *exception,
@@ -39,7 +39,7 @@ _Unwind_Reason_Code qmpi_thunk_personality(int version, _Unwind_Action actions,
  * continues in the C library. In a static program, they are the C library's own.
  */
 #ifndef QMPI_STATIC
-/* In the order of arch/jump_PROCESSOR.S. Initially, they lead to code that calls
+/* The addresses have the order of arch/jump_PROCESSOR.S. Initially, they lead to code that calls
  * qmpi_jump_resolve. */
 extern qmpi_function *qmpi_real_jumps[4] QMPI_HIDDEN;
 void qmpi_jump_resolve(void) QMPI_HIDDEN;
@@ -52,7 +52,7 @@ void qmpi_jump_resolve(void)
         if (found)
             __atomic_store_n(&qmpi_real_jumps[i], found, __ATOMIC_RELEASE);
         else if (i == 0)
-            abort(); /* each C library has it */
+            abort(); /* every C library defines these functions */
     }
 }
 

@@ -2,8 +2,8 @@
 /*
  * Nodes, and the data through which entry points and generated functions reach them: single
  * pointers and rows of pointers, which start-up and switching of layers replace as a whole. A node
- * has two functions, since the calling convention of MPICH's variant (mpich/) is another one than
- * that of QMPI layers.
+ * has two functions, because MPICH's variant (mpich/) has another calling convention than QMPI
+ * layers.
  */
 #ifndef QMPI_DISPATCH_NODE_H
 #define QMPI_DISPATCH_NODE_H
@@ -60,9 +60,9 @@ typedef _Atomic(QMPI_Context) qmpi_node_pointer;
 extern qmpi_node_pointer qmpi_heads[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /*
- * A trampoline that is one function with that of the first layer, and what this function needs in
- * addition. A thread may be on the way to it while layers are switched, so qmpi_node_trampolines
- * contains the last one that was used for each function.
+ * A trampoline and the function of the first layer in one function, and the data that it needs.
+ * While layers are switched, a thread may be about to call it, so qmpi_node_trampolines contains
+ * the last one that was used for each function.
  */
 struct qmpi_node_trampoline {
     qmpi_function *function;
@@ -137,9 +137,9 @@ struct qmpi_dispatch_mpich_context {
     void **storage_stack;
 };
 
-/* Returns the context that a tool of MPICH's variant receives and passes on. MPICH passes NULL;
- * here it is a node, which is in the register already. It is never read: tools may save an old one
- * or invent one. */
+/* Returns the context that a tool of MPICH's variant receives and passes on. MPICH passes NULL.
+ * Here, it is a node, because this is in the register already. It is never read, because tools may
+ * pass an old or invalid one. */
 static inline struct qmpi_dispatch_mpich_context qmpi_node_as_mpich_context(QMPI_Context node)
 {
     return (struct qmpi_dispatch_mpich_context){(void **)(uintptr_t)node};
@@ -167,8 +167,8 @@ extern const short qmpi_mpich_numbers[QMPI_MPICH_COUNT + 1] QMPI_HIDDEN;
  * calling address. If the program called a PMPI layer on top directly, the return address is in
  * this tool, and the frame of the program is found by unwinding from there. A nested call restores
  * the outer frame when it returns, also by an exception, but not by longjmp; qmpi_jumped_frame is
- * then the frame that may no longer be in use. Calls of user-level threads need not nest: it may be
- * the frame of a call on another stack, and is read only as redirect/caller.h does.
+ * then the frame that may no longer be in use. Calls of user-level threads need not nest, so it may
+ * be the frame of a call on another stack; redirect/caller.h shows how it must be read.
  */
 extern _Thread_local const void *qmpi_entry_frame QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));
@@ -187,13 +187,13 @@ static inline void qmpi_dispatch_leave_frame(const void *volatile const *outer)
  * one. */
 #define QMPI_ENTER_FRAME() QMPI_SWAP_THREAD_POINTER(qmpi_entry_frame, QMPI_THIS_FRAME())
 
-/* The code section of the functions that set it. */
+/* The code section of the functions that set qmpi_entry_frame. */
 #define QMPI_TRAMPOLINE __attribute__((section("qmpi_trampolines")))
 extern const char qmpi_trampolines_begin[] __asm__("__start_qmpi_trampolines") QMPI_HIDDEN;
 extern const char qmpi_trampolines_end[] __asm__("__stop_qmpi_trampolines") QMPI_HIDDEN;
 
-/* The code section from which thunk_call_X calls a node if it did not set it, for a layer that is
- * not the topmost QMPI layer. */
+/* The code section from which thunk_call_X calls the node of a layer that is not the topmost QMPI
+ * layer; in this case, it has not set qmpi_entry_frame. */
 extern const char qmpi_thunks_amid_begin[] __asm__("__start_qmpi_thunks_amid") QMPI_HIDDEN;
 extern const char qmpi_thunks_amid_end[] __asm__("__stop_qmpi_thunks_amid") QMPI_HIDDEN;
 

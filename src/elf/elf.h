@@ -3,7 +3,7 @@
 #ifndef QMPI_ELF_ELF_H
 #define QMPI_ELF_ELF_H
 
-/* Files, and the dynamic loader's treatment of them. */
+/* Files, and how the dynamic loader treats them. */
 #include "elf/copy.h"
 #include "elf/image.h"
 #include "elf/loadable.h"

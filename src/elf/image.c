@@ -102,7 +102,8 @@ static const ElfW(Phdr) * file_segments(const struct qmpi_elf_file *file)
     return at_offset(file, ((const ElfW(Ehdr) *)file->map)->e_phoff);
 }
 
-/* The loader maps segments where their headers say, even over other mappings. */
+/* Checks the segments, because the loader maps them where their headers say, even over other
+ * mappings. */
 static const char *check_segments(const struct qmpi_elf_file *file)
 {
     const ElfW(Ehdr) *header = file->map;
@@ -174,7 +175,8 @@ static size_t count_symbols(const struct qmpi_elf_file *file, uint64_t symbols_a
         if (count)
             return count;
     }
-    /* Nothing is hashed: linkers place the string table right behind the symbols. */
+    /* With an empty hash table, the number follows from the string table, which linkers place
+     * directly after the symbols. */
     const uint64_t strings = qmpi_elf_tag(&file->image, DT_STRTAB, 0);
     const uint64_t symbols = qmpi_elf_tag(&file->image, DT_SYMTAB, 0);
     return strings > symbols ? (size_t)((strings - symbols) / sizeof(ElfW(Sym))) : limit;
@@ -226,9 +228,9 @@ static const char *read_dynamic(struct qmpi_elf_file *file, bool program)
 }
 
 /*
- * The loader does not check the size of the hash table's filter, the size and kind of relocations,
- * and that those counted as relative are; wrong ones end the process. A message about any other
- * damage comes from loader/problem.h.
+ * Checks what the loader does not check, although wrong values would end the process: the size of
+ * the filter of the hash table, the size and kind of relocations, and that those counted as
+ * relative are relative. Other damage is reported by loader/problem.h.
  */
 static const char *check_hash(const struct qmpi_elf_file *file)
 {

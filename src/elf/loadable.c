@@ -37,7 +37,8 @@ const char *qmpi_loadable_obstacle(const struct qmpi_elf_file *file)
     return NULL;
 }
 
-/* Symbols of the MPI library include the predefined handles of Open MPI. */
+/* Whether the loader has not found a symbol of the MPI library. These include the predefined
+ * handles of Open MPI. */
 static bool lacks_symbol_of_mpi(const char *said)
 {
     static const char before[] = "undefined symbol: ";
@@ -108,7 +109,7 @@ char *qmpi_loadable_explain(const char *path, const char *reason, const char *hi
 
 /* ---- Paths ----------------------------------------------------------------------------------- */
 
-/* Whether `text`, which follows a `$`, starts with a name that the loader replaces. */
+/* Whether `text`, which follows a `$`, starts with a name that the loader expands. */
 static bool is_replaced(const char *text, const char *name)
 {
     const bool braced = *text == '{';

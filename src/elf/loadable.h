@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a complete library can be loaded: whether it can be opened in a running process, whether its
- * path can be preloaded, and whether it must be preloaded, because it interposes functions of the C
- * library. For `qmpi run` and for messages.
+ * Tells how a complete library can be loaded: whether it can be opened in a running process,
+ * whether its path can be preloaded, and whether it must be preloaded because it interposes
+ * functions of the C library. `qmpi run` and messages use it.
  */
 #ifndef QMPI_ELF_LOADABLE_H
 #define QMPI_ELF_LOADABLE_H

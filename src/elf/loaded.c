@@ -18,14 +18,15 @@
 
 /* ---- The loader's list ----------------------------------------------------------------------- */
 
-/* No fork and no walk waits for ever: a walk may itself wait for a thread that forks and that has
- * the loader's lock. After this time, it goes on without waiting. */
+/* A time limit for forks and walks that wait for each other: a walk may itself wait for a thread
+ * that is forking and holds the loader's lock. */
 enum { PATIENCE = 1000 /* milliseconds */ };
 
-static atomic_int walks, forks;      /* numbers of threads that are in one */
+static atomic_int walks, forks;      /* the numbers of threads that are walking or forking */
 static _Thread_local int walk_depth; /* of nested walks in this thread */
 
-/* This process is a forked child: a thread of the parent may have held the loader's lock. */
+/* Whether this process is a forked child, in which the loader's lock may belong to a thread of the
+ * parent. */
 static atomic_bool forked;
 
 static void wait_for_threads(atomic_int *threads, int remaining)
@@ -53,9 +54,9 @@ static void end_walk(void)
         atomic_fetch_sub(&walks, 1);
 }
 
-/* Whether memory can be read: another thread of the parent may have been mapping or unmapping the
- * object during the fork, and a page behind the end of its file is mapped, too. The kernel reads
- * the set of signals before it refuses the unknown operation. */
+/* Whether memory can be read. It may not be readable if another thread of the parent was mapping or
+ * unmapping the object during the fork, or if it is behind the end of the mapped file.
+ * rt_sigprocmask reads the set of signals before it refuses the invalid operation. */
 static bool can_be_read(const void *address, size_t size)
 {
     enum { NO_OPERATION = -1, SET_SIZE = 8 };
@@ -106,8 +107,8 @@ static bool find_segments(const struct link_map *object, struct dl_phdr_info *in
            use_segments(object, in_front, header->e_phnum, info);
 }
 
-/* dl_iterate_phdr without a lock, for a process with one thread. `dlpi_adds` is different each
- * time, because the number of loaded objects is unknown. */
+/* Works like dl_iterate_phdr without a lock, for a process with one thread. `dlpi_adds` is
+ * different in each walk, because the number of loaded objects is unknown. */
 static int walk_alone(int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
 {
     static unsigned long long walk;
@@ -126,14 +127,14 @@ static int walk_alone(int (*visit)(struct dl_phdr_info *, size_t, void *), void 
 
 bool qmpi_elf_walks_alone(void)
 {
-    struct stat tasks; /* a folder for each thread */
+    struct stat tasks; /* a directory with an entry for each thread */
     return atomic_load(&forked) && stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 2 + 1;
 }
 
 typedef int visit_object(struct dl_phdr_info *info, size_t size, void *data);
 
-/* A visit that must not be left because memory is exhausted: the loader's lock would never be
- * released. */
+/* A visit that longjmp must not leave when memory is exhausted, because the loader's lock would
+ * never be released. */
 struct careful_visit {
     visit_object *visit;
     void *data;
@@ -318,7 +319,7 @@ bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *
 
 const char *qmpi_elf_loaded_function_at(const struct qmpi_elf_loaded *object, const void *address)
 {
-    /* The return address of a call that does not return may follow the function. */
+    /* The return address of a call that does not return may be behind the end of the function. */
     const ElfW(Addr) offset = (ElfW(Addr))address - 1 - object->base;
     const size_t count = qmpi_elf_symbol_count(&object->image);
     for (size_t i = 0; i < count; i++) {
@@ -357,7 +358,8 @@ bool qmpi_elf_loaded_containing(const void *address, struct qmpi_elf_loaded *obj
 
 /* ---- Objects that may be changed ------------------------------------------------------------- */
 
-/* dlopen is not called inside dl_iterate_phdr: the loader takes its two locks in the other order.
+/* dlopen is not called inside dl_iterate_phdr, because the loader takes these two locks in the
+ * opposite order.
  */
 
 struct hold_search {
@@ -380,7 +382,8 @@ static int collect_wanted(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* Returns a handle of this object; NULL: it is unloaded, or another object came in its place. */
+/* Returns a handle of this object; NULL: it has been unloaded or replaced by another object at its
+ * address. */
 static void *open_handle(const struct qmpi_elf_loaded *object)
 {
     const struct link_map *map = NULL;
@@ -393,7 +396,8 @@ static void *open_handle(const struct qmpi_elf_loaded *object)
     return handle;
 }
 
-/* Between the first walk and dlopen, an object may have been replaced by another one at its place.
+/* Between the first walk and dlopen, another object may have been loaded at the address of this
+ * one.
  */
 static int reread_object(struct dl_phdr_info *info, size_t size, void *data)
 {

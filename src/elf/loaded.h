@@ -15,11 +15,11 @@ struct dl_phdr_info;
 /* ---- The loader's list ----------------------------------------------------------------------- */
 
 /*
- * Like dl_iterate_phdr. May be nested, and called by several threads. The dynamic loader's lock
- * that dl_iterate_phdr takes is not released in a forked child if another thread had it:
- * dl_iterate_phdr would never return there, and neither would dlopen. A fork therefore waits until
- * no thread is in qmpi_elf_walk. A thread that is in dlopen or dlclose has the lock, too, so a
- * child with one thread walks without it.
+ * Like dl_iterate_phdr. May be nested, and called by several threads. If another thread holds the
+ * dynamic loader's lock during a fork, the lock is never released in the child, where
+ * dl_iterate_phdr and dlopen would then never return. A fork therefore waits until no thread is in
+ * qmpi_elf_walk. A thread that is in dlopen or dlclose has the lock, too, so a child with one
+ * thread walks without it.
  */
 int qmpi_elf_walk(int (*visit)(struct dl_phdr_info *info, size_t size, void *data), void *data);
 
@@ -77,10 +77,10 @@ bool qmpi_elf_loaded_containing(const void *address, struct qmpi_elf_loaded *obj
 
 /*
  * dl_iterate_phdr also lists objects that another thread is loading: they are in the loader's list
- * before the loader relocates them and protects their RELRO pages, and nothing tells when it does
- * so. After dl_iterate_phdr returns, another thread may also unload them. dlopen solves both
- * problems: a loading thread holds the loader's lock until all relocations are done, so an object
- * with a handle is complete, and the handle keeps it loaded.
+ * before the loader relocates them and protects their RELRO pages, and it cannot be found out when
+ * the loader has done so. After dl_iterate_phdr returns, another thread may also unload them.
+ * dlopen solves both problems: a loading thread holds the loader's lock until all relocations are
+ * done, so an object with a handle is complete, and the handle keeps it loaded.
  */
 struct qmpi_elf_held {
     struct qmpi_elf_loaded object;
@@ -95,7 +95,7 @@ typedef bool qmpi_elf_wants(void *data, const struct qmpi_elf_loaded *object);
  * Holds all wanted objects, in the order of the loader, except those that are unloaded meanwhile.
  * Waits for threads that are loading, so the caller must not have a lock that their constructors
  * need. In a process for which qmpi_elf_walks_alone returns true, the objects have no handles; one
- * of them may be incomplete for ever, and is used by nobody. qmpi_elf_release frees the array.
+ * of them may remain incomplete, but then nothing uses it. qmpi_elf_release frees the array.
  */
 struct qmpi_elf_held *qmpi_elf_hold(qmpi_elf_wants *wants, void *data, int *count);
 

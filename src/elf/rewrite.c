@@ -15,9 +15,9 @@
 /* ---- Pages ----------------------------------------------------------------------------------- */
 
 /*
- * Whether memory can be written now. The kernel atomically adds 0 to the word, or returns an error,
- * so other threads may read and write it meanwhile; no thread waits for the word of which it wakes
- * the waiters. To read /proc/self/maps would take time for every mapping of the process.
+ * Whether memory can be written now. FUTEX_WAKE_OP atomically adds 0 to the word, or returns an
+ * error, so other threads may read and write the word meanwhile; no thread waits on it. Reading
+ * /proc/self/maps would take time for each mapping of the process.
  */
 static bool is_writable(const void *place)
 {
@@ -38,7 +38,7 @@ bool qmpi_elf_pages_open(struct qmpi_elf_pages *pages, const void *place)
     struct qmpi_elf_range *last = pages->count ? &pages->opened[pages->count - 1] : NULL;
     if (!is_writable(place)) {
         const bool adjoins = last && last->start + last->size == page;
-        if (!adjoins) /* before the page is opened: memory may be exhausted */
+        if (!adjoins) /* before the page is made writable, because memory may be exhausted */
             pages->opened = qmpi_memory_grow(pages->opened, pages->count, sizeof *pages->opened);
         if (mprotect(page, size, PROT_READ | PROT_WRITE) != 0)
             return false;
@@ -124,8 +124,8 @@ bool qmpi_elf_refers(const struct qmpi_elf_loaded *object, qmpi_elf_target *targ
 struct rewriting {
     qmpi_elf_target *target;
     void *data;
-    /* Adjoining pages that are writable meanwhile. Others are made read-only again before the next
-     * ones, so that rewriting needs no memory. */
+    /* Adjacent pages that are writable at present. They are made read-only again before others are
+     * made writable, so that rewriting needs no memory. */
     char *start, *writable; /* the latter is the last page that was found writable */
     size_t size;
     int error;
@@ -214,9 +214,9 @@ static int segment_protection(const struct qmpi_elf_loaded *object, const void *
 }
 
 /*
- * Returns the new value of a symbol, or the current one if it does not change. A value is an offset
- * from the base of the object. That of a function in another object is one, too: the loader adds
- * both without a check where the sum lies.
+ * Returns the new value of a symbol, or the current one if it does not change. The value is an
+ * offset from the base of the object, even if the function is in another object: the loader adds
+ * base and value without checking the result.
  */
 static ElfW(Addr) symbol_value(const struct qmpi_elf_loaded *object, const ElfW(Sym) * symbol,
                                qmpi_elf_definition *definition)
@@ -239,8 +239,8 @@ char *qmpi_elf_redefine(const struct qmpi_elf_loaded *object, qmpi_elf_definitio
         end--;
     if (first == end)
         return NULL;
-    /* The pages keep their protection, and become writable in addition: they may contain code that
-     * other threads run meanwhile. */
+    /* The pages become writable in addition to their present protection, because other threads may
+     * execute code in them. */
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const uintptr_t start = (uintptr_t)&symbols[first] & ~(page - 1);
     const size_t size = (uintptr_t)&symbols[end] - start;

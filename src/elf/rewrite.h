@@ -59,15 +59,15 @@ typedef void *qmpi_elf_definition(const char *name);
 
 /*
  * Calls `definition` for each symbol that the object defines, and stores the new addresses. They
- * hold for references that the loader resolves later, and for dlsym; references that are already
+ * apply to references that the loader resolves later, and for dlsym; references that are already
  * resolved do not change. Returns NULL, or a problem, which the caller frees.
  */
 char *qmpi_elf_redefine(const struct qmpi_elf_loaded *object, qmpi_elf_definition *definition);
 
 /* ---- Pages ----------------------------------------------------------------------------------- */
 
-/* Pages with relocations that are temporarily writable. Pages that are writable already, for
- * whatever reason, stay writable. All zero: no page is open. */
+/* Pages with relocations that are temporarily writable. Pages that are writable already, for any
+ * reason, stay writable. All zero: no page is open. */
 struct qmpi_elf_pages {
     struct qmpi_elf_range {
         char *start;

@@ -15,9 +15,9 @@
 /* ---- The loader's cache ---------------------------------------------------------------------- */
 
 /*
- * The loader offers no call for this. The file format is glibc's "1.1" format, the only one that it
- * has written by default since 2.32. Earlier releases put it behind a cache in the old format,
- * which is passed over; a cache in another format is ignored.
+ * The cache of the loader, which offers no call for it. The format is glibc's "1.1", the default
+ * since release 2.32. Earlier releases write a cache in the old format before it, which is skipped;
+ * a cache in another format is ignored.
  */
 struct cache_header {
     char magic[20]; /* "glibc-ld.so.cache1.1" */
@@ -60,7 +60,7 @@ static size_t skip_old_cache(const char *map, size_t size)
 
 static char *find_in_cache(const char *map, size_t size, const char *name)
 {
-    /* Offsets count from the beginning of the "1.1" format. */
+    /* Offsets are relative to the beginning of the "1.1" format. */
     const size_t skipped = skip_old_cache(map, size);
     map += skipped;
     size -= skipped;

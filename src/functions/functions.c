@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * This is fast, because dlsym calls it for each name that begins with M or P: the hash consists of
- * the eight bytes after `MPI_`, the last eight and the length. src/generate/emit_c.py computes the
- * same.
+ * Returns a hash of the last eight bytes, the eight bytes after `MPI_`, and the length. It must be
+ * fast, because dlsym calls it for each name that begins with M or P. src/generate/emit_c.py
+ * computes the same hash.
  */
 static uint32_t hash_name(const char *name, size_t length)
 {

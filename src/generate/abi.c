@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT */
-/* Preprocessed for abi.py to read: the mpi.h of the standard ABI. */
+/* The mpi.h of the standard ABI, preprocessed for abi.py. */
 #include <mpi.h>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes what tools that are compiled for the standard ABI need, and what libqmpi needs for them.
+"""Writes the sources that tools for the standard ABI need, and the code of libqmpi that serves
+them.
 
     abi.py --numbers FILE --header PREPROCESSED --macros FILE --library LIBRARY --abi-header PREPROCESSED
            --abi-text MPI.H --public HEADERS... -- WHAT=FILE...
@@ -82,7 +83,8 @@ def values(given: Input) -> str:
 
 
 def entries(given: Input) -> str:
-    """For the test of the tables: each predefined handle and constant that both sides have, with its name."""
+    """Lists each predefined handle and constant that both sides have, with its name, for the test
+    of the tables."""
     lines = [HEAD, '#include "entries.h"\n', "size_t list_handles(struct handle_entry *entries)", "{", "    size_t count = 0;"]
     names = re.findall(r"^#define (MPI_\w+)\s+\(\((MPI_\w+)\)\s*(0x[0-9a-f]+)\)", given.text, re.M)
     for name, kind, value in names:

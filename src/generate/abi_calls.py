@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The functions that a tool compiled for the standard ABI may call in a program of any MPI library, and
-those of libqmpi: their names in its object, and for libqmpi of a native library the functions that convert."""
+"""The functions that a tool for the standard ABI may call in a program of any MPI library: their
+names in the tool's object file, and the functions in libqmpi that convert their arguments."""
 import re
 
 from abi_values import HANDLES
@@ -10,7 +10,8 @@ from semantics import converted_constants_of
 
 PREFIX = "QMPIX_abi_"
 
-# The MPI functions, without MPI_. They take and give handles, statuses and constants only, but no callbacks.
+# The MPI functions, without MPI_. They have parameters for handles, statuses and constants, but not
+# for callbacks.
 CALLS = """
 Initialized Finalized Query_thread Is_thread_main Get_version Get_library_version Get_processor_name Wtime Wtick
 Error_class Error_string
@@ -33,9 +34,9 @@ Reduce_scatter_block Scan Exscan Reduce_local Neighbor_allgather Neighbor_alltoa
 Ibarrier Ibcast Igather Iallgather Ialltoall Ireduce Iallreduce Iscan Iexscan Ineighbor_allgather
 """.split()
 
-# Functions of libqmpi that are not for tools that only read.
+# Functions of libqmpi that tools that only observe cannot use.
 NOT_READING = {"QMPI_Register_tool_function"}
-# Those that convert more than the error class that they return: written by hand, in src/abi.
+# Functions that convert more than their error class are written by hand in src/abi.
 BY_HAND = {
     "QMPIX_Register_tool_observer", "QMPIX_Call_get_comm", "QMPIX_Call_get_root", "QMPIX_Call_get_peer",
     "QMPIX_Call_for_each_transfer", "QMPIX_Call_for_each_neighbor", "QMPIX_Call_get_started", "QMPIX_Call_get_completed",
@@ -45,14 +46,15 @@ BY_HAND = {
     "QMPIX_Cvar_create", "QMPIX_Enum_create",
 }
 
-# Whose pointers to a handle or a status are read as well as written.
+# Functions whose pointers to a handle or a status are read as well as written.
 READ_TOO = r"MPI_(\w+_free|Wait|Test|Start|Cancel|Type_commit|Status_set_\w+)$"
-# The lengths of arrays of ranks that are read.
+# The parameters with the lengths of arrays of ranks that a function reads.
 RANKS = {"MPI_Group_translate_ranks": "n"}
 
 
 def public_functions(headers: list[str]) -> list[tuple[str, str, str]]:
-    """(result, name, parameters) of each function of libqmpi that the public headers declare."""
+    """Returns (result, name, parameters) of each function of libqmpi that the public headers
+    declare."""
     found = []
     for path in headers:
         with open(path, encoding="utf-8") as source:
@@ -67,7 +69,8 @@ def is_renamed(result: str, name: str) -> bool:
 
 
 def abi_name(name: str) -> str:
-    """QMPIX_Call_get_comm -> QMPIX_abi_Call_get_comm, PMPI_Send -> QMPIX_abi_PMPI_Send."""
+    """Returns the name for the standard ABI: QMPIX_Call_get_comm -> QMPIX_abi_Call_get_comm,
+    PMPI_Send -> QMPIX_abi_PMPI_Send."""
     return PREFIX + re.sub(r"^QMPIX?_", "", name)
 
 
@@ -77,7 +80,7 @@ def calls_of(functions: list[Function]) -> list[Function]:
 
 
 def split_parameters(text: str) -> list[tuple[str, str]]:
-    """(declaration, name) of each parameter."""
+    """Returns (declaration, name) of each parameter."""
     parts, depth, current = [], 0, ""
     for letter in text:
         depth += (letter == "(") - (letter == ")")
@@ -119,7 +122,8 @@ def names_header(public: list[tuple[str, str, str]], functions: list[Function], 
 
 
 def exports(public: list[tuple[str, str, str]]) -> list[str]:
-    """What such a tool may refer to. Functions that return no error class are the same in all builds."""
+    """Lists the names to which such a tool may refer. Functions that return no error class have the
+    same names in all builds."""
     names = [abi_name(name) if is_renamed(result, name) else name for result, name, _ in public
              if name not in NOT_READING]
     return sorted(names + [abi_name("PMPI_" + name) for name in CALLS])
@@ -127,13 +131,13 @@ def exports(public: list[tuple[str, str, str]]) -> list[str]:
 
 # ---- libqmpi of the standard ABI -----------------------------------------------------------------
 
-# Names that libraries of MPICH have, too: see registry/tool.h.
+# Names that libraries of MPICH also define: see registry/tool.h.
 HIDDEN_NAMES = {"QMPI_Register_tool_name": "qmpi_tool_register_name",
                 "QMPI_Register_tool_storage": "qmpi_tool_register_storage"}
 
 
 def same_functions(public: list[tuple[str, str, str]]) -> str:
-    """In libqmpi of the ABI itself: the same functions under these names, in assembler."""
+    """In libqmpi of the ABI itself, these names are aliases of the same functions, in assembler."""
     lines = ["    .text"]
     pairs = [(abi_name(name), name) for result, name, _ in public if is_renamed(result, name)]
     pairs += [(abi_name("PMPI_" + name), "PMPI_" + name) for name in CALLS]
@@ -146,7 +150,7 @@ def same_functions(public: list[tuple[str, str, str]]) -> str:
 # ---- libqmpi of another library ------------------------------------------------------------------
 
 def forwarding(public: list[tuple[str, str, str]]) -> str:
-    """Functions of libqmpi that convert only the error class that they return."""
+    """Writes the functions of libqmpi that convert only the error class that they return."""
     text = ""
     for result, name, given in public:
         if not is_renamed(result, name) or name in BY_HAND:
@@ -178,7 +182,7 @@ def abi_declaration(parameter: Parameter) -> str:
 
 
 class Call:
-    """The function that converts what MPI_X takes and gives."""
+    """Writes the function that converts the arguments and results of MPI_X."""
 
     def __init__(self, function: Function) -> None:
         self.function = function

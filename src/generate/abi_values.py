@@ -12,7 +12,8 @@ HANDLES = {  # type -> QMPIX_KIND_...
 
 
 def read_handles(text: str, known: set[str]) -> list[tuple[str, str, int]]:
-    """(type, name, value) of each predefined handle in the text of the ABI's mpi.h, with a name that is known."""
+    """Returns (type, name, value) of each predefined handle with a known name in the text of the
+    ABI's mpi.h."""
     found = {}
     for name, kind, value in re.findall(r"^#define (MPI_\w+)\s+\(\((MPI_\w+)\)\s*(0x[0-9a-f]+)\)", text, re.M):
         if kind in HANDLES and name in known:
@@ -21,7 +22,7 @@ def read_handles(text: str, known: set[str]) -> list[tuple[str, str, int]]:
 
 
 def read_constants(text: str) -> dict[str, list[tuple[str, int]]]:
-    """kind of constants -> (name, value) of each of them."""
+    """Returns a dictionary: kind of constants -> (name, value) of each constant."""
     pairs = re.findall(r"^(?:#define|   ) (MPI_\w+)\s+(?:= )?\(?(-?\w+)\)?,?$", text, re.M)
     values = {name: int(value, 0) for name, value in pairs if re.match(r"-?\d", value)}
     return {kind: [(name, value) for name, value in values.items() if re.match(constants.pattern, name)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Turns a preprocessed header into the C that pycparser reads: C11 without GNU's extensions.
+"""Turns a preprocessed header into C that pycparser can read: C11 without the GNU extensions.
 
-Headers of MPI libraries and of the system contain what the compiler at hand understands: attributes,
-C23, types of the processor, inline functions. No declaration of an MPI function depends on them,
-so they are removed, or replaced by something of the same grammar.
+Headers of MPI libraries and of the system contain extensions that their compiler supports:
+attributes, C23, types of the processor, inline functions. No declaration of an MPI function depends
+on them, so they are removed, or replaced by something with the same grammar.
 """
 import re
 
@@ -20,7 +20,7 @@ TOKEN = re.compile(
 
 NOTHING = ""
 
-# One word: what stands in its place.
+# The replacements of single words.
 WORDS = dict.fromkeys(
     "__extension__ __inline __inline__ __forceinline __restrict __restrict__ _Noreturn __thread "
     "_Thread_local thread_local constexpr __cdecl __stdcall _Nonnull _Nullable _Null_unspecified "
@@ -44,7 +44,7 @@ WORDS |= {
     "__builtin_va_list": "void *", "__builtin_ms_va_list": "void *",
 }  # fmt: skip
 
-# A word with an argument in parentheses: what stands in the place of both.
+# The replacements of words with an argument in parentheses, which is replaced, too.
 CALLS = dict.fromkeys(
     "__attribute__ __attribute __declspec __asm__ __asm asm _Alignas alignas _Pragma __pragma".split(),
     NOTHING,
@@ -61,43 +61,45 @@ CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 class Reader:
-    """The tokens of a text, read one after the other; `out` is what replaces those already read."""
+    """Reads the tokens of a text one after the other; `out` is the replacement of those already
+    read."""
 
     def __init__(self, text):
         self.tokens = [(match.lastgroup, match.group()) for match in TOKEN.finditer(text)]
         self.at = 0
         self.out = []
-        # A declaration of the file, and not of a structure or an array, is being read.
+        # The brackets that are open: none in a declaration at file level, outside structures and
+        # arrays.
         self.open = []
-        self.last = ["", ""]  # the marks and words before this one
+        self.last = ["", ""]  # the two tokens before the current one
         self.words = dict(WORDS)
-        # Keywords since C23; before, macros or a type of the header itself.
+        # These are keywords since C23, but macros or a type of the header before.
         if not re.search(r"\btypedef\b[^;]*\bbool\s*;", text):
             self.words |= {"bool": "_Bool", "true": "1", "false": "0"}
 
     def peek(self):
-        """The text of the next token that is no space."""
+        """Returns the text of the next token that is not a space."""
         at = self.at
         while at < len(self.tokens) and self.tokens[at][0] in SPACES:
             at += 1
         return self.tokens[at][1] if at < len(self.tokens) else ""
 
     def drop(self):
-        """Passes one token by. Lines keep their numbers."""
+        """Skips one token. Line numbers are kept."""
         kind, text = self.tokens[self.at]
         self.at += 1
         self.out.append(text if kind == "marker" else "\n" * text.count("\n"))
         return NOTHING if kind in SPACES else text
 
     def drop_until(self, *ends):
-        """Passes by what comes before one of `ends`; what is in brackets as a whole."""
+        """Skips everything before one of `ends`; brackets are skipped with their contents."""
         while self.at < len(self.tokens) and self.tokens[self.at][1] not in ends:
             text = self.drop()
             if text in CLOSING:
                 self.drop_after(CLOSING[text])
 
     def drop_after(self, end):
-        """Passes by what comes before `end`, and `end`."""
+        """Skips everything up to and including `end`."""
         self.drop_until(end)
         if self.at < len(self.tokens):
             self.drop()
@@ -127,7 +129,7 @@ class Reader:
             self.put(";")
         elif mark == "=" and not self.open:  # an initializer
             self.drop_until(",", ";")
-        elif mark == ":" and "enum" in self.last:  # the type behind an enumeration
+        elif mark == ":" and "enum" in self.last:  # the type of the enumerators, after the tag
             self.drop_until("{", ";")
         else:
             if mark in CLOSING:
@@ -152,5 +154,5 @@ class Reader:
 
 
 def simplify(text: str) -> str:
-    """`text` without what pycparser does not read; its lines keep their numbers."""
+    """Returns `text` without the extensions; its line numbers are kept."""
     return Reader(text).read()

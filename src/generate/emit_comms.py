@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The functions that create communicators, followed: see observe/comms.h."""
+"""Writes wrappers that record how communicators are created: see observe/comms.h."""
 import re
 
 from emit_c import GENERATED, LICENCE, Source, arguments, parameters
@@ -11,14 +11,15 @@ def created_by(function: Function) -> str:
 
 
 def note_of(function: Function) -> str:
-    """The call that records how a function created a communicator; nothing for other functions."""
+    """Returns the call that records how a function created a communicator; empty for other
+    functions."""
     creation = rule_of(function.name).creation
     if not creation or not function.name.startswith("MPI_"):
         return ""
     given = [each.name for each in function.parameters if each.type == "MPI_Comm"]
     if creation in ("COPY", "PART"):
         return f"qmpi_comm_id_note_{creation.lower()}({given[0]}, *{created_by(function)});"
-    # Each side of an intercommunicator has a local one.
+    # The two sides of an intercommunicator have different local communicators.
     parent = given[0] if len(given) == 1 else "MPI_COMM_NULL"
     tag = next(each for each in function.parameters if each.name in ("tag", "stringtag"))
     number = f"qmpi_comm_id_of_text({tag.name})" if "char" in tag.type else f"(uint64_t){tag.name}"
@@ -29,7 +30,8 @@ def follow_function(function: Function, note: str) -> str:
     created = created_by(function)
     lines = [f"static {function.result} follow_{function.name}({parameters(function)})", "{"]
     if "_idup" in function.name:
-        # For an MPI library that stores the handle when the copy is complete: the id is unknown then.
+        # Some MPI libraries store the handle only when the copy is complete; the id is unknown
+        # until then.
         lines += [f"    if ({created} && qmpi_comm_id_asked)", f"        *{created} = MPI_COMM_NULL;"]
     lines += [
         f"    const {function.result} qmpi_result =",

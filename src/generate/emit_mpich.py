@@ -4,7 +4,7 @@ from emit_c import ENTER_FRAME, GENERATED, LICENCE, Source, arguments, attribute
 from mpi_header import Function, constant_name
 
 CONTEXT = "struct qmpi_dispatch_mpich_context"
-FIXED_ROWS = 2  # as QMPI_FIXED_ROWS in dispatch/node.h
+FIXED_ROWS = 2  # the value of QMPI_FIXED_ROWS in dispatch/node.h
 KINDS = ["enter", "into", "through", "terminator"] + [f"fixed_{place}" for place in range(FIXED_ROWS)]
 
 
@@ -76,7 +76,7 @@ def through_function(function: Function) -> str:
 
 
 def fixed_function(function: Function, place: int) -> str:
-    """As through_function, with a row at a fixed address."""
+    """Like through_function, but with a row at a fixed address."""
     return (
         f"{attribute(function)}{function.result} mpich_fixed_{place}_{function.name}"
         f"({signature(function)})\n"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Observers: one wrapper for each function, and what each function and its parameters are."""
+"""Writes the observers: a wrapper for each function, and descriptions of each function and its
+parameters."""
 import re
 from collections.abc import Iterable
 
@@ -18,7 +19,7 @@ KINDS = {
     "MPI_T_pvar_handle": "T_PVAR_HANDLE", "MPI_T_pvar_session": "T_PVAR_SESSION",
     "MPI_T_event_registration": "T_EVENT", "MPI_T_event_instance": "T_EVENT",
 }
-PREFIXES = {  # of the functions, and the tables of them
+PREFIXES = {  # prefixes of the functions -> names of their tables
     "observe": "qmpi_observing",
     "enter_observe": "qmpi_observing_first",
 }
@@ -30,7 +31,7 @@ def parameters_of(function: Function) -> list[Parameter]:
 
 
 def describe(parameter: Parameter) -> tuple[str, int, int, int, str]:
-    """Kind, indirection, is_array, is_const and the size as a C expression."""
+    """Returns the kind, indirection, is_array, is_const, and the size as a C expression."""
     text = parameter.type
     if parameter is WORDS:
         return "PCONTROL_WORDS", 0, 0, 0, "sizeof(QMPIX_Pcontrol_words)"
@@ -47,7 +48,7 @@ def describe(parameter: Parameter) -> tuple[str, int, int, int, str]:
 
 
 def observe_function(function: Function, prefix: str) -> str:
-    """observe_X, or enter_observe_X for the first node of a chain."""
+    """Writes observe_X, or enter_observe_X for the first node of a chain."""
     enters = prefix == "enter_observe"
     meaning = meaning_of(function)
     number = function.constant
@@ -125,7 +126,8 @@ def observe_function(function: Function, prefix: str) -> str:
         lines.append("    qmpi_requests_add_message(&qmpi_record.call);")
     if meaning.rule.role == "WIN_CREATE":
         lines.append("    qmpi_comm_add_window(&qmpi_record.call);")
-    # From the frame, not from a register kept over the call: that costs a push, a pop and two moves.
+    # Reads the observer from the frame: a register kept over the call would cost a push, a pop and
+    # two moves.
     lines += [
         "    qmpi_record.call.observer->after(QMPI_ADDRESS(QMPIX_Call, qmpi_record.call),",
         "        QMPI_ADDRESS(QMPIX_Word, qmpi_record.words[0]));",
@@ -191,7 +193,7 @@ def checked(source: Source) -> str:
 
 
 class Pool:
-    """Strings, one after the other; equal ones once."""
+    """A pool of strings, in which equal ones are stored once."""
 
     def __init__(self) -> None:
         self.places: dict[str, int] = {}
@@ -208,15 +210,15 @@ class Pool:
 
 
 def find_list(entries: tuple[str, ...], packed: list[str]) -> int:
-    """The place of a list in another one; -1: it is not in it."""
+    """Returns the position of a list within another one; -1: it is not contained."""
     count = len(entries)
     return next((place for place in range(len(packed) - count + 1)
                  if tuple(packed[place:place + count]) == entries), -1)
 
 
 def pack(lists: Iterable[tuple[str, ...]]) -> tuple[list[str], dict[tuple[str, ...], int]]:
-    """One list that contains all of them, and their places in it. The longest ones come first: others are parts
-    of them."""
+    """Returns one list that contains all the given lists, and their positions in it. The longest
+    ones are added first, because others may be contained in them."""
     packed, places = [], {}
     for entries in sorted(set(lists), key=lambda entries: (-len(entries), entries)):
         places[entries] = find_list(entries, packed)
@@ -227,7 +229,7 @@ def pack(lists: Iterable[tuple[str, ...]]) -> tuple[list[str], dict[tuple[str, .
 
 
 def traits_of(meaning: Meaning) -> str:
-    """The members of QMPIX_Traits that are not arguments, except those that are 0."""
+    """Returns the members of QMPIX_Traits that are not arguments and are not 0."""
     rule = meaning.rule
     members = [f".flags = {' | '.join(f'QMPIX_TRAIT_{flag}' for flag in meaning.flags)}"] if meaning.flags else []
     members += [f".{member} = QMPIX_{member.upper()}_{value}" for member, value in
@@ -237,7 +239,8 @@ def traits_of(meaning: Meaning) -> str:
 
 
 def description(source: Source) -> str:
-    """Without pointers, so that a process that observes nothing pays no relocations for it."""
+    """The tables contain no pointers, so that they need no relocations in processes that observe
+    nothing."""
     pool = Pool()
     entries_of = {}
     for function in source.functions:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The tables of lib/standard: what functions mean, by their names, and the names of handles and constants. They
-depend on the MPI standard only, and are the same in all builds."""
+"""Writes the tables of lib/standard: the meanings of functions by name, and the names of handles
+and constants. They depend only on the MPI standard, and are the same in all builds."""
 import re
 from typing import Any
 
@@ -10,7 +10,7 @@ from emit_observe import KINDS, Pool
 from semantics import CONSTANTS, flags_of, group_of, rule_of
 
 HEAD = f"/* {LICENCE} */\n/* {GENERATED} */\n" + '#include "standard/standard.h"\n\n'
-# Second names that mpi.h defines before the usual ones.
+# Aliases that mpi.h defines before the usual names.
 SYNONYMS = {"MPI_C_COMPLEX"}
 OVERLONG = '#pragma GCC diagnostic ignored "-Woverlength-strings"\n\n'
 
@@ -29,7 +29,8 @@ def functions(given: Any) -> str:
 
 
 def constants(given: Any) -> str:
-    """Kinds of handles and of constants, one after the other. Each value has one name: the first one in mpi.h."""
+    """The kinds of handles and of constants, one after the other. Of several names for a value, the
+    first one in mpi.h is used."""
     pool = Pool()
     rows: list[str] = []
     starts: dict[str, tuple[int, int]] = {}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The sources of the test that calls every entry (tests/generate/every_entry.c).
+"""Writes the sources of the test that calls every entry point (tests/generate/every_entry.c).
 
-check: for each function a layer's interceptor that looks at every argument, and a call of MPI_X and
-PMPI_X. mpich_check: the same interceptors as MPICH's own QMPI has them. echo: the MPI library below
-them. What an argument must look like follows from its function and its place in the parameter list
-(tests/generate/witness.h), so all three know it without each other.
+check: for each function, an interceptor that examines all arguments, and calls of MPI_X and PMPI_X.
+mpich_check: the same interceptors with the prototypes of MPICH's own QMPI. echo: the MPI library
+below them. The expected value of an argument follows from its function and its position in the
+parameter list (tests/generate/witness.h), so that all three can compute it independently.
 """
 import re
 
@@ -13,7 +13,8 @@ from mpi_header import Function, Parameter, short_name
 
 
 def declaration(parameter: Parameter) -> str:
-    """The parameter with an array written as the pointer that it is: sizeof must mean that one."""
+    """Returns the parameter with its array type replaced by a pointer, so that sizeof gives the
+    size of the argument."""
     return re.sub(rf"\b{parameter.name}\[[^]]*\]", f"(*{parameter.name})", parameter.text, count=1)
 
 
@@ -27,7 +28,8 @@ def names(function: Function, first: str = "") -> str:
 
 
 def variable(parameter: Parameter) -> str:
-    """A local variable that can be given as this parameter: neither const nor a function."""
+    """Returns the declaration of a local variable that can be passed for this parameter: neither
+    const nor a function."""
     text = declaration(parameter)
     if "*" in text:
         return text
@@ -35,7 +37,7 @@ def variable(parameter: Parameter) -> str:
 
 
 def look(function: Function) -> str:
-    """The lines that look at every argument."""
+    """Returns the lines that examine all arguments."""
     return "".join(
         f'    witness_argument({position}, "{each.name}", &{each.name}, sizeof {each.name});\n'
         for position, each in enumerate(function.parameters, 1)
@@ -59,7 +61,7 @@ def layer(function: Function) -> str:
 
 
 def call(function: Function) -> str:
-    # The brackets around the name keep off a macro of mpi.h.
+    # The parentheses around the name prevent the expansion of a macro of mpi.h.
     arguments = names(function)
     text = f"static void call_{function.short}(bool check_pmpi)\n{{\n"
     for position, each in enumerate(function.parameters, 1):
@@ -97,7 +99,8 @@ def check(source: Source) -> str:
 
 
 def mpich_layer(function: Function) -> str:
-    # mpi.h declares QMPI_X_t for an interceptor: what is registered must be one.
+    # mpi.h declares the type QMPI_X_t for interceptors; the compiler checks that registered
+    # functions have it.
     return (
         f"static QMPI_{function.short}_t cross_{function.short};\n".replace("QMPI_X_", "QMPIX_")
         + f"static {function.result} cross_{function.short}"
@@ -133,7 +136,7 @@ def mpich_check(source: Source) -> str:
 
 
 def echo_function(function: Function) -> str:
-    # The brackets around the name keep off a macro of mpi.h.
+    # The parentheses around the name prevent the expansion of a macro of mpi.h.
     parameters = declarations(function)
     return (
         f"{function.result} (P{function.name})({parameters})\n"
@@ -163,7 +166,8 @@ def echo(source: Source) -> str:
     for function in source.functions:
         if not function.variadic:
             text += echo_function(function) + "\n"
-    # These symbols also tell the kind of the library: see process/mpi_kind.c.
+    # Some symbols are added because the kind of the library is determined by them: see
+    # process/mpi_kind.c.
     for name in source.objects + (["MPIR_Dup_fn"] if source.mpi == "mpich" else []):
         text += f'__asm__(".comm {name}, 1024, 16");\n'
     text += "/* As in a real MPI library MPI_X is PMPI_X under a name that others may take. */\n"
@@ -178,8 +182,8 @@ def echo(source: Source) -> str:
 
 
 def exists(source: Source) -> str:
-    """EXISTS_X: `~, MPI, X` where MPI_X exists, `~, MPI, Y` where in place of Y_c there is only Y;
-    `~, MPIX, X` where MPIX_X stands in for it."""
+    """EXISTS_X is `~, MPI, X` if MPI_X exists, `~, MPI, Y` if X is Y_c and only Y exists, and `~,
+    MPIX, X` if there is only MPIX_X."""
     present = {function.name: function for function in source.functions}
     lines = [f"/* {LICENCE} */", f"/* {GENERATED} */"]
     for name in source.numbers:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Finds the MPI that a build is for, and prints what the build needs to know about it.
+"""Finds the MPI library for a build, and prints the properties that the build needs.
 
     find_mpi.py WANTED [--pkg-config COMMAND] -- COMPILER...
 
@@ -9,9 +9,10 @@ WANTED: auto           the first that is found of the places in AUTO
       FOLDER           a prefix: include/mpi.h, and the library in lib/
       COMMAND          the compiler command of an MPI, such as mpicc, mpiicx, or Cray's cc
 
-Each place yields arguments for COMPILER. What they lead to is then read from mpi.h, preprocessed, and
-from the library that the linker takes: no name and no version of an MPI is assumed. The output has one
-line for each field of Found: its name and its value, or its elements, each after a tab.
+Each place yields arguments for COMPILER. The properties are then read from the preprocessed mpi.h
+that these arguments lead to, and from the library that the linker uses; no name or version of an
+MPI library is assumed. The output has one line for each field of Found: its name, and its value or
+elements, separated by tabs.
 """
 import argparse
 import os
@@ -25,19 +26,21 @@ import tempfile
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-# In this order; MPICH is first because it is the MPI of the manual's examples.
+# Places in the order in which they are tried; MPICH comes first because the examples of the manual
+# use it.
 AUTO = ["mpich", "mpicc", "cc", "openmpi"]
 PACKAGES = {"mpich": ["mpich"], "openmpi": ["ompi-c", "ompi"]}
 COMMANDS = {"mpich": ["mpicc.mpich", "mpicc"], "openmpi": ["mpicc.openmpi", "mpicc"]}
-# How compiler commands are asked for their arguments, each a way of one MPI or more.
+# Options that make a compiler command print its arguments; each is understood by one MPI library or
+# more.
 QUESTIONS = [["-show"], ["--cray-print-opts=all"], ["-compile-info"]]
-# The directories of a prefix that may contain the library; Intel MPI has lib/release.
+# Directories of a prefix that may contain the library; Intel MPI has lib/release.
 LIBRARY_FOLDERS = ["lib", "lib64", "lib/release", f"lib/{sysconfig.get_config_var('MULTIARCH')}"]
 PRODUCTS = {"mpich": "MPICH", "openmpi": "Open MPI", "abi": "the MPI standard ABI"}
 ABI_HEADER = Path(__file__).resolve().parents[2] / "include/qmpi/mpi-abi"
-ABI_SONAME = "libmpi_abi.so.1"  # for a program that has not loaded an MPI library itself
+ABI_SONAME = "libmpi_abi.so.1"  # the library for a program that has not loaded an MPI library itself
 PROGRAM = "#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }\n"
-# The macros by which a header tells whose it is.
+# Macros that identify the MPI library of a header.
 MACROS = """#include <mpi.h>
 @ OPEN_MPI
 @ MPICH_NAME
@@ -47,19 +50,20 @@ MACROS = """#include <mpi.h>
 
 
 class Unusable(Exception):
-    """Why a place has no MPI that can be used."""
+    """The reason why a place has no usable MPI."""
 
 
 @dataclass
 class Found:
     kind: str = ""  # mpich, openmpi or abi
-    package: str = ""  # of pkg-config; empty: found without it
+    package: str = ""  # name for pkg-config; empty: found without it
     compile_args: list[str] = field(default_factory=list)
     link_args: list[str] = field(default_factory=list)
-    include: str = ""  # the folder of mpi.h
-    library: str = ""  # the file; empty: there is none, functions are those that mpi.h declares
+    include: str = ""  # the directory of mpi.h
+    # the path of the file; empty: there is none, and the functions are those that mpi.h declares
+    library: str = ""
     soname: str = ""
-    version: str = ""  # what MPI_Get_library_version says, its first line
+    version: str = ""  # the first line of the result of MPI_Get_library_version
     mpicc: str = ""  # commands of this MPI; empty: unknown
     mpifort: str = ""
     mpiexec: str = ""
@@ -92,7 +96,8 @@ def by_package(name: str, pkg_config: str) -> Found:
 
 
 def beside(command: str, wanted: str) -> str:
-    """The command `wanted` of the MPI whose compiler command this is: mpiexec.mpich beside mpicc.mpich."""
+    """Returns the command `wanted` that belongs to a compiler command: mpiexec.mpich for
+    mpicc.mpich."""
     path = Path(command)
     suffix = re.sub(r"^(mpi)?i?(g?cc|cx|icx)", "", path.name)
     for name in (wanted + suffix, wanted):
@@ -102,7 +107,7 @@ def beside(command: str, wanted: str) -> str:
 
 
 def answer_of(command: str) -> list[str]:
-    """The arguments that a compiler command adds, as it tells itself; none if it does not."""
+    """Returns the arguments that a compiler command adds, if it can print them; otherwise none."""
     for question in QUESTIONS:
         answer = run([command, *question], timeout=60)
         words = shlex.split(answer.stdout) if answer.returncode == 0 else []
@@ -112,7 +117,7 @@ def answer_of(command: str) -> list[str]:
 
 
 def used_by(command: str) -> tuple[list[str], list[str]]:
-    """The arguments for mpi.h and for the library that the command finds when it compiles."""
+    """Returns the arguments for the mpi.h and the library that the command uses."""
     with tempfile.TemporaryDirectory(prefix="qmpi-mpi-") as name:
         source, output = Path(name, "program.c"), Path(name, "program")
         source.write_text(PROGRAM, encoding="utf-8")
@@ -154,7 +159,8 @@ def by_prefix(folder: str) -> Found:
 
 
 def abi() -> Found:
-    """The standard ABI: the project's own mpi.h, and any library that has it, or none."""
+    """The standard ABI: the project's own mpi.h, with any library that has this ABI, or with
+    none."""
     return Found(kind="abi", compile_args=[f"-I{ABI_HEADER}"], link_args=["-lmpi_abi"], soname=ABI_SONAME,
                  version="the standard ABI of MPI 5.0")
 
@@ -180,7 +186,7 @@ def is_mpi_library(path: str) -> bool:
 
 
 def mpi_library_of(trace: str) -> str:
-    """Of the files that the linker has opened, the shared MPI library."""
+    """Returns the shared MPI library among the files that the linker has opened."""
     names = (re.sub(r".*\((.*)\)$", r"\1", line.strip()) for line in trace.splitlines())
     for name in dict.fromkeys(names):
         if ".so" in name and Path(name).is_file() and is_mpi_library(name):
@@ -189,7 +195,7 @@ def mpi_library_of(trace: str) -> str:
 
 
 def kind_of_header(macros: str) -> str:
-    """Open MPI 6 and MPICH 5 may define the version of the ABI in headers that are not the ABI's."""
+    """Open MPI 6 and MPICH 5 may define the ABI's version in headers that do not have this ABI."""
     is_defined = {name for name in re.findall(r"^@ (.*)$", MACROS, re.M) if f"@ {name}\n" not in macros}
     for name, kind in (("OPEN_MPI", "openmpi"), ("MPICH_NAME", "mpich"), ("MPICH_VERSION", "mpich"),
                          ("MPI_ABI_VERSION", "abi")):
@@ -199,18 +205,20 @@ def kind_of_header(macros: str) -> str:
 
 
 def kind_of_library(library: str) -> str:
-    """By what it exports: names and sonames are shared, and native libraries have the ABI's functions, too.
-    The ABI has no Fortran handles and statuses that are converted in C."""
+    """Determines the kind from the exported functions, because names and sonames are shared, and
+    native libraries also have the functions of the ABI. The ABI has no Fortran handles and statuses
+    that are converted in C."""
     names = {line.split()[-1] for line in run(["nm", "-D", "--defined-only", library]).stdout.splitlines()}
     if "PMPI_Status_c2f" not in names:
         return "abi" if "PMPI_Comm_toint" in names else ""
-    if "MPIR_Dup_fn" in names:  # MPI_DUP_FN in every mpi.h of this family
+    if "MPIR_Dup_fn" in names:  # it is MPI_DUP_FN in each mpi.h of this family
         return "mpich"
     return "openmpi" if any(name.startswith("ompi_") for name in names) else ""
 
 
 def version_of(library: str) -> str:
-    """The first line of MPI_Get_library_version, which may be called before MPI_Init."""
+    """Returns the first line of the result of MPI_Get_library_version, which may be called before
+    MPI_Init."""
     program = ("import ctypes, sys\n"
                "mpi = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)\n"
                "text, size = ctypes.create_string_buffer(8192), ctypes.c_int()\n"
@@ -222,7 +230,7 @@ def version_of(library: str) -> str:
 
 
 def complete(found: Found, compiler: list[str]) -> Found:
-    """Reads everything else from the header and the library that the compiler finds."""
+    """Reads all other properties from the header and the library that the compiler finds."""
     with tempfile.TemporaryDirectory(prefix="qmpi-mpi-") as name:
         source, output = Path(name, "program.c"), Path(name, "program")
         source.write_text(MACROS, encoding="utf-8")

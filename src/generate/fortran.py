@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Writes qmpi.f90: the module with which tools are written in Fortran, with the number of every MPI function.
+"""Writes qmpi.f90, the module for tools in Fortran, with the numbers of all MPI functions.
 
-fortran.py NUMBERS TEMPLATE KIND OUTPUT: KIND is that of the MPI library's handles in C.
+fortran.py NUMBERS TEMPLATE KIND OUTPUT: KIND is the kind of the MPI library's handles in C.
 """
 import sys
 

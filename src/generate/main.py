@@ -85,8 +85,9 @@ def parse(options: argparse.Namespace) -> emit_c.Source:
 
 
 def read_source(options: argparse.Namespace) -> emit_c.Source:
-    """What mpi.h and the library declare. The tests' runs use what the first run has parsed: it is
-    saved beside the preprocessed header, and is valid as long as it is newer than what it is made of."""
+    """Returns the declarations of mpi.h and of the library. The first run saves what it has parsed
+    beside the preprocessed header, for the runs of the tests; the saved file is valid if it is
+    newer than its inputs."""
     saved = Path(options.header + ".parsed")
     inputs = [options.numbers, options.header, options.library or options.header, options.standard or options.header,
               *Path(__file__).parent.glob("*.py")]

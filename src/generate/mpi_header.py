@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Reads the MPI library's own mpi.h, preprocessed, with pycparser.
+"""Reads the preprocessed mpi.h of the MPI library with pycparser.
 
-The only reader of mpi.h in the project: every generated file is written from the list of
+This is the only reader of mpi.h in the project. All generated files are written from the list of
 Function records that read_functions() returns.
 """
 from __future__ import annotations  # for Python 3.9
@@ -35,7 +35,7 @@ class Function:
 
     @property
     def short(self) -> str:
-        """The part of the name that QMPI_<short>_t and QMPIX_NEXT(c, <short>) carry."""
+        """The part of the name in QMPI_<short>_t and QMPIX_NEXT(c, <short>)."""
         return short_name(self.name)
 
     @property
@@ -53,7 +53,7 @@ def constant_name(name: str) -> str:
 
 
 def read_numbers(path: str) -> list[str]:
-    """The committed list: a function's number is its place."""
+    """Reads the committed list, in which the position of a function is its number."""
     with open(path, encoding="utf-8") as lines:
         names = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     constants = [constant_name(name) for name in names]
@@ -63,7 +63,7 @@ def read_numbers(path: str) -> list[str]:
 
 
 def read_exports(library: str, nm: str = "nm") -> set[str]:
-    """Names of the functions that the MPI library defines, without the leading P."""
+    """Returns the names of the functions that the MPI library defines, without the leading P."""
     listing = subprocess.run(
         [nm, "-D", "--defined-only", library], check=True, capture_output=True, text=True
     ).stdout
@@ -77,14 +77,14 @@ def parse(preprocessed: str) -> c_ast.FileAST:
 
 
 def rename(node, name):
-    """Gives the declarator at the bottom of `node` a name (None: an abstract declarator)."""
+    """Sets the name in the declarator at the bottom of `node` (None: an abstract declarator)."""
     while not isinstance(node, c_ast.TypeDecl):
         node = node.type
     node.declname = name
 
 
 def read_parameters(decl: c_ast.FuncDecl, standard: list[str] | None = None) -> tuple[list[Parameter], bool]:
-    """`standard`: the names to give them, if it has as many."""
+    """`standard`: names for the parameters, used if their number is right."""
     writer = c_generator.CGenerator()
     parameters, variadic = [], False
     given = decl.args.params if decl.args else []
@@ -105,23 +105,25 @@ def read_parameters(decl: c_ast.FuncDecl, standard: list[str] | None = None) -> 
 
 
 def declared_functions(tree: c_ast.FileAST):
-    """Each function that mpi.h declares."""
+    """Yields each function that mpi.h declares."""
     for node in tree.ext:
         if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.FuncDecl):
             yield node
 
 
 def read_parameter_names(tree: c_ast.FileAST) -> dict[str, list[str]]:
-    """The names of the parameters of each function, from the mpi.h of the standard ABI: those of the MPI
-    standard. Libraries have a few of their own, not all the same ones (`indx`, `mpi_assert`, `type`)."""
+    """Returns the names of the parameters of each function, which are those of the MPI standard,
+    from the mpi.h of the standard ABI. Some libraries use other names (`indx`, `mpi_assert`,
+    `type`)."""
     return {node.name: [getattr(parameter, "name", None) or "" for parameter in node.type.args.params]
             for node in declared_functions(tree) if node.type.args and PUBLIC.match(node.name)}
 
 
 def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str] | None,
                    standard: dict[str, list[str]] | None = None) -> list[Function]:
-    """Every MPI function that is declared and exported (None: declared), in the order of its number;
-    with the standard's names of parameters, as read_parameter_names() reads them."""
+    """Returns each MPI function that is declared and exported (exported is None: all that are
+    declared), ordered by number, with the standard's names of parameters from
+    read_parameter_names()."""
     number_of = {name: number for number, name in enumerate(numbers)}
     writer = c_generator.CGenerator()
     found = {}
@@ -130,7 +132,7 @@ def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str] | 
         if not PUBLIC.match(name) or name in found or (exports is not None and name not in exports):
             continue
         number = number_of.setdefault(name, len(number_of))
-        # An extension that became a function of the standard later: MPIX_Bcast_init.
+        # An extension may have become a function of the standard later: MPIX_Bcast_init.
         names = (standard or {}).get(name.replace("MPIX_", "MPI_", 1))
         parameters, variadic = read_parameters(node.type, names)
         result = writer.visit(node.type.type).replace(name, "").strip()
@@ -139,7 +141,8 @@ def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str] | 
 
 
 def read_names(tree: c_ast.FileAST) -> set[str]:
-    """Every ordinary identifier and tag that mpi.h declares with QMPI's prefix or numbers."""
+    """Returns all ordinary identifiers and tags in mpi.h that have QMPI's prefix or are its
+    numbers."""
     names = set()
 
     class Visitor(c_ast.NodeVisitor):
@@ -163,7 +166,8 @@ def read_names(tree: c_ast.FileAST) -> set[str]:
 
 
 def read_objects(tree: c_ast.FileAST) -> list[str]:
-    """The data behind the predefined handles of Open MPI; elsewhere these are numbers."""
+    """Returns the data behind the predefined handles of Open MPI; in other libraries, these handles
+    are numbers."""
     found = {}
     for node in tree.ext:
         if isinstance(node, c_ast.Decl) and not isinstance(node.type, c_ast.FuncDecl):
@@ -173,12 +177,13 @@ def read_objects(tree: c_ast.FileAST) -> list[str]:
 
 
 def read_callbacks(tree: c_ast.FileAST) -> list[str]:
-    """The functions behind Open MPI's predefined callbacks, such as MPI_COMM_DUP_FN."""
+    """Returns the functions behind Open MPI's predefined callbacks, such as MPI_COMM_DUP_FN."""
     return list(dict.fromkeys(node.name for node in declared_functions(tree) if node.name.startswith("OMPI_C_")))
 
 
 def read_enumerators(tree: c_ast.FileAST, tag: str) -> list[str]:
-    """The enumerators of `enum tag` in their order, from 0; empty where mpi.h has no such enum."""
+    """Returns the enumerators of `enum tag` in their order, from 0; empty if mpi.h has no such
+    enum."""
     found = []
 
     class Visitor(c_ast.NodeVisitor):
@@ -191,7 +196,8 @@ def read_enumerators(tree: c_ast.FileAST, tag: str) -> list[str]:
 
 
 def read_parameter_type(tree: c_ast.FileAST, name: str, position: int) -> str:
-    """The type of one parameter of the function `name`; empty where mpi.h does not declare it."""
+    """Returns the type of one parameter of the function `name`; empty if mpi.h does not declare
+    it."""
     for node in tree.ext:
         if isinstance(node, c_ast.Decl) and node.name == name:
             return read_parameters(node.type)[0][position].type

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What MPI functions mean. This is the only place that tells it: see <qmpi/traits.h> for the words.
+"""What MPI functions mean. This is the only file that defines it; the terms are explained in
+<qmpi/traits.h>.
 
-All of it follows from names: a function's group, role and shape from its name, the roles of its arguments, their
-constants and their lengths from the names of its parameters, which are the MPI standard's.
+All of it follows from names. The name of a function gives its group, role and shape. The names of
+its parameters, which are those of the MPI standard, give the roles, constants and lengths of its
+arguments.
 """
 import re
 from dataclasses import dataclass, field
@@ -16,7 +18,8 @@ COLLECTIVE_NAMES = (
     "|Reduce_scatter_block|Scan|Exscan|Neighbor_allgatherv?|Neighbor_alltoall[vw]?"
 )
 
-# The first that matches the whole name, without _c, applies. Otherwise, the group follows from the role.
+# The first pattern that matches the whole name without _c applies. If none matches, the group
+# follows from the role.
 GROUPS = [
     ("TOOL_INFORMATION", r"MPI_T_.*|MPI_Pcontrol"),
     ("IO", r"MPIX?_File_.*|MPI_Register_datarep"),
@@ -53,7 +56,7 @@ SCATTERED = ("recvbuf", "recvcount|recvcounts", "datatype")
 ORIGIN_BUFFER = ("origin_addr", "origin_count", "origin_datatype")
 ONE = ("origin_addr", "", "datatype")
 
-# The parameters of the buffers (address, count, datatype) and of the peers.
+# The names of the parameters for buffers (address, count, datatype) and for peers, by shape.
 SHAPES = {
     "SEND": {"send": BUFFER, "destination": "dest", "send_tag": "tag"},
     "RECEIVE": {"receive": BUFFER, "source": "source", "receive_tag": "tag"},
@@ -95,7 +98,8 @@ SHAPES = {
     "COMPLETE": {},
 }
 
-# Functions of these shapes get a status even if the program ignores it: see QMPIX_OBSERVE_STATUSES.
+# Functions of these shapes get a status even if the program passes none: see
+# QMPIX_OBSERVE_STATUSES.
 STATUS_GIVEN = ("RECEIVE", "MATCHED_RECEIVE", "MATCHED_PROBE", "SENDRECV", "SENDRECV_REPLACE", "READ", "WRITE",
                 "COMPLETE")
 
@@ -115,7 +119,7 @@ class Rule:
 
 
 def collective(name: str, shape: str, flow: str, flags: str = "", operation: str = "") -> Rule:
-    """A collective with its nonblocking and persistent variants."""
+    """Returns the rule for a collective operation and its nonblocking and persistent variants."""
     return Rule(rf"i?{name}(_init)?", "COLLECTIVE", shape, f"COLLECTIVE {flags}", operation or name.upper(), flow)
 
 
@@ -123,7 +127,7 @@ def creation(names: str, how: str = "", flags: str = "COLLECTIVE", flow: str = "
     return Rule(names, "COMM_CREATE", flags=flags, flow=flow, creation=how)
 
 
-# The first whose pattern matches the whole name applies.
+# The first rule whose pattern matches the whole name applies.
 RULES = [
     Rule(r"init(_thread)?", "INIT"),
     Rule(r"finalize", "FINALIZE"),
@@ -220,23 +224,23 @@ RULES = [
 ]
 OTHER = Rule("", "NONE")
 
-# Names that tell a variant, without MPI_, MPIX_ and _c.
+# Patterns of names, without MPI_, MPIX_ and _c, that identify a variant.
 NONBLOCKING = re.compile(
     r"i(?!probe|mprobe|nit|nfo_|ntercomm_|s_)(?!\w+_enqueue)\w+|r(put|get|accumulate|get_accumulate)|file_i(read|write)\w*"
     r"|(comm|session|buffer)_i(dup|agree|shrink|flush)(_\w+)?|grequest_(start|class_allocate)")
 PERSISTENT = re.compile(r"(?!session_|threadcomm_)\w+_init")
-NO_ERROR = re.compile(r"MPIX_Query_\w+")  # the result, an int, is a truth value
+NO_ERROR = re.compile(r"MPIX_Query_\w+")  # these functions return a truth value as an int
 
 
 def rule_of(name: str) -> Rule:
-    """What tells a function of this name."""
+    """Returns the rule for the function of this name."""
     if not name.startswith(("MPI_", "MPIX_")):
         return OTHER
     short = short_name(name)
     return next((rule for rule in RULES if re.fullmatch(rule.names, short)), OTHER)
 
 
-# The groups of functions that no pattern of GROUPS matches.
+# The groups of functions that match no pattern of GROUPS.
 GROUPS_OF_ROLES = {
     "SEND": "POINT_TO_POINT", "RECEIVE": "POINT_TO_POINT", "SENDRECV": "POINT_TO_POINT", "PROBE": "POINT_TO_POINT",
     "MATCHED_PROBE": "POINT_TO_POINT", "MATCHED_RECEIVE": "POINT_TO_POINT", "PARTITION": "POINT_TO_POINT",
@@ -254,15 +258,16 @@ def group_of(name: str) -> str:
 
 
 def short_name(name: str) -> str:
-    # Before MPI 4, persistent collectives were an extension of Open MPI: MPIX_Bcast_init. MPICH's MPIX_Stream_send
-    # is an MPI_Send that names streams, too. What is only enqueued on a stream, as by MPIX_Send_enqueue, is
-    # transferred after the call, and no rule matches.
+    # Before MPI 4, persistent collectives were an extension of Open MPI: MPIX_Bcast_init. MPICH's
+    # MPIX_Stream_send is an MPI_Send that names streams, too. A function that only enqueues a
+    # transfer on a stream, such as MPIX_Send_enqueue, matches no rule, because the transfer takes
+    # place after the call.
     name = re.sub(r"^MPIX_Stream_(?=i?(send|recv)(_c)?$)|^MPIX?_", "", name)
     return name.removesuffix("_c").lower()
 
 
 def flags_of(name: str) -> list[str]:
-    """The flags that follow from a function's name."""
+    """Returns the flags that follow from the name of a function."""
     flags = rule_of(name).flags.split()
     short = short_name(name)
     if name.startswith(("MPI_", "MPIX_")) and not name.startswith("MPI_T_"):
@@ -273,16 +278,16 @@ def flags_of(name: str) -> list[str]:
 
 # ---- The roles of arguments ------------------------------------------------------------------------------------------
 
-# The names of parameters that play a role in functions of every shape but NONE,
+# The names of parameters that have a role in functions of all shapes except NONE.
 IN_SHAPES = {"op": "op", "partitions": "partitions"}
-# in those that start or complete several requests,
+# The names of parameters that have a role in functions that start or complete several requests.
 OF_REQUESTS = {
     "requests": "count|incount", "index": "index", "outcount": "outcount", "indices": "array_of_indices",
     "statuses": "array_of_statuses",
 }
-# and in all functions.
+# The names of parameters that have a role in all functions.
 IN_ALL = {"root": "root"}
-# Those that are a value, or a pointer to one, of a type.
+# Roles of parameters whose type is, or points to, one of these types.
 TYPED = {
     "comm": r"MPI_Comm", "window": r"MPI_Win", "file": r"MPI_File", "request": r"(const )?MPI_Request ?(\*|\[\])",
     "message": r"MPI_Message ?\*", "status": r"MPI_Status ?\*", "flag": r"int ?\*",
@@ -296,7 +301,7 @@ FREED = {"COMM_FREE": "comm", "WIN_FREE": "window", "FILE_CLOSE": "file"}
 class Meaning:
     rule: Rule
     flags: list[str]
-    roles: dict[str, int] = field(default_factory=dict)  # role -> place of the parameter
+    roles: dict[str, int] = field(default_factory=dict)  # role -> position of the parameter
 
     @property
     def shape(self) -> str:
@@ -312,7 +317,7 @@ class Meaning:
 
 
 def place(function: Function, names: str) -> int:
-    """The place of the parameter that has one of the names; -1: there is none."""
+    """Returns the position of the parameter that has one of the names; -1: there is none."""
     for index, parameter in enumerate(function.parameters):
         if parameter.name in names.split("|"):
             return index
@@ -361,11 +366,12 @@ def gets_status(meaning: Meaning) -> bool:
 
 @dataclass
 class Constants:
-    """Integers of one meaning: which constants they may be, and the parameters that have it."""
+    """Integers with one meaning: the constants that they may be, and the parameters that have this
+    meaning."""
 
     pattern: str
     parameters: str = ""
-    bits: bool = False  # several may be combined; in the order of the pattern
+    bits: bool = False  # whether several constants may be combined; they are in the order of the pattern
 
 
 CONSTANTS = {
@@ -408,12 +414,13 @@ BUFFERS = "buf buffer origin_addr result_addr inbuf outbuf inoutbuf compare_addr
 COLLECTIVE_BUFFERS = "sendbuf recvbuf"
 # In the order of QMPIX_Constants.
 CONSTANT_KINDS = ["NONE", *CONSTANTS, "WEIGHTS", "BOOLEAN", "UNDEFINED", "BUFFER", "COLLECTIVE_BUFFER"]
-# The argument of MPI_Abort becomes the exit status of the program.
+# Arguments that are never converted: that of MPI_Abort becomes the exit status of the program.
 PLAIN = {("MPI_Abort", "errorcode")}
 
 
 def constants_of(function: Function, parameter: Parameter) -> str:
-    """The constants that an argument may be, or the integers that it points to."""
+    """Returns the constants that an argument may be, or that the integers to which it points may
+    be."""
     base = parameter.type.replace("const ", "").split()[0]
     name = parameter.name
     if base == "void":
@@ -433,7 +440,8 @@ def constants_of(function: Function, parameter: Parameter) -> str:
 
 
 def converted_constants_of(function: Function, parameter: Parameter) -> str:
-    """The same, if their values differ between MPI libraries, or may."""
+    """Returns the same as constants_of if the values of these constants may differ between MPI
+    libraries."""
     kind = constants_of(function, parameter)
     return kind if kind in CONSTANTS or kind == "WEIGHTS" else "NONE"
 
@@ -446,13 +454,13 @@ class Extent:
     parameters: str
     direction: str
     length: str = "ONE"
-    of: str = ""  # the names that the parameter may have
+    of: str = ""  # possible names of the parameter
 
 
-# The first that matches applies to a pointer. Otherwise: values are written, unless they are const; an array is an
-# address.
+# The first entry that matches applies to a pointer. If none matches, a value is written unless it
+# is const, and an array is an address.
 EXTENTS = [
-    # Handles and keys that are returned or replaced, and those that only look so.
+    # Handles and keys that are returned or replaced, and those that only look as if they were.
     Extent(r".*_free(_keyval)?|MPI_(Keyval_free|Comm_disconnect|File_close|Session_finalize)", r"VALUE", "INOUT"),
     Extent(r"MPI_(Wait|Test|Start)", "request", "INOUT"),
     Extent(r"MPI_Cancel", "request", "IN"),
@@ -516,12 +524,13 @@ EXTENTS = [
     Extent(r"MPI_Type_get_contents.*", "array_of_datatypes", "OUT", "DATATYPES", "max_datatypes"),
     Extent(r"MPI_Type_.*", r"array_of_.*", "IN", "OF", "count"),
 ]
-# How much room there is for a string that a call writes.
+# The parameters that give the capacity of a string that a call writes.
 ROOM = {"name": "name_len", "desc": "desc_len", "pset_name": "pset_len", "value": "buflen"}
 
 
 def extent_of(function: Function, parameter: Parameter) -> tuple[str, str, int]:
-    """(direction, length, place of the parameter that gives the length) of an argument."""
+    """Returns (direction, length, position of the parameter that gives the length) of an
+    argument."""
     text = parameter.type
     is_array = "[" in text
     pointers = text.count("*") + len(re.findall(r"\[\]", text))

@@ -28,7 +28,7 @@ struct job_layer {
     MPI_Request *arrivals; /* in the first of them, see await_all; allocated early, because the
                               program may have used up its memory in MPI_Finalize */
     int count;
-    int number; /* qmpi_job_number_layers */
+    int number; /* the result of qmpi_job_number_layers */
 };
 
 static struct job_layer *layers; /* [tool_id]; set once */
@@ -89,7 +89,8 @@ static struct qmpi_statements collect_problems(const struct qmpi_statements *sta
 }
 
 /* The lowest rank that has a problem prints it, unless the process with launcher rank 0 has it, and
- * has printed it already. This is rank 0 of MPI_COMM_WORLD, except with unknown launchers. */
+ * has printed it already. Except with unknown launchers, that process is rank 0 of
+ * MPI_COMM_WORLD. */
 static void print_problems(const struct job *job)
 {
     struct qmpi_statements all = collect_problems(&job->statements);
@@ -314,7 +315,7 @@ static void print_differences(const struct job *job)
         return;
     if (statements->count == 1 && statements->all[0].range_count == 1 &&
         statements->all[0].ranges[0].last == job->size - 1 && job->rank == 0)
-        return; /* a shortcut for large jobs: all are the same */
+        return; /* a shortcut for large jobs: all statements are equal */
     struct qmpi_statements all = collect_layer_names(job);
     char *text = qmpi_copy("the processes of this job have different tools, and each tool covers "
                            "only the processes that have it");
@@ -492,7 +493,7 @@ static void await_all(const struct job_layer *layer, int tool_id, int rank)
     const int *places = layer->places;
     MPI_Request *arrivals = layer->arrivals;
     struct missing_processes missing = {layer, tool_id};
-    bool failed; /* no process is waited for then */
+    bool failed; /* a call of MPI failed, so that no process is waited for */
     const int tag = layer->number % QMPI_JOB_TAG;
     if (layer->ranks[0] != rank)
         QMPI_PMPI(Send, SEND)(NULL, 0, MPI_BYTE, places[0], tag, job_comm);
@@ -522,7 +523,7 @@ const int *qmpi_job_ranks(int tool_id, int *count)
     return layers[tool_id].ranks;
 }
 
-/* At other times, most MPI calls would terminate the process. */
+/* Whether MPI calls are possible; at other times, most of them would terminate the process. */
 static bool is_mpi_active(void)
 {
     int initialized = 0, finalized = 0;

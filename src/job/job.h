@@ -17,8 +17,8 @@
 
 /* Wraps the targets of the terminators of the functions that initialize and finalize MPI. Called
  * before any layer is added. `seconds`: the time limit in MPI_Init for each process that may not
- * have libqmpi, if the launcher does not tell, and the time after which a message tells for which
- * processes a layer waits. */
+ * have libqmpi, if the launcher does not provide this information, and the time after which a
+ * message tells for which processes a layer waits. */
 void qmpi_job_watch(qmpi_function **targets, double seconds);
 
 /* The same for the functions by which a program with sessions creates a communicator of all
@@ -34,8 +34,9 @@ const int *qmpi_job_ranks(int tool_id, int *count);
  * them; it has no attributes of the program. Returns an error class. */
 int qmpi_job_create_comm(int tool_id, MPI_Comm *comm);
 
-/* The communicator by means of which layers create theirs is freed at the beginning of
- * MPI_Finalize, or, after qmpi_job_keep_comm, by qmpi_job_free_comm, while MPI still works. */
+/* Layers create their communicators from a communicator of the job. It is freed at the beginning of
+ * MPI_Finalize, or, after qmpi_job_keep_comm, by qmpi_job_free_comm, when MPI calls are still
+ * possible. */
 void qmpi_job_keep_comm(void);
 void qmpi_job_free_comm(void);
 

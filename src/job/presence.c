@@ -27,8 +27,8 @@ static bool ask_manager(const char *request, char answer[ANSWER])
     return qmpi_launcher_pmi_ask(hydra, request, answer, ANSWER);
 }
 
-/* This is done for Hydra only, because others refuse a second `init`, which is that of the MPI
- * library. */
+/* Announces this process to Hydra only, because other process managers refuse a second `init`: the
+ * MPI library calls it, too. */
 static void announce_to_hydra(void)
 {
     static const char member[] = "kvsname=";
@@ -64,7 +64,7 @@ static enum qmpi_presence ask_hydra(int rank)
 
 /* ---- PMIx ------------------------------------------------------------------------------------ */
 
-/* As <pmix_common.h> declares it since version 2; the sizes are part of its ABI. */
+/* The structure of <pmix_common.h> since version 2. The sizes are part of its ABI. */
 struct pmix_process {
     char nspace[256];
     uint32_t rank;
@@ -90,7 +90,7 @@ typedef int get_function(const struct pmix_process *process, const char key[],
                          const struct pmix_info info[], size_t count, struct pmix_value **value);
 
 static bool announcing;
-static get_function *pmix_get; /* NULL: this process has put no key */
+static get_function *pmix_get; /* NULL: this process has not put a key */
 
 /* A static program has no client library of PMIx that could be loaded later. */
 #ifndef QMPI_STATIC
@@ -158,11 +158,12 @@ static bool find_string(const struct pmix_process *process, const char *key,
     return has;
 }
 
-/* The client's own data, without a request to the server. */
+/* Requests data of the client itself, without asking the server. */
 static const struct pmix_info of_client = {.key = "pmix.optional",
                                            .value = {.type = TYPE_BOOL, .data.flag = true}};
 
-/* Whether both are known to run on different hosts. Every process knows the hosts of all. */
+/* Whether the two processes are known to run on different hosts. Every process knows the hosts of
+ * all. */
 static bool are_apart(const struct pmix_process *one, const struct pmix_process *other)
 {
     char hosts[2][256];
@@ -174,8 +175,8 @@ static bool are_apart(const struct pmix_process *one, const struct pmix_process 
 /*
  * MPI_Init has exchanged the keys, but they may be at three places: the client, the server of this
  * host, and, if data are sent only on demand, the server of the other host. The last one answers at
- * once, because the process has committed its keys. The server of this host would wait for a key of
- * its own processes that does not exist, unless it is told not to.
+ * once, because the process has committed its keys. The server of this host waits for a missing key
+ * of its own processes, unless an option forbids it.
  */
 static enum qmpi_presence ask_pmix(int rank)
 {
@@ -204,7 +205,7 @@ void qmpi_presence_announce(void)
 {
     static bool announced;
     if (__atomic_exchange_n(&announced, true, __ATOMIC_RELAXED))
-        return; /* the MPI library uses the process manager by now */
+        return; /* the MPI library is using the process manager already */
     announce_to_hydra();
     __atomic_store_n(&announcing, hydra < 0, __ATOMIC_RELAXED);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which processes of the job have libqmpi and exchange their stacks in MPI_Init. A message to a
- * process that does not would be received by its program, and a collective call would wait for it
- * for ever, so this cannot be found out with MPI. The process manager knows: before MPI_Init, each
- * process puts a key into the manager's key-value store, which MPI_Init makes visible to all.
+ * Finds out which processes of the job have libqmpi and exchange their stacks in MPI_Init. This is
+ * not possible with MPI: the program of another process would receive a message, and a collective
+ * call would wait for it for ever. Instead, the process manager is asked. Before MPI_Init, each
+ * process puts a key into its key-value store, which MPI_Init makes visible to all.
  */
 #ifndef QMPI_JOB_PRESENCE_H
 #define QMPI_JOB_PRESENCE_H

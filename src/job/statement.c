@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In names and messages, ESCAPE and one of `letters` stand for one of `separators`. */
+/* In names and messages, each of `separators` is replaced by ESCAPE and one of `letters`. */
 enum { ESCAPE = '\2' };
 static const char separators[] = {'\n', QMPI_STATES_NAME, ESCAPE, '\0'}, letters[] = "lne";
 

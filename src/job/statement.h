@@ -14,8 +14,9 @@
 #include <stdint.h>
 
 enum {
-    QMPI_STATES_LAYER = 'L', /* its identity, and QMPI_STATES_NAME and its name, which may be "" */
-    QMPI_STATES_PROBLEM = 'P', /* a message */
+    QMPI_STATES_LAYER = 'L', /* followed by its identity, QMPI_STATES_NAME, and its name, which may
+                                be "" */
+    QMPI_STATES_PROBLEM = 'P', /* followed by a message */
     QMPI_STATES_STOP = 'S',    /* the process cannot run */
     QMPI_STATES_NAME = '\1'
 };
@@ -27,7 +28,7 @@ enum {
 void qmpi_statement_set_layer(int tool_id, const char *identity, const char *name);
 
 /* Adds a problem of this process, as lines for qmpi_print. The process with launcher rank 0 prints
- * its problems at once; the others print theirs only if it does not have them, too. */
+ * its problems at once; the others print only those that it does not have. */
 void qmpi_statement_add_problem(const char *text);
 
 /* States that this process cannot run, so that the job ends in MPI_Init. */
@@ -42,7 +43,8 @@ int qmpi_statement_layers(void);
 /* Whether the statement of this process contains this layer. */
 bool qmpi_statement_has_layer(int tool_id);
 
-/* Whether it contains this problem, as qmpi_statement_next_line returns it. */
+/* Whether the statement of this process contains this problem, as qmpi_statement_next_line returns
+ * it. */
 bool qmpi_statement_has_problem(const char *line);
 
 /* Returns the next line of a kind in a statement, without its letter, and advances `statement`;

@@ -63,7 +63,8 @@ static char *try_in_folder(const char *folder, size_t length, const char *name, 
     return NULL;
 }
 
-/* Searches where the dynamic loader does: its cache, LD_LIBRARY_PATH, and its own directories. */
+/* Searches the same places as the dynamic loader: its cache, LD_LIBRARY_PATH, and its own
+ * directories. */
 static char *try_loader(const char *name, struct places *places)
 {
     char *path = qmpi_elf_search_cache(name);
@@ -110,8 +111,8 @@ char *qmpi_library_abi_folder(const char *installed)
                               : NULL;
 }
 
-/* A directory with the name of the directory of the installed tools belongs to another
- * installation: searches the directory of the tools for the standard ABI beside it. */
+/* A directory whose name is that of the directory of installed tools belongs to another
+ * installation. Searches the directory beside it that contains the tools for the standard ABI. */
 static char *try_beside(const char *folder, size_t length, const char *name, bool as_written,
                         struct places *places)
 {
@@ -333,7 +334,7 @@ char *qmpi_library_find_abi_name(const char *installed, const char *tool)
 /* The soname of libqmpi in tools that are compiled for the standard ABI. */
 #define QMPI_ABI_SONAME "libqmpi-abi.so.0"
 
-/* MPI_ABI_VERSION does not tell, because Open MPI 6 defines it, too. */
+/* MPI_ABI_VERSION does not identify the ABI, because Open MPI 6 defines it, too. */
 #if defined(OPEN_MPI) || defined(MPICH_VERSION)
 static const bool is_abi = false;
 #else
@@ -342,15 +343,16 @@ static const bool is_abi = true;
 
 struct features {
     bool registers;          /* refers to QMPI_Register_tool_name */
-    bool init;               /* defines MPI_Init and PMPI_Init: an MPI library */
-    int functions;           /* MPI functions that it defines */
-    bool procedures;         /* procedures of MPI in Fortran that it defines */
-    bool binding;            /* it is an MPI library's Fortran binding */
+    bool init;               /* defines MPI_Init and PMPI_Init, so it is an MPI library */
+    int functions;           /* the number of MPI functions that it defines */
+    bool procedures;         /* it defines procedures of MPI in Fortran */
+    bool binding;            /* it is the Fortran binding of an MPI library */
     bool abi;                /* refers to QMPIX_abi_Register_tool_name: for the standard ABI */
-    const char *unconverted; /* a function to which it refers, and that such a tool cannot use */
+    const char *unconverted; /* a function that it refers to, and that tools for the standard ABI
+                                cannot use */
 };
 
-/* Whether a tool that is compiled for the standard ABI can use a symbol in a program of another. */
+/* Whether a tool for the standard ABI can use a symbol in a program with another ABI. */
 static bool is_converted(const char *name)
 {
     if (strncmp(name, "MPI", 3) != 0 && strncmp(name, "PMPI", 4) != 0 &&
@@ -359,7 +361,7 @@ static bool is_converted(const char *name)
     const char *const *known = qmpi_abi_exports;
     while (*known && strcmp(*known, name) != 0)
         known++;
-    return *known || !strcmp(name, "QMPIX_stack"); /* a variable */
+    return *known || !strcmp(name, "QMPIX_stack"); /* this one is a variable */
 }
 
 static struct features read_features(const struct qmpi_elf_image *image)
@@ -409,11 +411,11 @@ static const char *find_other_mpi(const struct qmpi_elf_image *image, const char
 /* ---- Libraries that a tool needs ------------------------------------------------------------- */
 
 struct dependencies {
-    char **paths; /* those that have been read */
+    char **paths; /* paths that have been read */
     int count;
     const char *mpi_soname; /* NULL: unknown */
     bool wrappers;          /* one of them defines MPI functions */
-    char *other;            /* another MPI for which these are built; NULL: none */
+    char *other;            /* another MPI library, for which one of them was built; NULL: none */
 };
 
 static bool was_read(const struct dependencies *dependencies, const char *path)
@@ -470,8 +472,8 @@ static void read_needed(struct dependencies *dependencies, const char *path,
     }
 }
 
-/* Whether libraries that a tool needs define MPI functions, as in Score-P. Sets `*other` to another
- * MPI for which these are built, which the caller frees; NULL: none. */
+/* Whether libraries that a tool needs define MPI functions, as in Score-P. If these are built for
+ * another MPI library, sets `*other` to its name, which the caller frees; otherwise to NULL. */
 static bool has_needed_wrappers(const char *path, const struct qmpi_elf_image *image,
                                 const char *mpi_soname, char **other)
 {
@@ -486,8 +488,8 @@ static bool has_needed_wrappers(const char *path, const struct qmpi_elf_image *i
 
 /* ---- Inspecting a library -------------------------------------------------------------------- */
 
-/* Returns the name of a function without the prefix QMPIX_abi_, which functions of the interface
- * have that are newer than this libqmpi. */
+/* Returns the name of a function without the prefix QMPIX_abi_, which functions have that are newer
+ * than this libqmpi. */
 static const char *plain_name(const char *name)
 {
     static const char prefix[] = "QMPIX_abi_";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library of an entry of the stack, as a file: where it is, and which kind of tool it is by the
+ * Finds the library of an entry of the stack, and determines which kind of tool it is by the
  * symbols that it defines and needs. No code of the library runs.
  */
 #ifndef QMPI_LOADER_LIBRARY_H
@@ -18,7 +18,8 @@
 char *qmpi_library_find(const struct qmpi_tool_entry *entry, const char *installed,
                         const char *registered, char **problem);
 
-/* Returns the tool that has the name of a stack, if there is one: its path, which the caller frees.
+/* Returns the path of the tool that has the same name as a stack, which the caller frees; NULL:
+ * there is none.
  */
 char *qmpi_library_find_namesake(const char *stack, const char *installed);
 

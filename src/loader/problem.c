@@ -33,8 +33,8 @@ void qmpi_problem_start(void)
     }
 }
 
-/* Returns a problem with all lines but the first indented, so that the beginning of each message is
- * visible among many. The caller frees it. */
+/* Returns a problem with all lines but the first indented, so that users can see where each of many
+ * messages begins. The caller frees it. */
 static char *indent_lines(const char *problem)
 {
     char *text = qmpi_allocate(3 * strlen(problem) + 1, 1), *to = text;
@@ -46,11 +46,11 @@ static char *indent_lines(const char *problem)
     return text;
 }
 
-static char *stop_message; /* the message that ends the run; NULL: there was none */
-static bool is_deferred;   /* a run that stops ends in MPI_Init */
+static char *stop_message; /* the message that ends the run; NULL: none */
+static bool is_deferred;   /* a run that has a problem ends in MPI_Init */
 static bool has_stopped;   /* further problems are ignored */
 
-/* Prints a problem and frees it; without QMPI_ON_ERROR=skip, it stops the run later. */
+/* Prints a problem and frees it. Without QMPI_ON_ERROR=skip, it will stop the run. */
 static void print_problem(const char *where, char *problem, const char *without,
                           enum qmpi_tool_on_error on_error)
 {
@@ -89,7 +89,8 @@ bool qmpi_problem_is_stopping(void)
     return stop_message != NULL;
 }
 
-/* qmpi_launcher_stop takes a text with the prefix on each line but the first. */
+/* Stops the run now. The text has the prefix on each line but the first, as qmpi_launcher_stop
+ * expects. */
 _Noreturn void qmpi_problem_stop_now(void)
 {
     char *text = qmpi_copy("");
@@ -100,7 +101,8 @@ _Noreturn void qmpi_problem_stop_now(void)
         text = more;
         line += length + (line[length] == '\n');
     }
-    qmpi_launcher_stop(text); /* not exit: the handlers of tools that never worked must not run */
+    qmpi_launcher_stop(text); /* not exit, because exit handlers of tools that are not initialized
+                                 must not run */
 }
 
 void qmpi_problem_stop(void)
@@ -144,7 +146,7 @@ void qmpi_problem_print_config(void)
 
 void qmpi_problem_print_notes(const struct qmpi_stack *stack)
 {
-    /* The command that tries a stack prints the notes itself. */
+    /* A command that tries a stack prints the notes itself. */
     const bool wanted = !qmpi_getenv("QMPI_TRIAL") && qmpi_launcher_reports();
     for (const char *line = stack->notes; wanted && *line;) {
         const size_t length = strcspn(line, "\n");
@@ -165,7 +167,7 @@ char *qmpi_problem_where(const struct qmpi_tool_entry *entry)
     return where;
 }
 
-/* Whether a problem of the layer is no error. A problem of the entry itself is one in any case. */
+/* Whether a problem of the layer is ignored. A problem of the entry itself is always an error. */
 static bool is_optional(const struct qmpi_tool_entry *entry)
 {
     const char *value = entry->reserved[QMPI_RESERVED_OPTIONAL];
@@ -210,7 +212,8 @@ void qmpi_problem_print_entry(const struct qmpi_tool_entry *entry, char *problem
     if (entry->position && !is_optional(entry)) {
         print_problem(where, problem, "this layer", entry->on_error);
     } else {
-        /* A preloaded library that is not listed ends no run, as it would not without libqmpi. */
+        /* A preloaded library that is not listed does not end the run, because without libqmpi it
+         * would not, either. */
         if (entry->position)
             print_optional(where, problem);
         else if (qmpi_launcher_reports())
@@ -239,7 +242,7 @@ void qmpi_problem_report_entry(const struct qmpi_tool_entry *entry, char *proble
 /* A sanitizer prints more about a fault. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1 /* as GCC has it */
+#define __SANITIZE_ADDRESS__ 1 /* GCC defines this macro itself */
 #endif
 #endif
 #if defined(__SANITIZE_ADDRESS__)
@@ -305,7 +308,8 @@ static void handle_signal(int number)
                 write_signal_message(i);
             qmpi_launcher_stop(entry_part ? join_signal_message(i) : signal_parts[i]);
         }
-        /* In another thread, the signal has its previous action: the handler returns to its cause.
+        /* In another thread, restores the previous action of the signal, which is raised again when
+         * the handler returns.
          */
         sigaction(number, &previous[i], NULL);
         if (number == SIGABRT)

@@ -17,33 +17,33 @@ void qmpi_problem_start(void);
  */
 void qmpi_problem_report(const char *where, char *problem, const char *without);
 
-/* As qmpi_problem_report, for a problem of all layers of a stack. The run continues without them
- * only if it would do so without each of them. */
+/* Like qmpi_problem_report, but for a problem of all layers of a stack. The run continues without
+ * them only if it would continue without each of them. */
 void qmpi_problem_report_stack(const struct qmpi_stack *stack, char *problem);
 
-/* As qmpi_problem_report, for the errors in the configuration files, except those in the tools that
- * they list. Whether one of them stops the run is left to qmpi_problem_stop, so that all messages
- * appear at once. */
+/* Like qmpi_problem_report, but for errors in the configuration files, except those in their tools.
+ * Whether an error stops the run is decided by qmpi_problem_stop, so that all messages are printed
+ * first. */
 void qmpi_problem_print_config(void);
 
 /* Ends the process, and the job, if there was a problem that stops the run. */
 void qmpi_problem_stop(void);
 
 /*
- * Whether a problem that stops the run is left to MPI_Init, where all processes learn of it: the
- * functions above then return, and qmpi_problem_is_stopping returns true.
+ * Sets whether a problem that stops the run only takes effect in MPI_Init, where all processes
+ * learn of it. The functions above then return, and qmpi_problem_is_stopping returns true.
  */
 void qmpi_problem_defer(bool to_init);
 bool qmpi_problem_is_stopping(void);
 
-/* Ends the process, and the job, because of the problem that was left to MPI_Init. */
+/* Ends the process and the job because of the problem that was deferred to MPI_Init. */
 _Noreturn void qmpi_problem_stop_now(void);
 
 /* Prints what the user should know about a stack. */
 void qmpi_problem_print_notes(const struct qmpi_stack *stack);
 
-/* Sets what gives the middle of the stack if it is not QMPI_TOOLS: a variable or a file; not
- * copied. It appears in messages about entries without a source. */
+/* Sets the origin of the middle part of the stack if it is not QMPI_TOOLS: a variable or a file;
+ * not copied. It appears in messages about entries without a source. */
 void qmpi_problem_name_middle(const char *source);
 
 /* Returns the text that identifies an entry in messages; the caller frees it. */
@@ -53,20 +53,20 @@ char *qmpi_problem_where(const struct qmpi_tool_entry *entry);
  * (see config/stack.h). With @optional=yes, the run continues, and nothing is printed except by
  * `qmpi check` and QMPI_DEBUG. */
 void qmpi_problem_print_entry(const struct qmpi_tool_entry *entry,
-                              char *problem); /* does not stop */
+                              char *problem); /* the run continues */
 void qmpi_problem_report_entry(const struct qmpi_tool_entry *entry, char *problem);
 
-/* As qmpi_problem_print_entry, for a problem of the named stack that an entry is from: the message
- * names the heading of the stack, and the run continues without the stack. */
+/* Like qmpi_problem_print_entry, but for a problem of the named stack that contains an entry. The
+ * message names the heading of the stack, and the run continues without the stack. */
 void qmpi_problem_print_heading(const struct qmpi_tool_entry *entry, char *problem);
 
 /* ---- Signals --------------------------------------------------------------------------------- */
 
 /*
  * A damaged library may cause a fatal signal in the loader, in its constructor or in its init
- * function, and nothing would tell which tool is the cause. Between these calls, a message names
- * the entry, and the process terminates with status 2, as after other problems. The layer cannot be
- * left out, because the loader is interrupted.
+ * function, and nothing would show which tool is the cause. While these handlers are installed, a
+ * message names the entry, and the process terminates with status 2, as after other problems. The
+ * run cannot continue without the layer, because the loader is interrupted.
  */
 
 /* Installs the handlers, unless QMPI_DEBUG traces loading: the signal is then left to a debugger.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The calls that exist only in MPICH's variant, with the prototypes and numbers of its mpi.h. The
- * two that register a tool and its storage are in registry/tool.c and registry/layer.c, since QMPI
- * has them, too. Unlike MPICH's own, these calls return error classes, and set outputs only on
- * success.
+ * two that register a tool and its storage are in registry/tool.c and registry/layer.c, because
+ * QMPI also has these calls. Unlike MPICH's own, these calls return error classes, and set outputs
+ * only on success.
  */
 #define _GNU_SOURCE
 #include "mpich/mpich.h"
@@ -116,9 +116,9 @@ void qmpi_mpich_override(void)
 /* ---- Addresses as text ----------------------------------------------------------------------- */
 
 /*
- * MPICH's variant gives an address as text. A tool requests it in every call, and it is unknown
- * when the tool no longer needs it. Therefore, there is one text per address, which is created once
- * and kept. A signal handler may interrupt this code and call it again by an MPI call, so it takes
+ * MPICH's variant returns an address as text. A tool requests the text in each call, and does not
+ * tell when it no longer needs it. Therefore, each address has one text, which is created once and
+ * kept. A signal handler may interrupt this code and call it again through an MPI call, so it takes
  * no lock and does not call malloc, which the interrupted code may be executing.
  */
 
@@ -151,7 +151,7 @@ static void add_chunk(struct chunk *full)
     if (chunk == MAP_FAILED)
         return;
     if (!atomic_compare_exchange_strong(&current, &full, chunk))
-        munmap(chunk, CHUNK_SIZE); /* another thread, or a signal handler, was faster */
+        munmap(chunk, CHUNK_SIZE); /* another thread or a signal handler has added a chunk first */
 }
 
 /* Returns NULL if out of memory. */
@@ -208,7 +208,7 @@ static const struct mpich_address *find_address_text(const void *address)
     }
 }
 
-/* From here on, these names are those of mpi.h. */
+/* Below this line, these names have the meaning of mpi.h. */
 typedef QMPI_Context our_context;
 #undef QMPI_Context
 #undef QMPI_Functions_enum
@@ -236,7 +236,8 @@ int QMPI_Register_function(int calling_tool_id, QMPI_MPICH_NUMBER function_enum,
     return qmpi_layer_intercept_mpich(calling_tool_id, qmpi_mpich_numbers[place], function_ptr);
 }
 
-/* Few checks are necessary: each tool_id has a row, which contains NULL for missing functions. */
+/* Few checks are necessary, because each tool_id has a row, in which the elements of missing
+ * functions are NULL. */
 int QMPI_Get_function(int calling_tool_id, QMPI_MPICH_NUMBER function_enum,
                       void (**function_ptr)(void), int *next_tool_id)
 {
@@ -263,9 +264,9 @@ int QMPI_Get_tool_storage(QMPI_Context context, int tool_id, void **storage)
 }
 
 /*
- * A cache of the latest answers in this thread, by calling address, since tools ask in each call.
- * Each element is a single pointer to an immutable object, so that signal handlers may use the
- * cache, too.
+ * Caches the latest answers of this thread by calling address, because tools ask in each call. Each
+ * element is a single pointer to an immutable object, so that signal handlers may use the cache,
+ * too.
  */
 static _Thread_local const struct mpich_address *answers[16];
 

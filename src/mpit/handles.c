@@ -19,7 +19,7 @@ struct qmpi_mpit_arena qmpi_mpit_arena;
 _Static_assert(sizeof(struct qmpi_mpit_slot) == QMPI_MPIT_SLOT_SIZE, "a slot is a cache line");
 
 QMPI_LOCK(pool_lock);
-static size_t usable; /* bytes of the range that are accessible */
+static size_t usable; /* bytes of the reserved range that are accessible */
 static struct qmpi_mpit_slot *first_free, **last_free = &first_free;
 
 static bool reserve_range(void)
@@ -53,8 +53,8 @@ static struct qmpi_mpit_slot *take_new_slot(void)
 
 struct qmpi_mpit_slot *qmpi_mpit_slot_take(void)
 {
-    /* The minimum number of slots in use: with fewer, programs that use one handle at a time would
-     * always get the same slot, and freed handles would look live. */
+    /* The minimum number of slots in use. With fewer, a program that uses one handle at a time
+     * would always get the same slot, and its freed handles would look valid. */
     enum { REST = 64 };
     pthread_mutex_lock(&pool_lock);
     struct qmpi_mpit_slot *slot = NULL;
@@ -78,7 +78,8 @@ void qmpi_mpit_slot_publish(struct qmpi_mpit_slot *slot, enum qmpi_mpit_kind kin
     atomic_store_explicit(&slot->kind, (unsigned)kind, memory_order_release);
 }
 
-/* Takes the lock, so that a list that is being created contains the slot only if it is live. */
+/* Takes the lock, so that a list of slots that is being created contains this slot only if it is
+ * live. */
 bool qmpi_mpit_slot_withdraw(struct qmpi_mpit_slot *slot, enum qmpi_mpit_kind kind)
 {
     unsigned expected = (unsigned)kind;
@@ -211,8 +212,8 @@ static bool is_watermark(const struct qmpi_mpit_variable *variable)
 
 /* ---- Visits ---------------------------------------------------------------------------------- */
 
-/* This thread's visits, the innermost first. Initial-exec, since a signal handler may access it
- * first. */
+/* This thread's visits, the innermost first. The model is initial-exec, because a signal handler
+ * may be the first to access it. */
 static _Thread_local const struct qmpi_mpit_visit *visits
     __attribute__((tls_model("initial-exec")));
 
@@ -252,7 +253,7 @@ static struct qmpi_mpit_state *reuse_state(const struct qmpi_mpit_slot *slot)
         if (state->count != slot->count ||
             !atomic_compare_exchange_strong(&state->life, &life, QMPI_MPIT_OWNED))
             continue;
-        /* A visit in progress may still raise its marks. */
+        /* A visit in progress may still raise the marks of a state, so the state is not reused. */
         if (!atomic_load(&state->inside))
             break;
         atomic_store(&state->life, QMPI_MPIT_SPARE);
@@ -430,11 +431,11 @@ int QMPIX_Pvar_sample(int index)
 /* ---- Values ---------------------------------------------------------------------------------- */
 
 /*
- * If the variable has an address, reading, writing and resetting take no lock and allocate no
- * memory, so they may be called in signal handlers; handles.h explains how.
+ * Reading, writing and resetting a variable that has an address takes no lock and allocates no
+ * memory, so signal handlers may do it; handles.h explains how.
  */
 
-/* Acquire order: the sequence is read again after the word. */
+/* Acquire order, because the sequence is read again after the word. */
 static uint64_t load_word(const uint64_t *word)
 {
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -470,7 +471,7 @@ static void get_elements(const struct qmpi_mpit_slot *slot, const void *array, v
     } while (atomic_load_explicit(&state->sequence, memory_order_relaxed) != sequence);
 }
 
-/* A faster version for counters, which monitors read most often. */
+/* A faster version for counters, because monitors read these most often. */
 static void get_simple(const struct qmpi_mpit_slot *slot, void *buffer)
 {
     struct qmpi_mpit_state *state = slot->state;
@@ -563,7 +564,7 @@ int qmpi_mpit_pvar_set(const struct qmpi_mpit_slot *slot, const void *buffer)
     return MPI_SUCCESS;
 }
 
-/* Resets the publisher's value of GENERIC variables; others keep it. */
+/* Resets the publisher's value of GENERIC variables; that of other variables is not changed. */
 static int reset_source(const struct qmpi_mpit_slot *slot)
 {
     const struct qmpi_mpit_variable *variable = slot->variable;

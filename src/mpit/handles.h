@@ -110,7 +110,7 @@ int qmpi_mpit_open(const struct qmpi_mpit_variable *variable, const void *object
 /* ---- States of performance variables --------------------------------------------------------- */
 
 /*
- * The state of a handle of a published performance variable: one word for each element:
+ * The state of a handle of a published performance variable has one word for each element:
  *
  *             started                                stopped
  *   SUM       the publisher's value at the start     the value
@@ -123,8 +123,8 @@ int qmpi_mpit_open(const struct qmpi_mpit_variable *variable, const void *object
  *
  * MPI_T_PVAR_ALL_HANDLES and the sampling of watermarks access handles that their owner may free at
  * the same time. Such an access begins a visit to the state, and then checks whether it is still
- * live. Freeing a handle of an object waits for the end of all visits, since the object may be
- * freed next; the last user returns the slot to the pool.
+ * live. Freeing a handle of an object waits for the end of all visits, because the object may be
+ * freed next. The last user returns the slot to the pool.
  */
 
 /* The owner of a state. States of watermarks are never freed, because sampling visits all of them,

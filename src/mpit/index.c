@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Places are in blocks that never move, so that reading one needs no lock. */
+/* Places are in blocks that never move, so that they can be read without a lock. */
 enum { BLOCK = 1024, BLOCKS = 1024, HASHES = 2048 };
 
 static struct table {
     _Atomic(struct qmpi_mpit_place *) blocks[BLOCKS];
     atomic_int count;
-    int *of_library;   /* [index of the library]: merged index */
-    int library_count; /* indices of the library that have a merged index */
-    int indexed_count; /* elements of `items` that have a merged index */
+    int *of_library;   /* [index in the library]: merged index */
+    int library_count; /* number of indices of the library that have a merged index */
+    int indexed_count; /* number of elements of `items` that have a merged index */
     struct qmpi_mpit_item **items;
     int items_count;
     size_t library_room, items_room;
@@ -26,7 +26,7 @@ static struct table {
 QMPI_LOCK(tables_lock);
 static atomic_int changes;
 
-/* Whether an index is left, of about a million. Published items reserve theirs before it is
+/* Whether an index is left; there are about a million. Published items reserve theirs before it is
  * requested. */
 static bool has_free_index(const struct table *table)
 {
@@ -64,7 +64,8 @@ static int count_in_library(enum qmpi_mpit_space space)
     return result == MPI_SUCCESS ? count : 0;
 }
 
-/* Assigns indices to new items; if memory is exhausted, at the next call. Called with the lock. */
+/* Assigns indices to new items. If memory is exhausted, the next call assigns them. Called with the
+ * lock. */
 static void assign_indices(enum qmpi_mpit_space space)
 {
     struct table *table = &tables[space];

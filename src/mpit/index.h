@@ -67,11 +67,12 @@ struct qmpi_mpit_place {
     int library;
 };
 
-/* Whether an index exists; if so, sets its meaning. Takes no lock if it is known already. */
+/* Whether an index exists; if so, sets its meaning. If the index is known already, no lock is
+ * taken. */
 bool qmpi_mpit_find(enum qmpi_mpit_space space, int index, struct qmpi_mpit_place *place);
 
-/* Returns the published item with this index, or NULL if there is none any more. Never queries the
- * library. For signal handlers. */
+/* Returns the published item with this index; NULL: it has been withdrawn. Never queries the
+ * library, so signal handlers may call it. */
 struct qmpi_mpit_item *qmpi_mpit_find_published(enum qmpi_mpit_space space, int index);
 
 /* Returns the number of indices. */

@@ -25,7 +25,7 @@ static MPI_T_pvar_handle find_all_handles(void)
     return MPI_T_PVAR_ALL_HANDLES;
 }
 #else
-/* A variable of the MPI library, with which libqmpi is not linked. */
+/* Returns a variable of the MPI library, with which libqmpi is not linked. */
 static MPI_T_pvar_handle find_all_handles(void)
 {
     MPI_T_pvar_handle found = NULL;
@@ -65,9 +65,9 @@ bool qmpi_mpit_hold(void)
 
 #ifdef OPEN_MPI
 /*
- * Initializing MPI_T takes 0.2 s in Open MPI 4.1.4, because it opens all components, and fails
- * after MPI_Finalize even if it was initialized before. Therefore, programs that never use MPI_T do
- * not initialize it in MPI_Finalize, and later calls are refused.
+ * Whether MPI_T can be initialized now. In Open MPI 4.1.4, this takes 0.2 s, because all components
+ * are opened, and fails after MPI_Finalize even if MPI_T was initialized before. Therefore,
+ * programs that never use MPI_T do not initialize it in MPI_Finalize, and later calls are refused.
  */
 static bool is_after_init(void)
 {
@@ -96,7 +96,7 @@ static void hold_before_finalize(void)
 
 /* Recursive, because a publisher may use MPI_T itself. */
 QMPI_LOCK_RECURSIVE(publishers_lock);
-/* [tool_id], 0: the dispatcher; NULL: none, or it has published. */
+/* [tool_id], 0: the dispatcher; NULL: it has nothing to publish, or has done so. */
 static void (*publishers[QMPI_LAYERS_MAX + 1])(int tool_id);
 static atomic_bool has_published;
 
@@ -147,7 +147,7 @@ void qmpi_mpit_lazy_start(void)
         return;
     pthread_mutex_lock(&publishers_lock);
     publish_all();
-    /* Until all layers have been initialized, others may still register. */
+    /* Before all layers have been initialized, further publishers may register. */
     if (qmpi_chain_is_active())
         atomic_store_explicit(&has_published, true, memory_order_release);
     pthread_mutex_unlock(&publishers_lock);
@@ -166,7 +166,7 @@ int qmpi_mpit_init_thread(int required, int *provided)
     int level = required;
     if (is_after_init())
         return MPI_T_ERR_CANNOT_INIT;
-    /* The library decides whether it accepts a value that is no level. */
+    /* The library decides whether it accepts a value that is not a level. */
     const int result =
         LIBRARY(init_thread, INIT_THREAD)(valid ? MPI_THREAD_MULTIPLE : required, &level);
     if (result != MPI_SUCCESS)
@@ -290,8 +290,8 @@ void qmpi_mpit_library_handles_forget(MPI_T_pvar_session session)
     pthread_mutex_unlock(&handles_lock);
 }
 
-/* As the standard says, variables that cannot be started, stopped or reset, or that have been
- * started already, are left as they are; the return value of the library tells which. */
+/* As the standard requires, variables that cannot be started, stopped or reset, or that have been
+ * started already, are not changed; the library's return value shows whether there are any. */
 int qmpi_mpit_library_handles_all(MPI_T_pvar_session session, qmpi_mpit_library_function *function)
 {
     int result = MPI_SUCCESS;

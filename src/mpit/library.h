@@ -65,8 +65,8 @@ void qmpi_mpit_lazy_forget(int tool_id);
 
 /*
  * libqmpi stores the handles of the library only if MPI_T_PVAR_ALL_HANDLES cannot be passed on to
- * it: libraries with the standard ABI take the value of the ABI for a pointer (MPICH 5.0.2, Open
- * MPI 6.0.0rc2). Other libraries know their handles, also those of PMPI_T_pvar_handle_alloc.
+ * it: libraries with the standard ABI treat its value as a pointer (MPICH 5.0.2, Open MPI
+ * 6.0.0rc2). Other libraries know their handles, also those of PMPI_T_pvar_handle_alloc.
  */
 typedef int qmpi_mpit_library_function(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
 
@@ -75,10 +75,11 @@ int qmpi_mpit_library_handle_alloc(MPI_T_pvar_session session, int pvar_index, v
                                    MPI_T_pvar_handle *handle, int *count);
 int qmpi_mpit_library_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle);
 
-/* Forgets its handles in a session that ends, or that has ended by PMPI_T_pvar_session_free. */
+/* Forgets the library's handles in a session that is about to end, or that PMPI_T_pvar_session_free
+ * has ended. */
 void qmpi_mpit_library_handles_forget(MPI_T_pvar_session session);
 
-/* Calls its MPI_T_pvar_start, stop or reset for all its handles in a session. */
+/* Calls the library's MPI_T_pvar_start, stop or reset for all its handles in a session. */
 int qmpi_mpit_library_handles_all(MPI_T_pvar_session session, qmpi_mpit_library_function *function);
 
 #endif

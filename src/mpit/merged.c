@@ -12,7 +12,7 @@
 
 /* ---- Descriptions of variables and categories ------------------------------------------------ */
 
-/* Outputs of get_info functions may be NULL. */
+/* Stores an output of a get_info function, which may be NULL. */
 #define GIVE(output, value)                                                                        \
     do {                                                                                           \
         if (output)                                                                                \
@@ -98,7 +98,8 @@ int qmpi_mpit_pvar_get_info(int pvar_index, char *name, int *name_len, int *verb
 
 /* ---- By name --------------------------------------------------------------------------------- */
 
-/* Returns true if the result is known without the library, and sets it. */
+/* Looks up what can be found without the library. Returns true and sets the result if it is
+ * known. */
 static bool look_up(enum qmpi_mpit_space space, const char *name, int var_class, int *index,
                     int *result)
 {
@@ -131,7 +132,7 @@ int qmpi_mpit_cvar_get_index(const char *name, int *cvar_index)
     return translate_index(result, QMPI_MPIT_CVARS, cvar_index);
 }
 
-/* MPICH 4.0.2 uses the class as an index, whatever it is. */
+/* The class is checked, because MPICH 4.0.2 uses it as an index without a check. */
 int qmpi_mpit_pvar_get_index(const char *name, int var_class, int *pvar_index)
 {
     int result;
@@ -183,7 +184,8 @@ PASS(source_get_timestamp, SOURCE_GET_TIMESTAMP, (int index, MPI_Count *timestam
 
 /* ---- Categories ------------------------------------------------------------------------------ */
 
-/* Returns the sum of two stamps that only grow: the library's and that of published categories. */
+/* Returns the sum of two stamps that only increase: that of the library and that of published
+ * categories. */
 int qmpi_mpit_category_changed(int *update_number)
 {
     if (!qmpi_mpit_is_initialised())
@@ -327,7 +329,7 @@ int qmpi_mpit_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_han
     return MPI_SUCCESS;
 }
 
-/* Checks for the null handle, with which Open MPI 4.1.4 crashes. */
+/* Checks for the null handle, because Open MPI 4.1.4 crashes with it. */
 int qmpi_mpit_cvar_handle_free(MPI_T_cvar_handle *handle)
 {
     if (!qmpi_mpit_is_initialised())
@@ -405,11 +407,12 @@ int qmpi_mpit_cvar_write(MPI_T_cvar_handle handle, const void *buf)
 /* ---- Performance variables ------------------------------------------------------------------- */
 
 /*
- * Sessions are those of the MPI library; handles of published variables only store them. A QMPI
- * layer can therefore also use a session of PMPI_T_pvar_session_create.
+ * Sessions are those of the MPI library; handles of published variables only store which session
+ * they belong to. A QMPI layer can therefore also use a session of PMPI_T_pvar_session_create.
  */
 
-/* Frees the handles in a session that ends, or that has ended by PMPI_T_pvar_session_free. */
+/* Frees the handles in a session that is about to end, or that PMPI_T_pvar_session_free has
+ * ended. */
 static void free_handles_of_session(MPI_T_pvar_session session)
 {
     int count;
@@ -436,7 +439,7 @@ int qmpi_mpit_pvar_session_free(MPI_T_pvar_session *session)
 {
     if (!qmpi_mpit_is_initialised())
         return MPI_T_ERR_NOT_INITIALIZED;
-    /* Before the library reuses the value for another session. */
+    /* This comes first, because the library may reuse the value for another session. */
     if (session && *session != MPI_T_PVAR_SESSION_NULL)
         free_handles_of_session(*session);
     return LIBRARY(pvar_session_free, PVAR_SESSION_FREE)(session);
@@ -536,7 +539,8 @@ static int apply_in_visit(struct qmpi_mpit_slot *slot, handle_function *function
     return result;
 }
 
-/* MPI 4.0, section 15.3.7: one error for all handles, whatever the error of one of them is. */
+/* MPI 4.0, section 15.3.7: the call returns one error for all handles, whatever the error of each
+ * of them is. */
 static int apply_to_session(MPI_T_pvar_session session, handle_function *function,
                             qmpi_mpit_library_function *library)
 {

@@ -46,7 +46,7 @@ QMPI_MPIT_DECLARE(category_get_cvars);
 QMPI_MPIT_DECLARE(category_get_pvars);
 QMPI_MPIT_DECLARE(category_get_categories);
 
-/* MPI 4.0: only the library has events. */
+/* Since MPI 4.0: events, which only the library has. */
 #if MPI_VERSION >= 4
 QMPI_MPIT_DECLARE(category_get_num_events);
 QMPI_MPIT_DECLARE(category_get_events);

@@ -115,7 +115,7 @@ static int tool_id_of(const void *user)
     return (int)(intptr_t)user;
 }
 
-/* The value that a client has written to switch the layer on, and then reads again. */
+/* The values that clients have written to switch layers on, which they may read again. */
 static _Atomic int on_values[QMPI_LAYERS_MAX + 1];
 
 static int read_enabled(void *user, const void *object, void *buffer, int count)
@@ -171,7 +171,7 @@ static char *describe_stack(void)
     return text;
 }
 
-/* Writes only the text, so that clients whose buffer is smaller than the variable have room for it.
+/* Writes no more than the text, because the buffer of a client may be smaller than the variable.
  */
 static int read_stack(void *user, const void *object, void *buffer, int count)
 {
@@ -207,7 +207,7 @@ static void publish_stack_now(void *data)
         qmpi_mpit_category_for(layer, NULL);
 }
 
-/* If memory is exhausted, some variables are missing. */
+/* Publishes the variables of a layer. If memory is exhausted, some are missing. */
 static void publish_stack(int tool_id)
 {
     qmpi_memory_catch_exhausted(publish_stack_now, &tool_id);

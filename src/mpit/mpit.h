@@ -15,7 +15,8 @@
 
 /*
  * Makes merged functions the targets of the terminators, and those that count the users of MPI_T
- * also the targets of PMPI_X. Before, both are the functions of the library.
+ * also the targets of PMPI_X. Before this call, both kinds of targets are the functions of the
+ * library.
  */
 void qmpi_mpit_merge(qmpi_function **terminator_targets, qmpi_function **pmpi_targets);
 

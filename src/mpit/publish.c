@@ -15,9 +15,9 @@
 /* ---- Labels ---------------------------------------------------------------------------------- */
 
 /*
- * A layer publishes in its init, when the layers above it are not loaded yet. Their libraries tell
- * whether they will have the same tool. If two tools from different libraries have the same name,
- * the order in which their labels are requested decides.
+ * A layer publishes in its init, when the layers above it are not loaded yet. Whether they will use
+ * the same tool is known from their libraries. If two tools from different libraries have the same
+ * name, their labels depend on the order in which they are requested.
  */
 
 QMPI_LOCK(labels_lock);
@@ -154,8 +154,8 @@ struct qmpi_mpit_category *qmpi_mpit_new_category(int tool_id)
     return category;
 }
 
-/* Adds a category under its name or, if a layer has published an item of this name, with a number
- * behind it, as for labels. */
+/* Adds a category under its name. If a layer has published an item of this name, the category gets
+ * a number behind its name, like a label. */
 static void add_numbered(struct qmpi_mpit_category *category, char *name)
 {
     category->item.name = name;
@@ -248,7 +248,8 @@ static const struct qmpi_mpit_type *find_type(MPI_Datatype datatype, MPI_T_enum 
     return enumtype == MPI_T_ENUM_NULL || datatype == MPI_INT ? qmpi_mpit_type_of(datatype) : NULL;
 }
 
-/* Whether the value has one source. An address does not belong to an object. */
+/* Whether the value has exactly one source. An address cannot be the source for a variable that is
+ * bound to an object. */
 static bool has_source(const void *address, QMPIX_Var_read *read, QMPIX_Var_open *open,
                        int object_size)
 {
@@ -279,7 +280,8 @@ static bool check_and_categorize(struct qmpi_mpit_variable *variable, const char
     return variable->item.category != NULL;
 }
 
-/* Whether the callbacks for writing and resetting are those that the class allows or requires. */
+/* Whether the variable has the callbacks for writing and resetting that its class requires, and
+ * none that it does not allow. */
 static bool has_valid_callbacks(const struct qmpi_mpit_variable *variable)
 {
     const bool present = variable->style == QMPI_MPIT_PRESENT;
@@ -440,7 +442,7 @@ int QMPIX_Category_create(int tool_id, const QMPIX_Category *category, int *inde
 
 /* ---- Enumerations ---------------------------------------------------------------------------- */
 
-/* An enumeration of a layer occupies a slot of the arena and exists for the whole run. */
+/* An enumeration of a layer occupies a slot of the arena and exists until the process ends. */
 
 struct qmpi_mpit_enum {
     char *name;
@@ -452,7 +454,7 @@ struct qmpi_mpit_enum {
 QMPI_LOCK(enums_lock);
 static struct qmpi_mpit_enum *enums;
 
-/* Returns false if an enumeration has this name. */
+/* Returns false if there is an enumeration with this name. */
 static bool add_enum(struct qmpi_mpit_enum *made)
 {
     pthread_mutex_lock(&enums_lock);
@@ -491,7 +493,7 @@ static int compare_values(const void *one, const void *other)
     return ((*items[0])->value > (*items[1])->value) - ((*items[0])->value < (*items[1])->value);
 }
 
-/* Whether two of the items are equal in this order. */
+/* Whether two of the items are equal, as `compare` defines it. */
 static bool has_equal_items(const QMPIX_Enum *enumeration,
                             int (*compare)(const void *one, const void *other))
 {
@@ -510,7 +512,7 @@ static bool has_equal_items(const QMPIX_Enum *enumeration,
 struct enum_creation {
     int tool_id;
     const QMPIX_Enum *enumeration;
-    struct qmpi_mpit_enum *made; /* NULL: no such layer, or equal items */
+    struct qmpi_mpit_enum *made; /* NULL: there is no such layer, or some items are equal */
 };
 
 static void make_enum(void *data)

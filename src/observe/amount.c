@@ -11,18 +11,19 @@
 
 /* ---- Buffers --------------------------------------------------------------------------------- */
 
-/* Returns the size of a type. The call must have at least one element of it, because MPI need not
- * have looked at other types. */
+/* Returns the size of a type. The call must have at least one element of it, because MPI may accept
+ * an invalid type without elements. */
 static int find_type_size(const QMPIX_Call *call, MPI_Datatype type, MPI_Count *size)
 {
-    if (type == MPI_DATATYPE_NULL) /* an error of the program's call, not of ours */
+    if (type == MPI_DATATYPE_NULL) /* the call of the program has an invalid argument */
         return MPI_ERR_ARG;
     if (!call->result && !qmpi_handle_is_type(type))
         return MPI_ERR_OTHER;
     return QMPI_PMPI(Type_size_x, TYPE_SIZE_X)(type, size);
 }
 
-/* A role without an argument of its own is one: MPI_Fetch_and_op moves one element. */
+/* Returns the value of a count, or 1 if the function has no argument for it: MPI_Fetch_and_op moves
+ * one element. */
 static MPI_Count count_at(const QMPIX_Call *call, int role, int i)
 {
     return role ? qmpi_semantics_count(call, role, i) : 1;
@@ -143,10 +144,10 @@ struct part {
     const QMPIX_Call *call;
     const struct qmpi_semantics *meaning;
     const struct qmpi_comm_processes *who;
-    bool is_root; /* where all data come from or go to */
-    bool
-        is_away; /* of an intercommunicator's rooted operation: in the root's group, not the root */
-    bool in_place; /* MPI_IN_PLACE for either buffer */
+    bool is_root;  /* all data come from this process or go to it */
+    bool is_away;  /* in a rooted operation of an intercommunicator: this process is in the root's
+                      group, but is not the root */
+    bool in_place; /* MPI_IN_PLACE is given for either buffer */
     struct qmpi_record_amount *amount;
 };
 
@@ -157,7 +158,7 @@ static const void *buffer_address(const struct part *part, int role)
 
 static bool is_in_place(const struct part *part)
 {
-    /* Compilers warn of the cast of a constant, but not of a pointer variable. */
+    /* A variable is used because compilers warn of a cast of the constant. */
     const void *const in_place = MPI_IN_PLACE;
     return buffer_address(part, part->meaning->send_buffer) == in_place ||
            (part->meaning->receive_buffer &&
@@ -176,7 +177,7 @@ static int count_received(const struct part *part, int first, int count)
 
 static int count_bcast(const struct part *part)
 {
-    /* There is one buffer, which is described as the one to send. */
+    /* There is one buffer, which is described as the send buffer. */
     MPI_Count *bytes = part->is_root ? &part->amount->sent : &part->amount->received;
     return part->is_away ? MPI_SUCCESS : qmpi_amount_send_parts(part->call, 0, 1, bytes);
 }
@@ -226,7 +227,7 @@ static int count_allgather(const struct part *part)
         return count_sent(part, 0, 1);
     result = qmpi_amount_receive_parts(part->call, part->who->rank, 1, &part->amount->sent);
     part->amount->received -= part->amount->sent;
-    if (part->who->peers == 1) /* no other process gets it */
+    if (part->who->peers == 1) /* no other process receives it */
         part->amount->sent = 0;
     return result;
 }
@@ -271,7 +272,7 @@ static int count_reduce_scatter(const struct part *part)
     return result == MPI_SUCCESS ? count_received(part, part->who->rank, 1) : result;
 }
 
-/* The parts of a buffer that belong to neighbors who exist. */
+/* Adds the parts of a buffer that belong to neighbors that exist. */
 static int count_neighbors(const QMPIX_Call *call, const int *ranks, int count,
                            int (*amount)(const QMPIX_Call *, int, int, MPI_Count *),
                            MPI_Count *bytes)
@@ -296,7 +297,7 @@ static int count_neighbor_alltoall(const struct part *part)
                            qmpi_amount_send_parts, &part->amount->sent);
 }
 
-/* All neighbors receive the same data, which are read once if there is a neighbor. */
+/* All neighbors receive the same data, which count once if there is any neighbor. */
 static int count_neighbor_allgather(const struct part *part)
 {
     int result = count_neighbors(part->call, part->who->sources, part->who->in,
@@ -315,7 +316,7 @@ struct neighbors {
     void *data;
 };
 
-/* `is_one_part`: all of them get the same part of the buffer. */
+/* Visits the neighbors. `is_one_part`: all of them receive the same part of the buffer. */
 static int visit_neighbors(const struct neighbors *all, bool sending, bool is_one_part)
 {
     const int *const ranks = sending ? all->who->destinations : all->who->sources;
@@ -354,7 +355,8 @@ int qmpi_amount_each_neighbor(const QMPIX_Call *call,
     return result == MPI_SUCCESS ? visit_neighbors(&all, true, gathers) : result;
 }
 
-/* A collective without a function here transfers nothing that is known. */
+/* The functions that count the data of a collective. For shapes without a function, nothing is
+ * counted. */
 static int (*const by_shape[QMPI_SHAPE_COUNT])(const struct part *part) = {
     [QMPI_SHAPE_BCAST] = count_bcast,
     [QMPI_SHAPE_GATHER] = count_gather,
@@ -394,7 +396,7 @@ static int tag_of(const QMPIX_Call *call, int role)
     return role ? QMPI_ARGUMENT(call, role, int) : MPI_UNDEFINED;
 }
 
-/* The status tells the values of MPI_ANY_SOURCE and MPI_ANY_TAG. */
+/* Reads from the status what MPI_ANY_SOURCE and MPI_ANY_TAG stand for. */
 static void ask_status(const QMPIX_Call *call, QMPIX_Transfer *transfer)
 {
     const struct qmpi_semantics *meaning = qmpi_semantics_of(call);
@@ -413,7 +415,7 @@ static void find_world(const QMPIX_Call *call, QMPIX_Transfer *transfer)
     MPI_Comm comm = MPI_COMM_NULL;
     transfer->world = MPI_UNDEFINED;
     if (transfer->peer < 0)
-        return; /* MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_UNDEFINED */
+        return; /* it is MPI_PROC_NULL, MPI_ANY_SOURCE or MPI_UNDEFINED */
     if (meaning->comm)
         comm = QMPI_ARGUMENT(call, meaning->comm, MPI_Comm);
     else if (matched)

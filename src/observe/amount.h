@@ -6,21 +6,22 @@
 #include "observe/semantics.h"
 
 /*
- * The bytes of one part of a call: its send side or its receive side, of a point-to-point,
- * one-sided or file operation. A persistent operation's as if it were started now.
+ * Sets the bytes of one side (send or receive) of a point-to-point, one-sided or file operation. A
+ * persistent operation counts as if it were started now.
  */
 int qmpi_amount_sent(const QMPIX_Call *call, MPI_Count *bytes);
 int qmpi_amount_received(const QMPIX_Call *call, MPI_Count *bytes);
 
-/* Elements `first` … `first + count - 1` of a send (receive) side: counts times sizes. With a
- * single count and type that many times as much. */
+/* Sets the bytes of elements `first` … `first + count - 1` of one side: counts times sizes. If the
+ * call has a single count and type, they apply to each element. */
 int qmpi_amount_send_parts(const QMPIX_Call *call, int first, int count, MPI_Count *bytes);
 int qmpi_amount_receive_parts(const QMPIX_Call *call, int first, int count, MPI_Count *bytes);
 
-/* Both sides of a collective; in collective.c. */
+/* Sets the bytes of both sides of a collective. */
 int qmpi_amount_collective(const QMPIX_Call *call, struct qmpi_record_amount *amount);
 
-/* Both sides of any call except MPI_Start; a persistent operation counts as if it were started now.
+/* Sets the bytes of both sides of any call except MPI_Start. A persistent operation counts as if it
+ * were started now.
  */
 int qmpi_amount_of(const QMPIX_Call *call, struct qmpi_record_amount *amount);
 
@@ -43,8 +44,8 @@ static inline const struct qmpi_record_matched *qmpi_amount_matched(const QMPIX_
  * qmpi_amount_of counts them. */
 int qmpi_amount_transfers(const QMPIX_Call *call, QMPIX_Transfer transfers[2], int *count);
 
-/* What a neighborhood collective exchanges with each neighbor: see QMPIX_Call_for_each_neighbor. A
- * persistent operation counts as if it were started now. */
+/* Calls a function for each neighbor with the data that a neighborhood collective exchanges: see
+ * QMPIX_Call_for_each_neighbor. A persistent operation counts as if it were started now. */
 int qmpi_amount_each_neighbor(const QMPIX_Call *call,
                               void (*each)(void *data, const QMPIX_Transfer *transfer), void *data);
 

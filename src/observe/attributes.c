@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See attributes.h. The values are in tables of libqmpi, by handle. MPI is never asked what is
- * stored with an object, because it would invoke an error handler of the program if the handle is
- * wrong. The attribute, whose value is the entry of the table, only tells when the object is gone.
+ * See attributes.h. The values are in tables of libqmpi, by handle. MPI is never asked for the
+ * value of an attribute, because it would invoke an error handler of the program if the handle is
+ * wrong. The attribute, whose value is the entry of the table, only serves to notice when the
+ * object is deleted.
  */
 #include "observe/attributes.h"
 
@@ -12,7 +13,8 @@
 
 QMPI_LOCK(lock); /* held while a key is created */
 
-/* A program that uses an object while another thread frees it is wrong already. */
+/* Returns the value for a handle. No lock is needed, because a correct program does not use an
+ * object while another thread frees it. */
 static void *value_of(struct qmpi_attribute *attribute, uintptr_t handle)
 {
     const struct qmpi_attribute_entry *entry =
@@ -21,7 +23,7 @@ static void *value_of(struct qmpi_attribute *attribute, uintptr_t handle)
     return entry ? __atomic_load_n(&entry->value, __ATOMIC_ACQUIRE) : NULL;
 }
 
-/* Returns an entry for a handle, which is not in it yet; NULL: memory is exhausted. */
+/* Returns a new entry for a handle that has none yet; NULL: memory is exhausted. */
 static struct qmpi_attribute_entry *take_entry(struct qmpi_attribute *attribute, uintptr_t handle,
                                                void *value)
 {
@@ -46,7 +48,7 @@ static void drop_entry(struct qmpi_attribute_entry *entry)
 /* ---- MPI_COMM_SELF --------------------------------------------------------------------------- */
 
 static bool keeps_self;
-static struct qmpi_attribute_entry *kept; /* a list of those of MPI_COMM_SELF */
+static struct qmpi_attribute_entry *kept; /* a list of the entries of MPI_COMM_SELF */
 
 void qmpi_attributes_keep_self(void)
 {

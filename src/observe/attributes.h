@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Values that libqmpi stores with the program's communicators, windows and datatypes. They are
- * attributes whose keys the program does not see. A copy of an object does not have them. MPI
- * deletes them with the object.
+ * stored as attributes whose keys the program does not see. MPI deletes them with the object, and
+ * does not copy them.
  *
- * To look for a value makes no MPI call, so that the handle may be any value. If something is
- * found, the handle is that of an object that exists.
+ * Searching for a value makes no MPI call, so that the handle may be invalid. If a value is found,
+ * the handle is valid.
  */
 #ifndef QMPI_OBSERVE_ATTRIBUTES_H
 #define QMPI_OBSERVE_ATTRIBUTES_H
@@ -19,10 +19,10 @@ struct qmpi_attribute_entry {
     struct qmpi_table_entry entry; /* by the handle of the object */
     void *value;
     struct qmpi_attribute *attribute;
-    struct qmpi_attribute_entry *next; /* of those of MPI_COMM_SELF that are kept */
+    struct qmpi_attribute_entry *next; /* in the list of those of MPI_COMM_SELF that are kept */
 };
 
-/* An attribute of one kind of objects. A static variable: `drop` frees a value. */
+/* An attribute of one kind of objects, in a static variable. `drop` frees a value. */
 struct qmpi_attribute {
     void (*drop)(void *value);
     int keyval;
@@ -39,21 +39,22 @@ struct qmpi_attribute {
         }                                                                                          \
     }
 
-/* Return what is stored with an object; NULL: nothing. Without a lock of libqmpi. */
+/* These functions return the value that is stored with an object; NULL: none. They take no lock of
+ * libqmpi. */
 void *qmpi_attribute_of_comm(struct qmpi_attribute *attribute, MPI_Comm comm);
 void *qmpi_attribute_of_window(struct qmpi_attribute *attribute, MPI_Win window);
 void *qmpi_attribute_of_type(struct qmpi_attribute *attribute, MPI_Datatype type);
 
-/* Store a value with an object, which exists and has none yet; only one thread at a time may do so.
- * False: MPI refuses it, and the value was dropped. */
+/* These functions store a value with an object that exists and has none yet; only one thread at a
+ * time may do so. They return false if MPI refuses it; the value was then dropped. */
 bool qmpi_attribute_set_comm(struct qmpi_attribute *attribute, MPI_Comm comm, void *value);
 bool qmpi_attribute_set_window(struct qmpi_attribute *attribute, MPI_Win window, void *value);
 bool qmpi_attribute_set_type(struct qmpi_attribute *attribute, MPI_Datatype type, void *value);
 
-/* Between these functions, what libqmpi stores with MPI_COMM_SELF is not an attribute that MPI
- * deletes. While MPI_Finalize deletes these attributes, the program may make calls, and tools may
- * ask about communicators, but no further attribute can be set: MPICH crashes. The second function
- * drops what is stored, while MPI still works. */
+/* Between calls of these functions, values that libqmpi stores with MPI_COMM_SELF are not
+ * attributes of MPI. While MPI_Finalize deletes the attributes, the program may make calls, and
+ * tools may ask about communicators, but setting another attribute would crash MPICH. The second
+ * function drops the values while MPI calls are still possible. */
 void qmpi_attributes_keep_self(void);
 void qmpi_attributes_drop_self(void);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See call.h. These functions of <qmpi/observer.h> tell of a call its arguments, its result, its
- * bytes, its messages, its communicator, its root and its time. Bytes and messages are computed
- * when they are first asked for, and stored in the record for the other observers of a run.
+ * See call.h. These functions of <qmpi/observer.h> return what is known of a call: its arguments,
+ * its result, its bytes, its messages, its communicator, its root and its time. Bytes and messages
+ * are computed when they are first asked for, and stored in the record for the other observers of a
+ * run.
  */
 #include "observe/call.h"
 
@@ -32,7 +33,7 @@ static const unsigned char sizes[QMPIX_KIND_PCONTROL_WORDS + 1] = {
     [QMPIX_KIND_MESSAGE] = sizeof(MPI_Message),
     [QMPIX_KIND_OP] = sizeof(MPI_Op),
     [QMPIX_KIND_REQUEST] = sizeof(MPI_Request),
-    [QMPIX_KIND_SESSION] = sizeof(MPI_Request), /* as large as the other handles */
+    [QMPIX_KIND_SESSION] = sizeof(MPI_Request), /* a session has the size of other handles */
     [QMPIX_KIND_WIN] = sizeof(MPI_Win),
 };
 
@@ -108,7 +109,7 @@ int QMPIX_Call_get_request(const QMPIX_Call *call, int index, MPI_Request *reque
 /* ---- Bytes of statuses
  * -------------------------------------------------------------------------------- */
 
-/* Tells whether the members contain what the functions of MPI return. */
+/* Whether the members of a status contain the values that the functions of MPI return. */
 static enum { UNKNOWN, AGREE, DIFFER } members;
 
 static inline MPI_Count member_bytes(const MPI_Status *status)
@@ -163,7 +164,8 @@ __attribute__((noinline)) static int ask_library(const MPI_Status *status, MPI_C
         *bytes = 0;
         return MPI_SUCCESS;
     }
-    /* This takes half as many instructions, but fails for more than an int holds. */
+    /* MPI_Get_count takes half as many instructions as MPI_Get_elements_x, but fails if the count
+     * exceeds an int. */
     if (QMPI_PMPI(Get_count, GET_COUNT)(status, MPI_BYTE, &count) == MPI_SUCCESS && count >= 0) {
         *bytes = count;
         return MPI_SUCCESS;
@@ -192,7 +194,7 @@ int QMPIX_Call_get_status_bytes(const QMPIX_Call *call, int index, int element, 
 
 /* ---- Bytes and messages ---------------------------------------------------------------------- */
 
-/* Results of `before` do not hold in `after`. */
+/* Whether a result is in the record. Results of `before` are invalid in `after`. */
 static bool is_known(const QMPIX_Call *call, unsigned what)
 {
     struct qmpi_record *record = qmpi_record_of(call);
@@ -201,7 +203,7 @@ static bool is_known(const QMPIX_Call *call, unsigned what)
     return call->reserved & what;
 }
 
-/* Whether a call moves data, and MPI can be queried. */
+/* Sets whether a call moves data. Returns an error class if MPI cannot be queried. */
 static int check_moves(const QMPIX_Call *call, bool *moves)
 {
     *moves = true;

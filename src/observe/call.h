@@ -13,7 +13,7 @@ static inline const QMPIX_Parameter *qmpi_call_parameter(const QMPIX_Call *call,
                : NULL;
 }
 
-/* Returns the size of an element of what a pointer leads to; 0: unknown. */
+/* Returns the size of an element of the array that a pointer points to; 0: unknown. */
 size_t qmpi_call_element_size(const QMPIX_Parameter *parameter);
 
 /* Returns the size of the result; 0: unknown, or it has none. */

@@ -61,11 +61,12 @@ bool qmpi_comm_can_be_asked(MPI_Comm comm)
 
 QMPI_LOCK(processes_lock);
 
-/* Counts the records that were freed, because a thread may remember one of them. */
+/* The number of records that were freed. It tells a thread whether the record that it remembers may
+ * be one of them. */
 static unsigned generation = 1;
 
-/* This is the result of the last query of this thread. While it is being changed, it is neither
- * read nor changed by others, which can only be signal handlers in the same thread. */
+/* The result of the last query of this thread. While `changing` is set, it is neither read nor
+ * changed: only a signal handler in the same thread could do so. */
 static _Thread_local struct {
     volatile sig_atomic_t changing;
     MPI_Comm comm;
@@ -116,7 +117,7 @@ static bool make_neighbours(struct qmpi_comm_processes *processes, int in, int o
     return true;
 }
 
-/* Each dimension has two neighbors, first the one before, then the one after. */
+/* Lists the neighbors in a grid: for each dimension, the one before and the one after. */
 static void find_grid_neighbours(MPI_Comm comm, struct qmpi_comm_processes *processes)
 {
     int dimensions = 0;
@@ -225,8 +226,8 @@ static const struct qmpi_comm_processes *comm_processes(MPI_Comm comm, bool is_c
         !qmpi_attribute_set_comm(&of_comm, comm, processes))
         processes = NULL;
     pthread_mutex_unlock(&processes_lock);
-    /* What is stored with MPI_COMM_SELF ends in MPI_Finalize, and is then forgotten here. In Open
-     * MPI 5, the attributes of MPI_COMM_WORLD remain. */
+    /* MPI_Finalize deletes the attributes of MPI_COMM_SELF, which then cause the record to be
+     * removed. In Open MPI 5, the attributes of MPI_COMM_WORLD remain. */
     if (comm == MPI_COMM_WORLD)
         comm_processes(MPI_COMM_SELF, true);
     return processes;
@@ -267,7 +268,7 @@ const struct qmpi_comm_processes *qmpi_comm_processes_of_window(MPI_Win window, 
     return processes;
 }
 
-/* The window is the last_query argument. */
+/* The window is the last argument of the call. */
 void qmpi_comm_add_window(const QMPIX_Call *call)
 {
     if (*(const int *)call->result == MPI_SUCCESS)
@@ -299,18 +300,20 @@ int QMPIX_Comm_world_rank(MPI_Comm comm, int rank, int *world)
 bool qmpi_comm_id_asked;
 
 struct identity {
-    uint64_t id; /* 0: not known yet (of the predefined communicators) */
+    uint64_t id; /* 0: a predefined communicator whose id is not known yet */
     uint64_t parent;
-    uint64_t members; /* a hash of their ranks in the world */
+    uint64_t members; /* a hash of the ranks of the members in the world */
     int processes;
-    uint64_t creations;          /* that were collective over the communicator */
-    struct qmpi_table by_groups; /* the number of those that some of its members have called */
+    uint64_t creations;          /* the number of creations that were collective over the
+                                    communicator */
+    struct qmpi_table by_groups; /* the numbers of creations by some of its members only, by
+                                    group */
 };
 
 QMPI_LOCK(identity_lock);
 
-/* These are not allocated, because their numbers of creations must never be lost. `none` has the
- * numbers for communicators without a parent. */
+/* These are not allocated, because their numbers of creations must never be lost. `none` counts
+ * creations without a parent. */
 static struct identity world = {.by_groups.value_size = sizeof(uint64_t)},
                        self = {.by_groups.value_size = sizeof(uint64_t)},
                        none = {.by_groups.value_size = sizeof(uint64_t)};
@@ -367,8 +370,8 @@ static bool hash_group(MPI_Group group, int *processes, uint64_t *hash)
     return known;
 }
 
-/* Sets `members` and `processes`. The groups of an intercommunicator come in the same order on both
- * sides. False: some members are not in the world. */
+/* Sets `members` and `processes`. The groups of an intercommunicator are taken in the same order on
+ * both sides. Returns false if some members are not in the world. */
 static bool find_members(MPI_Comm comm, struct identity *identity)
 {
     MPI_Group group;
@@ -400,7 +403,8 @@ static void drop_identity(void *value)
 
 static struct qmpi_attribute of_identity = QMPI_ATTRIBUTE(drop_identity);
 
-/* `name` stands for the parent and the number, which predefined communicators do not have. */
+/* Identifies a predefined communicator. It has no parent and no number; `name` is used instead of
+ * these. */
 static struct identity *find_predefined(struct identity *identity, MPI_Comm comm, uint64_t name)
 {
     if (__atomic_load_n(&identity->id, __ATOMIC_ACQUIRE))
@@ -451,7 +455,7 @@ static void set_child(MPI_Comm created, struct identity *child, const struct ide
     set_identity(created, child);
 }
 
-/* If the copy is nonblocking, its handle may only be used for attributes. */
+/* If the copy is nonblocking, the handle can only be used for attributes until it is complete. */
 void qmpi_comm_id_note_copy(MPI_Comm comm, MPI_Comm created)
 {
     struct identity *parent = find_identity(comm);
@@ -481,11 +485,12 @@ void qmpi_comm_id_note_group(MPI_Comm comm, MPI_Comm created, uint64_t tag)
         return;
     const uint64_t key = combine_hashes(child.members, tag);
     pthread_mutex_lock(&identity_lock);
-    /* If memory was exhausted, the number of any key may be too small. */
+    /* If memory was exhausted, the number for each key may be too small, so none is used. */
     uint64_t *count = parent->by_groups.failed ? NULL : qmpi_table_put(&parent->by_groups, key);
     const uint64_t number = count ? ++*count : 0;
     pthread_mutex_unlock(&identity_lock);
-    if (number) /* the key is no number of a creation that is collective over the parent */
+    if (number) /* the key must not be the number of a creation that is collective over the
+                   parent */
         set_child(created, &child, parent, combine_hashes(key, number));
 }
 

@@ -19,8 +19,8 @@
  * Returns false, and changes nothing, if the world is not known. */
 bool qmpi_comm_translate_ranks(MPI_Group group, int count, const int *ranks, int *world);
 
-/* Whether MPI can be queried about a communicator now. Outside MPI_Init and MPI_Finalize, any other
- * than the predefined ones can only be a session's. */
+/* Whether MPI can be queried about a communicator now. Before MPI_Init and after MPI_Finalize, only
+ * communicators of sessions exist, apart from the predefined ones. */
 bool qmpi_comm_can_be_asked(MPI_Comm comm);
 
 /* ---- Processes of communicators and windows -------------------------------------------------- */
@@ -39,15 +39,15 @@ struct qmpi_comm_processes {
     bool is_inter;     /* an intercommunicator */
     int *world;        /* [peers]: ranks in MPI_COMM_WORLD; MPI_UNDEFINED: not in it */
     int in, out;       /* neighbors; -1: no topology */
-    int *sources;      /* [in]: MPI_PROC_NULL among them where the grid ends */
+    int *sources;      /* [in]; MPI_PROC_NULL at the borders of a grid */
     int *destinations; /* [out] */
 };
 
 /*
- * Return NULL if a query of MPI fails. The result exists as long as the handle. `is_checked`: MPI
- * has accepted the handle, in a call that has used it. Otherwise, MPI is only queried after the
- * checks of handles.h. There is none for windows: qmpi_comm_add_window determines the
- * information after the call that has created one.
+ * These functions return NULL if a query of MPI fails. The result exists as long as the handle.
+ * `is_checked`: MPI has accepted the handle in a call that has used it. Otherwise, MPI is queried
+ * only after the checks of handles.h. For windows there is no `is_checked`: qmpi_comm_add_window
+ * determines the data after the call that creates one.
  */
 const struct qmpi_comm_processes *qmpi_comm_processes_of(MPI_Comm comm, bool is_checked);
 const struct qmpi_comm_processes *qmpi_comm_processes_of_window(MPI_Win window, bool is_checked);
@@ -59,29 +59,31 @@ int qmpi_comm_world_rank(const struct qmpi_comm_processes *processes, int rank);
 /* ---- Identities ------------------------------------------------------------------------------ */
 
 /*
- * The identities of communicators. No message is sent for them: whatever creates a communicator is
- * called by all its members, so each of them computes the same id from what all know. This is the
- * id of the parent, its members and
+ * The identities of communicators. They need no messages: all members call the function that
+ * creates a communicator, and each of them computes the same id from data that all of them have.
+ * These are the id of the parent, the members and
  *   - for calls that are collective over the parent: the number of such calls on it
  *   - for calls of the members alone: the tag, and the number of such calls with the same members.
  *
  * These numbers must be the same on all members. The calls are therefore counted at the end of the
- * chain, where layers that are switched off or call the next one several times make no difference:
- * the generated functions follow_X take the places of the terminators. What layers create by PMPI_X
- * is not counted on any of the members.
+ * chain, where it does not matter whether layers are switched off or call the next one several
+ * times: the generated functions follow_X replace the terminators. Communicators that layers create
+ * by PMPI_X are not counted on any member.
  */
 
 /* Whether an observer has asked for identities (QMPIX_OBSERVE_COMMS). */
 extern bool qmpi_comm_id_asked;
 
 /* Called after successful calls. `created` may be MPI_COMM_NULL. */
-/* Collective over the parent: copies, which may not be complete yet, and others. */
+/* For calls that are collective over the parent: copies, which may not be complete yet, and
+ * others. */
 void qmpi_comm_id_note_copy(MPI_Comm parent, MPI_Comm created);
 void qmpi_comm_id_note_part(MPI_Comm parent, MPI_Comm created);
-/* Called by the members alone. `parent` is MPI_COMM_NULL if not all members pass the same one. */
+/* For calls by the members alone. `parent` is MPI_COMM_NULL if not all members pass the same
+ * one. */
 void qmpi_comm_id_note_group(MPI_Comm parent, MPI_Comm created, uint64_t tag);
 
-/* Returns a number that stands for a string tag. */
+/* Returns a number that represents a string tag. */
 uint64_t qmpi_comm_id_of_text(const char *text);
 
 #endif

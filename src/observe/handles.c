@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See handles.h. A function that is given a communicator invokes the error handler of this
- * communicator if another argument is wrong. The communicator is therefore one of libqmpi, with
- * MPI_ERRORS_RETURN.
+ * See handles.h. If an argument is wrong, a function with a communicator as an argument invokes the
+ * error handler of that communicator. Therefore, libqmpi passes a communicator of its own, which
+ * has MPI_ERRORS_RETURN.
  *
  * The type signatures of datatypes are hashes: the sequence of basic types is a polynomial modulo a
- * prime, so that the hash of a concatenation follows from those of its parts. All derived types but
- * structures repeat the signature of another type, so many times as it fits into their size. The
+ * prime, so that the hash of a concatenation follows from those of its parts. All derived types
+ * except structures repeat the signature of another type as often as it fits into their size. The
  * signature of a derived type is cached with it, as an attribute.
  */
 #include "observe/handles.h"
@@ -30,7 +30,7 @@ struct type_contents {
     MPI_Count integer_count, address_count, count_count, type_count;
     int *integers;
     MPI_Aint *addresses;
-    MPI_Count *counts; /* instead of the integers, if it was made by MPI_Type_…_c */
+    MPI_Count *counts; /* set instead of the integers if the type was made by MPI_Type_…_c */
     MPI_Datatype *types;
 };
 
@@ -53,14 +53,14 @@ static bool find_envelope(MPI_Datatype type, struct type_contents *contents)
 #endif
 }
 
-/* Whether the combiner is that of a type from MPI_Type_create_f90_…, which is predefined. */
+/* Whether the combiner is that of a type from MPI_Type_create_f90_…; such types are predefined. */
 static bool is_f90(int combiner)
 {
     return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
            combiner == MPI_COMBINER_F90_INTEGER;
 }
 
-/* Frees a type that contents named, unless it is predefined. */
+/* Frees a type that MPI_Type_get_contents has returned, unless it is predefined. */
 static void release_type(MPI_Datatype type)
 {
     struct type_contents contents;
@@ -80,7 +80,7 @@ static void release_contents(struct type_contents *contents)
     free(contents->types);
 }
 
-/* Sets the members other than the combiner and the numbers, for a type that is not named. */
+/* Sets the members other than the combiner and the numbers. The type must not be predefined. */
 static bool find_contents(MPI_Datatype type, struct type_contents *contents)
 {
     contents->integers = calloc((size_t)contents->integer_count + 1, sizeof(int));
@@ -113,7 +113,8 @@ QMPI_LOCK(private_lock);
 static MPI_Comm private_comm;
 static int has_private_comm;
 
-/* What is stored with MPI_COMM_SELF ends in MPI_Finalize, while MPI still works. */
+/* Frees the communicator when MPI_Finalize deletes the attributes of MPI_COMM_SELF, because MPI
+ * calls are still possible then. */
 static void free_private_comm(void *value)
 {
     (void)value;
@@ -150,8 +151,8 @@ static bool find_private_comm(void)
 }
 
 #ifdef MPI_SESSION_NULL
-/* Makes a communicator for one question. Without MPI_COMM_SELF, nothing would tell when to free one
- * that is kept. */
+/* Makes a communicator for one question only. Without MPI_COMM_SELF, libqmpi could not learn when a
+ * permanent one must be freed. */
 static bool ask_in_session(bool (*ask)(const void *handle, MPI_Comm comm), const void *handle)
 {
     MPI_Session session;
@@ -197,7 +198,7 @@ static bool ask_with_private_comm(bool (*ask)(const void *handle, MPI_Comm comm)
 /* ---- Checks of datatypes
  * ------------------------------------------------------------------------------- */
 
-/* These predefined types were found to be valid, which they remain. */
+/* Predefined types that were found to be valid; they remain valid. */
 enum { NAMED_BITS = 6 };
 static uintptr_t named[1 << NAMED_BITS];
 
@@ -213,7 +214,8 @@ static void remember_named(MPI_Datatype type)
         __atomic_store_n(place_of(type), QMPI_KEY_OF(type), __ATOMIC_RELAXED);
 }
 
-/* MPICH refuses to pack types that are not committed, but tells their size. */
+/* Whether the error is that the type is not committed. MPICH then refuses to pack it, but returns
+ * its size. */
 static bool is_not_committed(int error)
 {
     char text[MPI_MAX_ERROR_STRING + 1] = "";
@@ -244,7 +246,8 @@ bool qmpi_handle_is_type(MPI_Datatype type)
 
 /* ---- Error codes ----------------------------------------------------------------------------- */
 
-/* MPICH's codes are large, and its functions fail for no number. */
+/* Whether a number can be an error code. MPICH's codes are large, and its functions accept any
+ * number. */
 static bool is_error_code(int code)
 {
     int initialized = 0, finalized = 0, flag = 0;
@@ -274,8 +277,8 @@ int QMPIX_Error_class(int code, int *error_class)
 #ifndef OPEN_MPI
 static bool ask_comm(const void *handle, MPI_Comm comm)
 {
-    /* MPICH's handles tell their kind. If it is not that of communicators, the error handler would
-     * not be that of the first one. */
+    /* The handles of MPICH contain their kind. If `handle` is not a communicator, the library would
+     * not use the error handler of the first communicator. */
     const uintptr_t kind = 0xfU << 26, allocation = 0x3U << 30;
     const MPI_Comm other = *(const MPI_Comm *)handle;
     int result;
@@ -292,8 +295,8 @@ bool qmpi_handle_is_comm(MPI_Comm comm)
     if (comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF)
         return true;
 #ifdef OPEN_MPI
-    /* Neither fails. The number of a freed communicator is read from memory that may be in use
-     * again; the library finds nothing, or another communicator, under that number. */
+    /* Neither call fails. The number of a freed communicator is read from memory that may have been
+     * reused; the library then finds no communicator, or another one, by that number. */
     return QMPI_PMPI(Comm_f2c, COMM_F2C)(QMPI_PMPI(Comm_c2f, COMM_C2F)(comm)) == comm;
 #else
     return qmpi_mpi_library_implementation() == QMPI_MPI_MPICH &&
@@ -354,7 +357,8 @@ int QMPIX_Signature_append(QMPIX_Signature *signature, const QMPIX_Signature *ot
     return MPI_SUCCESS;
 }
 
-/* Returns the signature of one element. The arguments are the same for this type in all processes.
+/* Returns the signature of one element, from numbers that are the same for this type in all
+ * processes.
  */
 static QMPIX_Signature signature_of_element(uint64_t kind, uint64_t first, uint64_t second)
 {
@@ -367,7 +371,7 @@ static QMPIX_Signature signature_of_element(uint64_t kind, uint64_t first, uint6
 
 /* ---- Basic types ----------------------------------------------------------------------------- */
 
-/* Types that consist of two basic ones. */
+/* Finds the parts of types that consist of two basic types. */
 static bool find_pair(MPI_Datatype type, MPI_Datatype parts[2])
 {
     const MPI_Datatype pairs[][3] = {
@@ -395,11 +399,12 @@ static bool find_pair(MPI_Datatype type, MPI_Datatype parts[2])
     return false;
 }
 
-/* A number that is the same in all processes: the handle in Fortran, or that of the standard ABI.
+/* Returns a number that is the same in all processes: the Fortran handle, or the handle of the
+ * standard ABI.
  */
 static uint64_t number_of(MPI_Datatype type)
 {
-#if defined(MPI_Type_c2f) /* a macro, and no function */
+#if defined(MPI_Type_c2f) /* it is a macro in some libraries, a function in others */
     return (uint64_t)MPI_Type_c2f(type);
 #elif defined(OPEN_MPI) || defined(MPICH_VERSION)
     return (uint64_t)QMPI_PMPI(Type_c2f, TYPE_C2F)(type);
@@ -415,7 +420,7 @@ static QMPIX_Signature signature_of_basic(MPI_Datatype type)
     return signature;
 }
 
-/* Types of size 0 are markers (MPI_LB), not elements. */
+/* Finds the signature of a predefined type. Types of size 0 are markers (MPI_LB), not elements. */
 static int find_named(MPI_Datatype type, QMPIX_Signature *signature)
 {
     MPI_Datatype parts[2] = {type};
@@ -492,7 +497,7 @@ static int find_derived(MPI_Datatype type, struct type_contents *contents,
 static struct qmpi_attribute of_signature = QMPI_ATTRIBUTE(free);
 QMPI_LOCK(signature_lock);
 
-/* Does nothing if another thread has stored it already. */
+/* Stores the signature, unless another thread has stored it already. */
 static void store_signature(MPI_Datatype type, const QMPIX_Signature *signature)
 {
     pthread_mutex_lock(&signature_lock);

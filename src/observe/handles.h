@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a handle that the program has passed may be passed on to a query of MPI. If a query
- * fails, MPI invokes an error handler of the program, which ends the job by default, while the
- * program's own call may be one that MPI accepts or whose error the program expects. The checks
- * here invoke no error handler of the program.
+ * Whether a handle from the program can be used in a query of MPI. If a query fails, MPI invokes an
+ * error handler of the program, which by default ends the job, even if MPI would accept the
+ * program's own call, or the program expects its error. The checks here invoke no error handler of
+ * the program.
  *
- * They are for handles that MPI has not checked yet: those in `before`, and those of helper
- * functions that know no call. A call that has succeeded has checked what it uses. (It need not
- * have looked at the rest, such as the datatype of a message without elements.)
+ * They are necessary for handles that MPI has not checked yet: those in `before`, and those of
+ * helper functions that are called without a call. A call that has succeeded has checked the
+ * handles that it uses. (It may not have checked others, such as the datatype of a message without
+ * elements.)
  */
 #ifndef QMPI_OBSERVE_HANDLES_H
 #define QMPI_OBSERVE_HANDLES_H
@@ -15,8 +16,8 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-/* False also: it cannot be found out now, because MPI is not initialized, or because the program
- * uses only sessions, or because the MPI library has no query that could tell. */
+/* These functions also return false if the answer is not available: because MPI is not initialized,
+ * because the program uses only sessions, or because the MPI library has no suitable query. */
 bool qmpi_handle_is_type(MPI_Datatype type);
 bool qmpi_handle_is_comm(MPI_Comm comm);
 

@@ -16,10 +16,10 @@ enum { ALL_FLAGS = 2 * QMPIX_OBSERVE_COMMS - 1 };
 
 QMPIX_Observer qmpi_observers[QMPI_LAYERS_MAX + 1];
 
-/* [tool_id][number]: the functions that the observer asked for. */
+/* [tool_id][number]: whether the observer requested the function. */
 static unsigned char *wanted_functions[QMPI_LAYERS_MAX + 1];
 
-/* [tool_id]: the layer requested the wants_offsets of clocks, which are measured before
+/* [tool_id]: whether the layer requested the offsets of clocks, which are measured before
  * MPI_Finalize. */
 static bool wants_offsets[QMPI_LAYERS_MAX + 1];
 
@@ -42,9 +42,9 @@ static bool is_chosen(const QMPIX_Observer *observer, int number)
     return false;
 }
 
-/* MPI_Start has no argument but a request, whose operation was described when the request was made.
- * The same holds for MPI_Mrecv and the probe. Returns the shape of the functions for whose sake a
- * function is observed. */
+/* Returns the shape of the functions for whose sake a function is observed; the operation of
+ * MPI_Start, for example, was described when its request was made, and MPI_Mrecv depends on the
+ * probe in the same way. */
 static unsigned serves(int number)
 {
     if (qmpi_meanings[number].shape == QMPI_SHAPE_MATCHED_PROBE)
@@ -76,7 +76,7 @@ static void make_tables(struct qmpi_layer *layer)
         layer->observing = qmpi_memory_permanent(QMPI_FUNCTION_COUNT, sizeof *layer->observing);
 }
 
-/* Returns why a layer cannot have this observer now, or MPI_SUCCESS. */
+/* Returns why a layer cannot have this observer now; MPI_SUCCESS: it can. */
 static int check_observer(const struct qmpi_layer *layer, const QMPIX_Observer *observer)
 {
     if (!layer || !is_valid_observer(observer))
@@ -95,7 +95,7 @@ int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
         qmpi_clock_start();
     if (observer->flags & QMPIX_OBSERVE_COMMS)
         qmpi_comm_id_asked = true;
-    bool shapes[QMPI_SHAPE_COUNT] = {false}; /* which it asked for */
+    bool shapes[QMPI_SHAPE_COUNT] = {false}; /* the shapes that it requested */
     make_tables(layer);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         wanted_functions[tool_id][number] = qmpi_observing[number] && is_chosen(observer, number);
@@ -111,7 +111,7 @@ int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
     }
     QMPIX_Observer *mine = &qmpi_observers[tool_id];
     *mine = *observer;
-    mine->functions = NULL; /* the caller's */
+    mine->functions = NULL; /* the array belongs to the caller */
     mine->function_count = 0;
     if (!mine->before)
         mine->before = qmpi_observe_nothing;
@@ -138,49 +138,49 @@ int QMPIX_Clock_request_offsets(int tool_id)
 
 /*
  * Runs: adjacent layers that only observe a function are called by one interceptor, observe_X of
- * the topmost of them, which creates one record for all. The callbacks come in the order in which
- * the layers would call them: `before` from the top down, `after` from the bottom up.
+ * the topmost of them, which creates one record for all. The order of the callbacks is that in
+ * which the layers would call them: `before` from the top down, `after` from the bottom up.
  *
  * The node of the topmost layer points to an observer whose callbacks call those of all layers, and
  * read the clock if a layer asks for the time of the call: below all `before`, above all `after`.
- * The callbacks leave the lowest layer's context in the record, from which observe_X goes on.
+ * The callbacks leave the lowest layer's context in the record, from which observe_X continues.
  *
- * Each layer still has a node. It is the context in the record that its callbacks receive, and its
- * next node is that of the next layer, so that what a callback calls through it is seen by the
- * layers below. A node of a run leads to what is left of the run from there. Nodes, and therefore
- * runs, never change: a layer that is switched makes other nodes (dispatch/chain.h).
+ * Each layer still has a node. Its callbacks find it as the context in the record. Its next node is
+ * that of the next layer, so that the layers below see the calls that a callback makes through it.
+ * A node within a run points to the rest of the run. Nodes, and therefore runs, never change:
+ * switching a layer creates new nodes (dispatch/chain.h).
  *
- * A run ends below a layer that also has an interceptor for the function: the callbacks surround
- * it. It ends above a layer that
+ * A run ends below a layer that also has an interceptor for the function, because its callbacks
+ * surround the interceptor. It ends above a layer that
  *   - acts (QMPIX_OBSERVE_ACTS): the layers above see what it does
- *   - gives the layers below a status that the program ignores (QMPIX_OBSERVE_STATUSES), if the
- *     layer above does not.
+ *   - gives the layers below it a status although the program passed none (QMPIX_OBSERVE_STATUSES),
+ *     if the layer above does not.
  */
 
-/* Whether the observer of the layer requested the function; some are intercepted only for internal
+/* Whether the observer requested the function; some functions are intercepted only for internal
  * use. */
 static bool is_wanted(QMPI_Context node)
 {
     return wanted_functions[node->tool_id][node->function_id];
 }
 
-/* Flags for which even one layer is a run. */
+/* With one of these flags, even a single layer is a run. */
 enum { READS_CLOCK = QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME };
 
-/* A callback of a layer. The first two members are as in QMPIX_Call. */
+/* A callback of a layer. The first two members are also the first of QMPIX_Call. */
 struct run_callback {
     QMPI_Context context;
     const QMPIX_Observer *observer;
     void (*function)(const QMPIX_Call *call, QMPIX_Word *word);
-    size_t word; /* the place of the layer's word in the record, in bytes */
+    size_t word; /* offset of the layer's word in the record, in bytes */
 };
 
 _Static_assert(offsetof(struct run_callback, function) ==
                    offsetof(QMPIX_Call, arguments) - offsetof(QMPIX_Call, context),
                "a callback does not begin as QMPIX_Call goes on");
 
-/* Callbacks in the order of the calls: the `count` before `end`. At least one, that of the lowest
- * layer, which may do nothing. */
+/* The callbacks of a run in the order of the calls: the `count` elements before `end`. There is at
+ * least one, that of the lowest layer, which may do nothing. */
 struct run_callbacks {
     const struct run_callback *end;
     size_t count;
@@ -188,7 +188,8 @@ struct run_callbacks {
 
 /* A run, or one layer that asks for the time. */
 struct run {
-    QMPIX_Observer observer; /* first: a node points to it. It has the flags of all layers. */
+    QMPIX_Observer observer; /* the first member, because a node points to it; it has the flags of
+                                all layers */
     struct run_callbacks before, after;
     int layers;
     struct run_memory *memory;
@@ -196,8 +197,7 @@ struct run {
 
 /* ---- What a run does before and after a call ------------------------------------------------- */
 
-/* The time between the readings is that of the call: nothing of what the callbacks do may be
- * moved there. */
+/* Reads the clock. Nothing that callbacks do may be moved between the two readings. */
 static inline uint64_t read_clock(void)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -206,7 +206,8 @@ static inline uint64_t read_clock(void)
     return now;
 }
 
-/* Other threads may read it: see QMPIX_Call_get_begin_address. */
+/* Stores the time atomically, because other threads may read it: see
+ * QMPIX_Call_get_begin_address. */
 static inline void set_begin(struct qmpi_record *record, uint64_t ticks)
 {
     __atomic_store_n(&record->begin, ticks, __ATOMIC_RELEASE);
@@ -219,7 +220,7 @@ static inline void call_one(struct qmpi_record *record, const struct run_callbac
     callback->function(&record->call, (QMPIX_Word *)(void *)((char *)record + callback->word));
 }
 
-/* A loop would take two more instructions for each callback. */
+/* Calls all callbacks. A loop would take two more instructions for each of them. */
 __attribute__((always_inline)) static inline void call_all(struct qmpi_record *record,
                                                            const struct run_callbacks *callbacks)
 {
@@ -261,7 +262,7 @@ __attribute__((always_inline)) static inline void call_all(struct qmpi_record *r
     }
 }
 
-/* Calls the callbacks of functions that complete requests, which only some layers have asked for.
+/* Calls the callbacks for functions that complete requests, which only some layers requested.
  */
 static void call_completing(struct qmpi_record *record, const struct run_callbacks *callbacks)
 {
@@ -278,8 +279,8 @@ static void call_completing(struct qmpi_record *record, const struct run_callbac
     record->call.request_count = request_count;
 }
 
-/* Two words at a time: for memset, compilers use an instruction that takes longer than all
- * callbacks. The first word is clear. */
+/* Clears two words at a time, because compilers use an instruction for memset that takes longer
+ * than all callbacks. The first word is clear already. */
 typedef long long two_words __attribute__((vector_size(16), aligned(8), may_alias));
 
 static inline void clear_words(struct qmpi_record *record)
@@ -309,7 +310,7 @@ static void run_after(const QMPIX_Call *call, QMPIX_Word *word)
     call_all(qmpi_record_of(call), &run_of(call)->after);
 }
 
-/* Two layers that have both callbacks: a loop would cost more than they do. */
+/* A run of two layers that have both callbacks. A loop would cost more than the callbacks. */
 static void before_two(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct run *run = run_of(call);
@@ -357,7 +358,7 @@ static void after_two_timed(const QMPIX_Call *call, QMPIX_Word *word)
     after_two(call, word);
 }
 
-/* One layer: its context is in the record, and the observer has its data. */
+/* A run of one layer: its context is in the record, and its data are in the observer. */
 static void before_one_timed(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct qmpi_record *record = qmpi_record_of(call);
@@ -366,7 +367,7 @@ static void before_one_timed(const QMPIX_Call *call, QMPIX_Word *word)
     set_begin(record, read_clock());
 }
 
-/* This is a function of its own, so that its caller needs no frame. */
+/* A separate function, so that its caller needs no frame. */
 __attribute__((noinline)) static void after_one_timed_any(const QMPIX_Call *call, QMPIX_Word *word)
 {
     qmpi_record_of(call)->end = read_clock();
@@ -383,7 +384,7 @@ static void after_one_timed(const QMPIX_Call *call, QMPIX_Word *word)
     run_of(call)->after.end[-1].function(call, word);
 }
 
-/* These do all that layers may ask for. */
+/* The general versions, for all that layers can request. */
 static void before_any(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct run *run = run_of(call);
@@ -435,17 +436,19 @@ static void choose_callbacks(struct run *run, int number)
 /* ---- Making runs ----------------------------------------------------------------------------- */
 
 /*
- * The callbacks of runs that lie above each other: each run adds its top layer to those of the
- * run below, so that all share the memory. A layer that is switched makes another run of the
- * same layers below; it gets memory of its own.
+ * The callbacks of runs on top of each other. Each run adds its top layer to those of the run
+ * below, so that all share the memory. If a layer is switched, the new run over the same lower
+ * layers gets memory of its own.
  */
 struct run_memory {
-    size_t capacity;                 /* of each */
-    size_t used_before, used_after;  /* `before` from the end, `after` from the beginning */
+    size_t capacity;                 /* number of callbacks of each kind */
+    size_t used_before, used_after;  /* `before` is filled from the end, `after` from the
+                                        beginning */
     struct run_callback callbacks[]; /* `before` of `capacity` layers, then `after` */
 };
 
-/* [tool_id]: the nodes that were nodes_made, and those of them that are in a run with the next one.
+/* [tool_id]: the number of nodes that were made, and of those among them that form a run with the
+ * next node.
  */
 static int nodes_made[QMPI_LAYERS_MAX + 1], nodes_combined[QMPI_LAYERS_MAX + 1];
 
@@ -454,7 +457,7 @@ static const QMPIX_Observer *observer_of_layer(QMPI_Context node)
     return &qmpi_observers[node->tool_id];
 }
 
-/* NULL: the node is that of one observer. */
+/* Returns the run of a node; NULL: the node has the observer of a single layer. */
 static const struct run *run_of_node(QMPI_Context node)
 {
     const QMPIX_Observer *observer = qmpi_record_observer(node);
@@ -472,10 +475,11 @@ static int layers_of(QMPI_Context node)
     return run ? run->layers : 1;
 }
 
-/* Whether the layer of `node` can be in one run with the layers at `next`, and its run. */
+/* Whether the layer of `node` can form a run with the layers of `next`. */
 static bool can_combine(QMPI_Context node, QMPI_Context next)
 {
-    /* A node that checks a layer is that of an observer with QMPIX_OBSERVE_ACTS, but of no run. */
+    /* A node that checks a layer has an observer with QMPIX_OBSERVE_ACTS, and is not part of a
+     * run. */
     if (!is_observer(next) || qmpi_record_observer(next)->flags & QMPIX_OBSERVE_ACTS ||
         layers_of(next) == QMPI_RUN_MAX)
         return false;
@@ -518,7 +522,8 @@ static void reserve_memory(struct run *run)
     run->after.end = run->before.end + after;
 }
 
-/* Puts a layer on top of `run`; the first one has both callbacks, so that there is one of each. */
+/* Puts a layer on top of `run`. The first layer gets both callbacks, so that neither list is
+ * empty. */
 static void add_layer(struct run *run, QMPI_Context node)
 {
     const QMPIX_Observer *observer = observer_of_layer(node);
@@ -557,8 +562,8 @@ static void set_record_head(struct qmpi_node *node)
     node->trampoline = &head->head;
 }
 
-/* Returns the run of the layer of `node` alone. If it leaves the context in the record as it is,
- * all functions have the same one. */
+/* Returns a run of the layer of `node` alone. If it leaves the context in the record unchanged, all
+ * functions share it. */
 static const struct run *run_of_one(QMPI_Context node, bool wanted)
 {
     static const struct run *shared[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
@@ -567,7 +572,7 @@ static const struct run *run_of_one(QMPI_Context node, bool wanted)
     if (shares && shared[node->tool_id])
         return shared[node->tool_id];
     struct run *run = qmpi_memory_permanent(1, sizeof *run);
-    run->observer = *observer; /* the only layer's callbacks receive this one */
+    run->observer = *observer; /* the callbacks of a single layer receive this observer */
     run->observer.flags = 0;
     add_layer(run, node);
     choose_callbacks(run, node->function_id);
@@ -576,8 +581,8 @@ static const struct run *run_of_one(QMPI_Context node, bool wanted)
     return run;
 }
 
-/* Returns the observer to which the node points: the layer's own one if that is enough, otherwise
- * that of a run. */
+/* Returns the observer for the node: the layer's own one if it suffices, otherwise that of a
+ * run. */
 static const QMPIX_Observer *choose_observer(QMPI_Context node, bool combines)
 {
     const QMPIX_Observer *observer = observer_of_layer(node);

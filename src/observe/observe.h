@@ -2,9 +2,9 @@
 /*
  * Observers: layers that see all calls through one pair of callbacks. The interceptors of such a
  * layer are the generated functions observe_X: they create the record, and call `before`, the next
- * layer, and `after`. enter_observe_X does the same for the first layer and is the trampoline as
- * well. Adjacent observers form a run (observe.c): the topmost one calls the callbacks of all. This
- * header declares the observer of each layer, which they read.
+ * layer, and `after`. enter_observe_X does the same for the first layer and also serves as the
+ * trampoline. Adjacent observers form a run (observe.c): the topmost one calls the callbacks of
+ * all. This header declares the observer of each layer, which they read.
  */
 #ifndef QMPI_OBSERVE_OBSERVE_H
 #define QMPI_OBSERVE_OBSERVE_H
@@ -18,18 +18,19 @@
 /* Indexed by tool_id; both callbacks are set if the layer has an observer. */
 extern QMPIX_Observer qmpi_observers[QMPI_LAYERS_MAX + 1] QMPI_HIDDEN;
 
-/* The callback of observers that have none. */
+/* Used in place of a callback that an observer does not have. */
 void qmpi_observe_nothing(const QMPIX_Call *call, QMPIX_Word *word);
 
 /* Completes a new node of a layer with an observer: alone, or as the top of a run with the layers
  * below. For qmpi_chain_layer. */
 void qmpi_observe_node(struct qmpi_node *node);
 
-/* Sets the terminators of functions that create communicators to functions that follow them. Called
- * before the chains are built; costs a test in these functions until an observer asks. */
+/* Replaces the terminators of functions that create communicators by functions that follow them.
+ * Called before the chains are built. Until an observer asks for identities, this costs one test in
+ * these functions. */
 void qmpi_observe_creators(qmpi_function **terminators);
 
-/* Tells QMPI_DEBUG what a new layer observes; nothing if it has no observer. */
+/* Prints with QMPI_DEBUG what a new layer observes, if it has an observer. */
 void qmpi_observe_report(int tool_id);
 
 #endif

@@ -22,10 +22,10 @@ static inline const QMPIX_Observer *qmpi_record_observer(QMPI_Context context)
 /* A message that MPI_Mprobe has matched: the data that the arguments of its receive do not contain.
  */
 struct qmpi_record_matched {
-    MPI_Comm comm; /* MPI_COMM_NULL: the message is not known, nor what follows */
+    MPI_Comm comm; /* MPI_COMM_NULL: the message is unknown, and the members below are not set */
     int source, tag;
-    MPI_Message message; /* and these: */
-    uint64_t serial;     /* of its record in requests.c; 0: none */
+    MPI_Message message; /* the handle */
+    uint64_t serial;     /* number of its record in requests.c; 0: none */
 };
 
 struct qmpi_record_amount {
@@ -41,19 +41,19 @@ enum {
     QMPI_KNOWS_IN_AFTER = 1 << 3   /* the other bits were set in `after` */
 };
 
-/* The most layers in a run: longer rows of observers are several runs. */
+/* The maximum number of layers in a run; more adjacent observers form several runs. */
 enum { QMPI_RUN_MAX = 10 };
 
 /*
- * The record with what the callbacks do not see. The members up to the first word are initialized
- * for each call: those that follow only where they are used.
+ * The record, with the data that callbacks do not see. The members up to the first word are
+ * initialized for each call, the others only where they are used.
  */
 struct qmpi_record {
     QMPIX_Call call;                /* the first member: a QMPIX_Call points to it and so to this */
-    QMPIX_Word words[QMPI_RUN_MAX]; /* of each layer of a run, the lowest first */
+    QMPIX_Word words[QMPI_RUN_MAX]; /* one for each layer of a run, the lowest first */
     uint64_t entry;                 /* QMPIX_Call_get_entry_time */
     uint64_t begin, end;            /* QMPIX_Call_get_time */
-    struct qmpi_record_amount amount; /* and `transfers`: see above */
+    struct qmpi_record_amount amount; /* these two are valid if the bits above are set */
     QMPIX_Transfer transfers[2];
     int transfer_count;
     struct qmpi_record_matched matched; /* of functions with QMPI_SHAPE_MATCHED_RECEIVE */
@@ -77,7 +77,7 @@ static inline struct qmpi_record *qmpi_record_of(const QMPIX_Call *call)
     return (struct qmpi_record *)(uintptr_t)call;
 }
 
-/* For enter_observe_X: the first members of the record, as they are for the first layer. */
+/* The first members of the record as they are for the first layer; for enter_observe_X. */
 struct qmpi_record_head {
     struct qmpi_node_trampoline head;
     const QMPIX_Function *function;
@@ -85,7 +85,7 @@ struct qmpi_record_head {
     const QMPIX_Observer *observer;
 };
 
-/* Sets these members from there. */
+/* Sets the first members of a record from `head`. */
 static inline void qmpi_record_start(struct qmpi_record *record,
                                      const struct qmpi_record_head *head)
 {
@@ -113,7 +113,7 @@ static inline uintptr_t qmpi_record_key(const void *handle, size_t size)
 #define QMPI_KEY_OF(handle) qmpi_record_key(&(handle), sizeof(handle))
 #define QMPI_KEY_TO(handle, key) memcpy(&(handle), &(uintptr_t){key}, sizeof(handle))
 
-/* A place for it among 2^bits. */
+/* Returns one of 2^bits places for a key. */
 static inline size_t qmpi_record_place(uintptr_t key, unsigned bits)
 {
     return (key ^ key >> bits ^ key >> 2 * bits) & (((size_t)1 << bits) - 1);
@@ -121,15 +121,15 @@ static inline size_t qmpi_record_place(uintptr_t key, unsigned bits)
 
 /* ---- Functions ------------------------------------------------------------------------------- */
 
-/* Which constants a parameter of a described function may be, if their values or addresses may
- * differ between MPI libraries. */
+/* Returns which constants a parameter of a described function may be, if their values or addresses
+ * may differ between MPI libraries. */
 QMPIX_Constants qmpi_record_parameter_constants(const QMPIX_Parameter *parameter);
 
-/* observe_X and enter_observe_X of each function; NULL where this MPI lacks it. */
+/* observe_X and enter_observe_X of each function; NULL: this MPI lacks the function. */
 extern qmpi_function *const qmpi_observing[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 extern qmpi_function *const qmpi_observing_first[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
-/* The descriptions, once an observer is registered or a description was asked for. */
+/* The descriptions; they are set once an observer is registered or a description is requested. */
 extern QMPIX_Function qmpi_described[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 #endif

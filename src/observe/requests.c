@@ -23,7 +23,7 @@ void qmpi_requests_save(struct qmpi_requests_before *saved, QMPIX_Call *call, in
     if ((size_t)count > sizeof saved->few / sizeof *saved->few)
         copy = saved->many = malloc((size_t)count * sizeof *copy);
     if (!copy)
-        return; /* the record then has none */
+        return; /* the record then has no requests */
     memcpy(copy, requests, (size_t)count * sizeof *copy);
     call->requests = copy;
     call->request_count = count;
@@ -34,7 +34,7 @@ void qmpi_requests_drop(struct qmpi_requests_before *saved)
     free(saved->many);
 }
 
-/* If memory is exhausted, the statuses stay ignored. */
+/* Provides statuses if an observer needs them. If memory is exhausted, they stay ignored. */
 MPI_Status *qmpi_requests_give_statuses(struct qmpi_requests_statuses *statuses,
                                         const QMPIX_Observer *observer, int count,
                                         MPI_Status *given)
@@ -67,7 +67,7 @@ static void add_request(struct list *list, MPI_Request request)
     list->count++;
 }
 
-/* Every observer of a run may ask for them, so this works in registers. */
+/* Every observer of a run may call this, so it keeps its state in registers. */
 static void add_requests(struct list *list, const MPI_Request *requests, int request_count)
 {
     MPI_Request *const to = list->requests;
@@ -114,8 +114,8 @@ static void list_not_pending(const QMPIX_Call *call, const MPI_Status *statuses,
     }
 }
 
-/* Without statuses, only requests that were freed are known to be complete. An inactive persistent
- * request is not known to be. */
+/* Without statuses, only requests that were freed are known to be complete. Whether an inactive
+ * persistent request is complete is not known. */
 static void list_freed(const QMPIX_Call *call, struct list *list)
 {
     const MPI_Request *given = QMPI_ARGUMENT(call, qmpi_semantics_of(call)->request, MPI_Request *);
@@ -125,8 +125,8 @@ static void list_freed(const QMPIX_Call *call, struct list *list)
     }
 }
 
-/* Returns whether the arguments that the call sets are valid. If a completion of one request fails,
- * the error is that of the operation, and tells nothing about the arguments. */
+/* Whether the arguments that the call sets are valid. If one request fails in a call that completes
+ * one, the error belongs to its operation, and the arguments may be valid. */
 static bool has_results(const QMPIX_Call *call)
 {
     int class = MPI_SUCCESS;
@@ -143,7 +143,7 @@ static void list_completed(const QMPIX_Call *call, struct list *list)
     if (!has_results(call)) {
         list_freed(call, list);
     } else if (meaning->flag && !*QMPI_ARGUMENT(call, meaning->flag, int *)) {
-        if (!succeeded) /* MPICH 5's MPI_Testall: its requests stay until all are complete */
+        if (!succeeded) /* in MPI_Testall of MPICH 5, the requests stay until all are complete */
             list_freed(call, list);
     } else if (meaning->index) {
         const int index = *QMPI_ARGUMENT(call, meaning->index, int *);
@@ -182,15 +182,16 @@ int QMPIX_Call_get_completed(const QMPIX_Call *call, int capacity, MPI_Request *
 
 /* ---- Persistent operations ------------------------------------------------------------------- */
 
-/* A program that starts a request while another thread frees it is wrong already. */
+/* The operation of a request. No lock is needed, because a correct program does not start a request
+ * while another thread frees it. */
 struct operation {
-    struct qmpi_table_entry entry; /* by the request */
+    struct qmpi_table_entry entry; /* the key is the request */
     struct qmpi_record_amount amount;
     QMPIX_Transfer transfers[2];
     int transfer_count;
     MPI_Comm comm;
-    QMPIX_Transfer
-        *neighbors; /* of a neighborhood collective; NULL: none, or there was no memory */
+    QMPIX_Transfer *neighbors; /* of a neighborhood collective; NULL: there are none, or memory was
+                                  exhausted */
     int neighbor_count;
 };
 
@@ -205,9 +206,9 @@ static struct operation *find_operation(MPI_Request request)
                : qmpi_table_find_entry(&operations, QMPI_KEY_OF(request), NULL);
 }
 
-/* The neighbors of an operation; they are visited twice, to count and to store them. */
+/* The neighbors of an operation. They are visited twice: first to count, then to store them. */
 struct neighbor_list {
-    QMPIX_Transfer *all; /* NULL: count only */
+    QMPIX_Transfer *all; /* NULL: they are only counted */
     int count;
 };
 
@@ -242,7 +243,8 @@ void qmpi_requests_add_persistent(const QMPIX_Call *call)
         return;
     struct neighbor_list list = list_neighbors(call);
     pthread_mutex_lock(&lock);
-    /* Another layer may have added it, or a request with this handle may be gone unseen. */
+    /* There may be an operation already: another layer has added it, or an earlier request with
+     * this handle has ended unnoticed. */
     struct operation *operation = find_operation(request);
     if (!operation)
         operation = qmpi_table_take_entry(&operations, QMPI_KEY_OF(request));
@@ -343,10 +345,10 @@ int qmpi_requests_persistent_comm(const QMPIX_Call *call, MPI_Comm *comm)
 
 /*
  * There is one place for each hash, and no lock. A message that takes the place of another one
- * replaces it. The serial number of a place grows with each message, and its last bits tell what is
- * in the place. A reader that finds the same number before and after has read a consistent place.
- * The number also prevents a later message with the same handle from being removed in place of an
- * earlier one.
+ * replaces it. The serial number of a place grows with each message; its last bits contain the
+ * state of the place. A reader that finds the same number before and after has read a consistent
+ * place. The number also prevents a later message with the same handle from being removed in place
+ * of an earlier one.
  */
 enum { PLACE_BITS = 12 };
 enum { EMPTY, WRITING, FULL, NOTE = 4 };
@@ -362,7 +364,7 @@ static struct place *place_of(MPI_Message message)
     return &places[qmpi_record_place(QMPI_KEY_OF(message), PLACE_BITS)];
 }
 
-/* Returns false if another thread is writing there. */
+/* Returns false if another thread is writing to the place. */
 static bool take_place(struct place *place, uint64_t *serial)
 {
     uint64_t old = atomic_load(&place->serial);
@@ -410,7 +412,7 @@ void qmpi_requests_add_message(const QMPIX_Call *call)
     }
     struct place *place = place_of(matched.message);
     if (!take_place(place, &matched.serial))
-        return; /* one of the two is not known */
+        return; /* one of the two is unknown */
     fill_place(place, &matched);
     atomic_store(&place->serial, matched.serial + FULL);
 }

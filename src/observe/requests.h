@@ -40,7 +40,7 @@ void qmpi_requests_drop_statuses(struct qmpi_requests_statuses *statuses);
 
 /*
  * The operations that MPI_Start starts: for each persistent or partitioned request, the arguments
- * of the call that created it. MPI_Start looks them up without a lock.
+ * of the call that created it. They are found without a lock.
  */
 
 /* Called after a call that creates such a request, even if it failed. */
@@ -49,7 +49,8 @@ void qmpi_requests_add_persistent(const QMPIX_Call *call);
 /* Called before MPI_Request_free, with any request, or NULL. */
 void qmpi_requests_forget_persistent(const MPI_Request *request);
 
-/* The bytes and transfers that MPI_Start and MPI_Startall start. Unknown requests count nothing. */
+/* Sets the bytes and transfers that MPI_Start and MPI_Startall start. Unknown requests add
+ * nothing. */
 int qmpi_requests_persistent_amount(const QMPIX_Call *call, struct qmpi_record_amount *amount);
 int qmpi_requests_each_persistent(const QMPIX_Call *call,
                                   void (*each)(void *data, const QMPIX_Transfer *transfer),
@@ -69,7 +70,7 @@ int qmpi_requests_persistent_comm(const QMPIX_Call *call, MPI_Comm *comm);
  * known from the MPI_Mprobe that matched the message.
  */
 
-/* After MPI_Mprobe or MPI_Improbe. */
+/* Called after MPI_Mprobe or MPI_Improbe. */
 void qmpi_requests_add_message(const QMPIX_Call *call);
 
 /* Returns the record of a message; an empty record for NULL and for an unknown message. */

@@ -78,7 +78,7 @@ int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, int *inde
 
 /* ---- Traits ---------------------------------------------------------------------------------- */
 
-/* The sizes of the first versions of the structures. */
+/* The sizes of the structures in their first versions. */
 enum { LEAST_TRAITS = sizeof(QMPIX_Traits), LEAST_PARAMETER = sizeof(QMPIX_Parameter_traits) };
 
 static bool is_described(const QMPIX_Function *function)
@@ -87,7 +87,7 @@ static bool is_described(const QMPIX_Function *function)
            qmpi_described[function->number].name;
 }
 
-/* Members that this libqmpi does not know stay as they are. */
+/* Copies the known members; members that this libqmpi does not know are not changed. */
 static void store_traits(void *traits, size_t *size, const void *known, size_t known_size)
 {
     const size_t given = *size;
@@ -179,7 +179,8 @@ MPI_Datatype qmpi_semantics_type(const QMPIX_Call *call, int role, int i)
     return *(const MPI_Datatype *)value;
 }
 
-/* Before MPI_Init, only a session can have made them. Predefined ones exist since MPI_Init. */
+/* Whether a call has a handle that was made by a session. Before MPI_Init, only a session can have
+ * made handles, except predefined ones, which exist since MPI_Init. */
 static bool has_session_handle(const QMPIX_Call *call)
 {
     const struct qmpi_semantics *meaning = qmpi_semantics_of(call);
@@ -189,7 +190,7 @@ static bool has_session_handle(const QMPIX_Call *call)
     return comm != MPI_COMM_NULL && comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF;
 }
 
-/* A call that has succeeded shows that MPI is there. */
+/* MPI can be queried if it is initialized, as the success of a call shows. */
 bool qmpi_semantics_can_ask(const QMPIX_Call *call)
 {
     int initialized = 0, finalized = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What each MPI function means: its description, its traits and the roles of its arguments, as
- * src/generate/semantics.py tells them; and functions that read arguments from a record. */
+ * src/generate/semantics.py defines them; and functions that read arguments from a record. */
 #ifndef QMPI_OBSERVE_SEMANTICS_H
 #define QMPI_OBSERVE_SEMANTICS_H
 
@@ -54,7 +54,7 @@ struct qmpi_semantics {
     unsigned char destination, source, send_tag, receive_tag, root, op, partitions;
     unsigned char comm, window, file, created, status, message;
     unsigned char request;  /* one, or the array */
-    unsigned char requests; /* how many there are in the array */
+    unsigned char requests; /* the number of elements of the array */
     unsigned char statuses, flag, index, indices, outcount;
 };
 extern const struct qmpi_semantics qmpi_meanings[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
@@ -75,7 +75,7 @@ static inline const struct qmpi_semantics *qmpi_semantics_of(const QMPIX_Call *c
 /* Element `i` of an argument that is a count, or an array of counts; of any integer type. */
 MPI_Count qmpi_semantics_count(const QMPIX_Call *call, int role, int i);
 
-/* Element `i` of an argument that is a datatype, or an array of datatypes. */
+/* Element `i` of an argument that is a datatype or an array of datatypes. */
 MPI_Datatype qmpi_semantics_type(const QMPIX_Call *call, int role, int i);
 
 /* Whether a role's argument is an array with one element per process. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The program qmpi-cleanup, which libqmpi starts when it has created a directory of copies. It
- * waits until that process has ended in any way, and removes the directory. Before, it removes the
- * directories of jobs whose qmpi-cleanup was killed with them.
+ * waits until that process has ended in any way, and removes the directory. When it starts, it
+ * removes the directories of jobs whose qmpi-cleanup was killed with them.
  *
  *     qmpi-cleanup FOLDER DEVICE INODE
  *
@@ -23,7 +23,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Blocks all signals, which are meant for the program; qmpi-cleanup ends soon after it. */
+/* Blocks all signals, because they are meant for the program; qmpi-cleanup ends soon after the
+ * program. */
 static void detach_from_program(void)
 {
     sigset_t all;

@@ -34,7 +34,7 @@ static struct qmpi_closure_name *name_slot(const struct qmpi_closure *closure, c
 static void add_name(struct qmpi_closure *closure, const char *name, int index)
 {
     struct qmpi_closure_name *slot = name && *name ? name_slot(closure, name) : NULL;
-    if (slot && !slot->name) /* the loader uses the first object of a name */
+    if (slot && !slot->name) /* the loader uses the first object with this name */
         *slot = (struct qmpi_closure_name){name, index};
 }
 
@@ -123,7 +123,7 @@ static bool mark_mpi_needs(struct qmpi_closure_object *object)
     return first;
 }
 
-/* The search ends at the MPI library and at tools. */
+/* The search for what the program needs ends at the MPI library and at tools. */
 static bool mark_program_needs(struct qmpi_closure_object *object)
 {
     const bool first = !object->program_needs && !object->wrappers;
@@ -174,7 +174,7 @@ static bool *find_needed(const struct qmpi_closure *closure)
     return needed;
 }
 
-/* Whether a preloaded object has nothing to do with MPI, like an allocator. */
+/* Whether a preloaded object is unrelated to MPI, like an allocator. */
 static bool is_neutral(const struct qmpi_closure_object *object)
 {
     return !object->tool && !object->mpi && !qmpi_object_uses_mpi(&object->object.image);
@@ -219,7 +219,7 @@ static void mark_objects(struct qmpi_closure *closure, const char *path)
 
 /* Whether an object belongs only to the tool that reaches it, and not to the program. A library
  * that calls PMPI alone belongs to the tool even if the program is linked with it: the layers below
- * must not miss its calls. */
+ * must see its calls. */
 static bool is_private(const struct qmpi_closure_object *object)
 {
     return !object->mpi && !object->tool && !object->runtime && !object->mpi_needs &&
@@ -375,11 +375,12 @@ struct qmpi_closure_opening {
     struct qmpi_layer *layer;
     char *path;
     struct qmpi_layer_group *group; /* changed only while the loader's list does not change */
-    bool ended, is_lost;            /* the latter: there was no memory for the group */
+    bool ended, is_lost;            /* is_lost: there was no memory for the group */
     struct qmpi_closure_opening *next;
 };
 
-static struct qmpi_closure_opening *openings; /* only added to: one for each new library */
+static struct qmpi_closure_opening *openings; /* one element for each new library; none is
+                                                 removed */
 
 struct qmpi_closure_opening *qmpi_closure_begin_opening(struct qmpi_layer *layer, const char *path)
 {
@@ -394,9 +395,9 @@ struct qmpi_closure_opening *qmpi_closure_begin_opening(struct qmpi_layer *layer
 }
 
 /*
- * Returns a text with the libraries that the object with index `first` needs and that belong to
- * other layers, so that they have a common state, except libraries that exist once per process. The
- * caller frees it. NULL: none.
+ * Returns a text that lists the libraries which the object with index `first` needs and which
+ * belong to other layers, too, so that the layers share their state. Libraries that exist once per
+ * process are not listed. The caller frees the text. NULL: none.
  */
 static char *list_shared(struct qmpi_closure *closure, int first, const struct qmpi_layer *layer)
 {
@@ -421,7 +422,7 @@ static char *list_shared(struct qmpi_closure *closure, int first, const struct q
 struct group_request {
     struct qmpi_closure_opening *opening;
     const char *path;    /* the loader's name of the library */
-    const void *address; /* create a group only if it contains this; NULL: in any case */
+    const void *address; /* create a group only if it contains this address; NULL: always */
 };
 
 static void create_group(void *data, struct qmpi_closure *closure)
@@ -469,7 +470,7 @@ bool qmpi_closure_opening_is_lost(const struct qmpi_closure_opening *opening)
 }
 
 /* The closure may be incomplete until code of the library runs, but no address in it is looked up
- * before. */
+ * earlier. */
 static void try_opening(struct qmpi_closure_opening *opening, const void *address)
 {
     struct group_request request = {opening, opening->path, address};
@@ -515,7 +516,7 @@ struct qmpi_layer_group *qmpi_closure_adopt(struct qmpi_layer *layer,
                                             const struct qmpi_elf_loaded *object)
 {
     struct adoption adoption = {layer, object, NULL};
-    /* Keeps it loaded: the program may have opened it, and may close it. */
+    /* Keeps the library loaded, because the program may have opened it, and may close it. */
     dlopen(object->name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     qmpi_closure_use(NULL, adopt_closure, &adoption);
     return adoption.group ? adoption.group : qmpi_layer_group_make(layer, object, 1, NULL);
@@ -523,7 +524,7 @@ struct qmpi_layer_group *qmpi_closure_adopt(struct qmpi_layer *layer,
 
 /* ---- Wrappers in the program ----------------------------------------------------------------- */
 
-/* The code of one. */
+/* The code of a wrapper. */
 struct wrapper {
     uintptr_t begin;
     size_t size;
@@ -579,7 +580,7 @@ bool qmpi_pmpi_holds(const void *address)
     const struct qmpi_layer *layer = qmpi_pmpi_layer_of(address);
     if (!layer || !layer->preloaded || !layer->preloaded->program)
         return layer != NULL;
-    /* The return address of a call that does not return may follow the function. */
+    /* The return address of a call that does not return may be behind the end of the function. */
     for (int i = 0; i < wrappers->count; i++) {
         if ((uintptr_t)address - 1 - wrappers->all[i].begin < wrappers->all[i].size)
             return true;

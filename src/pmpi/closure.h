@@ -2,14 +2,14 @@
 /*
  * The objects of a PMPI layer, and the layer of an address. The loaded objects and their
  * dependencies, as the loader resolved them, determine the objects of a layer: an object that only
- * a tool reaches is private to the tool and part of its layer. An object that was only loaded at
- * the same time, for example by another thread, is not.
+ * a tool reaches is private to the tool and part of its layer. An object that happened to be loaded
+ * at the same time, for example by another thread, is not part of it.
  *
  * Calls of PMPI tools have no context, so the layer is found by the address of the calling code. A
  * library that is opened for a layer, the tool's own or one that the tool opens, becomes a group of
  * objects of the layer (registry/layer.h). Its constructors run before the references of the
- * objects can be changed. Calls that they make meanwhile, in any thread, are assigned to the layer
- * if the calling object is in the closure of the library.
+ * objects can be changed. Calls that are made before, in any thread, are assigned to the layer if
+ * the calling object is in the closure of the library.
  */
 #ifndef QMPI_PMPI_CLOSURE_H
 #define QMPI_PMPI_CLOSURE_H
@@ -30,8 +30,8 @@ struct qmpi_layer *qmpi_pmpi_layer_of(const void *address);
 
 /*
  * Whether the code at a return address belongs to a PMPI layer. A program that contains wrappers is
- * a layer, too; of its code, only the wrappers are: functions MPI_X, and procedures of Fortran. Any
- * thread.
+ * a layer, too, but only the code of its wrappers (functions MPI_X and Fortran procedures) belongs
+ * to the layer. Any thread.
  */
 bool qmpi_pmpi_holds(const void *address);
 
@@ -59,12 +59,12 @@ struct qmpi_layer_group *qmpi_closure_end_opening(struct qmpi_closure_opening *o
 /* Whether there was no memory for the group in qmpi_closure_end_opening. */
 bool qmpi_closure_opening_is_lost(const struct qmpi_closure_opening *opening);
 
-/* The same for a tool that was loaded before: returns the group of the tool and its private
- * dependencies. */
+/* Returns the group of a tool that was loaded earlier, and of its private dependencies; otherwise
+ * like qmpi_closure_end_opening. */
 struct qmpi_layer_group *qmpi_closure_adopt(struct qmpi_layer *layer,
                                             const struct qmpi_elf_loaded *object);
 
-/* The same for the program, if it contains wrappers itself. */
+/* Does the same for the program, if it contains wrappers itself. */
 struct qmpi_layer_group *qmpi_closure_adopt_program(struct qmpi_layer *layer,
                                                     const struct qmpi_elf_loaded *program);
 
@@ -85,7 +85,8 @@ struct qmpi_closure_object {
     bool mpi_needs;                /* the MPI library or libqmpi reaches it */
     bool program_needs; /* the program, or an object that does not belong to a tool, reaches it */
     bool reached;       /* the tool in question reaches it */
-    int first_need, need_count; /* in `needs`: the objects that it needs, in its order */
+    int first_need, need_count; /* the indices in `needs` of the objects that it needs, in the order
+                                   of its needed entries */
 };
 
 struct qmpi_closure {

@@ -27,7 +27,7 @@ struct library {
     bool copied;
     struct {
         char *name;
-        struct library *library; /* NULL: never copied, or not found */
+        struct library *library; /* NULL: it is never copied, or was not found */
     } * needs;
     int need_count;
     char *copy;   /* path of the copy; NULL: none yet */
@@ -177,7 +177,7 @@ static struct library *plan_copies(const struct qmpi_copies *copies)
     qmpi_closure_use(copies->path, plan_closure, &plan);
     if (plan.first) {
         choose_libraries(&plan);
-    } else { /* the reason is reported when it is opened */
+    } else { /* dlopen will report the reason */
         const struct stat nothing = {.st_dev = 0};
         add_library(&plan, copies->path, &nothing);
     }
@@ -203,11 +203,12 @@ static void free_plan(struct library *first)
 /*
  * A destructor removes the directory at a normal end. A rank that is killed, like the other ranks
  * of a job that aborts, cannot do that, so the program qmpi-cleanup (cleanup.c) waits for its end.
- * Without this program, the next qmpi-cleanup of this user removes the directory.
+ * If qmpi-cleanup is killed, too, the next qmpi-cleanup of this user removes the directory.
  */
-static struct qmpi_directory folder; /* path NULL: it does not exist yet */
-static pid_t owner;                  /* its forked children must not remove the directory */
-static int file_count;               /* created in it */
+static struct qmpi_directory folder; /* path is NULL until it exists */
+static pid_t owner;                  /* the process that created it: forked children must not remove
+                                        it */
+static int file_count;               /* the number of files created in it */
 
 __attribute__((destructor)) static void remove_directory(void)
 {
@@ -222,7 +223,8 @@ static void forget_directory(void)
     file_count = 0;
 }
 
-/* A relative path would change its meaning with the working directory of the program. */
+/* Returns the directory for temporary files. A relative path is refused, because its meaning
+ * changes when the program changes its working directory. */
 static const char *temporary_root(void)
 {
     const char *root = secure_getenv("TMPDIR");
@@ -291,7 +293,7 @@ static char *create_copy_file(const char *name, int *descriptor, char **problem)
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
 
-/* Returns the copy that `library` needs instead of the library `name`; NULL: none. */
+/* Returns the copy that `library` needs in place of the library `name`; NULL: none. */
 static const char *needed_copy(void *data, const char *name)
 {
     const struct library *library = data;
@@ -343,8 +345,9 @@ static char *write_copy(const struct library *library, int descriptor)
                   : NULL;
 }
 
-/* The process may end now before qmpi-cleanup has started. Few descriptors may be left, and a
- * recursive removal would need several. */
+/* Removes copies when loading fails, because the process may end before qmpi-cleanup has started.
+ * Removes file by file, because a recursive removal would need several descriptors, and few may be
+ * left. */
 static void remove_copies(const struct library *first)
 {
     for (const struct library *library = first; library; library = library->next) {
@@ -359,7 +362,7 @@ static void remove_copies(const struct library *first)
     forget_directory();
 }
 
-/* Creates all files before it writes any: libraries may need each other. */
+/* Creates all files before it writes any, because libraries may need each other. */
 static char *write_copies(struct library *first)
 {
     char *problem = NULL;

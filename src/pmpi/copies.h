@@ -6,14 +6,14 @@
  * Such libraries are loaded from copies in a temporary directory of this process, which do not
  * match any name of the originals.
  *
- * In the closure of a library to be opened for a layer, without the MPI library and its
- * dependencies, and without libraries that exist once per process, these are copied:
+ * Among the libraries in the closure of the library to be opened, the following ones are copied,
+ * unless the layer has a copy of them already. The MPI library with its dependencies, and libraries
+ * that exist once per process, are never copied.
  * - libraries that call MPI or define MPI functions: their references must lead to the layer below,
  *   and a program must not get them;
  * - if the tool is a layer already, its library and its private dependencies, because these contain
  *   its state;
  * - libraries that need a copied library.
- * A library is not copied again if the layer has a copy of it already.
  */
 #ifndef QMPI_PMPI_COPIES_H
 #define QMPI_PMPI_COPIES_H
@@ -29,8 +29,8 @@ struct qmpi_copies {
     bool opened; /* opened by the tool; else it is the library of the tool itself */
     /* Output. */
     bool has_copies; /* of dependencies */
-    bool needed;     /* others use the originals; else the originals serve as well, until others use
-                        them */
+    bool needed;     /* others use the originals; if not set, the originals can be used until others
+                        use them */
 };
 
 /*

@@ -64,7 +64,8 @@ struct qmpi_fortran_wrappers qmpi_fortran_wrappers_read(const struct qmpi_layer_
             wrapped[number] = false; /* only functions with wrappers in both languages matter */
         without_init |= is_init(number) && wrapped[number] && by_binding[number];
     }
-    /* Without the wrapper of MPI_Init, the other wrappers may lack what it stores. */
+    /* Without the wrapper of MPI_Init, data that it stores for the other wrappers may be
+     * missing. */
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         wrappers.unused[number] = wrapped[number] && (by_binding[number] || without_init);
         wrappers.in_c_alone += wrappers.unused[number];
@@ -100,7 +101,7 @@ static bool has_functions(const struct qmpi_layer *layer)
 
 char *qmpi_fortran_wrappers_check(const struct qmpi_layer *layer)
 {
-    bool loaded = layer->again; /* by the program, not for a layer */
+    bool loaded = layer->again; /* loaded by the program, not for a layer */
     if (has_functions(layer) || !qmpi_fortran_wrappers_read(layer->group).procedures)
         return NULL;
     for (const struct qmpi_layer_group *group = qmpi_layer_group_first(); group;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Fortran wrappers of a PMPI tool. In the layer on top of the stack, the program calls them. A
- * wrapper that calls PMPI in Fortran leads into the language binding, whose C call enters the stack
- * at the top: if the tool has a wrapper of this function in C, it would see the call a second time.
- * The program then calls the binding, and the tool sees the call in C alone. With @fortran=yes, the
- * program calls all wrappers; with @fortran=no, none.
+ * The Fortran wrappers of a PMPI tool, which the program calls if the tool is the layer on top of
+ * the stack. If a wrapper calls PMPI in Fortran, the language binding makes the C call, which
+ * enters the stack at the top. If the tool also has a C wrapper of this function, it would see the
+ * call twice; therefore, the program calls the binding instead, and the tool sees only the C call.
+ * With @fortran=yes, the program calls all wrappers; with @fortran=no, none.
  */
 #ifndef QMPI_PMPI_FORTRAN_WRAPPERS_H
 #define QMPI_PMPI_FORTRAN_WRAPPERS_H
@@ -15,7 +15,7 @@
 
 struct qmpi_fortran_wrappers {
     bool any;       /* there are Fortran wrappers, and the option @fortran does not exclude them */
-    int procedures; /* how many there are, for any function and name */
+    int procedures; /* number of wrappers, for any function and name */
     int in_c_alone; /* functions with wrappers in both languages that are called in C alone */
     bool unused[QMPI_FUNCTION_COUNT]; /* these functions, by number */
 };

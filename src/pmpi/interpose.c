@@ -27,7 +27,7 @@ EARLY static void find_real_dlsym(void)
 {
     qmpi_real_dlsym = (void *(*)(void *, const char *))(uintptr_t)qmpi_next_symbol("dlsym");
     if (!qmpi_real_dlsym)
-        abort(); /* every known C library has it */
+        abort(); /* all known C libraries define it */
 }
 
 void *qmpi_interpose_find_global(const char *name)
@@ -44,8 +44,8 @@ bool qmpi_interpose_gave_functions(int tool_id)
     return __atomic_load_n(&gave_functions[tool_id], __ATOMIC_RELAXED);
 }
 
-/* A PMPI tool that looks up PMPI_X means the next layer. If it looks up MPI_X, it means itself, or
- * with RTLD_NEXT the next layer. */
+/* Returns the function for a PMPI tool. PMPI_X is that of the next layer. MPI_X is that of the tool
+ * itself, or with RTLD_NEXT that of the next layer. */
 static void *find_for_tool(struct qmpi_layer *layer, void *handle, const char *name, int number,
                            bool pmpi)
 {
@@ -59,7 +59,8 @@ static void *find_for_tool(struct qmpi_layer *layer, void *handle, const char *n
     return (void *)(uintptr_t)qmpi_thunk_next_function(layer, number);
 }
 
-/* The same for the constructor of a preloaded tool, before the stack exists. */
+/* Returns the function for the constructor of a preloaded tool, which runs before the stack
+ * exists. */
 static void *find_for_constructor(struct qmpi_preloaded_tool *preloaded, void *handle,
                                   const char *name, int number, bool pmpi)
 {
@@ -73,19 +74,20 @@ static void *find_for_constructor(struct qmpi_preloaded_tool *preloaded, void *h
     return qmpi_thunk_find_deferred(preloaded, number);
 }
 
-/* A program that looks up MPI_X in the MPI library gets the entry point. */
+/* Returns the entry point if a program looks up MPI_X in the MPI library. */
 static void *find_for_program(void *handle, const char *name, int number)
 {
     if (handle == RTLD_NEXT || !qmpi_entries[number])
         return NULL;
     void *plain = qmpi_real_dlsym(handle, name);
-    /* The comparison works once the MPI library has been found; the slower search always does. */
+    /* The comparison suffices once the MPI library has been found; before, a slower search is
+     * needed. */
     const bool mpi = plain && (plain == (void *)(uintptr_t)qmpi_pmpi_functions[number] ||
                                qmpi_object_mpi_library_contains(plain));
     return mpi ? (void *)(uintptr_t)qmpi_entries[number] : NULL;
 }
 
-/* The segments of the library that was the last one to get dlclose. */
+/* The segments of the library that last looked up dlclose. */
 static atomic_uintptr_t dlclose_user_begin, dlclose_user_end;
 
 bool qmpi_interpose_gave_dlclose(const void *function)
@@ -103,10 +105,11 @@ __attribute__((constructor)) static void set_constructed(void)
 }
 
 /*
- * UCX writes a function of its own over all references to dlclose, and calls from there the dlclose
- * that dlsym returned; it must get libqmpi's. RTLD_NEXT is excluded: it finds libqmpi's, unless the
- * caller is behind libqmpi in the search order, and may be what libqmpi's dlclose calls. A
- * sanitizer's library looks up dlclose before instrumented code may run.
+ * UCX redirects all references to dlclose to a function of its own, and calls from there the
+ * dlclose that dlsym returned, which must be libqmpi's. RTLD_NEXT is excluded: it finds libqmpi's
+ * dlclose, unless the caller is behind libqmpi in the search order; then the result may be what
+ * libqmpi's dlclose itself calls. The library of a sanitizer looks up dlclose before instrumented
+ * code may run.
  */
 EARLY static bool means_dlclose(void *handle, const char *name)
 {
@@ -157,7 +160,7 @@ EARLY void *qmpi_interpose_dlsym(void *handle, const char *name, const void *cal
 
 /* ---- Environment ----------------------------------------------------------------------------- */
 
-/* Returns the variable that an option overrides; NULL: not such an option. */
+/* Returns the variable that an option sets for one layer; NULL: it is not such an option. */
 static const char *variable_of(const struct qmpi_tool_option *option)
 {
     static const char prefix[] = "env.";
@@ -267,7 +270,7 @@ void qmpi_interpose_leave_environ(struct qmpi_interpose_saved *saved)
 
 /* ---- Exit handlers --------------------------------------------------------------------------- */
 
-/* The C library's function of the C++ ABI, which no header declares. */
+/* A function of the C++ ABI in the C library; no header declares it. */
 int __cxa_atexit(void (*function)(void *), void *argument, void *object);
 
 struct exit_handler {
@@ -278,7 +281,7 @@ struct exit_handler {
 
 QMPI_LOCK(exit_lock);
 static struct exit_handler *last_handlers[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
-static bool is_registered; /* run_exit_handlers, for the end of the process */
+static bool is_registered; /* run_exit_handlers is registered for the end of the process */
 
 static struct exit_handler *take_exit_handler(int tool_id)
 {
@@ -293,7 +296,7 @@ static struct exit_handler *take_exit_handler(int tool_id)
 static void run_exit_handlers(void)
 {
     pthread_mutex_lock(&exit_lock);
-    is_registered = false; /* a handler that one of these registers runs after them */
+    is_registered = false; /* from here on, a handler that is registered runs after these */
     pthread_mutex_unlock(&exit_lock);
     for (int tool_id = 1; tool_id <= QMPI_LAYERS_MAX; tool_id++) {
         struct exit_handler *handler;

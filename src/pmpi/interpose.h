@@ -23,7 +23,7 @@ extern void *(*qmpi_real_dlsym)(void *handle, const char *name)
 void *qmpi_interpose_dlsym(void *handle, const char *name, const void *caller)
     __attribute__((visibility("hidden")));
 
-/* Returns what the loader finds for a name in the global scope; NULL: nothing. */
+/* Returns the definition that the loader finds for a name in the global scope; NULL: none. */
 void *qmpi_interpose_find_global(const char *name);
 
 /* Whether dlsym has returned functions of lower layers to a PMPI layer, which may have saved them.
@@ -31,13 +31,13 @@ void *qmpi_interpose_find_global(const char *name);
 bool qmpi_interpose_gave_functions(int tool_id);
 
 /*
- * The function that libqmpi exports in the place of the C library's dlclose, and that dlsym returns
- * in its place, too; NULL: none. Defined where that function is.
+ * The function that libqmpi exports in place of the C library's dlclose, and that dlsym returns;
+ * NULL: none. It is defined in sites/dlclose.c.
  */
 extern int (*const qmpi_exported_dlclose)(void *) __attribute__((visibility("hidden")));
 
-/* Whether a function belongs to the library that was the last one to get dlclose from dlsym. Signal
- * handlers may call this. */
+/* Whether a function belongs to the library that last looked up dlclose by dlsym. Signal handlers
+ * may call this. */
 bool qmpi_interpose_gave_dlclose(const void *function);
 
 /* libqmpi's exported dlopen (arch/dlopen_NAME.S), even if its name is interposed. */
@@ -50,7 +50,7 @@ void *qmpi_interpose_dlopen(const char *file, int mode) __attribute__((visibilit
 /* Whether the entry of the layer has such an option. */
 bool qmpi_interpose_wants_environ(const struct qmpi_layer *layer);
 
-/* Replace the functions of these names in the references of a tool. */
+/* These functions replace the functions of these names in the references of a tool. */
 char *qmpi_interpose_getenv(const char *name);
 char *qmpi_interpose_secure_getenv(const char *name);
 
@@ -59,7 +59,7 @@ char ***qmpi_interpose_environ(struct qmpi_layer *layer);
 
 /*
  * Sets the variables of the layer in the environment of the process while the constructors of a
- * tool run, because its references cannot be changed before. `saved` is the result of
+ * tool run, because its references cannot be changed earlier. `saved` is the result of
  * qmpi_interpose_enter_environ.
  */
 struct qmpi_interpose_saved;

@@ -41,7 +41,8 @@ static char *check_options(const struct qmpi_layer *layer)
     return NULL;
 }
 
-/* Whether the tool is a layer already, or was loaded by the program. */
+/* Whether the library of the tool is in the process already, for another layer or because the
+ * program loaded it. */
 static bool is_loaded_already(const struct qmpi_layer *layer)
 {
     for (const struct qmpi_layer_group *group = qmpi_layer_group_first(); group;
@@ -61,7 +62,8 @@ static char *open_library(struct qmpi_layer *layer, const char *path,
 {
     struct qmpi_interpose_saved *saved = qmpi_interpose_enter_environ(layer);
     struct qmpi_closure_opening *opening = qmpi_closure_begin_opening(layer, path);
-    /* Lazily, like a preloaded library: tools refer to functions that only some programs define. */
+    /* Binds lazily, as for a preloaded library, because tools refer to functions that only some
+     * programs define. */
     void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     const char *reason = handle ? NULL : dlerror();
     qmpi_interpose_leave_environ(saved);
@@ -96,7 +98,7 @@ static char *load_library(struct qmpi_layer *layer, struct qmpi_layer_group **gr
     return problem;
 }
 
-/* Uses a tool that is in the process already. */
+/* Uses a tool that is already in the process. */
 static struct qmpi_layer_group *adopt_preloaded(struct qmpi_layer *layer)
 {
     struct qmpi_preloaded_tool *preloaded = layer->preloaded;
@@ -132,8 +134,7 @@ static struct qmpi_tool *create_tool(const char *path)
     return tool;
 }
 
-/* Whether the layer starts switched off. `qmpi run` preloads it only in processes in which it does
- * not. */
+/* Whether the layer starts switched off. If so, `qmpi run` does not preload it in this process. */
 static bool starts_off(const struct qmpi_layer *layer)
 {
     const struct qmpi_condition_place place = qmpi_condition_place_here(qmpi_launcher_rank());
@@ -174,7 +175,7 @@ static char *describe_layer(const struct qmpi_layer *layer,
         text = longer;
     }
     text = qmpi_fortran_wrappers_describe(layer, text);
-    if (layer->group->shares) { /* qmpi check looks for these words */
+    if (layer->group->shares) { /* qmpi check searches the output for these words */
         char *longer = qmpi_format("%s; shares %s", text, layer->group->shares);
         free(text);
         text = longer;
@@ -188,7 +189,7 @@ static char *relocate_layer(struct qmpi_layer *layer, struct qmpi_layer_group *f
                             struct qmpi_relocate_counts *counts)
 {
     char *problem = NULL;
-    qmpi_chain_hold(); /* a thread of the tool may be opening a library right now */
+    qmpi_chain_hold(); /* a thread of the tool may be opening a library now */
     layer->group = first;
     for (struct qmpi_layer_group *group = qmpi_layer_group_first(); group && !problem;
          group = group->next) {
@@ -239,13 +240,13 @@ char *qmpi_pmpi_load(struct qmpi_layer *layer)
 /* A library that a tool opens with dlopen. */
 struct tool_opening {
     struct qmpi_layer *layer;
-    const char *file; /* as in the tool's call */
+    const char *file; /* the name in the tool's call */
     int mode;
     const void *caller;
     void *handle;
     bool is_open; /* `handle` is the result of dlopen */
     struct qmpi_layer_group *group;
-    char *problem; /* why its references do not lead to the layers below */
+    char *problem; /* why its references cannot lead to the layers below */
 };
 
 static void say_bypass(const struct qmpi_layer *layer, const char *name, const char *problem)
@@ -255,12 +256,12 @@ static void say_bypass(const struct qmpi_layer *layer, const char *name, const c
                     layer->name, name, problem);
 }
 
-/* Under the lock of the chains. */
+/* Called under the lock of the chains. */
 static void relocate_opened_group(void *data)
 {
     struct qmpi_relocate_counts counts = {0, 0, 0, 0};
     struct tool_opening *it = data;
-    if (it->layer->group) /* otherwise, the tool is being loaded: relocate_layer follows */
+    if (it->layer->group) /* otherwise, the tool is being loaded, and relocate_layer will follow */
         it->problem = qmpi_relocate_group(it->group, &counts);
 }
 
@@ -285,7 +286,7 @@ EARLY static void find_real_dlopen(void)
 {
     void *found = qmpi_next_symbol("dlopen");
     if (!found)
-        abort(); /* every known C library has it */
+        abort(); /* all known C libraries define it */
     __atomic_store_n(&qmpi_real_dlopen, (void *(*)(const char *, int))(uintptr_t)found,
                      __ATOMIC_RELEASE);
 }
@@ -318,8 +319,8 @@ static bool is_shared(const struct qmpi_layer *layer, const char *file, char **p
     return !other;
 }
 
-/* Returns the file for a name in a call of dlopen, searched for as from the original of the calling
- * object. */
+/* Returns the file that dlopen would find for a name, if the original of the calling object called
+ * it. */
 static char *find_opened_file(const char *file, const void *caller)
 {
     struct qmpi_elf_loaded object;

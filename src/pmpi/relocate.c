@@ -113,14 +113,14 @@ static void *reference_target(const struct qmpi_layer_group *group, const char *
 
 struct relocation {
     char **place;
-    char *target;     /* last stored by libqmpi */
+    char *target;     /* the value that libqmpi stored last */
     ptrdiff_t addend; /* added to the address of the function */
     int number;
     struct relocation *next;
 };
 
 static struct relocation *relocations[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
-static struct qmpi_elf_pages pages; /* open ones; only one thread at a time switches layers */
+static struct qmpi_elf_pages pages; /* writable pages; only one thread at a time switches layers */
 
 static void count_reference(struct qmpi_relocate_counts *counts, enum qmpi_elf_reference reference,
                             const char *name)

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 QMPI_LOCK(lock);
-static const char *problem; /* why thunks cannot be created; NULL: they can */
+static const char *problem; /* why thunks cannot be created; NULL: no problem */
 
 static bool needs_thunk(QMPI_Context node)
 {
@@ -41,7 +41,7 @@ static bool create_thunks(const QMPI_Context *row, int count)
         munmap(thunks, size);
         return false;
     }
-    problem = NULL; /* there may have been no memory before */
+    problem = NULL; /* the reason may have been a lack of memory, which is over */
     place = thunks;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (!needs_thunk(row[number]))
@@ -98,7 +98,7 @@ const char *qmpi_thunk_error(void)
 
 /* ---- Deferred thunks ------------------------------------------------------------------------- */
 
-/* By number of the function. */
+/* The functions of deferred thunks, by number. */
 struct qmpi_thunk_deferred {
     qmpi_function *slots[QMPI_FUNCTION_COUNT];
     unsigned char *code;

@@ -16,7 +16,7 @@
 qmpi_function *qmpi_thunk_next_function(struct qmpi_layer *layer, int number);
 
 /*
- * Creates missing thunks for the nodes row[number] of a row; NULL: none required. Returns false if
+ * Creates missing thunks for the nodes row[number]; NULL: no thunk is required. Returns false if
  * this is not possible.
  */
 bool qmpi_thunk_prepare(const QMPI_Context *row);
@@ -30,14 +30,14 @@ const char *qmpi_thunk_error(void);
 
 /* ---- Deferred thunks ------------------------------------------------------------------------- */
 
-/* The results of dlsym for a preloaded tool in a constructor, before the stack exists: code that
- * leads to the MPI library until start-up, and then to the layer below the tool. */
+/* Deferred thunks: dlsym returns them to a preloaded tool in a constructor, before the stack
+ * exists. They lead to the MPI library until start-up, and then to the layer below the tool. */
 
 /* Returns the deferred thunk for function `number` below a preloaded tool; NULL: it cannot be
  * created. */
 void *qmpi_thunk_find_deferred(struct qmpi_preloaded_tool *preloaded, int number);
 
-/* Sets the targets of the tool's deferred thunks to the layers that are now below its layer. */
+/* Makes the tool's deferred thunks lead to the layers that are now below its layer. */
 void qmpi_thunk_resolve_deferred(struct qmpi_preloaded_tool *preloaded);
 
 /* ---- Code, in arch/thunk_NAME.c -------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A list in the order in which they were found, which any thread may read; none is removed. */
+/* A list in the order of discovery, which any thread may read; elements are never removed. */
 struct binding {
     struct qmpi_elf_loaded object;
     struct binding *next;
@@ -101,7 +101,7 @@ int qmpi_binding_function(const char *name)
     return qmpi_function_find(function);
 }
 
-/* In MPICH's mpi_f08, the prefix is pmpir_. */
+/* In MPICH's mpi_f08, the prefix of the procedures is pmpir_. */
 int qmpi_binding_pmpi_function(const char *name)
 {
     char plain[80];

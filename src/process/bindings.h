@@ -27,8 +27,8 @@ void *qmpi_binding_find(const char *name);
 /* Whether an address is in a recorded binding. Any thread. */
 bool qmpi_binding_holds(const void *address);
 
-/* Whether a recorded binding contains an address, and the name of the function at the address;
- * NULL: it is not exported. Any thread, also in a signal handler. */
+/* Whether a recorded binding contains an address. Sets *name to the name of the function at the
+ * address; NULL: it is not exported. Any thread, also in a signal handler. */
 bool qmpi_binding_function_at(const void *address, const char **name);
 
 /* ---- Names of procedures, as compilers mangle them ------------------------------------------- */
@@ -36,11 +36,12 @@ bool qmpi_binding_function_at(const void *address, const char **name);
 /*
  * Returns the number of the function for a procedure: MPI_Send for mpi_send_, mpi_send__, mpi_send,
  * MPI_SEND, mpi_send_f08_ and similar names. -1: the name is not that of a procedure. Names of
- * constants are not, nor are MPI_NULL_COPY_FN and similar names, whose address is significant.
+ * constants, and MPI_NULL_COPY_FN and similar names, whose address is significant, do not count.
  */
 int qmpi_binding_function(const char *name);
 
-/* The same for its name in the profiling interface: pmpi_send_, pmpir_send_f08_ and similar names.
+/* Does the same for the name of a procedure in the profiling interface: pmpi_send_, pmpir_send_f08_
+ * and similar names.
  */
 int qmpi_binding_pmpi_function(const char *name);
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns a path that is relative to the directory of the library, or absolute in libqmpi.a, which
- * has no library next to which anything could be. The caller frees it. */
+/* Returns the absolute path of a file whose `path` is relative to the directory of the library. In
+ * libqmpi.a, which is not beside other files, `path` is absolute. The caller frees the result. */
 static char *path_beside_library(const char *path)
 {
     struct qmpi_elf_loaded library;
@@ -35,7 +35,7 @@ const char *qmpi_installation_folder(void)
     return folder;
 }
 
-/* For config/settings.h. */
+/* Defines the function that config/settings.h declares. */
 char *qmpi_config_site_folder(void)
 {
     return path_beside_library(qmpi_config_folder);

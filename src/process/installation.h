@@ -7,7 +7,8 @@
 const char *qmpi_installation_folder(void);
 
 /* The directories of the installed tools and of the site's configuration files: absolute in
- * libqmpi.a, otherwise relative to the directory of libqmpi.so. In linkage.c.in. */
+ * libqmpi.a, otherwise relative to the directory of libqmpi.so. They are defined in
+ * linkage.c.in. */
 extern const char qmpi_tools_folder[] __attribute__((visibility("hidden")));
 extern const char qmpi_config_folder[] __attribute__((visibility("hidden")));
 

@@ -10,7 +10,8 @@ const struct qmpi_mpi_description qmpi_mpi_descriptions[QMPI_MPI_KINDS] = {
     [QMPI_MPI_ABI] = {"abi", "-abi", "the standard ABI of MPI"},
 };
 
-/* Whether an object defines a symbol: by its hash table, or by all its symbols if it is a file. */
+/* Whether an object defines a symbol: looked up in its hash table, or among all its symbols if the
+ * image is a file. */
 static bool defines_symbol(const struct qmpi_elf_image *image, const char *name)
 {
     if (image->gnu_hash) {
@@ -42,11 +43,11 @@ static bool has_internals_of_mpich(const struct qmpi_elf_image *image)
 enum qmpi_mpi_kind qmpi_mpi_kind_of(const struct qmpi_elf_image *image)
 {
     /* The standard ABI lacks the functions for Fortran handles. Libraries with another ABI may also
-     * have the functions of the standard ABI, and older versions of MPICH have macros in place of
-     * MPI_Comm_c2f and most others. */
+     * have the functions of the standard ABI, and in older versions of MPICH, MPI_Comm_c2f and most
+     * similar functions are macros. */
     if (defines_symbol(image, "PMPI_Abi_get_version") && !defines_symbol(image, "PMPI_Status_c2f"))
         return QMPI_MPI_ABI;
-    /* Since Open MPI 6, the data are in a library that the MPI library needs. */
+    /* Since Open MPI 6, the predefined handles are in a library that the MPI library needs. */
     if (defines_symbol(image, "ompi_mpi_comm_world") || defines_symbol(image, "ompi_mpiext_init"))
         return QMPI_MPI_OPEN_MPI;
     return has_internals_of_mpich(image) ? QMPI_MPI_MPICH : QMPI_MPI_UNKNOWN;

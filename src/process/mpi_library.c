@@ -29,9 +29,9 @@ static char *mismatch;
 /* ---- Predefined handles ---------------------------------------------------------------------- */
 
 /*
- * In MPICH, they are numbers. In Open MPI, they are addresses of data of the library: weak
- * references in libqmpi (weak_handles.h), which the loader resolves if it loads libqmpi together
- * with the program and its MPI library. find_handles resolves them otherwise.
+ * In MPICH, predefined handles are numbers. In Open MPI, they are addresses of data of the library,
+ * to which libqmpi has weak references (weak_handles.h). The loader resolves these if it loads
+ * libqmpi together with the program and its MPI library; find_handles resolves them otherwise.
  */
 #ifdef OPEN_MPI
 static void *handle_target(void *data, const char *name, enum qmpi_elf_reference reference)
@@ -64,7 +64,7 @@ static bool has_handles(const struct qmpi_elf_loaded *object)
     return qmpi_elf_loaded_find(object, "ompi_mpi_comm_world") != NULL;
 }
 
-/* Finds a library with the data; the program may contain copies of them. */
+/* Finds the library with the data. The program may contain copies of them. */
 static int find_data_library(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct qmpi_elf_loaded *found = data, object;
@@ -75,7 +75,7 @@ static int find_data_library(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-/* Since Open MPI 6, its data are in a library that its MPI library needs. */
+/* The library with the data: since Open MPI 6, one that the MPI library needs. */
 static struct qmpi_elf_loaded data_library;
 
 static void find_handles(const struct qmpi_elf_loaded *mpi_library)
@@ -98,7 +98,7 @@ static void find_handles(const struct qmpi_elf_loaded *mpi_library)
     (void)mpi_library;
 }
 
-/* Returns the address of a symbol of the library that holds the data; NULL: not defined. */
+/* Returns the address of a symbol of the library with the data; NULL: not defined. */
 static void *find_in_data_library(const char *name)
 {
     (void)name;
@@ -141,13 +141,14 @@ static bool is_other_libqmpi(const struct qmpi_elf_loaded *object)
     return *object->name && qmpi_elf_loaded_find(object, "QMPIX_Get_function");
 }
 
-/* Whether an object may be the MPI library. A tool may define some PMPI functions, too, like
- * Darshan, and may be loaded before the MPI library. The program may contain any part of an MPI
+/* Whether an object may be the MPI library. A tool may define some PMPI functions, too, and may be
+ * loaded before the MPI library; Darshan does. The program may contain any part of an MPI
  * library. */
 static bool may_be_library(const struct qmpi_elf_loaded *object)
 {
     return !*object->name || qmpi_object_is_mpi_library(object) ||
-           qmpi_mpi_kind_of(&object->image) != QMPI_MPI_UNKNOWN; /* an older or smaller one */
+           qmpi_mpi_kind_of(&object->image) != QMPI_MPI_UNKNOWN; /* it is an older or smaller
+                                                                    library */
 }
 
 /* Finds the object that defines most of the functions. */
@@ -192,7 +193,7 @@ void qmpi_mpi_library_lacks(int number)
         QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
         QMPI_PMPI(Finalized, FINALIZED)(&finalized);
     }
-    /* A launcher may lose output that it has not read yet when a job is aborted. */
+    /* Waits, because a launcher may lose output that it has not read when a job is aborted. */
     nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
     if (initialized && !finalized && is_provided(MPI_ABORT_T))
         QMPI_PMPI(Abort, ABORT)(MPI_COMM_WORLD, 2);
@@ -226,7 +227,8 @@ static void check_kind(const char *other)
                          mpi->name, qmpi_mpi_library_path(), QMPI_MPI, mpi->build, mpi->build);
 }
 
-/* MPICH 5's library with the standard ABI has MPI_File_close, but not PMPI_File_close. */
+/* MPI functions without a PMPI function: MPICH 5's library with the standard ABI has
+ * MPI_File_close, but not PMPI_File_close. */
 static qmpi_function *unpaired[QMPI_FUNCTION_COUNT];
 
 void qmpi_mpi_library_save_unpaired(const struct qmpi_elf_loaded *object)
@@ -261,7 +263,7 @@ static void find_library(void)
     struct library_search search = {.functions = 0};
     qmpi_elf_walk(compare_library, &search);
     if (!search.functions) {
-        /* The program may be linked with -lqmpi only. */
+        /* The program may be linked with -lqmpi only, so that no MPI library is loaded yet. */
         if (!dlopen(QMPI_MPI_SONAME, RTLD_NOW | RTLD_GLOBAL)) {
             qmpi_printf("no MPI library is loaded, and %s cannot be loaded: %s\n"
                         "hint: link the program with its MPI library",
@@ -294,7 +296,7 @@ static void find_library(void)
 }
 
 /*
- * Keeps the library loaded even if the program closes it. No thread waits for the one that does
+ * Keeps the library loaded even if the program closes it. Threads do not wait for the one that does
  * this, because a thread in a constructor may hold the loader's lock.
  */
 static void keep_library(void)

@@ -42,14 +42,14 @@ void *qmpi_mpi_library_symbol(const char *name);
 const char *qmpi_mpi_library_mismatch(void);
 
 /*
- * Functions in place of those that the MPI library lacks, because this build is for another library
- * of the same kind. They call qmpi_mpi_library_lacks, which prints a message and ends the job. In
- * entries.S.
+ * Functions that are used in place of those that the MPI library lacks, because this build is for
+ * another library of the same kind. They call qmpi_mpi_library_lacks, which prints a message and
+ * ends the job. They are defined in entries.S.
  */
 extern qmpi_function *const qmpi_missing[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 _Noreturn void qmpi_mpi_library_lacks(int number) QMPI_HIDDEN;
 
-/* libqmpi.a: the PMPI functions of the MPI library that the program is linked with. */
+/* In libqmpi.a: the PMPI functions of the MPI library that the program is linked with. */
 extern qmpi_function *const qmpi_static_pmpi_functions[QMPI_FUNCTION_COUNT];
 
 /* Returns the implementation: QMPI_MPI_MPICH, QMPI_MPI_OPEN_MPI or QMPI_MPI_UNKNOWN. */

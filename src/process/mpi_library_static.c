@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mpi_library.h for libqmpi.a: the MPI library is part of the program, like libqmpi, and is not
- * searched for. */
+/* Implements mpi_library.h for libqmpi.a: the MPI library is part of the program, like libqmpi, so
+ * it is not searched for. */
 #include "process/mpi_library.h"
 
 #include "generate/build.h"
@@ -13,7 +13,7 @@ qmpi_function *qmpi_pmpi_functions[QMPI_FUNCTION_COUNT];
 void qmpi_mpi_library_find(void)
 {
     memcpy(qmpi_pmpi_functions, qmpi_static_pmpi_functions,
-           sizeof qmpi_pmpi_functions); /* the same in each call */
+           sizeof qmpi_pmpi_functions); /* the result is the same in each call */
 }
 
 void qmpi_mpi_library_save_unpaired(const struct qmpi_elf_loaded *object)
@@ -46,7 +46,7 @@ enum qmpi_mpi_kind qmpi_mpi_library_implementation(void)
 
 const char *qmpi_mpi_library_soname(void)
 {
-    return NULL; /* tools may need the shared library, and get the functions of the program */
+    return NULL; /* if tools need the shared library, they still get the functions of the program */
 }
 
 const char *qmpi_mpi_library_path(void)

@@ -22,8 +22,8 @@ static bool is_mpi_symbol(const struct qmpi_elf_image *image, const ElfW(Sym) * 
            qmpi_function_find(plain) >= 0;
 }
 
-/* Whether the string table contains "MPI". Nearly all libraries of a process have many symbols and
- * use no MPI; a search of the string table is faster than one of all symbols. */
+/* Whether the string table contains "MPI". This is checked first, because most libraries do not use
+ * MPI, and a search of the string table is faster than one of all symbols. */
 static bool may_name_mpi(const struct qmpi_elf_image *image)
 {
     const char *at = image->strings, *const end = at + image->string_size;
@@ -71,8 +71,8 @@ static void add_reference(void *data, const struct qmpi_elf_relocation *relocati
     references->mpi |= name[0] == 'M' && qmpi_function_find(name) >= 0;
 }
 
-/* Reads the relocations, because the hash table of a library that exports nothing does not contain
- * the number of symbols. */
+/* Reads the relocations, because the hash table of a library that exports nothing does not show the
+ * number of symbols. */
 bool qmpi_object_uses_pmpi_alone(const struct qmpi_elf_loaded *object)
 {
     struct references references = {false, false};
@@ -92,7 +92,10 @@ bool qmpi_object_file_is_mpi(const struct qmpi_elf_image *image)
                                         "PMPI_INIT",
                                         "pmpi_init_f08_",
                                         "mpi_init_f08_"};
-    enum { LIBRARIES = 2 }; /* the others show a binding, unless the image also defines MPI_Init */
+    enum {
+        LIBRARIES = 2
+    }; /* the first two show a library, the others a binding, unless the image
+          also defines MPI_Init */
     bool library = false, binding = false, whole = false;
     const size_t count = qmpi_elf_symbol_count(image);
     for (size_t i = 0; i < count; i++) {
@@ -175,8 +178,8 @@ bool qmpi_object_is_binding(const struct qmpi_elf_loaded *object)
     bool any = false;
     for (int mark = BINDING; mark <= BINDING_LAST && !any; mark++)
         any = has_mark(object, (enum mark)mark);
-    return any && !has_mark(object, MPI_INIT); /* a static MPI library, or a tool with wrappers for
-                                             Fortran */
+    return any && !has_mark(object, MPI_INIT); /* otherwise, it is a static MPI library, or a tool
+                                                  with wrappers for Fortran */
 }
 
 bool qmpi_object_is_mpi(const struct qmpi_elf_loaded *object)
@@ -198,14 +201,14 @@ bool qmpi_object_is_pmpi_tool(const struct qmpi_elf_loaded *object)
 {
     const struct qmpi_elf_image *image = &object->image;
     if (qmpi_object_is_self(object) || qmpi_object_is_mpi_library(object))
-        return false; /* quickly, because they have many symbols */
+        return false; /* checked first, because MPI libraries have many symbols */
     return defines_mpi(image) && !qmpi_object_is_binding(object) &&
            !refers_to(image, "QMPI_Register_tool_name");
 }
 
 struct address_search {
     const void *address;
-    bool found; /* in an MPI library */
+    bool found; /* it was found in an MPI library */
 };
 
 static int find_mpi_library(struct dl_phdr_info *info, size_t size, void *data)
@@ -245,7 +248,7 @@ bool qmpi_object_self_is_idle(void)
     struct qmpi_elf_loaded own;
     const bool is_known = qmpi_object_read_self(&own);
     is_idle = found && is_known && !qmpi_elf_loaded_contains(&own, found);
-    if (!is_idle && is_known && *own.name) /* libqmpi.a is part of the program, which has no name */
+    if (!is_idle && is_known && *own.name) /* the program has no name: libqmpi.a is part of it */
         own_library = own;
     return is_idle;
 }

@@ -12,22 +12,22 @@
 
 /* ---- Loaded objects -------------------------------------------------------------------------- */
 
-/* An MPI library. */
+/* Whether an object is an MPI library. */
 bool qmpi_object_is_mpi_library(const struct qmpi_elf_loaded *object);
 
-/* A language binding: a library that translates Fortran calls to C calls. */
+/* Whether an object is a language binding: a library that translates Fortran calls to C calls. */
 bool qmpi_object_is_binding(const struct qmpi_elf_loaded *object);
 
-/* The object that contains this code: libqmpi.so, or a program that is linked with libqmpi.a. */
+/* Whether an object contains this code: libqmpi.so, or a program that is linked with libqmpi.a. */
 bool qmpi_object_is_self(const struct qmpi_elf_loaded *object);
 
-/* An MPI library, a binding of one, or a libqmpi. */
+/* Whether an object is an MPI library, a binding of one, or a libqmpi. */
 bool qmpi_object_is_mpi(const struct qmpi_elf_loaded *object);
 
-/* An object that defines MPI functions and is neither of these nor a QMPI tool. */
+/* Whether an object defines MPI functions, but is neither one of these nor a QMPI tool. */
 bool qmpi_object_is_pmpi_tool(const struct qmpi_elf_loaded *object);
 
-/* Whether a loaded object refers to MPI functions as PMPI_X only and defines none MPI_X, as the
+/* Whether a loaded object refers to MPI functions only as PMPI_X and defines no MPI_X, as the
  * libraries of a PMPI tool do. */
 bool qmpi_object_uses_pmpi_alone(const struct qmpi_elf_loaded *object);
 
@@ -44,8 +44,8 @@ bool qmpi_object_file_is_mpi(const struct qmpi_elf_image *image);
  * `.so…`. The caller frees it. */
 char *qmpi_object_tool_name(const char *path);
 
-/* Returns the path of the program's file, or other words for it if it cannot be read. The caller
- * frees it. */
+/* Returns the path of the program's file, or a text to be used instead if it cannot be read. The
+ * caller frees it. */
 char *qmpi_object_program_path(void);
 
 /* ---- Addresses ------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct qmpi_preloaded_tool *tools; /* complete before they are read */
+static struct qmpi_preloaded_tool *tools; /* set completely before they are read */
 static int preloaded_count;
 
 static int add_if_tool(struct dl_phdr_info *info, size_t size, void *data)
@@ -57,7 +57,7 @@ static int collect_object(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* Whether an object has this name in LD_PRELOAD or in another object. */
+/* Whether an object has this name in LD_PRELOAD or in the list of needed libraries of an object. */
 static bool has_name(const struct qmpi_elf_loaded *object, const char *name)
 {
     const char *soname = qmpi_elf_soname(&object->image);

@@ -25,7 +25,8 @@ struct qmpi_preloaded_tool {
     bool in_front;                        /* the loader finds its functions before libqmpi's */
     bool taken;                           /* it has become a layer */
     struct qmpi_layer *layer;             /* that layer, once it is built */
-    struct qmpi_thunk_deferred *deferred; /* results of dlsym before; NULL: none */
+    struct qmpi_thunk_deferred *deferred; /* results of dlsym before the stack was built; NULL:
+                                             none */
 };
 
 /* Calls `is` for the names in LD_PRELOAD until it returns true. Returns whether it did. */
@@ -42,7 +43,7 @@ struct qmpi_preloaded_tool *qmpi_preloaded_get(int index);
  * considered. */
 struct qmpi_preloaded_tool *qmpi_preloaded_contains(const void *address);
 
-/* Whether an object is a preloaded tool, and not only a library that one needs. */
+/* Whether an object is a preloaded tool itself, and not only a library that a tool needs. */
 bool qmpi_preloaded_is(const struct qmpi_elf_loaded *object);
 
 /* Returns the address of a function that a tool defines; NULL: not defined. */
@@ -53,8 +54,8 @@ struct qmpi_preloaded_tool *qmpi_preloaded_by_name(const char *name);
 struct qmpi_preloaded_tool *qmpi_preloaded_by_file(const char *path);
 
 /*
- * Returns the PMPI tool that defines `function` and that the loader finds before libqmpi; of
- * several, the one nearest to libqmpi. NULL: none.
+ * Returns the PMPI tool that defines `function` and that the loader finds before libqmpi. If there
+ * are several, returns the one nearest to libqmpi; NULL: none.
  */
 struct qmpi_preloaded_tool *qmpi_preloaded_in_front(const char *function);
 

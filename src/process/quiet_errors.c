@@ -6,8 +6,9 @@
 
 #include <stdbool.h>
 
-/* As long as the program has not set a handler of MPI_COMM_SELF, MPICH 5 raises errors of requests
- * by that of MPI_COMM_WORLD. A handler that has been set cannot be unset again. */
+/* Whether the error handler can be restored. As long as the program has not set a handler for
+ * MPI_COMM_SELF, MPICH 5 reports errors of requests to that of MPI_COMM_WORLD; once set, a handler
+ * cannot be unset. */
 static bool can_restore(MPI_Comm comm, MPI_Errhandler before)
 {
 #if defined OPEN_MPI || (defined MPICH_NUMVERSION && MPICH_NUMVERSION < 50000000)
@@ -28,7 +29,7 @@ void qmpi_quiet_errors_begin(struct qmpi_quiet_errors *quiet, MPI_Comm comm)
         QMPI_PMPI(Comm_set_errhandler, COMM_SET_ERRHANDLER)(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS;
 }
 
-/* Predefined handlers cannot be freed in all libraries. */
+/* Whether a handler is predefined; not all libraries can free such handlers. */
 static bool is_predefined(MPI_Errhandler handler)
 {
 #ifdef MPI_ERRORS_ABORT

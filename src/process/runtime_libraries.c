@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * The C library, as in gnu/lib-names.h, and a loader; the libraries of GCC, of LLVM and of other
- * compilers; and device drivers. Without `.so` and what follows it, sorted by strcmp.
+ * Names without `.so` and what follows it, sorted by strcmp: the C library, as in gnu/lib-names.h,
+ * and a loader; the libraries of GCC, LLVM and other compilers; device drivers.
  */
 static const char *const names[] = {"ld64",
                                     "libBrokenLocale",
@@ -85,13 +85,14 @@ static int compare_name(const void *key, const void *element)
     return order ? order : -(name[text->length] != '\0');
 }
 
-/* The name of a loader ends with that of the processor. */
+/* Whether a name is that of a loader; these end with the name of the processor. */
 static bool is_loader(const char *name)
 {
     return !strncmp(name, "ld-linux", strlen("ld-linux"));
 }
 
-/* Libraries of LLVM are called libclang_rt.asan.so, also with the name of the processor. */
+/* Whether a name is that of a library of LLVM, such as libclang_rt.asan.so, which may also contain
+ * the name of the processor. */
 static bool is_of_llvm(const char *name)
 {
     return !strncmp(name, "libclang_rt.", strlen("libclang_rt."));

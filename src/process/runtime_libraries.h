@@ -12,12 +12,12 @@
 /* Whether this is the soname or file name of such a library. */
 bool qmpi_runtime_is(const char *name);
 
-/* Whether this is the file name of a sanitizer's library, which replaces functions of the C library
- * and precedes other libraries where the compiler or the user puts it. */
+/* Whether this is the file name of a sanitizer's library, which replaces functions of the C
+ * library, and whose place in the search order is determined by the compiler or the user. */
 bool qmpi_runtime_is_sanitizer(const char *name);
 
-/* The option with which AddressSanitizer accepts that other libraries precede its own, and the
- * function by which a program or library gives its options to AddressSanitizer: see sanitizers.c.
+/* The option that makes AddressSanitizer accept other libraries before its own, and the function
+ * through which a program or library passes options to AddressSanitizer: see sanitizers.c.
  */
 #define QMPI_SANITIZER_OPTION "verify_asan_link_order=0"
 #define QMPI_SANITIZER_FUNCTION "__asan_default_options"

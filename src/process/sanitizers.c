@@ -25,10 +25,10 @@
 
 typedef const char *options_function(void);
 
-/* Declared like this by the library. */
+/* The sanitizer's library declares the function in this way. */
 options_function __asan_default_options;
 
-/* Returns the function that would be called without libqmpi; NULL: none. */
+/* Returns the function that would be called if libqmpi were not loaded; NULL: none. */
 EARLY static options_function *find_next(void)
 {
     typedef void *find_function(void *handle, const char *name);
@@ -38,7 +38,7 @@ EARLY static options_function *find_next(void)
     return next == __asan_default_options ? NULL : next;
 }
 
-/* In libqmpi.a, the program's own function takes precedence. */
+/* This definition is weak, so that the program's own takes precedence over that in libqmpi.a. */
 __attribute__((weak, visibility("default"))) EARLY const char *__asan_default_options(void)
 {
     static const char own_options[] = QMPI_SANITIZER_OPTION;
@@ -47,7 +47,8 @@ __attribute__((weak, visibility("default"))) EARLY const char *__asan_default_op
     if (!next || !*next)
         return own_options;
     const size_t length = strlen(next);
-    /* The mmap of the sanitizer's library may not have found that of the C library yet. */
+    /* Calls the kernel, because the mmap of the sanitizer's library may not have found that of the
+     * C library yet. */
     char *both = (char *)syscall(SYS_mmap, NULL, sizeof own_options + 1 + length,
                                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
     if (both == MAP_FAILED)

@@ -82,7 +82,7 @@ static const void *handler_of(const struct sigaction *action)
                                          : (const void *)(uintptr_t)action->sa_handler;
 }
 
-/* Returns the last one that was not removed; NULL: the program sees the actual action. */
+/* Returns the latest action that was not removed; NULL: the program sees the actual action. */
 EARLY static struct hidden *top_of(int number)
 {
     struct hidden *top = number > 0 && number < NUMBERS
@@ -108,7 +108,7 @@ static struct sigaction visible_action(struct hidden *top, struct sigaction acti
     return action;
 }
 
-/* Whether a handler of the program is the action that it sees. */
+/* Whether the program has set again the action that it sees. */
 static bool is_restored(struct hidden *top, const void *handler)
 {
     const struct sigaction next_action = visible_action(top, top->tool);

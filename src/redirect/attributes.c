@@ -2,8 +2,9 @@
 /*
  * See attributes.h. A call goes from the binding to mpii_X, which records the request of Fortran
  * and calls the entry point; at the end of the chain, pmpi_X carries it out. To get a value, pmpi_X
- * makes the call of C, whatever layers have done, and also gets the value of Fortran, which mpii_X
- * returns to the program. To set a value, it makes the call of Fortran if it is the recorded one.
+ * calls the C function, whatever the layers have done, and also gets the value for Fortran, which
+ * mpii_X returns to the program. To set a value, it calls the Fortran function if the request is
+ * the recorded one.
  */
 #include "redirect/attributes.h"
 
@@ -13,30 +14,32 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The types of attribute values, as in the MPI library. */
+/* The types of attribute values, numbered as in the MPI library. */
 enum type { ADDRESS_KIND = 1, INTEGER = 3 };
 
 /* MPI_Attr_get and MPI_Attr_put count as MPI_Comm_get_attr and MPI_Comm_set_attr, because a layer
- * may make the one call instead of the other. */
+ * may replace one by the other. */
 enum call { NONE, GET_COMM, GET_TYPE, GET_WIN, SET_COMM, SET_TYPE, SET_WIN, CALLS };
 
-/* A call of Fortran in this thread, until it has reached the MPI library. */
+/* A request from Fortran in this thread, until it has reached the MPI library. */
 struct request {
     enum call call; /* NONE: there is no request */
     int keyval;     /* as layers see it */
     enum type type; /* of Fortran's value */
-    void *value;    /* set: the value; get: where the entry point stores the value of C */
-    /* get: the result of the MPI library, for a call that stores at `value` (`answered_here`), or
-     * for one that a layer made in its place or beside it */
+    void *value;    /* to set: the value; to get: the place where the entry point stores the value
+                       for C */
+    /* to get: the result of the MPI library, for a call that stores at `value` (`answered_here`),
+     * or for one that a layer made instead of it or in addition */
     bool answered, answered_here;
     void *c_value, *fortran_value;
-    const void *frame; /* of mpii_X; it is on the stack as long as the request is valid */
+    const void *frame; /* the frame of mpii_X, which is on the stack while the request is valid */
 };
-/* A signal handler or a nested call restores it. A longjmp does not: is_current then sees that the
- * frame has been left. */
+/* The current request. A signal handler or a nested call restores it when it ends; after a longjmp,
+ * is_current detects that the frame has been left. */
 static _Thread_local struct request request;
 
-/* A section of its own, by which qmpi_attributes_hold recognizes calls from mpii_X. */
+/* Functions in a section of their own, by which qmpi_attributes_hold recognizes calls from
+ * mpii_X. */
 #define IN_SECTION __attribute__((section("qmpi_attributes"), noinline))
 extern const char section_begin[] __asm__("__start_qmpi_attributes") QMPI_HIDDEN;
 extern const char section_end[] __asm__("__stop_qmpi_attributes") QMPI_HIDDEN;
@@ -49,10 +52,10 @@ bool qmpi_attributes_hold(const void *address)
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* The attributes that MPI defines. C gets the address of such a value. */
+/* Predefined attributes. C programs get the address of such a value. */
 static const struct predefined {
     int keyval;
-    enum { INT, AINT, ADDRESS } kind; /* ADDRESS: C gets the value itself */
+    enum { INT, AINT, ADDRESS } kind; /* ADDRESS: C programs get the value itself */
 } predefined[] = {
     {MPI_TAG_UB, INT},
     {MPI_HOST, INT},
@@ -77,14 +80,14 @@ static const struct predefined *find_predefined(int keyval)
     return NULL;
 }
 
-/* Returns the keyval of C for one of Fortran: in MPICH, that of a predefined attribute is 1 more
- * than in C. */
+/* Returns the keyval in C for a keyval in Fortran: for predefined attributes, MPICH's keyvals in
+ * Fortran are greater by 1. */
 static int c_keyval(int keyval)
 {
     return !find_predefined(keyval) && find_predefined(keyval - 1) ? keyval - 1 : keyval;
 }
 
-/* Returns the value of Fortran for a value of C: MPI 4.0, section 19.3.7. */
+/* Returns the value in Fortran for a value in C: MPI 4.0, section 19.3.7. */
 static void *to_fortran(const struct request *done, void *value)
 {
     const struct predefined *predefined_key = find_predefined(done->keyval);
@@ -92,16 +95,18 @@ static void *to_fortran(const struct request *done, void *value)
         return (void *)(intptr_t)(*(const int *)value);
     if (predefined_key && predefined_key->kind == AINT)
         return (void *)(intptr_t)(*(const MPI_Aint *)value);
-    /* Only the MPI library knows whether C or Fortran set any other attribute. A value that is not
-     * the result of the library comes from a layer, which sets values as in C. */
+    /* For all other attributes, only the MPI library knows whether C or Fortran set the value. A
+     * value that does not come from the library comes from a layer, which sets values as in C. */
     return done->answered && done->c_value == value ? done->fortran_value : value;
 }
 
 /* ---- The end of the chain -------------------------------------------------------------------- */
 
-static qmpi_function *library_mpii[CALLS]; /* MPII_X of the MPI library, which take the type */
+static qmpi_function *library_mpii[CALLS]; /* MPII_X of the MPI library, with the type as an
+                                              argument */
 
-/* The handle is not compared: a layer may replace a communicator by one of its own. */
+/* Whether the recorded request is that of this call. Handles are not compared, because a layer may
+ * replace a communicator by one of its own. */
 static bool is_current(const struct request *recorded, enum call call, int keyval)
 {
     return recorded->call == call && recorded->keyval == keyval &&
@@ -124,8 +129,8 @@ static void store_answer(struct request *recorded, const void *value, void *fort
 }
 
 /*
- * The request is set aside meanwhile: the MPI library calls the program's copy and delete
- * functions, whose own calls do not belong to it.
+ * The request is set aside during the call: the MPI library may call copy and delete functions of
+ * the program, whose own calls do not belong to this request.
  */
 #define PMPI_GET(X, CALL, HANDLE)                                                                  \
     static qmpi_function *library_##X;                                                             \
@@ -189,7 +194,8 @@ static const struct {
 
 /* ---- What the binding calls ------------------------------------------------------------------ */
 
-/* Returns the outer request, which exists if a layer or a copy function is written in Fortran. */
+/* Starts a request and returns the outer one, which exists if a layer or a copy function is written
+ * in Fortran. */
 static struct request begin_request(enum call call, int keyval, int type, void *value,
                                     const void *frame)
 {

@@ -17,8 +17,8 @@
 
 _Thread_local struct qmpi_caller_stack qmpi_own_stack;
 
-/* Whether qmpi_own_stack is known. A signal handler may set it, too: to the values that the
- * interrupted code would store. */
+/* Whether qmpi_own_stack is known. A signal handler may set it, too, but to the same values as the
+ * interrupted code. */
 static _Thread_local enum {
     UNKNOWN,
     KNOWN,
@@ -113,8 +113,8 @@ static int find_inner_thunk_caller(void *const *frames, int count, const void *f
     return i + 1 < count ? i + 1 : -1;
 }
 
-/* The frame is usually near, so that most stacks are not walked to their end. `all` is set if this
- * one was. */
+/* Unwinds step by step, because the frame is usually near. Sets `all` if the whole stack was
+ * searched. */
 static __attribute__((noinline)) void *unwind_to(address_search *find, const void *from, bool *all)
 {
     static const int depths[] = {10, 32, 256};
@@ -138,10 +138,10 @@ void *qmpi_caller_by_unwinding(void)
     if (!qmpi_entry_frame && state != SWITCHED)
         return NULL;
     void *caller = unwind_to(find_trampoline_caller, NULL, &all);
-    if (!caller && all) /* the outer call had been left by longjmp */
+    if (!caller && all) /* longjmp had left the outer call */
         caller = unwind_to(find_inner_thunk_caller, NULL, &all);
-    /* qmpi_jumped_frame stays: if this call has the same frame as the call that was left, it
-     * restores that frame when it returns. */
+    /* qmpi_jumped_frame is kept: if this call has the same frame as the call that was left, its
+     * value is restored when this call returns. */
     if (!caller && all)
         qmpi_entry_frame = NULL;
     return caller;
@@ -189,7 +189,7 @@ static QMPIX_Binding binding_at(const void *address)
     return is_procedure ? QMPIX_BINDING_FORTRAN : QMPIX_BINDING_C;
 }
 
-/* Returns the binding on the way from the program to `caller`. */
+/* Returns the binding through which the program has called `caller`. */
 __attribute__((noinline)) static QMPIX_Binding find_binding(const void *caller)
 {
     static const int depths[] = {16, 64, 256};

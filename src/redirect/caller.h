@@ -16,10 +16,10 @@
 
 /*
  * The stack with which this thread started, once a frame has been examined. `end` is 0 if it is not
- * known, or if this thread also runs on other stacks, as it does with user-level threads. These may
- * switch within a call, in a callback or in the MPI library, and need not return in the order in
- * which they began: qmpi_entry_frame is then that of a call of another user-level thread, or of
- * none.
+ * known, or if this thread also runs on other stacks, as it does with user-level threads.
+ * User-level threads may be switched within a call, in a callback or in the MPI library, and their
+ * calls may return in any order; qmpi_entry_frame may then belong to a call of another user-level
+ * thread, or to a call that has ended.
  */
 struct qmpi_caller_stack {
     uintptr_t begin, end;
@@ -27,8 +27,8 @@ struct qmpi_caller_stack {
 extern _Thread_local struct qmpi_caller_stack qmpi_own_stack QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));
 
-/* Returns the frame if it is certainly in use by the current call; NULL: not so. `here` is the
- * frame of the caller. */
+/* Returns the frame if it is certainly in use by the current call; NULL: it is not certain. `here`
+ * is the frame of the caller. */
 const char *qmpi_caller_examine_frame(const char *frame, const char *here);
 
 /*
@@ -46,8 +46,8 @@ static inline bool qmpi_caller_frame_is_in_use(const char *frame, const char *he
 }
 
 /*
- * The same for a call with a record. The record of the first layer is in the frame itself, so that
- * no other frame, on any stack, is at so small a distance above it. False if the record is NULL.
+ * Does the same for a call with a record. The record of the first layer is in the frame itself, so
+ * no other frame, on any stack, can be so close above it. Returns false if the record is NULL.
  */
 enum { QMPI_RECORD_DISTANCE_MAX = 1024 };
 static inline bool qmpi_caller_frame_is_of(const char *frame, const QMPIX_Call *call)
@@ -56,7 +56,8 @@ static inline bool qmpi_caller_frame_is_of(const char *frame, const QMPIX_Call *
            frame != qmpi_jumped_frame;
 }
 
-/* Returns the frame of the entry into the QMPI layers if it is certainly in use; NULL: not so. */
+/* Returns the frame of the entry into the QMPI layers if it is certainly in use; NULL: it is not
+ * certain. */
 static inline const char *qmpi_caller_frame(void)
 {
     const char *const frame = qmpi_entry_frame, *const here = QMPI_THIS_FRAME();
@@ -83,8 +84,8 @@ static inline void *qmpi_caller_of_layers(void)
 void *qmpi_caller_of_program(void *caller);
 
 /*
- * Whether code is between a call of the program and the QMPI layers. This is libqmpi itself if a
- * PMPI tool or a binding left its frame to the call that it ended with.
+ * Whether an address is in code between a call of the program and the QMPI layers. It is in libqmpi
+ * itself if a PMPI tool or a binding has made the call as a tail call.
  */
 bool qmpi_caller_is_between(const void *address);
 

@@ -44,7 +44,7 @@ static void add_definer(struct definers *list, const struct qmpi_elf_loaded *obj
     list->all[list->count++] = (struct definer){*object, kind};
 }
 
-/* Whether the object at this address is a tool in the list, or a dependency of one. */
+/* Whether the object at this address is a tool in the list, or needed by one. */
 static bool has_tool(const struct definers *list, ElfW(Addr) base)
 {
     for (int i = 0; i < list->count; i++) {
@@ -94,7 +94,7 @@ static void find_definers(void)
     qmpi_elf_walk(add_if_definer, &tools);
     free(tools.all);
     for (int i = 0; i < definers.count;
-         i++) { /* keeps them loaded, because they are searched later */
+         i++) { /* keeps the objects loaded, because they are searched later */
         if (*definers.all[i].object.name)
             dlopen(definers.all[i].object.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }
@@ -116,7 +116,7 @@ static bool is_redirectable(const struct qmpi_elf_loaded *object, const char *na
 
 /* ---- Targets --------------------------------------------------------------------------------- */
 
-/* mpi_f08 has constants of its own, which another procedure initializes. */
+/* mpi_f08 has its own constants, which are initialized by a procedure of its own. */
 enum module { PLAIN, F08, MODULES };
 
 static const struct {
@@ -133,15 +133,16 @@ enum { INITS = sizeof inits / sizeof *inits };
 extern qmpi_function *const qmpi_fortran_deferred[INITS] QMPI_HIDDEN;
 
 QMPI_LOCK(lock);
-static void (*build_stack)(void); /* unless it exists */
+static void (*build_stack)(void); /* builds the stack unless it exists */
 static bool (*is_called)(int tool_id, int number);
 
-/* The PMPI tool on top of the stack, if it has Fortran wrappers. Under the lock. */
+/* The PMPI tool on top of the stack, if it has Fortran wrappers. Accessed under the lock. */
 static const struct qmpi_layer_group *top;
 static bool has_init[MODULES];                /* it has a wrapper for initialization */
 static struct qmpi_fortran_wrappers wrappers; /* of `top` */
 
-/* [tool_id]: the program has called the tool's wrapper for initialization. Under the lock. */
+/* [tool_id]: whether the program has called the tool's wrapper for initialization. Accessed under
+ * the lock. */
 static bool initialized[QMPI_LAYERS_MAX + 1][MODULES];
 
 static int find_init(const char *name)
@@ -237,7 +238,7 @@ static void redirect_caller(void *data)
     free(problem);
 }
 
-/* Sets the targets of the references of these objects, which needs no memory except for
+/* Sets the targets of the references of these objects, without allocating memory except for
  * messages. */
 static void redirect_callers(const struct qmpi_fortran_callers *callers)
 {
@@ -274,7 +275,8 @@ void qmpi_fortran_begin(void (*start)(void), bool (*passes)(int tool_id, int num
     if (!in_constructor)
         pthread_mutex_lock(&beginning);
     else if (pthread_mutex_trylock(&beginning) != 0)
-        return; /* another thread does this, and needs the loader's lock, which this one holds */
+        return; /* another thread is doing this, and needs the loader's lock, which this thread
+                   holds */
     if (!begun)
         begin_fortran(start, passes);
     begun = true;

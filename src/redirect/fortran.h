@@ -2,8 +2,8 @@
 /*
  * Tools with their own Fortran wrappers. A Fortran call passes through the language binding and the
  * entry points, so that all layers see it in order. Only a PMPI tool on top of the stack may
- * receive it in its own wrapper, as without qmpi, and so see the call site of the program.
- * pmpi/fortran_wrappers.h tells which wrappers are not used.
+ * receive it in its own wrapper, as it would without qmpi, so that it sees the call site of the
+ * program. pmpi/fortran_wrappers.h explains which wrappers are not used.
  *
  * Such wrappers may need data that the tool's own mpi_init_ stored, such as the address of
  * MPI_IN_PLACE in Fortran. Therefore, the program's references to the procedures that initialize
@@ -19,11 +19,12 @@
 #include "registry/registry.h"
 
 /*
- * Called by the constructor of libqmpi, and before the stack is built: the constructor of a
- * preloaded tool runs earlier, and its first MPI call builds the stack. Only the first call has an
- * effect. Redirects the program past the Fortran wrappers of tools in the process, and its
- * initialization procedures to code that calls `start` to build the stack. `passes` tells whether a
- * layer is now called for a function: the program is redirected past the wrappers for all others.
+ * Called by the constructor of libqmpi, and again before the stack is built, because the
+ * constructor of a preloaded tool may run earlier and build the stack by its first MPI call. Only
+ * the first call has an effect. Redirects the program to the language binding instead of the
+ * Fortran wrappers of tools, and its initialization procedures to code that calls `start` to build
+ * the stack. `passes` returns whether a layer is now called for a function; the program does not
+ * call its wrappers for other functions.
  */
 void qmpi_fortran_begin(void (*start)(void), bool (*passes)(int tool_id, int number),
                         bool in_constructor);

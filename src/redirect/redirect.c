@@ -29,8 +29,9 @@ struct code_range {
     struct code_range *next;
 };
 
-/* A function that bindings call for their own purposes, too. `procedures`: the code of the
- * procedures of this function, which call it because the program did; new ones are added in front.
+/* A function that bindings also call for their own purposes. `procedures`: the code of the
+ * procedures of this function, which call it on behalf of the program; new ones are added at the
+ * front.
  */
 struct helper {
     int number;
@@ -40,12 +41,14 @@ struct helper {
 enum { COMM_SIZE, CARTDIM_GET, NEIGHBORS_COUNT, CONTIGUOUS, HVECTOR, COMMIT, FREE, SIZE, HELPERS };
 
 static struct helper helpers[HELPERS] = {
-    /* in the w-variants of all-to-all; in Open MPI for every array whose length depends on ranks */
+    /* called in the w-variants of all-to-all; in Open MPI for each array whose length depends on
+     * the number of ranks */
     [COMM_SIZE] = {.number = MPI_COMM_SIZE_T},
-    [CARTDIM_GET] = {.number = MPI_CARTDIM_GET_T}, /* in MPI_Cart_sub; in Open MPI MPI_Cart_rank */
-    /* in the w-variants of neighborhood all-to-all */
+    [CARTDIM_GET] = {.number = MPI_CARTDIM_GET_T}, /* called in MPI_Cart_sub; in Open MPI, also in
+                                                      MPI_Cart_rank */
+    /* called in the w-variants of neighborhood all-to-all */
     [NEIGHBORS_COUNT] = {.number = MPI_DIST_GRAPH_NEIGHBORS_COUNT_T},
-    /* for array sections that are not contiguous */
+    /* called for array sections that are not contiguous */
     [CONTIGUOUS] = {.number = MPI_TYPE_CONTIGUOUS_T},
     [HVECTOR] = {.number = MPI_TYPE_CREATE_HVECTOR_T},
     [COMMIT] = {.number = MPI_TYPE_COMMIT_T},
@@ -63,7 +66,7 @@ static qmpi_function *helper_target(const struct helper *helper, const void *cal
     return qmpi_pmpi_slots[helper->number];
 }
 
-/* Defines the replacement FUNCTION of helper H, which finds the target by the caller. */
+/* Defines FUNCTION as the replacement of helper H. It chooses the target by its caller. */
 #define HELPER(H, FUNCTION, PARAMETERS, ARGUMENTS)                                                 \
     static int FUNCTION PARAMETERS                                                                 \
     {                                                                                              \
@@ -101,7 +104,7 @@ static const struct {
     {"pmpir_", "_f08_"},
     {"ompi_", "_f"},           /* Open MPI, whose other bindings call these */
     {"mpi_", "_f08ts_"},       /* since Open MPI 6, for choice buffers */
-    {"ompi_", "_wrapper_f08"}, /* in Open MPI 6 some of mpi_f08 */
+    {"ompi_", "_wrapper_f08"}, /* some procedures of mpi_f08 in Open MPI 6 */
     {"mpi_", "_"},             /* MPICH, without mpi_f08 */
 };
 
@@ -188,7 +191,7 @@ static int function_number(const char *name)
     return strncmp(name, "MPI", 3) ? -1 : qmpi_function_find(name);
 }
 
-/* Calls that the MPI library makes itself: by default, they go to the library; with
+/* Calls that the MPI library itself makes. By default, they stay within the library; with
  * QMPI_INTERNAL=1, tools see them. */
 struct internal_calls {
     const struct qmpi_elf_loaded *library;
@@ -204,7 +207,7 @@ static void *internal_target(void *data, const char *name, enum qmpi_elf_referen
         return NULL;
     if (calls->shown)
         return (void *)(uintptr_t)qmpi_entries[number];
-    /* Its symbol MPI_X may lead to libqmpi by now, so PMPI_X is used, which is the same function.
+    /* Its symbol MPI_X may lead to libqmpi by now; PMPI_X is the same function.
      */
     void *found = qmpi_elf_loaded_find_hashed(
         calls->library,
@@ -241,20 +244,20 @@ static void *program_target(void *data, const char *name, enum qmpi_elf_referenc
 /* Returns the function that the loader finds in a scope for the name of an entry point. */
 static const void *find_in_scope(void *scope)
 {
-    /* libqmpi's own dlsym would return the entry point. */
+    /* Calls the original dlsym, because that of libqmpi would return the entry point. */
     void *(*const look_up)(void *, const char *) = qmpi_real_dlsym ? qmpi_real_dlsym : dlsym;
     return look_up(scope, "MPI_Init");
 }
 
-static bool is_interposed; /* the MPI library comes before libqmpi; its symbols are redefined */
+static bool is_interposed; /* the MPI library precedes libqmpi, so its symbols are redefined */
 
 bool qmpi_redirect_is_interposed(void)
 {
     return __atomic_load_n(&is_interposed, __ATOMIC_RELAXED);
 }
 
-/* Whether objects that are loaded later may find the MPI library before libqmpi, or not find
- * libqmpi: it does not come first in the global scope. */
+/* Whether objects that are loaded later may find the MPI library before libqmpi, or may not find
+ * libqmpi at all, because it does not come first in the global scope. */
 static bool may_be_interposed(void)
 {
     void *program = dlopen(NULL, RTLD_LAZY);
@@ -264,10 +267,10 @@ static bool may_be_interposed(void)
     return !first;
 }
 
-/* The place of libqmpi in the search order of the loader. */
+/* The position of libqmpi in the search order of the loader. */
 struct search_order {
     bool is_behind;     /* an object with MPI functions comes before libqmpi */
-    bool may_be_behind; /* one may, for objects that are loaded later */
+    bool may_be_behind; /* an object may come before libqmpi for objects that are loaded later */
 };
 
 /* Whether the references of an object bypass libqmpi. */
@@ -344,7 +347,7 @@ void qmpi_redirect(void)
     const unsigned long long loaded = qmpi_elf_load_count();
     struct redirection redirection = {{false, false}, NULL, NULL, 0};
     const bool has_new_objects = __atomic_load_n(&seen, __ATOMIC_ACQUIRE) != loaded;
-    /* If memory is exhausted, the next call does the rest. */
+    /* If memory is exhausted, the next call redirects the remaining objects. */
     bool good = !has_new_objects || qmpi_memory_catch_exhausted(find_new_objects, &redirection);
     pthread_mutex_lock(&lock);
     for (int i = 0; i < redirection.count; i++) {

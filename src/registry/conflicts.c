@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Layers that cannot be used together: what tools declare in QMPIX_Tool_info, and layers by
+/* Finds layers that cannot be used together. Tools declare conflicts in QMPIX_Tool_info, layers by
  * QMPIX_Tool_declare. */
 #include "registry/registry.h"
 
@@ -97,7 +97,8 @@ bool qmpi_registry_declares(int tool_id, const char *name)
     return layer && find_provided(layer, name);
 }
 
-/* Returns what about the layer matches the pattern, which the caller frees; NULL: nothing. */
+/* Returns the property of the layer that matches the pattern, which the caller frees; NULL:
+ * none. */
 static char *match_pattern(const struct qmpi_layer *layer, const char *pattern)
 {
     char *name = tool_name(layer);
@@ -170,7 +171,8 @@ static char *check_condition(const struct qmpi_layer *layer)
     return qmpi_condition_refuse_communicating(layer->entry, layer->tool->name);
 }
 
-/* Most tools declare no conflicts; comparing pairs is then unnecessary. */
+/* Whether any layer declares conflicts. Most tools declare none, so that pairs need not be
+ * compared. */
 static bool any_declares_conflicts(const struct qmpi_layer *added)
 {
     static bool any;

@@ -216,8 +216,8 @@ bool qmpi_layer_is_initialising(const struct qmpi_layer *layer)
     return initialising == layer;
 }
 
-/* A process that ends here has called exit in init, and nothing else would tell which tool it was.
- * `initialising` belongs to the thread that runs the destructors. */
+/* Reports a process that calls exit in init; no other message would name the tool. `initialising`
+ * belongs to the thread that runs the destructors. */
 __attribute__((destructor)) static void report_exit(void)
 {
     if (initialising)
@@ -238,7 +238,8 @@ int qmpi_layer_note_registration(const char *call, int result)
     return result;
 }
 
-/* Tools that do not look at the codes of their registrations would silently miss calls. */
+/* Reports refused registrations, because tools that ignore the return codes would miss calls
+ * without notice. */
 static void report_refusals(const struct qmpi_layer *layer)
 {
     if (!layer->refusals || layer->failure || !qmpi_launcher_reports())
@@ -308,7 +309,7 @@ int QMPI_Register_tool_storage(int tool_id, void *tool_storage)
 __typeof__(QMPI_Register_tool_storage) qmpi_tool_register_storage
     __attribute__((alias("QMPI_Register_tool_storage")));
 
-/* Inlined, since start-up calls it thousands of times. */
+/* This function is inlined, because start-up calls it thousands of times. */
 static inline int check_interceptor(int tool_id, int number, qmpi_function *fp)
 {
     if ((unsigned)number >= QMPI_FUNCTION_COUNT || !fp)
@@ -340,7 +341,7 @@ void qmpi_layer_use_switch(qmpi_layer_late_intercept *intercept)
     late_intercept = intercept;
 }
 
-/* A function of its own, so that registering one that is accepted needs no frame. */
+/* A separate function, so that successful registrations need no frame. */
 __attribute__((noinline)) static int refuse_function(int tool_id, int number, qmpi_function *fp,
                                                      int result)
 {
@@ -485,7 +486,7 @@ int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int *flag)
 
 /* ---- Groups of objects ----------------------------------------------------------------------- */
 
-static struct qmpi_layer_group *groups; /* grows only */
+static struct qmpi_layer_group *groups; /* elements are only added */
 
 struct qmpi_layer_group *qmpi_layer_group_make(struct qmpi_layer *layer,
                                                const struct qmpi_elf_loaded *objects, int count,

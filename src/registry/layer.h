@@ -16,9 +16,9 @@
 /*
  * Loaded objects of a PMPI layer. One group contains the library of the tool and its private
  * dependencies; each library that the tool opens forms a further group with its private
- * dependencies. An address in an object identifies its layer: in this way, dlsym and getenv, which
- * have no context argument, know for which layer they are called. All objects stay loaded for the
- * whole run.
+ * dependencies. An address in an object identifies its layer. This is how dlsym and getenv, which
+ * have no context argument, find the layer that calls them. All objects stay loaded for the whole
+ * run.
  */
 struct qmpi_layer_group {
     struct qmpi_layer *layer;
@@ -42,16 +42,17 @@ struct qmpi_layer {
     bool has_copies;                /* PMPI layer: some of its libraries are copies */
     char *details;                  /* a line that describes the kind of the layer; NULL: none */
     char **environment;             /* PMPI layer: its environ; NULL: not used */
-    char *source;                   /* what lists it; NULL: nobody has asked */
+    char *source;                   /* its origin: see QMPIX_Tool_get_source; NULL: it was not
+                                       requested yet */
     char *failure;                  /* the message of QMPIX_Tool_fail */
     int refusals;                   /* registrations in init that failed */
     const char *refused;            /* the call that failed first */
-    int refused_with;               /* what it returned */
+    int refused_with;               /* the result of that call */
     bool mpich;                     /* it has made a call that exists only in MPICH's variant */
     bool ready;                     /* it is complete and was not left out; atomic */
     /* By function number. */
     qmpi_function **functions;       /* its interceptors */
-    qmpi_function **mpich_functions; /* those for MPICH's variant instead; NULL: none */
+    qmpi_function **mpich_functions; /* its interceptors of MPICH's variant; NULL: none */
     qmpi_function **observing;       /* those of its observer, above the others; NULL: none */
 };
 
@@ -64,8 +65,8 @@ struct qmpi_layer *qmpi_layer_get(int tool_id);
 /* Whether the init function of the layer is running, which may register interceptors. */
 bool qmpi_layer_is_initialising(const struct qmpi_layer *layer);
 
-/* Notes what a registration returned, and returns it. If init makes registrations that fail, a
- * message says so when it has returned. */
+/* Records the result of a registration, and returns it. After init, a message reports registrations
+ * that have failed. */
 int qmpi_layer_note_registration(const char *call, int result);
 
 /* Runs the init function of the tool for this layer. Returns NULL, or a problem, which the caller
@@ -75,12 +76,12 @@ char *qmpi_layer_init(struct qmpi_layer *layer);
 /* Registers an interceptor of a layer whose init function is not running. */
 typedef int qmpi_layer_late_intercept(int tool_id, int number, qmpi_function *fp);
 
-/* Sets what QMPI_Register_tool_function does when the init function of the layer is not running.
- * Until this has been called, QMPI_Register_tool_function returns MPI_ERR_OTHER then. */
+/* Sets the implementation of QMPI_Register_tool_function for layers whose init function is not
+ * running. Before this is called, QMPI_Register_tool_function returns MPI_ERR_OTHER for them. */
 void qmpi_layer_use_switch(qmpi_layer_late_intercept *intercept);
 
-/* As QMPI_Register_tool_function in `init`, for MPICH's variant. The last call for a function, of
- * either, counts. */
+/* Like QMPI_Register_tool_function in `init`, but for MPICH's variant. The last call for a function
+ * counts, in either variant. */
 int qmpi_layer_intercept_mpich(int tool_id, int number, qmpi_function *fp);
 
 /* Removes all interceptors of the layer. */
@@ -102,7 +103,7 @@ void *qmpi_layer_group_find(const struct qmpi_layer_group *group, const char *na
  * opened. */
 bool qmpi_layer_group_begins_with(const struct qmpi_elf_loaded *object);
 
-/* A NULL-terminated walk over all groups. */
+/* These two functions iterate over all groups; NULL marks the end. */
 struct qmpi_layer_group *qmpi_layer_group_first(void);
 
 #endif

@@ -8,9 +8,10 @@
 #include "registry/tool.h"
 
 /*
- * Checks whether a layer can be used together with the layers below it, by what is declared so far
- * in QMPIX_Tool_info and by QMPIX_Tool_declare. The tool of the layer is loaded, or is a PMPI tool.
- * Returns NULL, or a problem, which the caller frees. With @force=yes, there is no problem.
+ * Checks whether a layer can be used together with the layers below it, according to
+ * QMPIX_Tool_info and the calls of QMPIX_Tool_declare so far. The tool of the layer must be loaded,
+ * unless it is a PMPI tool. Returns NULL, or a problem, which the caller frees. With @force=yes,
+ * there is no problem.
  */
 char *qmpi_registry_check_conflicts(const struct qmpi_layer *layer);
 

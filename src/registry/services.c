@@ -26,8 +26,8 @@ struct watch {
     int version;
     QMPIX_Service_changed *callback;
     void *data;
-    unsigned pending; /* changes since the callback was last up to date; atomic */
-    int offering_id;  /* arguments of the last callback, see call_watch */
+    unsigned pending; /* changes since the callback last received the current state; atomic */
+    int offering_id;  /* arguments of the last callback: see call_watch */
     const void *table;
     struct watch *next; /* atomic */
 };
@@ -79,7 +79,8 @@ int QMPIX_Service_offer(int tool_id, const char *name, int version, const void *
     return MPI_SUCCESS;
 }
 
-/* Whether QMPIX_Service_get lists the services of the layer; during its init, it already does. */
+/* Whether QMPIX_Service_get lists the services of the layer. It does so even during the init of the
+ * layer. */
 static bool is_visible(int tool_id)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
@@ -111,7 +112,7 @@ const char *qmpi_service_matching(int tool_id, const char *pattern)
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 
-/* The best result so far, in ascending order. */
+/* Results of a search, from the worst to the best. */
 enum outcome { NOT_OFFERED, WRONG_VERSION, SWITCHED_OFF, FOUND };
 
 struct search {
@@ -208,7 +209,7 @@ void qmpi_service_notify(void)
     for (int tool_id = 1; (layer = qmpi_layer_get(tool_id)); tool_id++) {
         struct watch *watch = __atomic_load_n(&watches[tool_id], __ATOMIC_ACQUIRE);
         if (!__atomic_load_n(&layer->ready, __ATOMIC_ACQUIRE))
-            watch = NULL; /* it was left out */
+            watch = NULL; /* its layer was left out */
         for (; watch; watch = __atomic_load_n(&watch->next, __ATOMIC_ACQUIRE))
             call_watch(watch, tool_id);
     }

@@ -40,9 +40,9 @@ struct qmpi_tool *qmpi_tool_find(const char *name)
 /* ---- Tools of MPICH's variant that are not listed -------------------------------------------- */
 
 /*
- * In MPICH, registering a tool fails if another tool is listed, or none; such tools conclude from
- * the error that they will not be called. Tools that are not of this variant are simply not
- * initialized, so the code that registers must be identified.
+ * In MPICH, the registration of a tool fails if it is not listed; such tools conclude from the
+ * error that they will not be called. Tools that are not of this variant are simply not
+ * initialized. Therefore, libqmpi must find out which code calls the registration.
  */
 
 static void find_mpich_call(void *data, const struct qmpi_elf_relocation *relocation)
@@ -51,7 +51,7 @@ static void find_mpich_call(void *data, const struct qmpi_elf_relocation *reloca
     *found |= !strcmp(relocation->name, "QMPI_Register_function");
 }
 
-/* Relocations are examined rather than symbols, because a program may export none. */
+/* Searches relocations rather than symbols, because a program may export no symbols. */
 static bool uses_mpich_convention(const void *code)
 {
     struct qmpi_elf_loaded object;
@@ -65,7 +65,7 @@ static bool is_same_file(const char *entry, const char *path)
 {
     struct stat one, other;
     const char *file_name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    if (!strchr(entry, '/')) /* a name, which start-up searches in directories */
+    if (!strchr(entry, '/')) /* a name: start-up searches it in directories */
         return strstr(entry, ".so") && !strcmp(entry, file_name);
     return stat(entry, &one) == 0 && stat(path, &other) == 0 && one.st_dev == other.st_dev &&
            one.st_ino == other.st_ino;
@@ -85,7 +85,7 @@ static bool is_listed(const char *name, const char *path)
 }
 
 /* Whether a tool that registers as `name` is of MPICH's variant and is not listed. `code` is an
- * address in its code, and `path` the file that contains it. */
+ * address in its code; `path` is the file that contains it. */
 static bool is_unlisted_mpich_tool(const char *name, const void *code, const char *path)
 {
     return uses_mpich_convention(code) && !is_listed(name, path);
@@ -93,7 +93,8 @@ static bool is_unlisted_mpich_tool(const char *name, const void *code, const cha
 
 /* ---- Registering ----------------------------------------------------------------------------- */
 
-/* Finds the object by `init`, because a return address would be wrong after a tail call. */
+/* Sets the library to the one that contains `init`, because the return address would be wrong after
+ * a tail call. */
 static void set_library(struct qmpi_tool *tool)
 {
     Dl_info info;
@@ -125,7 +126,7 @@ int QMPI_Register_tool_name(const char *tool_name, void (*init)(int tool_id))
         last_link = &tool->next;
         if (!current_load &&
             is_unlisted_mpich_tool(tool->name, (const void *)(uintptr_t)init, tool->path))
-            result = MPI_ERR_OTHER; /* it stays in the list, for messages */
+            result = MPI_ERR_OTHER; /* it stays in the list, because messages mention it */
     }
     pthread_mutex_unlock(&tools_lock);
     return result;
@@ -226,8 +227,9 @@ struct qmpi_tool *qmpi_tool_load(const char *path, const char *name, bool passed
 {
     static int loads;
     begin_load(++loads);
-    /* If the loader finds the MPI library first, the tool must not use the QMPI functions of that
-     * library. Otherwise, RTLD_DEEPBIND would hide the program's copies of the library's data. */
+    /* RTLD_DEEPBIND keeps a tool from using the QMPI functions of the MPI library, if the loader
+     * finds that library first. In other cases it is not set, because it would hide the program's
+     * copies of the library's data. */
     const bool defines_register = qmpi_mpi_library_symbol("QMPI_Register_tool_name") != NULL;
     const int deep = defines_register && passed_by ? RTLD_DEEPBIND : 0;
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | deep);

@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
-/* QMPI_Register_tool_name and QMPI_Register_tool_storage under names that no other library has:
- * MPICH's library defines functions of these names, too, which the loader may find first. */
+/* QMPI_Register_tool_name and QMPI_Register_tool_storage under names that only libqmpi has. MPICH's
+ * library defines functions of the original names, too, which the loader may find first. */
 __typeof__(QMPI_Register_tool_name) qmpi_tool_register_name QMPI_HIDDEN;
 __typeof__(QMPI_Register_tool_storage) qmpi_tool_register_storage QMPI_HIDDEN;
 
@@ -32,9 +32,9 @@ struct qmpi_tool *qmpi_tool_find(const char *name);
 
 /*
  * Opens the library at `path`, whose constructors register tools, and returns its tool: if it
- * registers several, the one that is called `name`. `passed_by`: the loader finds the MPI library
- * before libqmpi. On failure, returns NULL and sets *problem, which the caller frees. One thread at
- * a time.
+ * registers several, the one named `name`. `passed_by`: the loader finds the MPI library before
+ * libqmpi. On failure, returns NULL and sets *problem, which the caller frees. One thread at a
+ * time.
  */
 struct qmpi_tool *qmpi_tool_load(const char *path, const char *name, bool passed_by,
                                  char **problem);

@@ -2,7 +2,7 @@
 /*
  * The public calls that describe addresses. A description is made once for each library and offset,
  * under a lock, and never freed. An address that was described before is found without the lock;
- * its description is used if the library in which it was then is still open.
+ * its description is used if the library that contained it is still open.
  */
 #define _GNU_SOURCE
 #include "elf/elf.h"
@@ -45,8 +45,8 @@ static struct {
     bool failed; /* the library cannot be opened */
 } reader;
 
-/* From then on, the reader stays open: if it were opened again, the loader would run the
- * constructors of the libraries that it needs a second time. */
+/* After destructors have run, the reader stays open: if it were opened again, the loader would run
+ * the constructors of its dependencies a second time. */
 static bool destructors_ran;
 
 __attribute__((destructor)) static void note_destructors(void)
@@ -99,7 +99,8 @@ static void find_symbols(void *data)
     reading = 0;
 }
 
-/* libdw needs more than 100 KiB of stack. */
+/* Reads debug information in a thread of its own, because libdw needs more than 100 KiB of
+ * stack. */
 static int read_symbols(const char *library, size_t offset, QMPIX_Frame **frames)
 {
     struct symbol_request request = {library, offset, frames, 0};
@@ -118,8 +119,8 @@ static int read_exported(uintptr_t address, QMPIX_Frame **frames)
     return 1;
 }
 
-/* Returns the description of a place in a library. Called with the lock. `address`: where the place
- * is mapped, so that exported symbols can be used; 0: unknown. */
+/* Returns the description of an offset in a library. Called with the lock. `address`: where it is
+ * mapped, so that exported symbols can be used; 0: unknown. */
 static const QMPIX_Address *describe_place(const char *library, size_t offset, uintptr_t address)
 {
     struct described **bucket = &described[offset % BUCKETS], *new;
@@ -152,7 +153,7 @@ static void describe_requested(void *data)
     request->description = describe_place(request->library, request->offset, request->address);
 }
 
-/* The same with the lock; NULL: memory is exhausted. */
+/* Does the same with the lock. Returns NULL if memory is exhausted. */
 static const QMPIX_Address *try_to_describe(const char *library, size_t offset, uintptr_t address)
 {
     struct place_request request = {library, offset, address, NULL};

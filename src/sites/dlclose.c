@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* dlclose, exported: see modules.h. Compiled for libqmpi.so and for libqmpi.a, with which the
- * program uses the C library's. */
+/* The exported dlclose: see modules.h. It is compiled for libqmpi.so and libqmpi.a, but programs
+ * that are linked with libqmpi.a call that of the C library. */
 #define _GNU_SOURCE
 #include "pmpi/pmpi.h"
 
@@ -20,7 +20,7 @@ int (*const qmpi_exported_dlclose)(void *) = NULL;
 
 typedef int closer(void *handle);
 
-/* The name by which libqmpi refers to its function, even if the name dlclose is interposed. */
+/* The name by which libqmpi itself calls its function, even if the name dlclose is interposed. */
 static closer close_library;
 QMPI_API int dlclose(void *handle) __attribute__((alias("close_library")));
 
@@ -33,7 +33,7 @@ static int close_library(void *handle)
     if (!function) {
         function = (closer *)(uintptr_t)qmpi_next_symbol("dlclose");
         if (!function)
-            abort(); /* every known C library has it */
+            abort(); /* all known C libraries define it */
         real = function;
     }
     atomic_fetch_add(&qmpi_module_closing_count, 1);

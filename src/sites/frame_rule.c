@@ -18,7 +18,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Part of the ABI of libgcc_s, where tables of code that is generated at run time are registered.
+/* Part of the ABI of libgcc_s, with which the tables of code that is generated at run time are
+ * registered.
  */
 struct dwarf_eh_bases {
     void *text, *data, *function;
@@ -46,7 +47,8 @@ static uint64_t read_bytes(struct reader *reader, size_t count)
     return value;
 }
 
-/* Reads a number in LEB128: seven bits at a time, the last of which is the sign if it has one. */
+/* Reads a number in LEB128: seven bits at a time; the last of them is the sign of a signed
+ * number. */
 static uint64_t read_leb(struct reader *reader, bool is_signed)
 {
     uint64_t value = 0;
@@ -176,7 +178,7 @@ static void set_saved_expression(struct program *program, struct reader *reader)
     set_saved(program, number, known ? AT_FP : ELSEWHERE, offset);
 }
 
-/* Damaged numbers may be large: the product wraps around. */
+/* Multiplies without overflow, because damaged numbers may be large: the product wraps around. */
 static int64_t factored(const struct program *program, uint64_t number)
 {
     return (int64_t)(number * (uint64_t)program->data_factor);
@@ -184,8 +186,8 @@ static int64_t factored(const struct program *program, uint64_t number)
 
 /* ---- Instructions ---------------------------------------------------------------------------- */
 
-/* Runs an instruction without an operand in its first byte. Compilers do not use the others on this
- * processor. */
+/* Runs an instruction without an operand in its first byte. Instructions that compilers do not use
+ * on this processor are not supported. */
 static void run_other_instruction(struct program *program, struct reader *reader,
                                   uint64_t operation)
 {
@@ -359,7 +361,7 @@ static const ElfW(Phdr) * find_headers(uintptr_t begin, int *count)
 }
 
 struct tables {
-    struct reader segment; /* that contains them */
+    struct reader segment; /* the segment that contains them */
     struct reader index;   /* .eh_frame_hdr: the tables by address */
 };
 
@@ -390,8 +392,8 @@ static bool find_tables(uintptr_t begin, struct tables *tables)
     return false;
 }
 
-/* For private copies of libraries, whose program headers are not at the beginning (elf/copy.c). The
- * loader knows the index, and the tables are in the same mapping. */
+/* Finds the tables of a private copy of a library, whose program headers are not at its beginning
+ * (elf/copy.c). The loader knows the index, and the tables are in the same mapping. */
 static bool find_mapped_tables(uintptr_t address, struct tables *tables)
 {
     const uintptr_t index = qmpi_module_unwind_index(address);
@@ -417,8 +419,8 @@ static struct row read_row(const unsigned char *rows, size_t number)
     return row;
 }
 
-/* Reads the index in the form in which all linkers write it. Returns the place of the record of the
- * function that may contain an address; 0: none. */
+/* Searches the index, which all linkers write in the same form. Returns the place of the record of
+ * the function that may contain an address; 0: none. */
 static uintptr_t find_record(const struct tables *tables, uintptr_t address, uintptr_t *function)
 {
     enum { VERSION = 1, HEADER = 4 };
@@ -446,7 +448,7 @@ static uintptr_t find_record(const struct tables *tables, uintptr_t address, uin
     return begin + (uintptr_t)(intptr_t)row.record;
 }
 
-/* For code that belongs to no object, if its tables are registered, which are trusted. */
+/* Finds tables that are registered for code that belongs to no object. Such tables are trusted. */
 static uintptr_t find_registered(uintptr_t address, struct tables *tables, uintptr_t *function)
 {
     struct dwarf_eh_bases bases;
@@ -459,7 +461,8 @@ static uintptr_t find_registered(uintptr_t address, struct tables *tables, uintp
 struct qmpi_frame_rule qmpi_frame_rule_find(uintptr_t address)
 {
     const struct qmpi_frame_rule unknown = {.base = QMPI_FRAME_UNKNOWN};
-    const struct qmpi_frame_rule end = {.base = QMPI_FRAME_END}; /* no unwinder knows more */
+    const struct qmpi_frame_rule end = {.base = QMPI_FRAME_END}; /* other unwinders cannot continue
+                                                                    here, either */
     struct program program = {.failed = false};
     struct reader reader, common;
     struct tables tables;
@@ -478,13 +481,13 @@ struct qmpi_frame_rule qmpi_frame_rule_find(uintptr_t address)
     if (!open_record(&tables.segment, place - distance, &common) || !read_common(common, &program))
         return unknown;
     const size_t size = pointer_size(program.pointer);
-    read_bytes(&reader, size); /* the function */
+    read_bytes(&reader, size); /* the size of the function */
     const uint64_t length = read_bytes(&reader, size);
     if (call - function >= length)
         return end;
     if (program.is_signal)
         return (struct qmpi_frame_rule){.base = QMPI_FRAME_SIGNAL};
-    read_bytes(&reader, read_uleb(&reader)); /* where its handlers are */
+    read_bytes(&reader, read_uleb(&reader)); /* the place of its handlers */
     run_instructions(&program, program.initial, UINT64_MAX);
     program.first = program.state;
     run_instructions(&program, reader, call - function);

@@ -19,11 +19,11 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* The last one recorded first. Only added to. */
+/* A list that starts with the latest module. Elements are only added. */
 static _Atomic(struct qmpi_module *) modules;
 
-/* Uses the look-up of the loader that takes no lock, if it exists: a thread in dlopen may wait for
- * this one. */
+/* Finds the module of an address, if possible by a function of the loader that takes no lock,
+ * because a thread in dlopen may be waiting for this one. */
 static bool look_up_module(uintptr_t address, struct qmpi_module *module)
 {
     void *const place = (void *)address;
@@ -71,7 +71,7 @@ static const char *copy_permanently(const char *text)
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-/* Like realpath, which uses malloc in the C library. */
+/* Like realpath, but without malloc, which the C library uses there. */
 static bool resolve_path(const char *name, char *path, size_t size)
 {
     char link[32], *digit = link + sizeof link - 1;
@@ -89,9 +89,10 @@ static bool resolve_path(const char *name, char *path, size_t size)
     return found;
 }
 
-/* The program may have left the directory to which a relative name refers. The program itself has
- * no name, and /proc/self/exe is the loader if the loader was called to run it. In these cases, the
- * path is read from the list of all mappings, which is long. */
+/* Returns the path of a module, if necessary from the list of all mappings, which is long. This is
+ * necessary if the name is relative, because the program may have left its directory, and for the
+ * program itself, which has no name: /proc/self/exe is the loader if the user started the program
+ * by calling the loader. */
 static const char *find_path(const struct qmpi_module *module)
 {
     char *path = qmpi_memory_take(PATH_MAX); /* too large for a thread's smallest stack */
@@ -152,7 +153,8 @@ uintptr_t qmpi_module_unwind_index(uintptr_t address)
 
 enum { START_SIZE = 64 /* bytes, more than _start has */ };
 
-/* Before glibc 2.34, the function that starts threads was in libpthread. */
+/* Whether a module is the C library. Before glibc 2.34, the function that starts threads was in
+ * libpthread. */
 static bool is_c_library(const struct qmpi_module *module)
 {
     const char *name = qmpi_text_base_name(module->name);
@@ -161,7 +163,7 @@ static bool is_c_library(const struct qmpi_module *module)
 
 static bool is_tool_of_layer(const struct qmpi_module *module)
 {
-    if (!*module->name) /* a tool may be part of the program */
+    if (!*module->name) /* checked first, because a tool may be part of the program */
         return false;
     for (int tool_id = 1; tool_id <= QMPIX_stack.layers; tool_id++) {
         const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
@@ -190,7 +192,7 @@ atomic_int qmpi_module_closing_count;
  * opened with dlopen. */
 static bool is_closing_seen(void)
 {
-    /* The function that the loader found for all objects, or that was written over it. */
+    /* This is the function to which the loader bound the name, or one that redirected it. */
     int (*volatile first)(void *) = dlclose;
     return qmpi_exported_dlclose && (first == qmpi_exported_dlclose ||
                                      qmpi_interpose_gave_dlclose((const void *)(uintptr_t)first));
@@ -202,8 +204,8 @@ bool qmpi_module_is_open(const struct qmpi_module *module)
            (!*module->name || is_closing_seen());
 }
 
-/* The loader's list stands still meanwhile: another thread that is closing a library frees what
- * look_up finds of it. */
+/* Called while the loader's list cannot change: without that, another thread that closes a library
+ * could free what look_up reads. */
 static int mark_closed(struct dl_phdr_info *info, size_t size, void *data)
 {
     (void)info;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The libraries that contain the addresses that were asked for, and the program. An address becomes
- * library and offset, which are the same in all processes of a job. A library is recorded when one
- * of its addresses is first seen, because it may be closed later, and another one may then be
- * mapped at the same address.
+ * The program, and the libraries that contain addresses about which tools have asked. An address is
+ * converted to a library and an offset, which are the same in all processes of a job. A library is
+ * recorded when one of its addresses is first seen, because it may be closed later, and another one
+ * may then be mapped at the same address.
  */
 #ifndef QMPI_SITES_MODULES_H
 #define QMPI_SITES_MODULES_H
@@ -31,29 +31,29 @@ const struct qmpi_module *qmpi_module_find(uintptr_t address);
 uintptr_t qmpi_module_begin(uintptr_t address);
 
 /* Returns the address of the section .eh_frame_hdr of that object; 0: it has none, or the C library
- * does not tell. Any thread, also in a signal handler. */
+ * provides no way to find it. Any thread, also in a signal handler. */
 uintptr_t qmpi_module_unwind_index(uintptr_t address);
 
 /* ---- Code ------------------------------------------------------------------------------------ */
 
-/* What the code at a return address belongs to. */
+/* The kinds of code at a return address. */
 enum qmpi_module_code {
-    QMPI_CODE_PROGRAM, /* or a library of it */
-    QMPI_CODE_START,   /* the C library, or _start: it may be what calls `main` */
+    QMPI_CODE_PROGRAM, /* the program, or one of its libraries */
+    QMPI_CODE_START,   /* the C library, or _start: this code may call `main` */
     QMPI_CODE_BETWEEN, /* libqmpi, a PMPI layer, a language binding */
     QMPI_CODE_LAYER    /* another layer */
 };
 
-/* `is_permanent`: the answer is the same as long as no library is closed, and closing is seen. Any
+/* `is_permanent`: the answer stays valid until a library is closed, which libqmpi will notice. Any
  * thread, also in a signal handler. */
 enum qmpi_module_code qmpi_module_find_code(uintptr_t address, bool *is_permanent);
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
 /*
- * What is stored about code must be forgotten when its library is closed, because another one may
- * be mapped at the same address. Therefore libqmpi exports dlclose (dlclose.c), which forgets it
- * after the C library's dlclose has returned. Meanwhile, nothing that is stored is used.
+ * Data about code must be forgotten when its library is closed, because another one may be mapped
+ * at the same address. Therefore, libqmpi exports dlclose (dlclose.c), which forgets the data after
+ * dlclose of the C library has returned. Until then, the stored data are not used.
  */
 
 /* Number of threads in dlclose. A caller from a library that was mapped later never sees data about

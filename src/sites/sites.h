@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Call sites: the callers of an MPI call (walk.c, frame_rule.c), and descriptions of addresses
- * (describe.c, modules.c). A separate library reads debug information; it is opened when it is
- * first needed, so that no other process pays for it.
+ * (describe.c, modules.c). A separate library reads debug information. It is opened when it is
+ * first needed, so that other processes need not load it.
  */
 #ifndef QMPI_SITES_SITES_H
 #define QMPI_SITES_SITES_H
@@ -19,7 +19,8 @@
  * caller. One thread at a time. */
 typedef int qmpi_sites_symbol_finder(const char *library, size_t offset, QMPIX_Frame **frames);
 
-/* Closes the files that were read and frees what was read of them. Before the library is closed. */
+/* Closes the files that were read, and frees all data about them. Called before the library is
+ * closed. */
 typedef void qmpi_sites_symbol_closer(void);
 
 /* Forgets all rules by which callers are found. Called while qmpi_module_is_closing is true. */

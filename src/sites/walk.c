@@ -20,14 +20,15 @@
 
 /* ---- Stacks ---------------------------------------------------------------------------------- */
 
-/* Never freed, because a thread may be using it; reused for a stack that is mapped there later. */
+/* A stack on which a thread runs. It is never freed, because a thread may be using it, but reused
+ * for a stack that is mapped at the same place later. */
 struct stack_range {
     struct qmpi_call_stack stack;
     struct stack_range *next;
 };
 static _Atomic(struct stack_range *) ranges; /* only added to */
 
-/* The stack of the last walk. */
+/* The stack of this thread's last walk. */
 static _Thread_local const struct stack_range *current __attribute__((tls_model("initial-exec")));
 
 static bool holds_address(const struct stack_range *range, uintptr_t address)
@@ -56,8 +57,8 @@ static const struct stack_range *find_stack_range(uintptr_t address)
 
 /*
  * A table with one word for each return address, so that any thread and signal handlers read and
- * write it as a whole. Another address with the same place replaces it. A rule holds for every call
- * that returns to its address, whatever the frames around it are like.
+ * write it as a whole. Another address with the same place replaces it. A rule is valid for each
+ * call that returns to its address, whatever other frames are on the stack.
  *
  *     bits 63-30  the address, without the bits that the place determines
  *     bits 29-11  `offset` of the rule, in words; negative for QMPI_FRAME_SAVED
@@ -72,7 +73,7 @@ enum {
     OFFSET_SHIFT = 11,
     OFFSET_MAX = (1 << 19) - 1,
     FP_SHIFT = 5,
-    FP_MAX = (1 << 6) - 1, /* stands for QMPI_FP_AT_FP */
+    FP_MAX = (1 << 6) - 1, /* represents QMPI_FP_AT_FP */
     CODE_SHIFT = 3,
     RULE_KIND = (1 << FP_SHIFT) - 1, /* the code and `base` */
     WORD = sizeof(uintptr_t)
@@ -82,14 +83,14 @@ _Static_assert(ADDRESS_SHIFT + ADDRESS_BITS - PLACE_BITS == 64, "an address does
 #define KIND_OF(base, code) ((unsigned)(code) << CODE_SHIFT | (unsigned)(base))
 
 static _Atomic uint64_t table[1 << PLACE_BITS];
-static atomic_bool is_used; /* since it was cleared */
+static atomic_bool is_used; /* whether a rule was stored since the table was cleared */
 
 static inline _Atomic uint64_t *place_of(uintptr_t address)
 {
     return &table[(address ^ address >> PLACE_BITS) & ((1 << PLACE_BITS) - 1)];
 }
 
-/* A rule that does not fit is stored as unknown. */
+/* Packs a rule into a word. A rule with too large numbers is stored as unknown. */
 static uint64_t pack_rule(uintptr_t address, const struct qmpi_frame_rule *rule,
                           enum qmpi_module_code code)
 {
@@ -105,8 +106,8 @@ static uint64_t pack_rule(uintptr_t address, const struct qmpi_frame_rule *rule,
                 : word | QMPI_FRAME_UNKNOWN;
 }
 
-/* A rule that another thread stores meanwhile need not be cleared: it is of a library that stays
- * open. */
+/* Clears the table. Rules that another thread stores meanwhile may stay, because their library
+ * stays open. */
 void qmpi_sites_forget_rules(void)
 {
     if (!atomic_exchange(&is_used, false))
@@ -117,7 +118,8 @@ void qmpi_sites_forget_rules(void)
     }
 }
 
-/* The library of an address on the stack is not being closed, so the stored rule is right. */
+/* Finds the rule for an address on the stack. Its library is in use, so it cannot be closed
+ * meanwhile. */
 static __attribute__((noinline)) uint64_t learn_rule(uintptr_t address)
 {
     bool is_permanent;
@@ -143,7 +145,7 @@ static inline enum qmpi_module_code code_of(uint64_t word)
     return (enum qmpi_module_code)(word >> CODE_SHIFT & 3);
 }
 
-/* Returns what the code at a return address belongs to. */
+/* Returns the kind of code at a return address. */
 static enum qmpi_module_code code_at(uintptr_t address)
 {
     return code_of(look_up_rule(address));
@@ -155,7 +157,8 @@ static enum qmpi_module_code code_at(uintptr_t address)
 struct callers {
     void **all;
     int capacity, count;
-    int start_count; /* number of the last ones in code that may be what calls `main` */
+    int start_count; /* number of addresses at the end of the list that may be in the code that
+                        calls `main` */
 };
 
 /* Adds an address, innermost first. Returns whether more are needed. Addresses in the code that
@@ -172,7 +175,7 @@ static inline bool add_caller(struct callers *callers, uintptr_t address,
     return callers->count < callers->capacity || callers->start_count;
 }
 
-/* There are no more addresses. */
+/* Completes the list, because the walk is at the end of the stack. */
 static inline void end_callers(struct callers *callers)
 {
     callers->count -= callers->start_count;
@@ -182,14 +185,16 @@ static inline void end_callers(struct callers *callers)
 
 /* The position of a walk. */
 struct position {
-    uintptr_t address;         /* return address */
-    uintptr_t cfa;             /* the stack pointer there */
-    const uintptr_t *fp_place; /* where the frame pointer at this position is; NULL: not known */
-    uintptr_t begin;           /* `cfa` at the beginning */
-    uintptr_t end;             /* of the stack */
+    uintptr_t address;         /* return address of this frame */
+    uintptr_t cfa;             /* the stack pointer after that return */
+    const uintptr_t *fp_place; /* where the frame pointer of this position is stored; NULL:
+                                  unknown */
+    uintptr_t begin;           /* `cfa` at the beginning of the walk */
+    uintptr_t end;             /* end of the stack */
     bool ends;                 /* this is the outermost frame */
     int signals;               /* number of signal frames crossed */
-    bool was_interrupted;      /* `address` is one behind the next instruction */
+    bool was_interrupted;      /* `address` is 1 more than the next instruction of the interrupted
+                                  code */
 };
 
 static inline const uintptr_t *stack_word(uintptr_t address)
@@ -205,8 +210,8 @@ static inline bool is_ahead(const struct position *position, uintptr_t address)
 
 static bool find_fp(const struct position *position, uintptr_t *fp);
 
-/* Returns the beginning of the next frame, if it is not at a distance from the stack pointer; 0:
- * not known. */
+/* Returns the beginning of the next frame if it is not at a fixed distance from the stack pointer;
+ * 0: unknown. */
 static __attribute__((noinline)) uintptr_t find_cfa(struct position *position, uint64_t word,
                                                     uintptr_t *first_fp)
 {
@@ -235,7 +240,7 @@ static __attribute__((noinline)) uintptr_t find_cfa(struct position *position, u
     return is_ahead(position, cfa - WORD) ? cfa : 0;
 }
 
-/* Goes to the next frame, by the rule of the present one. */
+/* Goes to the next frame, by the rule for this one. */
 static inline __attribute__((always_inline)) bool advance_frame(struct position *position,
                                                                 uint64_t word, uintptr_t *first_fp)
 {
@@ -260,12 +265,13 @@ static inline __attribute__((always_inline)) bool advance_frame(struct position 
 }
 
 /*
- * Finds the frame pointer at the beginning of the walk: the functions between that and this one may
- * have saved it. No frame from the beginning to `position` has changed it.
+ * Finds the frame pointer at the beginning of the walk. Functions between that place and this
+ * function may have saved it. No frame from the beginning to `position` has changed it.
  */
 static __attribute__((noinline)) bool find_fp(const struct position *position, uintptr_t *fp)
 {
-    const uintptr_t *const frame = __builtin_frame_address(0); /* saved, return address */
+    const uintptr_t *const frame = __builtin_frame_address(0); /* points to the saved frame pointer
+                                                                  and the return address */
     struct position inner = {.address = frame[1],
                              .cfa = (uintptr_t)(frame + 2),
                              .fp_place = frame,
@@ -288,9 +294,9 @@ static bool use_stack_range(struct position *position)
 
 /*
  * Goes to the code that a signal interrupted, perhaps on another stack. Between two instructions,
- * the rules of compilers are not always right; a wrong one leads to an address without a rule,
- * which ends the walk. With a damaged table, any words of the stack may be taken for such a frame:
- * therefore, the stack pointer in it must lead to a stack, and the number of such frames is
+ * the rules of compilers may be wrong; such a rule leads to an address without a rule, which ends
+ * the walk. With a damaged table, arbitrary words on the stack may look like a signal frame.
+ * Therefore, the stack pointer in it must point to a stack, and the number of signal frames is
  * limited.
  */
 static __attribute__((noinline)) bool cross_signal(struct position *position)
@@ -303,7 +309,8 @@ static __attribute__((noinline)) bool cross_signal(struct position *position)
     const struct qmpi_registers interrupted =
         qmpi_registers_read((const qmpi_registers_frame *)frame);
     const bool same = interrupted.sp >= frame && interrupted.sp < position->end;
-    *position = (struct position){.address = interrupted.address + 1, /* it was not called */
+    *position = (struct position){.address = interrupted.address + 1, /* it is not a return
+                                                                         address */
                                   .cfa = interrupted.sp,
                                   .begin = interrupted.sp,
                                   .fp_place = interrupted.fp_place,
@@ -315,8 +322,9 @@ static __attribute__((noinline)) bool cross_signal(struct position *position)
 
 /*
  * Like walk_any, for stacks in which each frame begins at a distance from the stack pointer and
- * belongs to the program or to what calls `main`, as in most programs without debugging. Returns
- * false if a frame is another one, or its rule is not stored.
+ * belongs to the program or to the code that calls `main`. This is the case in most programs that
+ * are compiled without debugging. Returns false if a frame is another one, or its rule is not
+ * stored.
  */
 static inline bool walk_usual(struct callers *callers, uintptr_t cfa, uintptr_t end)
 {
@@ -367,7 +375,7 @@ static __attribute__((noinline)) bool walk_any(struct callers *callers, const vo
         if (__builtin_expect(advance_frame(&position, word, &first_fp), 1))
             continue;
         if ((word & 7) != QMPI_FRAME_SIGNAL || !cross_signal(&position))
-            break; /* the outermost frame, or there is no rule that leads on */
+            break; /* this is the outermost frame, or no rule leads further */
     }
     if (more)
         end_callers(&found);
@@ -376,9 +384,9 @@ static __attribute__((noinline)) bool walk_any(struct callers *callers, const vo
 }
 
 /*
- * Adds the addresses from that to which `frame`, which is in use, returns. Returns false if the way
- * up the stack is not known as far as it matters. Any thread, also in a signal handler. Reads only
- * the stack that contains the frame.
+ * Adds the return addresses from that of `frame`, which is in use, upwards. Returns false if the
+ * part of the stack that matters cannot be walked completely. It can be called in any thread and in
+ * signal handlers. It reads only the stack that contains the frame.
  */
 static bool walk_up(struct callers *callers, const void *frame)
 {
@@ -389,10 +397,12 @@ static bool walk_up(struct callers *callers, const void *frame)
            walk_any(callers, frame);
 }
 
-/* For code that searches for certain frames; see util/call_stack.h. */
+/* Returns all return addresses, for code that searches for certain frames: see
+ * util/call_stack.h. */
 static __attribute__((noinline)) int walk_all(void **addresses, int capacity)
 {
-    const uintptr_t *const frame = __builtin_frame_address(0); /* saved, return address */
+    const uintptr_t *const frame = __builtin_frame_address(0); /* points to the saved frame pointer
+                                                                  and the return address */
     struct position position = {.address = frame[1],
                                 .cfa = (uintptr_t)(frame + 2),
                                 .fp_place = frame,
@@ -418,10 +428,10 @@ __attribute__((constructor)) static void use_walk(void)
 
 /* ---- The public call ------------------------------------------------------------------------- */
 
-/* The numbers of frames that libraries may have between libqmpi and the program's call. */
+/* The numbers of frames of libraries that may lie between libqmpi and the program's call. */
 enum { BETWEEN_USUAL = 24, BETWEEN_MAX = 256 };
 
-/* Returns false if the addresses that matter may not be complete. */
+/* Adds unwound addresses. Returns false if some of those that matter may be missing. */
 static bool add_unwound(struct callers *callers, void *const *frames, int count, int room,
                         const void *caller)
 {
@@ -451,8 +461,8 @@ static __attribute__((noinline)) void unwind_callers(struct callers *callers, co
     }
 }
 
-/* For calls whose record does not show the frame, and for stacks with a frame whose rule is not
- * supported, which are unwound in full. */
+/* Unwinds the whole stack, for calls whose record does not contain the frame, and for stacks with a
+ * frame whose rule is not supported. */
 static __attribute__((noinline)) void find_any_callers(struct callers *callers,
                                                        const QMPIX_Call *call)
 {
@@ -464,7 +474,7 @@ static __attribute__((noinline)) void find_any_callers(struct callers *callers,
     if (!frame || !walk_up(callers, frame))
         unwind_callers(callers, caller);
     if (!callers->count && (callers->all[0] = caller))
-        callers->count = 1; /* the program is not on the stack */
+        callers->count = 1; /* there is no code of the program on the stack */
 }
 
 int QMPIX_Call_get_callers(const QMPIX_Call *call, int capacity, void **callers, int *count)

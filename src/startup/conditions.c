@@ -29,7 +29,8 @@ static bool describe_function(int number, const char **name, unsigned *group)
 }
 
 struct intersection {
-    unsigned char listed[QMPI_FUNCTION_COUNT]; /* in all lists so far */
+    unsigned char listed[QMPI_FUNCTION_COUNT]; /* number of lists so far that contain the
+                                                  function */
     char *problem;
 };
 
@@ -76,7 +77,8 @@ char *qmpi_conditions_check(const struct qmpi_tool_entry *entry)
 static void limit_layer(struct qmpi_layer *layer)
 {
     struct intersection all;
-    free(read_functions(layer->entry, &all)); /* qmpi_conditions_check has checked it */
+    free(read_functions(layer->entry, &all)); /* a list without problems: qmpi_conditions_check has
+                                                 checked it */
     unsigned char *listed = qmpi_memory_permanent(sizeof all.listed, 1);
     memcpy(listed, all.listed, sizeof all.listed);
     qmpi_switch_limit(layer->tool_id, listed);
@@ -93,8 +95,8 @@ static void limit_layer(struct qmpi_layer *layer)
 
 /* ---- While the stack is built ---------------------------------------------------------------- */
 
-/* PMPI tools cannot declare which functions they need. In these three, they start and finish, and
- * many tools communicate. */
+/* Exempts three functions from conditions, because PMPI tools start and finish in them, many
+ * communicate there, and they cannot declare which functions they need. */
 static void pass_init_and_finalize(int tool_id)
 {
     qmpi_switch_pass_always(tool_id, MPI_INIT_T);
@@ -132,7 +134,7 @@ void qmpi_conditions_complete(struct qmpi_layer *layer, bool pmpi_tool)
 /* ---- The rank -------------------------------------------------------------------------------- */
 
 static qmpi_function *next_init, *next_init_thread, *next_session_init, *next_pcontrol;
-static int known_rank = -1; /* -1: MPI has not told it yet */
+static int known_rank = -1; /* -1: not known from MPI yet */
 
 /* Warns if no process has a rank in @ranks. Entries of configuration files are excluded, because
  * they may be meant for jobs of another size. */
@@ -196,8 +198,8 @@ static int learn_in_init_thread(int *argc, char ***argv, int required, int *prov
 }
 
 #ifdef MPI_SESSION_NULL
-/* A program with sessions need not have MPI_COMM_WORLD, but the ranks in this set of processes are
- * the same. */
+/* Asks MPI for the rank by a session. A program with sessions may have no MPI_COMM_WORLD, but the
+ * ranks in this set of processes are the same. */
 static void ask_session(MPI_Session session)
 {
     MPI_Group group;
@@ -243,7 +245,7 @@ void qmpi_conditions_watch(qmpi_function **targets)
 
 /* ---- MPI_Pcontrol ---------------------------------------------------------------------------- */
 
-/* The program says that the part of the run begins that is to be measured. */
+/* Switches layers on when the program begins the part of the run that is to be measured. */
 static void begin_layers(void)
 {
     const int rank = __atomic_load_n(&known_rank, __ATOMIC_ACQUIRE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Applies the conditions of entries to their layers: while the stack is built, layers are left off
- * or limited to some functions. As soon as MPI tells the rank of this process, the layers that
- * depend on it are switched.
+ * Applies the conditions of entries to their layers. While the stack is built, layers are left off
+ * or limited to some functions. As soon as the rank of this process is known from MPI, the layers
+ * that depend on it are switched.
  */
 #ifndef QMPI_STARTUP_CONDITIONS_H
 #define QMPI_STARTUP_CONDITIONS_H
@@ -15,8 +15,8 @@
  * caller frees. */
 char *qmpi_conditions_check(const struct qmpi_tool_entry *entry);
 
-/* Lets a layer start switched off if its conditions do not hold, before it is loaded: its `init`
- * can ask. Returns NULL, or a problem, which the caller frees. */
+/* Lets a layer start switched off if its conditions do not hold. Called before it is loaded,
+ * because its `init` may ask about it. Returns NULL, or a problem, which the caller frees. */
 char *qmpi_conditions_apply(struct qmpi_layer *layer);
 
 /* Limits a layer that is complete, and not in the chains yet, to its @functions, and determines

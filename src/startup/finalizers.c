@@ -30,7 +30,8 @@ int QMPIX_Register_finalizer(int tool_id, void (*finalizer)(int tool_id, uint64_
     return MPI_SUCCESS;
 }
 
-/* Those of lower layers come later, as in the functions that finalize MPI. */
+/* Runs the finalizers of the layers from the top down, which is also the order in the functions
+ * that finalize MPI. */
 static void run_finalizers(void)
 {
     const uint64_t ticks = qmpi_clock_has_started() ? qmpi_clock_now() : 0;
@@ -42,7 +43,7 @@ static void run_finalizers(void)
     }
 }
 
-/* The layers create communicators by means of that of the job, so this is freed last. */
+/* The communicator of the job is freed last, because layers create their communicators from it. */
 static void finalize_layers(void)
 {
     run_finalizers();
@@ -150,9 +151,10 @@ static void watch_sessions(qmpi_function **targets)
 
 /* ---- MPI_Finalize ---------------------------------------------------------------------------- */
 
-/* Without an attribute, such as in a program that initialized MPI without libqmpi, the layers
- * cannot wait for the callbacks of the program. Nor can they while a session is open: MPICH deletes
- * the attributes at the end of the last session, when MPI_COMM_WORLD cannot be used any more. */
+/* Finalizes the layers in the callback of an attribute. Without an attribute, for example in a
+ * program that initialized MPI without libqmpi, the layers cannot wait for the callbacks of the
+ * program. The same applies while a session is open: MPICH then deletes the attributes at the end
+ * of the last session, when MPI_COMM_WORLD can no longer be used. */
 static int finalize_with_attribute(void)
 {
     if (!has_attribute)

@@ -12,13 +12,15 @@
 
 static qmpi_function *next_init, *next_init_thread;
 static bool checks_wrappers;
-static long launched;            /* see count_launched; MPI_Init may change the variables */
-static const char *batch_system; /* that has started them; NULL: a launcher of MPI */
+static long launched;            /* result of count_launched, stored because MPI_Init may change the
+                                    variables */
+static const char *batch_system; /* the batch system that started these processes; NULL: a launcher
+                                    of MPI did */
 
 /* ---- PMPI tools that wrap only one of the functions ------------------------------------------ */
 
-/* Whether a wrapper of the layer is in progress: a tool below it may call MPI_Init_thread after the
- * program has called MPI_Init. */
+/* Whether a wrapper of the layer is in progress, because a tool below it may call MPI_Init_thread
+ * after the program has called MPI_Init. */
 static bool is_on_stack(const struct qmpi_layer *layer, void *const *frames, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -56,15 +58,15 @@ static void check_wrappers(int called, int other)
 
 /* ---- Singletons ------------------------------------------------------------------------------ */
 
-/* The variable in which the launcher of each MPI gives the number of processes. If both are set,
+/* The variable in which the launcher of each MPI stores the number of processes. If both are set,
  * one launcher has started the other, and it is unknown which one started this process. */
 static const char *const size_variables[] = {
     [QMPI_MPI_MPICH] = "PMI_SIZE",
     [QMPI_MPI_OPEN_MPI] = "OMPI_COMM_WORLD_SIZE",
 };
 
-/* Returns the number of processes that a launcher from which this MPI does not learn its rank has
- * started; 0: none has. */
+/* Returns the number of processes if they were started by a launcher from which this MPI does not
+ * learn its rank; 0: they were not. */
 static long count_launched(void)
 {
     const char *value[] = {getenv(size_variables[QMPI_MPI_MPICH]),

@@ -5,9 +5,9 @@
  *
  * - A PMPI tool wraps only one of the two functions, and the program, or a tool above, calls the
  *   other one. The tool has then not started when it receives its first call.
- * - The launcher belongs to another MPI, or is a batch system that the MPI library does not ask for
- *   its rank. Each process is then a singleton: a job of four ranks becomes four programs with one
- *   rank each.
+ * - The launcher belongs to another MPI, or is a batch system from which the MPI library does not
+ *   learn its rank. Each process is then a singleton: a job of four ranks becomes four programs
+ *   with one rank each.
  */
 #ifndef QMPI_STARTUP_INIT_CHECKS_H
 #define QMPI_STARTUP_INIT_CHECKS_H

@@ -31,36 +31,38 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* Only the assembly code of the entry points calls these two functions; `caller` is the return
- * address of the MPI call. They return the target of a call of MPI_X, or PMPI_X. */
+/* Only the assembly code of the entry points calls these two functions. `caller` is the return
+ * address of the MPI call. They return the function to which a call of MPI_X or PMPI_X
+ * continues. */
 qmpi_function *qmpi_startup_call(int number, const void *caller) QMPI_HIDDEN;
 qmpi_function *qmpi_startup_pmpi_call(int number, const void *caller) QMPI_HIDDEN;
 
 QMPI_LOCK(start_lock);
 static bool has_started;
-static bool building; /* the thread that holds start_lock builds the stack */
+static bool building; /* the thread that holds start_lock is building the stack */
 static _Thread_local bool starting;
 
-/* This process was forked while another thread was building the stack, which will never be
- * complete. */
+/* Whether this process was forked while another thread was building the stack, which will therefore
+ * never be complete. */
 static bool abandoned;
 
 static void start_for_fortran(void);
 
-static struct qmpi_stack stack; /* never freed: layers point into it */
+static struct qmpi_stack stack; /* never freed, because layers have pointers into it */
 
 /* ---- Plan ------------------------------------------------------------------------------------ */
 
-/* A planned layer. */
+/* A layer that is planned. */
 struct plan {
     const struct qmpi_tool_entry *entry;
     enum qmpi_library_kind kind;
-    struct qmpi_tool *tool;                /* registered already; NULL: load `path` */
-    struct qmpi_preloaded_tool *preloaded; /* loaded already; NULL: load `path` */
+    struct qmpi_tool *tool;                /* registered already; NULL: `path` must be loaded */
+    struct qmpi_preloaded_tool *preloaded; /* loaded already; NULL: `path` must be loaded */
     char *path;
 };
 
-/* A preloaded tool becomes one layer; if it is listed again, it is loaded from a copy. */
+/* Plans a layer for a preloaded tool. If the tool is listed again, the next layer is loaded from a
+ * copy. */
 static void plan_preloaded(struct plan *plan, struct qmpi_preloaded_tool *preloaded)
 {
     plan->kind = QMPI_KIND_PMPI;
@@ -150,7 +152,8 @@ static int plan_unlisted(struct plan *plans, bool in_front)
     return count;
 }
 
-/* The program's calls reach a tool that is loaded before libqmpi first, and not the layers above.
+/* Returns why a tool cannot be at this position; NULL: it can. If a tool is loaded before libqmpi,
+ * calls of the program reach it before all layers above it.
  */
 static char *check_place(const struct plan *plans, int index)
 {
@@ -164,7 +167,7 @@ static char *check_place(const struct plan *plans, int index)
         preloaded->path);
 }
 
-/* Leaves out the tools that cannot be at their place. Returns the number of the others. */
+/* Removes the tools that cannot be at their positions. Returns the number of the others. */
 static int check_places(struct plan *plans, int count)
 {
     int valid = 0;
@@ -180,8 +183,8 @@ static int check_places(struct plan *plans, int count)
 }
 
 /*
- * Plans the stack, from the application down. Entries that cannot be used are reported, all of
- * them, and left out, or the process ends. The caller frees the plans.
+ * Plans the stack, from the application down. All entries that cannot be used are reported; then
+ * they are left out, or the process ends. The caller frees the plans.
  */
 static struct plan *plan_stack(const struct qmpi_tool_list *list, int *count)
 {
@@ -189,7 +192,7 @@ static struct plan *plan_stack(const struct qmpi_tool_list *list, int *count)
     const int tool_count = qmpi_preloaded_count();
     struct plan *listed = qmpi_allocate((size_t)list->count, sizeof *listed);
     int listed_count = 0;
-    bool refused = false; /* the named stack of the entry */
+    bool refused = false; /* whether the named stack of the entry was refused */
     for (int i = 0; i < list->count; i++) {
         if (!i || list->entries[i].stack != list->entries[i - 1].stack)
             refused = refuse_stack(&list->entries[i]);
@@ -243,7 +246,8 @@ static void limit_height(int *count)
 
 /* ---- Layers ---------------------------------------------------------------------------------- */
 
-/* Prepares a layer before the first one is built, because tools may ask about the layers above. */
+/* Prepares a layer. All layers are prepared before the first one is built, because tools may ask
+ * about the layers above. */
 static void prepare_layer(struct qmpi_layer *layer, const struct plan *plan)
 {
     layer->entry = plan->entry;
@@ -263,8 +267,8 @@ static char *load_pmpi_layer(struct qmpi_layer *layer)
     return problem;
 }
 
-/* A tool that is compiled for the standard ABI needs libqmpi under another name: opens a library
- * of that name, which has no code and needs this libqmpi. */
+/* A tool that is compiled for the standard ABI needs libqmpi under another name. Opens a library of
+ * that name, which contains no code and needs this libqmpi. */
 static void open_abi_name(const char *tool)
 {
     char *path = qmpi_library_find_abi_name(qmpi_installation_folder(), tool);
@@ -349,13 +353,15 @@ static void redirect_references(void)
     qmpi_mpich_override();
 }
 
-/* Layers of different processes are the same if their tools and options are. */
+/* Describes a layer to the other processes. Layers of different processes are the same if their
+ * tools and options are equal. */
 static void describe_to_job(const struct qmpi_layer *layer)
 {
     const struct qmpi_tool_entry *entry = layer->entry;
     char *identity = qmpi_copy(layer->name);
     for (int i = 0; i < entry->option_count; i++) {
-        /* The length makes it unambiguous, since values may contain commas and equals signs. */
+        /* The length makes the text unambiguous, because values may contain commas and equals
+         * signs. */
         const struct qmpi_tool_option *option = &entry->options[i];
         char *more = qmpi_format("%s,%zu:%s=%s", identity, strlen(option->value), option->key,
                                  option->value);
@@ -389,8 +395,8 @@ static void stop_in_session(void)
 #endif
 
 /*
- * Lets a process that cannot run end in MPI_Init, where the others wait for it and learn why. Until
- * then, its calls go to the MPI library.
+ * If the process cannot run, lets it end in MPI_Init, where the other processes wait for it and
+ * learn the reason. Until then, its calls go to the MPI library.
  */
 static void stop_in_init(void)
 {
@@ -405,7 +411,8 @@ static void stop_in_init(void)
     qmpi_chain_activate();
 }
 
-/* Whether programs may call the function before MPI_Init, and usually call MPI_Init afterwards. */
+/* Whether a program may call the function before MPI_Init, and will probably call MPI_Init
+ * afterwards. */
 static bool precedes_init(int number)
 {
     static const int functions[] = {MPI_INIT_T,        MPI_INIT_THREAD_T, MPI_INITIALIZED_T,
@@ -418,7 +425,8 @@ static bool precedes_init(int number)
     return false;
 }
 
-/* Wraps what terminators call, before layers are added, because some read it. */
+/* Wraps the functions that terminators call. This comes before layers are added, because some
+ * layers read these pointers. */
 static void wrap_terminator_targets(const struct plan *plans, int count)
 {
     qmpi_layer_use_switch(qmpi_switch_intercept);
@@ -590,7 +598,7 @@ static bool is_in_constructor(void)
     bool in_loader = false, called = false;
     int count;
     if (!getauxval(AT_BASE) || !qmpi_elf_walk(find_dynamic_loader, &loader))
-        return false; /* a static program */
+        return false; /* it is a static program */
     void **frames = unwind_call_stack(&count);
     for (int i = 0; i < count && !called; i++) {
         const bool here = qmpi_elf_loaded_contains(&loader, frames[i]);
@@ -602,9 +610,9 @@ static bool is_in_constructor(void)
 }
 
 /*
- * Builds the stack, unless that has been done. A thread in a constructor holds the loader's lock,
- * which the thread that builds the stack needs: it must not wait. Returns false if there is no
- * stack for it yet.
+ * Builds the stack, unless it is built. A thread in a constructor holds the loader's lock, which
+ * the thread that builds the stack needs, so it must not wait. Returns false if there is no stack
+ * for it yet.
  */
 static bool start_once(int number)
 {
@@ -622,7 +630,7 @@ static bool start_once(int number)
 static void start_for_fortran(void)
 {
     if (!starting && !abandoned && !__atomic_load_n(&has_started, __ATOMIC_ACQUIRE))
-        start_once(MPI_INIT_T); /* called by a Fortran program */
+        start_once(MPI_INIT_T); /* a Fortran program usually calls this function first */
 }
 
 static qmpi_function *bypass_stack(int number)
@@ -643,8 +651,8 @@ static qmpi_function *bypass_stack(int number)
     return qmpi_pmpi_functions[number];
 }
 
-/* Returns the target of a call from a constructor or an init while the stack is built: the layers
- * that have been added so far. */
+/* Returns the target of a call that a constructor or an init makes while the stack is built, among
+ * the layers added so far. */
 static qmpi_function *find_target_so_far(int number, const void *caller, bool pmpi)
 {
     qmpi_function *pmpi_tool = qmpi_pmpi_target(number, caller, pmpi);
@@ -662,7 +670,7 @@ qmpi_function *qmpi_startup_call(int number, const void *caller)
     if (abandoned)
         return bypass_stack(number);
     if (!__atomic_load_n(&has_started, __ATOMIC_ACQUIRE)) {
-        /* The caller may be a thread of a tool that is being loaded, which must not wait: the
+        /* The caller may be a thread of a tool that is being loaded. It must not wait, because the
          * thread that loads the tool may be waiting for it. */
         qmpi_function *loading = qmpi_pmpi_target(number, caller, false);
         if (loading)
@@ -670,7 +678,7 @@ qmpi_function *qmpi_startup_call(int number, const void *caller)
         if (!start_once(number))
             return bypass_stack(number);
     }
-    /* The caller may be the constructor of a tool, which called before there was a stack. */
+    /* The caller may be the constructor of a tool, which made the call before the stack existed. */
     qmpi_function *pmpi_tool = qmpi_pmpi_target(number, caller, false);
     return pmpi_tool ? pmpi_tool : qmpi_slots[number];
 }
@@ -682,12 +690,13 @@ qmpi_function *qmpi_startup_pmpi_call(int number, const void *caller)
         return find_target_so_far(number, caller, true);
     if (abandoned)
         return qmpi_pmpi_functions[number];
-    /* This may be the program's first MPI call, passed on by a PMPI tool in front of libqmpi. */
+    /* This may be the program's first MPI call, if a PMPI tool in front of libqmpi has passed it
+     * on. */
     if (!__atomic_load_n(&has_started, __ATOMIC_ACQUIRE)) {
         qmpi_function *loading = qmpi_pmpi_target(number, caller, true);
         if (loading)
             return loading;
-        /* A language binding that was opened with dlopen passes on a call of the program. */
+        /* A language binding that was opened with dlopen has passed on a call of the program. */
         if (qmpi_redirect_is_binding(caller))
             return qmpi_startup_call(number, caller);
         const struct qmpi_preloaded_tool *front = qmpi_preloaded_in_front(qmpi_names[number].name);
@@ -702,7 +711,8 @@ qmpi_function *qmpi_startup_pmpi_call(int number, const void *caller)
     return qmpi_pmpi_targets[number] ? qmpi_pmpi_targets[number] : qmpi_pmpi_functions[number];
 }
 
-/* Redirects language bindings before the program's first call, which they may turn into PMPI_Init.
+/* Redirects language bindings before the program's first call, because a binding may turn that call
+ * into PMPI_Init.
  */
 __attribute__((constructor)) static void redirect_early(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * To switch a layer, or to add an interceptor to it, new nodes are created for its functions, in
- * its own place and for the layers above it, and all pointers that lead down the chains are set to
- * them. A call in progress continues with the nodes that it meets, old or new. Since each of them
- * leads downwards, a call reaches the terminator exactly once.
+ * Switches layers, and adds interceptors to them. New nodes are created for the functions of the
+ * layer and of the layers above it, and all pointers down the chains are changed to the new nodes.
+ * A call in progress continues with the nodes that it meets, old or new. Since each node leads
+ * downwards, a call reaches the terminator exactly once.
  */
 #define _GNU_SOURCE
 #include "startup/switch.h"
@@ -18,11 +18,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* By tool_id. */
+/* Arrays by tool_id. */
 static bool off[QMPI_LAYERS_MAX + 1];             /* written between qmpi_chain_hold and _release */
 static bool *kept_while_off[QMPI_LAYERS_MAX + 1]; /* [number]: see QMPIX_Tool_keep_function */
 static const unsigned char *limits[QMPI_LAYERS_MAX + 1]; /* [number]; NULL: none */
-static bool chosen[QMPI_LAYERS_MAX + 1];                 /* switched by QMPIX_Tool_set_enabled */
+static bool chosen[QMPI_LAYERS_MAX + 1];                 /* whether QMPIX_Tool_set_enabled has
+                                                            switched it */
 static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id);
 
 /* [number]: the new next node below a layer, or for tool_id 0 the new first node; NULL: no change.
@@ -76,9 +77,9 @@ static bool is_called(int tool_id, int number)
 /* The new nodes above and including layer `lowest`, for all functions, for one, or for those that
  * are switched with layer `tool_id`. */
 struct building {
-    next_row *rows; /* [lowest]: by tool_id */
+    next_row *rows; /* [lowest]: elements by tool_id */
     int lowest, tool_id;
-    int number; /* the only function; -1: not only one */
+    int number; /* the only function; -1: several functions */
     bool all, is_ready;
 };
 
@@ -114,8 +115,8 @@ static bool unprotect_relocations(next_row *rows, int lowest)
     return good;
 }
 
-/* Does everything that needs memory. If memory is exhausted, the next attempt uses the nodes that
- * exist already. */
+/* Allocates all memory. If memory is exhausted, the next attempt uses the nodes that were created
+ * so far. */
 static void prepare_change(void *data)
 {
     struct building *building = data;
@@ -139,8 +140,8 @@ static void activate_rows(next_row *rows, int lowest)
     }
 }
 
-/* A layer that keeps functions stays the topmost one, so that Fortran calls of them do not bypass
- * it. */
+/* Returns the topmost layer. A layer that keeps functions while it is off counts, so that Fortran
+ * calls of these do not bypass it. */
 int qmpi_switch_topmost(void)
 {
     int tool_id = 1;
@@ -190,7 +191,7 @@ static void warn_of_saved_pointers(int tool_id)
 }
 
 /* A child that was forked while another thread was switching a layer uses some old and some new
- * nodes. Its calls reach the MPI library; its next change replaces all old nodes. */
+ * nodes. Its calls still reach the MPI library, and its next change replaces all old nodes. */
 static bool changing, interrupted;
 
 static void record_interruption(void)
@@ -285,7 +286,8 @@ static bool change_interceptor(qmpi_function **interceptor, int tool_id, int num
     return good;
 }
 
-/* A layer of MPICH's variant has a function of the other convention in this place. */
+/* Adds an interceptor. This is refused for a layer of MPICH's variant, because it has a function
+ * with another calling convention in the node. */
 int qmpi_switch_intercept(int tool_id, int number, qmpi_function *fp)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
@@ -323,8 +325,8 @@ static int set_enabled(int tool_id, bool enabled, bool by_condition)
         return MPI_ERR_OTHER;
     if (layer->preloaded && layer->preloaded->program)
         return MPI_ERR_UNSUPPORTED_OPERATION;
-    /* Taken before the chains' lock: this waits for threads that load libraries, and they may need
-     * that lock. */
+    /* This comes before the lock of the chains: it waits for threads that load libraries, which may
+     * need that lock. */
     struct qmpi_fortran_callers callers = {NULL, 0};
     if (qmpi_binding_any && has_fortran_wrappers() &&
         !qmpi_memory_catch_exhausted(hold_fortran_callers, &callers))

@@ -12,17 +12,18 @@
  */
 int qmpi_switch_set_enabled(int tool_id, bool enabled);
 
-/* As qmpi_switch_set_enabled, for the conditions of an entry. Has no effect after that function has
- * been called for the layer, even if it changed nothing. */
+/* Like qmpi_switch_set_enabled, but for the conditions of an entry. Has no effect once
+ * qmpi_switch_set_enabled has been called for the layer, even if that call changed nothing. */
 int qmpi_switch_apply_condition(int tool_id, bool enabled);
 
-/* While the stack is built, before the layer is added to the chains: lets it start switched off. */
+/* Lets a layer start switched off. Called while the stack is built, before the layer is added to
+ * the chains. */
 void qmpi_switch_start_off(int tool_id);
 
 /*
- * While the stack is built: passes a function to the layer also while it is switched off (see
- * QMPIX_Tool_keep_function), and limits the layer to some functions, by number, and to those that
- * it keeps. The array must exist for the whole run.
+ * Called while the stack is built. The first function passes a function to the layer even while it
+ * is switched off (see QMPIX_Tool_keep_function). The second one limits the layer to the functions
+ * in an array by number, and to those that it keeps; the array must exist for the whole run.
  */
 void qmpi_switch_pass_always(int tool_id, int number);
 bool qmpi_switch_passes_always(int tool_id, int number);

@@ -23,11 +23,11 @@
 /* ---- Memory -------------------------------------------------------------------------------------
  */
 
-extern void *__libc_stack_end; /* of the dynamic loader */
+extern void *__libc_stack_end; /* defined by the dynamic loader */
 
 static _Thread_local char local __attribute__((tls_model("initial-exec")));
 
-/* Reads /proc/self/maps in small pieces. */
+/* Reads /proc/self/maps piece by piece into a small buffer. */
 struct reader {
     int descriptor;
     ssize_t length, at;
@@ -75,7 +75,7 @@ static struct qmpi_call_stack find_mapping(struct reader *reader, uintptr_t addr
     return (struct qmpi_call_stack){0, 0};
 }
 
-/* Reads the path in the rest of the line, in which no other column contains a slash. */
+/* Reads the path at the end of the line. Other columns contain no slash. */
 static size_t read_path(struct reader *reader, char *path, size_t size)
 {
     static const char deleted[] = " (deleted)";
@@ -91,7 +91,8 @@ static size_t read_path(struct reader *reader, char *path, size_t size)
     return length;
 }
 
-/* Also stores the path of the file if `size` is not 0. */
+/* Finds the mapping that contains an address. Also stores the path of its file if `size` is not
+ * 0. */
 static struct qmpi_call_stack look_up_address(uintptr_t address, char *path, size_t size)
 {
     struct reader reader = {.descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
@@ -151,11 +152,10 @@ struct qmpi_call_stack qmpi_call_stack_of_thread(void)
 
 enum { NEEDED = 512 * 1024 };
 
-/* Sizes to try for the stack of a thread. Unused pages cost nothing unless the address space is
- * limited. */
+/* Sizes to try for a new stack. Unused pages cost nothing unless the address space is limited. */
 static const size_t stack_sizes[] = {4096 * 1024, 1024 * 1024};
 
-/* The lowest address of this thread's stack; 0: not known yet. */
+/* The bounds of this thread's stack; 0: not known yet. */
 static _Thread_local uintptr_t lowest, highest;
 
 static bool find_stack(void)
@@ -172,7 +172,8 @@ static bool find_stack(void)
     return good;
 }
 
-/* Nothing is known of another stack to which the program may have switched. */
+/* Whether half a MiB of the stack is left. If the program has switched to another stack, this is
+ * unknown. */
 static bool has_half_mebibyte(void)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -209,7 +210,7 @@ static int start_worker(pthread_t *thread, struct work *work, size_t size)
     return problem;
 }
 
-/* The signals of faults stay as they are: they reach a handler, if there is one. */
+/* Blocks all signals except those of faults, which reach a handler, if there is one. */
 static void block_signals(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
@@ -231,7 +232,8 @@ static bool call_in_thread(struct work *work)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (problem)
         return false;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels); /* joining may be a place to end */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels); /* pthread_join is a cancellation
+                                                                 point */
     pthread_join(thread, NULL);
     pthread_setcancelstate(cancels, &cancels);
     return true;
@@ -248,8 +250,8 @@ bool qmpi_call_stack_run(void (*function)(void *data), void *data)
 /* ---- Return addresses ---------------------------------------------------------------------------
  */
 
-/* qmpi_call_stack_unwind loads nothing: a signal handler that leaves it by longjmp would leave the
- * loader in the middle of its work. */
+/* qmpi_call_stack_unwind loads nothing: if a signal handler left it by longjmp, the loader would be
+ * in an inconsistent state. */
 static _Atomic(qmpi_call_stack_unwinder *) chosen;
 
 void qmpi_call_stack_use(qmpi_call_stack_unwinder *walk)
@@ -260,7 +262,7 @@ void qmpi_call_stack_use(qmpi_call_stack_unwinder *walk)
 void qmpi_call_stack_prepare(void)
 {
     void *frame;
-    backtrace(&frame, 1); /* it loads a library the first time, under a lock */
+    backtrace(&frame, 1); /* the first call loads a library, under a lock */
 }
 
 int qmpi_call_stack_unwind(void **frames, int capacity)

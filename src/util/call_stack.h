@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call stacks: where they are in memory, how much room is left on them, and the return addresses
- * on them.
+ * Call stacks: their location in memory, the space that is left on them, and their return
+ * addresses.
  */
 #ifndef QMPI_UTIL_CALL_STACK_H
 #define QMPI_UTIL_CALL_STACK_H
@@ -23,7 +23,8 @@ struct qmpi_call_stack {
     uintptr_t begin, end; /* both 0: unknown */
 };
 
-/* Returns the stack that contains an address. That of the first thread begins where it may grow to.
+/* Returns the stack that contains an address. That of the first thread begins at the lowest address
+ * to which it may grow.
  */
 struct qmpi_call_stack qmpi_call_stack_find(uintptr_t address);
 
@@ -42,11 +43,11 @@ bool qmpi_call_stack_mapped_file(uintptr_t address, char *path, size_t size);
 
 /*
  * Runs work that needs more stack than MPI does, such as reading debug information or writing
- * reports: a thread of the program may have little. Calls function(data): directly if at least half
- * a MiB is left on the stack, otherwise in a thread of its own, for which it waits. That thread
- * takes no signals but those of faults. `function` makes no MPI calls. Returns false if memory is
- * exhausted: `function` was not called, or was left as by qmpi_memory_catch_exhausted. Any thread;
- * not in a signal handler.
+ * reports: threads of the program may have small stacks. Calls function(data): directly if at least
+ * half a MiB is left on the stack, otherwise in a new thread, for which it waits. In that thread,
+ * all signals except those of faults are blocked. `function` makes no MPI calls. Returns false if
+ * memory is exhausted: `function` was not called, or was left as by qmpi_memory_catch_exhausted.
+ * Any thread; not in a signal handler.
  */
 bool qmpi_call_stack_run(void (*function)(void *data), void *data);
 
@@ -64,9 +65,9 @@ void qmpi_call_stack_prepare(void);
 
 /* Stores up to `capacity` return addresses of the call stack, innermost first, and returns their
  * number. They are found by the function of qmpi_call_stack_use (sites/walk.c), which reads only
- * the stack and distrusts all tables; if it does not know the bounds of the stack, by backtrace of
- * the C library. The first addresses are in qmpi_call_stack_unwind and in the calling function, or
- * in the functions into which they were inlined. */
+ * the stack and checks all tables, or, if the bounds of the stack are unknown, by backtrace of the
+ * C library. The first addresses are in qmpi_call_stack_unwind and in the calling function, or in
+ * the functions into which they were inlined. */
 int qmpi_call_stack_unwind(void **frames, int capacity);
 
 #endif

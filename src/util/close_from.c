@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* qmpi_spawn_close_from of spawn.h: a file of its own, because small static programs contain it. */
+/* Defines qmpi_spawn_close_from of spawn.h. It is in a separate file, because small static programs
+ * contain it. */
 #define _GNU_SOURCE
 #include "util/spawn.h"
 
@@ -15,7 +16,7 @@ void qmpi_spawn_close_from(int first)
     if (syscall(SYS_close_range, (unsigned)first, UINT_MAX, 0U) == 0)
         return;
 #endif
-    DIR *folder = opendir("/proc/self/fd"); /* kernels before 5.9 */
+    DIR *folder = opendir("/proc/self/fd"); /* for kernels before 5.9 */
     if (!folder) {
         const long limit = sysconf(_SC_OPEN_MAX);
         for (long i = first; i < limit; i++)

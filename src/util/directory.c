@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See directory.h. TMPDIR may be open to others: nothing is reached through a symbolic link, and
- * nothing is removed that is not known by its inode or by its mark. The mark is a line in the lock
- * file that names the machine, because file systems that several machines share may keep locks to
- * each of them, and the directory's inode, because a directory may be moved or copied. It is
- * written once the lock is held.
+ * See directory.h. TMPDIR may be writable for other users. Therefore, symbolic links are not
+ * followed, and nothing is removed unless its inode or its mark is known. The mark is a line in the
+ * lock file, written once the lock is held. It contains the name of the machine, because locks in a
+ * shared file system may be local to each machine, and the inode of the directory, because a
+ * directory may be moved or copied.
  */
 #define _GNU_SOURCE
 #include "util/directory.h"
@@ -87,8 +87,8 @@ int qmpi_directory_make(struct qmpi_directory *folder, const char *root)
 
 /* ---- Removing -------------------------------------------------------------------------------- */
 
-/* Removes what is in a directory; at the top the lock file goes last, for what is half removed can
- * still be swept. Closes `folder`. */
+/* Removes the contents of a directory. At the top, the lock file is removed last, so that a later
+ * sweep finds a directory that is only partly removed. Closes `folder`. */
 static void empty_directory(int folder, bool top)
 {
     DIR *entries = fdopendir(folder);
@@ -134,7 +134,7 @@ void qmpi_directory_remove(const struct qmpi_directory *folder)
 
 /* ---- Sweeping -------------------------------------------------------------------------------- */
 
-/* Whether it is a directory that this user's processes made here. */
+/* Whether a directory was created here by a process of this user. */
 static bool is_marked(int lock, const struct stat *folder)
 {
     char wanted[MARK_SIZE], found[MARK_SIZE];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Directories of library copies: creating, identifying and removing them. Shared by libqmpi, which
- * creates them, and by the cleanup program, which removes what a process left behind. A directory
- * is locked (flock) while its process or the cleanup program runs, so a directory without a lock is
- * garbage.
+ * Creates, identifies and removes directories of library copies. libqmpi creates them, and the
+ * cleanup program removes those of processes that have ended. A directory is locked (flock) while
+ * its process or the cleanup program runs, so a directory without a lock can be removed.
  */
 #ifndef QMPI_UTIL_DIRECTORY_H
 #define QMPI_UTIL_DIRECTORY_H

@@ -24,10 +24,10 @@
 
 /* ---- What launchers say ---------------------------------------------------------------------- */
 
-/* The list is in the order of precedence: a process manager of MPI knows more than the batch system
- * in which it runs. */
+/* The known launchers, in order of precedence: a process manager of MPI knows more than the batch
+ * system in which it runs. */
 static const struct launcher {
-    const char *rank, *size; /* variables; NULL: it does not say */
+    const char *rank, *size; /* names of variables; NULL: the launcher sets none */
     const char *batch;       /* the name of the batch system; NULL: a process manager of MPI */
 } launchers[] = {
     {"PMI_RANK", "PMI_SIZE", NULL}, /* Hydra, and PMI-1 and PMI-2 of Slurm and others */
@@ -53,7 +53,7 @@ static int read_number(const char *variable)
     return *end || number < 0 || number > INT_MAX ? -1 : (int)number;
 }
 
-/* Read once: the variables are those with which the process was started. */
+/* The variables are read once, so that the values are those with which the process was started. */
 static int read_rank = -2, read_size = -2;
 
 int qmpi_launcher_rank(void)
@@ -154,7 +154,7 @@ static bool send_all(int socket, const char *text)
     return true;
 }
 
-/* Whether something to read has come. If the descriptor is not that of a process manager any more,
+/* Waits until there is something to read. If the descriptor no longer belongs to a process manager,
  * nothing comes. */
 static bool await_answer(int socket)
 {
@@ -167,7 +167,7 @@ static bool await_answer(int socket)
     return ready > 0;
 }
 
-/* Byte by byte: what follows the line is for somebody else. */
+/* Reads byte by byte, because bytes after the end of the line belong to another reader. */
 bool qmpi_launcher_pmi_ask(int socket, const char *request, char *answer, size_t capacity)
 {
     size_t length = 0;
@@ -192,9 +192,9 @@ bool qmpi_launcher_pmi_ask(int socket, const char *request, char *answer, size_t
 
 /* With -pmi-port, Hydra gives processes no socket, but a port to connect to: PMI_PORT=HOST:PORT. */
 
-/* Returns the address of a host that is given by its number. Any name is one of this host, because
- * Hydra's proxy runs on the host of the processes that it starts. Names cannot be looked up in a
- * signal handler, and some cannot be resolved at all. */
+/* Returns the address of a host that is given by its number. A name is taken as that of this host,
+ * because Hydra's proxy runs on the host of the processes that it starts. Names cannot be looked up
+ * in a signal handler, and some cannot be resolved at all. */
 static struct in_addr find_address(const char *host, size_t length)
 {
     char name[256] = "";
@@ -206,7 +206,7 @@ static struct in_addr find_address(const char *host, size_t length)
     return address;
 }
 
-/* Does not wait for ever for a host that does not answer. */
+/* Connects, with a time limit, because the host may not answer. */
 static bool connect_in_time(int socket, const struct sockaddr_in *to)
 {
     enum { MOST = 5000 }; /* milliseconds */
@@ -245,7 +245,8 @@ static int connect_to_port(void)
     to.sin_port = htons((uint16_t)atoi(colon + 1));
     const int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const int high = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
-    const int used = high < 0 ? made : high; /* there may be few descriptors */
+    const int used = high < 0 ? made : high; /* the high number may be unavailable, if there are few
+                                                descriptors */
     if (high >= 0)
         close(made);
     if (used >= 0 && !connect_in_time(used, &to)) {
@@ -255,8 +256,8 @@ static int connect_to_port(void)
     return used;
 }
 
-/* Connects to the port, and says who this is. The answer is in four lines. The first one shows that
- * it is Hydra that answers. */
+/* Connects to the port and identifies this process. The answer has four lines; the first one shows
+ * whether it comes from Hydra. */
 static int open_port(void)
 {
     static const char hydras[] = "cmd=initack";
@@ -278,7 +279,7 @@ static int open_port(void)
 
 int qmpi_launcher_pmi_socket(void)
 {
-    static int port = -2; /* the socket that leads to it; -2: not yet opened */
+    static int port = -2; /* the socket for this port; -2: not yet opened */
     if (ignores_pmi)
         return -1;
     const int given = read_number("PMI_FD");
@@ -298,9 +299,9 @@ static void nap(long milliseconds)
         continue;
 }
 
-/* Tells the process manager, which otherwise waits for the other processes, and they for this one.
- * Those of PMIx end the job when a process ends with a status other than 0. Returns false if a
- * process manager must be told and cannot be reached. */
+/* Asks the process manager to end the job. Otherwise, it would wait for the other processes, and
+ * they for this one. Process managers of PMIx end the job when a process ends with a status other
+ * than 0. Returns false if a process manager must be asked and cannot be reached. */
 static bool abort_job(void)
 {
     char answer[256];
@@ -319,7 +320,8 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return hash;
 }
 
-/* The processes of a job have this in common, and those of other jobs do not. */
+/* Returns a hash of values that are the same in all processes of a job, and different in other
+ * jobs. */
 static uint64_t hash_job(void)
 {
     static const char *const names[] = {"PMIX_NAMESPACE", "SLURM_JOB_ID", "SLURM_STEP_ID"};
@@ -330,18 +332,18 @@ static uint64_t hash_job(void)
         is_known |= value != NULL;
         hash = hash_text(hash, value ? value : "");
     }
-    return is_known ? hash : hash ^ (uint64_t)getppid(); /* the launcher */
+    return is_known ? hash : hash ^ (uint64_t)getppid(); /* the parent is the launcher */
 }
 
-/* Whether no other process of this job and host has claimed the message. The claim ends with this
- * process. */
+/* Whether this process is the first of its job and host to claim the message. The claim ends with
+ * the process. */
 static bool claim(const char *message)
 {
     static const char prefix[] = "qmpi-error";
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     const uint64_t parts[] = {(uint64_t)getuid(), hash_text(hash_job(), message)};
     const int claimed = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    char *const at = name.sun_path + 1; /* an abstract name: no file */
+    char *const at = name.sun_path + 1; /* an abstract name, without a file */
     memcpy(at, prefix, sizeof prefix);
     memcpy(at + sizeof prefix, parts, sizeof parts);
     const size_t length = offsetof(struct sockaddr_un, sun_path) + 1 + sizeof prefix + sizeof parts;
@@ -349,7 +351,7 @@ static bool claim(const char *message)
            errno != EADDRINUSE;
 }
 
-/* The text is written in one piece, because other processes write, too. */
+/* Writes the text in one piece, because other processes write at the same time. */
 static void print_with_rank(const char *message)
 {
     char host[256] = "", room[12], text[PIPE_BUF];
@@ -367,9 +369,9 @@ static void print_with_rank(const char *message)
 
 /*
  * Ends this process by a signal, which ends the job under Hydra, even if the process has not yet
- * connected to it. Hydra ignores a status. It looks whether a process has ended whenever something
- * happens to the output of one, and the output of this process is closed just before it has ended.
- * Therefore, a child keeps the output open a little longer.
+ * connected to it. Hydra ignores a status. It checks whether processes have ended whenever the
+ * state of an output changes, and the output of this process is closed just before the process has
+ * ended. Therefore, a child keeps the output open a little longer.
  */
 static _Noreturn void stop_by_signal(void)
 {
@@ -386,8 +388,9 @@ static _Noreturn void stop_by_signal(void)
                     "ends the job\n");
     if (claim(message))
         print_with_rank(message);
-    nap(SHORT); /* as in qmpi_launcher_stop */
-    /* fork is not async-signal-safe, because it calls what the program has registered for it. */
+    nap(SHORT); /* the time that qmpi_launcher_stop allows for output */
+    /* Calls clone, because fork is not async-signal-safe: it calls functions that the program has
+     * registered. */
     if (syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L) == 0) {
         nap(SHORT);
         _exit(0);
@@ -397,8 +400,8 @@ static _Noreturn void stop_by_signal(void)
 }
 
 /*
- * Rank 0 has printed its message, and holds the claim of it until the others of this host have
- * looked for it. Those of other hosts find no claim, and wait until rank 0 has ended the job.
+ * Rank 0 prints its message, and holds the claim until the other processes of this host have
+ * checked it. Processes of other hosts find no claim, and wait until rank 0 has ended the job.
  */
 void qmpi_launcher_stop(const char *message)
 {
@@ -414,7 +417,8 @@ void qmpi_launcher_stop(const char *message)
             nap(PRINT - LOOK);
             print_with_rank(message);
         }
-        nap(FORWARDED); /* a launcher may drop what it has not yet read when a job is aborted */
+        nap(FORWARDED); /* when a job is aborted, a launcher may drop output that it has not read
+                           yet */
     }
     if (!abort_job())
         stop_by_signal();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the launcher of a job says of this process, and how a process ends the job before MPI is
- * initialized. There is one table of launchers, in launcher.c.
+ * The data that the launcher of a job provides about this process, and how a process ends the job
+ * before MPI is initialized. The table of launchers is in launcher.c.
  */
 #ifndef QMPI_UTIL_LAUNCHER_H
 #define QMPI_UTIL_LAUNCHER_H
@@ -13,19 +13,21 @@
 /* Returns the rank of this process that the launcher set in the environment; -1: none. */
 int qmpi_launcher_rank(void);
 
-/* Returns the number of processes that the launcher says to have started; -1: it does not say. */
+/* Returns the number of processes that the launcher has started according to the environment; -1:
+ * unknown. */
 int qmpi_launcher_size(void);
 
 /* Returns the name of the batch system that started this process, such as "Slurm", and sets *size
  * to the number of processes that it started with it, or to -1; NULL: none. Process managers of
- * MPI, which batch systems may start, are not meant. */
+ * MPI, which batch systems may start, do not count. */
 const char *qmpi_launcher_batch(int *size);
 
-/* Returns the MPI of the launcher that started this process, as a value of -Dmpi. NULL: there is no
- * launcher of an MPI, or there are launchers of two MPIs, and it is not known which is nearer. */
+/* Returns the MPI of the launcher that started this process, as a value of -Dmpi. NULL: there is
+ * no launcher of an MPI, or there are launchers of two MPIs and it is unknown which one is nearer.
+ */
 const char *qmpi_launcher_mpi(void);
 
-/* The variables are read again the next time: a test has changed them. */
+/* Makes the next call read the variables again, for tests that have changed them. */
 void qmpi_launcher_forget(void);
 
 /* Whether this process prints messages for its job: launcher rank 0, or no launcher. */
@@ -39,8 +41,8 @@ bool qmpi_launcher_has_others(void);
  * once. Returns -1 if this takes more than some seconds. Async-signal-safe. */
 int qmpi_launcher_pmi_socket(void);
 
-/* The MPI library does not use PMI-1: what the environment says of the socket is what the launcher
- * of another program has left there, and the descriptor may be anybody's by now. */
+/* Called if the MPI library does not use PMI-1. The variables about the socket were then left by
+ * the launcher of another program, and the descriptor may be used for something else by now. */
 void qmpi_launcher_ignore_pmi(void);
 
 /* Sends a request of PMI-1, and reads the answer, one line without its end, into `answer`. Returns
@@ -49,26 +51,29 @@ bool qmpi_launcher_pmi_ask(int socket, const char *request, char *answer, size_t
 
 /*
  * Ends the process with status 2 because of an error that it found before MPI_Init, and the job
- * with it: the other processes would wait for this one in MPI_Init. `message` is what the error is,
+ * with it: the other processes would wait for this one in MPI_Init. `message` describes the error
  * in lines that end with \n. The process with launcher rank 0 has printed it; another process
- * prints it with its rank and host, unless rank 0 has ended the job by then because it has an error
- * of its own, or a process of this host has printed the same. If the port of Hydra does not answer,
- * a further message says so, and the process ends by SIGKILL instead. Async-signal-safe.
+ * prints it with its rank and host, unless rank 0 has already ended the job because of its own
+ * error, or another process of this host has printed the same message. If the port of Hydra does
+ * not answer, a further message says so, and the process ends by SIGKILL instead.
+ * Async-signal-safe.
  */
 _Noreturn void qmpi_launcher_stop(const char *message);
 
 /* ---- The host -----------------------------------------------------------------------------------
  */
 
-/* Numbers that are the same in processes that run on one host, and that read one clock. */
+/* Numbers that identify the host of a process, and its clock. */
 
-/* A number that is the same in processes of a host, and most likely no other; 0: not known. */
+/* Returns a number that is the same in all processes of a host, and most probably different on
+ * other hosts; 0: unknown. */
 uint64_t qmpi_launcher_host_number(void);
 
 /*
- * The same for processes that read one clock. Cycle counters of a host are synchronized, or the
- * kernel does not use them; CLOCK_MONOTONIC is one in each time namespace. 0: not known. Copies of
- * one virtual machine may have equal numbers: whoever can, makes sure by a reading of both clocks.
+ * Returns a number that is the same in all processes that read the same clock; 0: unknown. Cycle
+ * counters of a host are synchronized, or the kernel does not use them; CLOCK_MONOTONIC is the same
+ * within a time namespace. Copies of a virtual machine may have equal numbers, so callers compare
+ * readings of both clocks if possible.
  */
 uint64_t qmpi_launcher_clock_number(bool is_counter);
 

@@ -3,7 +3,8 @@
 #define _GNU_SOURCE
 #include "util/lock.h"
 
-/* The linker defines these symbols for the sections, unless a program has no such locks. */
+/* The linker defines these symbols for the sections; they are weak, because a program may have no
+ * such locks. */
 extern pthread_mutex_t *const locks_begin[] __asm__("__start_qmpi_locks")
     __attribute__((visibility("hidden"), weak));
 extern pthread_mutex_t *const locks_end[] __asm__("__stop_qmpi_locks")

@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-/* Defines a lock that one file uses. */
+/* Defines a lock that is used in one file. */
 #define QMPI_LOCK(name) QMPI_LOCK_LIKE(name, PTHREAD_MUTEX_INITIALIZER, "qmpi_locks")
 
 /* Defines a recursive lock. The file needs _GNU_SOURCE. */

@@ -17,9 +17,10 @@
 
 /* ---- When memory is exhausted ---------------------------------------------------------------- */
 
-/* The value is the place to which qmpi_memory_exhausted returns in this thread, or NULL. It has the
- * form of __builtin_setjmp, because libqmpi redirects longjmp. This is no thread-local variable,
- * because those of a library that is opened are allocated when a thread first uses them. */
+/* The value of the key is the place to which qmpi_memory_exhausted returns in this thread, or NULL.
+ * The place is set by __builtin_setjmp, because libqmpi redirects longjmp. A thread-local variable
+ * cannot be used, because in a library that is opened with dlopen, it is allocated when a thread
+ * first uses it. */
 static pthread_key_t rescue;
 static bool has_rescue;
 
@@ -101,7 +102,7 @@ char *qmpi_copy(const char *text)
 
 char *qmpi_format(const char *format, ...)
 {
-    char part[256]; /* mostly all of it */
+    char part[256]; /* usually the whole text */
     va_list list, again;
     va_start(list, format);
     va_copy(again, list);
@@ -156,7 +157,7 @@ static void *map_pages(size_t size)
     return pages == MAP_FAILED ? NULL : pages;
 }
 
-/* The rest of a chunk is lost when the next one begins. None of its pages was touched. */
+/* Begins a new chunk. The rest of the previous one is lost, but its pages were not touched. */
 static bool begin_chunk(struct chunk *full)
 {
     struct chunk *chunk = map_pages(CHUNK);
@@ -164,7 +165,7 @@ static bool begin_chunk(struct chunk *full)
         return false;
     atomic_store_explicit(&chunk->used, sizeof *chunk, memory_order_relaxed);
     if (!atomic_compare_exchange_strong(&current, &full, chunk))
-        munmap(chunk, CHUNK); /* somebody was faster */
+        munmap(chunk, CHUNK); /* another thread has added a chunk first */
     return true;
 }
 

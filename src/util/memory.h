@@ -20,8 +20,9 @@ _Noreturn void qmpi_memory_exhausted(void);
 
 /*
  * Calls function(data). Returns false if memory was exhausted: the call was left then, and what it
- * had allocated stays allocated. Locks that it takes are not released. For work while the program
- * runs, which must not end for want of memory. Only of this thread, and of this library or tool.
+ * had allocated stays allocated. Locks that it takes are not released. It is used for work during
+ * the run of the program, which must not end because of a lack of memory. It catches only the calls
+ * of this thread, and of this library or tool.
  */
 bool qmpi_memory_catch_exhausted(void (*function)(void *data), void *data);
 
@@ -29,8 +30,8 @@ bool qmpi_memory_catch_exhausted(void (*function)(void *data), void *data);
 bool qmpi_memory_catches_exhausted(void);
 
 /*
- * Calls function(data) while the caller holds a lock, and then `release`, which releases it: also
- * if memory was exhausted. In that case, it then goes on like qmpi_memory_exhausted.
+ * Calls function(data) while the caller holds a lock, and then `release`, which releases it: even
+ * if memory was exhausted. In that case, it then continues like qmpi_memory_exhausted.
  */
 void qmpi_memory_call_locked(void (*function)(void *data), void *data, void (*release)(void));
 
@@ -63,7 +64,8 @@ bool qmpi_memory_reserve(void *array, size_t *room, size_t count, size_t size);
 /*
  * Returns zeroed memory for data that tools record during a call; NULL: memory is exhausted. It is
  * allocated without a lock and without malloc, because a signal may interrupt the program in
- * malloc, and its handler may call MPI. It is aligned to a cache line. In signal handlers, too.
+ * malloc, and its handler may call MPI. It is aligned to a cache line. Signal handlers may call
+ * this.
  */
 void *qmpi_memory_take(size_t size);
 

@@ -22,8 +22,8 @@ const char *qmpi_getenv(const char *name)
 /* ---- Texts --------------------------------------------------------------------------------------
  */
 
-/* A text that is being made. A stream would cost more than most texts: these are also made for
- * messages that are rarely shown. */
+/* A text that is being written. A stream would be slower than the formatting of most texts, many of
+ * which are never shown. */
 struct text {
     char *bytes; /* ends with a null character; NULL: empty */
     size_t length, room;
@@ -31,7 +31,7 @@ struct text {
 
 static void append_bytes(struct text *text, const char *bytes, size_t length)
 {
-    enum { SPARE = 64 }; /* start-up writes a few texts for each layer, which should grow once */
+    enum { SPARE = 64 }; /* so that most texts that start-up creates grow only once */
     if (text->room - text->length <= length &&
         !QMPI_MEMORY_RESERVE(text->bytes, text->room, text->length + length + SPARE))
         qmpi_memory_exhausted();
@@ -39,7 +39,7 @@ static void append_bytes(struct text *text, const char *bytes, size_t length)
     text->bytes[text->length += length] = '\0';
 }
 
-/* For numbers: what does not fit is cut. */
+/* Formats a number; text that does not fit is cut off. */
 static void append_format(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -53,7 +53,7 @@ static void append_format(struct text *text, const char *format, ...)
     append_bytes(text, number, length < (int)sizeof number ? (size_t)length : sizeof number - 1);
 }
 
-/* The number of bytes at the beginning that need no attention. */
+/* Returns the number of bytes at the beginning that need not be escaped. */
 static size_t plain_length(const unsigned char *bytes, size_t length)
 {
     size_t plain = 0;
@@ -93,7 +93,7 @@ static void append_escaped(struct text *text, const char *shown, size_t length,
 /* A conversion: `%`, then flags, width and precision, then the argument's length and type. */
 struct conversion {
     char text[16];
-    bool shown_as_is; /* %-s */
+    bool shown_as_is; /* the conversion is %-s: the text is not escaped */
     int precision;    /* -1: none */
     char size;        /* h, l, L (ll), z; 0: none */
     char type;
@@ -120,7 +120,7 @@ static const char *read_conversion(const char *format, struct conversion *conver
     conversion->type = *at;
     const size_t length = (size_t)(at - format) + 1;
     if (!*at || length >= sizeof conversion->text)
-        abort(); /* a mistake in our own code */
+        abort(); /* the format is invalid, which is an error in libqmpi */
     memcpy(conversion->text, format, length);
     return at + 1;
 }
@@ -134,7 +134,8 @@ static void append_string(struct text *text, const struct conversion *conversion
 }
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* checked where the message is written */
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the compiler checks the format where the   \
+                                                        message is written */
 
 static void append_argument(struct text *text, const struct conversion *conversion, va_list *list)
 {
@@ -163,7 +164,8 @@ static void append_argument(struct text *text, const struct conversion *conversi
         if (conversion->size == 'L')
             append_format(text, format, va_arg(*list, long long));
         else if (conversion->size == 'l' || conversion->size == 'z')
-            append_format(text, format, va_arg(*list, long)); /* on Linux as wide as size_t */
+            append_format(text, format, va_arg(*list, long)); /* on Linux, size_t is as wide as
+                                                                 long */
         else
             append_format(text, format, va_arg(*list, int));
     }
@@ -174,7 +176,8 @@ static void append_argument(struct text *text, const struct conversion *conversi
 char *qmpi_message_list(const char *format, va_list list)
 {
     struct text text = {NULL, 0, 0};
-    va_list arguments; /* its address can be passed on, a parameter's cannot */
+    va_list arguments; /* a local variable, because the address of a parameter of this type cannot
+                          be passed */
     va_copy(arguments, list);
     append_bytes(&text, "", 0);
     while (*format) {
@@ -206,7 +209,7 @@ char *qmpi_message_shorten(const char *text)
     const size_t whole = strlen(text);
     size_t shown = whole < SHOWN ? whole : SHOWN;
     while (shown < whole && shown && ((unsigned char)text[shown] & 0xc0) == 0x80)
-        shown--; /* not inside a UTF-8 character */
+        shown--; /* do not cut a UTF-8 character */
     return shown < whole ? qmpi_message("%.*s… (%zu characters)", (int)shown, text, whole)
                          : qmpi_message("%s", text);
 }
@@ -219,7 +222,7 @@ struct saying {
     va_list *list;
 };
 
-/* Whatever the text is made of, no control character of it gets out. */
+/* Prints lines without control characters, whatever the text contains. */
 static void print_lines(const char *prefix, const char *text)
 {
     char *all;
@@ -254,7 +257,7 @@ static void say_format(void *data)
     free(text);
 }
 
-/* This is for a lack of memory: the part that fits, in one line. */
+/* Prints one line with as much of the text as fits, because memory is exhausted. */
 static void say_shortly(const char *prefix, const char *text)
 {
     char line[512];
@@ -268,7 +271,8 @@ static void say_shortly(const char *prefix, const char *text)
     qmpi_output_standard_write(STDERR_FILENO, line, (size_t)used);
 }
 
-/* A message must not end the process: it may say that there is no memory. */
+/* Prints a message. A lack of memory must not end the process, because the message may be about
+ * that. */
 static void say_with(const char *prefix, const char *text)
 {
     struct saying saying = {.prefix = prefix, .text = text};

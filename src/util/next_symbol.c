@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See next_symbol.h. By dlvsym, because libqmpi interposes dlsym. */
+/* See next_symbol.h. The functions are found by dlvsym, because libqmpi interposes dlsym. */
 #define _GNU_SOURCE
 #include "util/next_symbol.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* Versions of the functions in glibc, by processor and by the release that moved them. */
+/* Versions of the functions in glibc, by processor and by the release that moved them to libc. */
 static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.27",
                                        "GLIBC_2.11"};
 
@@ -14,7 +14,8 @@ __attribute__((no_sanitize("address", "undefined", "thread"))) static void *
 find_version(void *where, const char *name)
 {
     enum { COUNT = sizeof versions / sizeof *versions };
-    /* A version that does not exist costs more than one that does. Those of libdl have moved. */
+    /* Starts with the most likely version, because the look-up of a missing version takes longer.
+     * Functions of libdl have moved. */
     const size_t first = name[0] == 'd' && name[1] == 'l' ? 0 : 1;
     void *found = NULL;
     for (size_t i = 0; !found && i < COUNT; i++)

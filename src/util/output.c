@@ -31,7 +31,7 @@ static sigset_t make_set(unsigned bits)
     return set;
 }
 
-/* A signal that is pending before is the program's: it stays pending. */
+/* If the signal was pending before, it was sent to the program and stays pending. */
 void qmpi_output_signals_block(struct qmpi_output_signals *signals)
 {
     const int error = errno;
@@ -82,7 +82,8 @@ static int64_t milliseconds(void)
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-/* Waits until a non-blocking descriptor takes more, for at most `patience` milliseconds. */
+/* Waits until a non-blocking descriptor can be written again, for at most `patience`
+ * milliseconds. */
 static bool wait_for_room(int descriptor, int patience)
 {
     const int64_t end = milliseconds() + patience;
@@ -97,7 +98,7 @@ static bool wait_for_room(int descriptor, int patience)
     }
 }
 
-/* Returns 0 or errno; adds to *written. */
+/* Writes with signals blocked, and adds to *written. Returns 0 or errno. */
 static int write_blocked(int descriptor, const char *bytes, size_t length, size_t *written,
                          int patience)
 {
@@ -133,13 +134,14 @@ static int write_all(int descriptor, const char *bytes, size_t length, size_t *w
 /* ---- Descriptors ----------------------------------------------------------------------------- */
 
 enum {
-    FIRST = STDERR_FILENO + 1, /* that is not of a standard stream */
-    HIGH = 1024,               /* programs that use select have lower ones */
-    MORE = 64,                 /* descriptors, when the limit is reached */
-    FEW = 64                   /* a program that has fewer needs each of them */
+    FIRST = STDERR_FILENO + 1, /* the first number that does not belong to a standard stream */
+    HIGH = 1024,               /* programs that use select need lower numbers */
+    MORE = 64,                 /* how much a limit on descriptors is raised when it is reached */
+    FEW = 64                   /* a program that has fewer left needs each of them */
 };
 
-/* The descriptors are in the upper sixteenth of those that the program may have. */
+/* Returns the lowest number for descriptors of libqmpi, which are in the upper sixteenth of those
+ * that the program may have. */
 static int lowest_high(void)
 {
     struct rlimit limit;
@@ -255,8 +257,8 @@ void qmpi_output_set_path(struct qmpi_output *output, const char *path)
     __atomic_store_n(&output->path, path, __ATOMIC_RELEASE);
 }
 
-/* The one whom another thread anticipates takes the other one's descriptor. `lost` is closed, or
- * the program's. */
+/* Opens a file again. If another thread does so first, this one uses that thread's descriptor.
+ * `lost` is closed, or belongs to the program now. */
 static int open_again(struct qmpi_output *output, int lost)
 {
     const char *path = __atomic_load_n(&output->path, __ATOMIC_ACQUIRE);
@@ -342,14 +344,19 @@ FILE *qmpi_output_stream(struct qmpi_output *output)
 /* ---- stdout and stderr ----------------------------------------------------------------------- */
 
 static struct standard {
-    enum { UNKNOWN, OPEN, CLOSED } state; /* at the start; UNKNOWN: a process without libqmpi */
-    int duplicate;                        /* accessed atomically; 0: none */
-    bool is_slow;                         /* nobody has read for long */
+    enum {
+        UNKNOWN,
+        OPEN,
+        CLOSED
+    } state;       /* at the start of the process; UNKNOWN: the process does
+                      not have libqmpi */
+    int duplicate; /* accessed atomically; 0: none */
+    bool is_slow;  /* the reader has not read for a long time */
     dev_t device;
     ino_t inode;
 } standards[FIRST];
 
-static bool is_noted; /* in this copy of the code */
+static bool is_noted; /* whether this copy of the code has recorded the streams */
 
 void qmpi_output_standard_note(bool duplicates)
 {
@@ -398,7 +405,8 @@ void qmpi_output_standard_duplicate(void)
     errno = error;
 }
 
-/* -1: there is none, or what has its number is the program's. */
+/* Returns the descriptor of a standard stream; -1: it is closed, or its number is used for another
+ * file of the program. */
 static int find_standard(const struct standard *standard, int descriptor)
 {
     const int duplicate = __atomic_load_n(&standard->duplicate, __ATOMIC_ACQUIRE);
@@ -428,7 +436,8 @@ size_t qmpi_output_standard_write_here(int descriptor, const void *bytes, size_t
     return written;
 }
 
-/* In the library of a tool, this is the function of libqmpi. Elsewhere, there may be none. */
+/* In the library of a tool, this refers to the function of libqmpi. It is weak, because elsewhere
+ * there may be none. */
 extern size_t QMPIX_Standard_write(int descriptor, const void *bytes, size_t length)
     __attribute__((weak, visibility("default")));
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See spawn.h. A child starts the program and exits, so that the program has no parent here. That
- * child is made by clone without a signal at its end, which calls of wait pass over, and in the
- * memory of this process, which may be large or registered with a network card.
+ * See spawn.h. A child starts the program and exits, so that the program has no parent in this
+ * process. The child is created by clone without a signal at its end, so that the wait calls of
+ * this process do not find it. It shares the memory of this process, because the memory may be
+ * large or registered with a network card.
  */
 #define _GNU_SOURCE
 #include "util/spawn.h"
@@ -17,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* This is the C library's own function. The program may have ThreadSanitizer's `clone`, which
- * treats every child as one of fork, so that locks stay held. */
+/* The function of the C library. The program may contain ThreadSanitizer's `clone`, which treats
+ * each child as if fork had created it, so that locks stay held. */
 int __clone(int (*function)(void *), void *stack, int flags, void *data, ...);
 
 enum { STACK_SIZE = 64 * 1024 };
@@ -26,12 +27,12 @@ enum { STACK_SIZE = 64 * 1024 };
 struct start {
     char *const *arguments;
     const int *descriptors;
-    char *stack;          /* of the program until it is one: it ends here */
-    volatile bool failed; /* written by the children, who share this memory */
+    char *stack;          /* the stack of the child that becomes the program; this is its end */
+    volatile bool failed; /* written by the children, which share this memory */
 };
 
-/* These functions are not instrumented, because a sanitizer would take the child for a thread on an
- * unknown stack. */
+/* Functions that the children run are not instrumented, because a sanitizer would take a child for
+ * a thread on an unknown stack. */
 #define BESIDE __attribute__((no_sanitize("address", "undefined", "thread")))
 
 BESIDE static bool set_descriptor(int from, int to)
@@ -55,8 +56,8 @@ BESIDE static int become_program(void *data)
     return 0;
 }
 
-/* This is not vfork, because a sanitizer then clears its records of the memory between the thread's
- * own stack and this one. */
+/* vfork is not used, because a sanitizer would then clear its records of the memory between the
+ * thread's own stack and this one. */
 BESIDE static int start_and_end(void *data)
 {
     struct start *start = data;
@@ -74,7 +75,7 @@ bool qmpi_spawn_detached(char *const *arguments, const int *descriptors)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED)
         return false;
-    /* Handlers of the program must not run in the child. */
+    /* Blocks signals, because handlers of the program must not run in the child. */
     sigfillset(&all);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     pthread_sigmask(SIG_SETMASK, &all, &before);

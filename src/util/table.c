@@ -7,7 +7,8 @@
 
 /* ---- Values by 64-bit keys, for one thread --------------------------------------------------- */
 
-/* The table uses open addressing with linear probing. Removing moves later entries back. */
+/* The table uses open addressing with linear probing. When an entry is removed, later entries move
+ * back. */
 enum { FIRST_ROOM = 16 };
 
 uint64_t qmpi_table_mix(uint64_t number)
@@ -37,7 +38,7 @@ void qmpi_table_free(struct qmpi_table *table)
     qmpi_table_start(table, table->value_size);
 }
 
-/* The slot of a key, or the free one where it belongs. */
+/* Returns the slot of a key, or the free slot where it belongs. */
 static size_t find_slot(const struct qmpi_table *table, uint64_t key)
 {
     size_t at = qmpi_table_mix(key) & (table->room - 1);
@@ -113,7 +114,7 @@ void qmpi_table_remove(struct qmpi_table *table, uint64_t key)
     for (size_t at = (hole + 1) & mask; table->used[at]; at = (at + 1) & mask) {
         const size_t first = qmpi_table_mix(table->keys[at]) & mask;
         if (((at - first) & mask) < ((at - hole) & mask))
-            continue; /* it would be before the place where a search begins */
+            continue; /* otherwise, it would be before the slot at which a search for it begins */
         table->used[hole] = 1;
         table->used[at] = 0;
         table->keys[hole] = table->keys[at];
@@ -146,8 +147,8 @@ bool qmpi_table_claim_entry(struct qmpi_table_entry *entry, uint64_t handle)
                                        false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* Claims an unused entry of a bucket, and returns NULL if there is none. In that case, `count` is
- * the number of entries in the bucket. */
+/* Claims an unused entry of a bucket. If there is none, returns NULL and sets `count` to the number
+ * of entries in the bucket. */
 static struct qmpi_table_entry *claim_unused(struct qmpi_table_entry *entry, int *count)
 {
     for (*count = 0; entry; entry = entry->next, ++*count) {
@@ -173,8 +174,8 @@ static struct qmpi_table_entry *add_entry(const struct qmpi_table_of_handles *ta
     return entry;
 }
 
-/* Makes a level, unless another thread does so at the same time; what this one has taken is then
- * lost. Returns false if memory is exhausted. */
+/* Creates a level, unless another thread has done so first; the memory that this thread has
+ * allocated is then lost. Returns false if memory is exhausted. */
 static bool make_level(struct qmpi_table_of_handles *table, int level)
 {
     struct qmpi_table_entry **none = NULL;

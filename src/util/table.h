@@ -15,8 +15,8 @@
 
 /*
  * Maps 64-bit keys to values of one size. A removed entry leaves nothing behind, so that the table
- * is as large as its largest number of entries at one time. Memory comes from malloc. Without a
- * lock, only one thread at a time may use a table, and no signal handler.
+ * is as large as its largest number of entries at one time. Memory comes from malloc. Only one
+ * thread at a time may use a table, and no signal handler may do so.
  */
 struct qmpi_table {
     size_t value_size, count, room; /* room: 0, or a power of two */
@@ -31,7 +31,7 @@ void qmpi_table_free(struct qmpi_table *table);
 /* Returns the value of a key; NULL: it has none. Valid until the table changes. */
 void *qmpi_table_get(const struct qmpi_table *table, uint64_t key);
 
-/* The same, but adds a value of zeros if there is none. NULL: memory is exhausted. */
+/* Does the same, but adds a value of zeros if there is none. NULL: memory is exhausted. */
 void *qmpi_table_put(struct qmpi_table *table, uint64_t key);
 
 void qmpi_table_remove(struct qmpi_table *table, uint64_t key);
@@ -40,7 +40,8 @@ void qmpi_table_remove(struct qmpi_table *table, uint64_t key);
 void qmpi_table_each(const struct qmpi_table *table,
                      void (*each)(void *data, uint64_t key, void *value), void *data);
 
-/* Distributes the bits of a number; of two numbers, in this order. */
+/* Distributes the bits of a number; the second function combines two numbers, whose order
+ * matters. */
 uint64_t qmpi_table_mix(uint64_t number);
 uint64_t qmpi_table_mix_two(uint64_t one, uint64_t other);
 
@@ -72,10 +73,10 @@ struct qmpi_table_entry {
 };
 enum { QMPI_TABLE_UNUSED = 0, QMPI_TABLE_CHANGING = 1 /* a thread has claimed the entry */ };
 
-/* For `take`, where no signal handler uses the table. */
+/* A function for `take`, if no signal handler uses the table. */
 void *qmpi_table_take_malloc(size_t size);
 
-/* Makes the first level, which otherwise the first entry makes. Returns false if memory is
+/* Makes the first level in advance; otherwise, the first entry makes it. Returns false if memory is
  * exhausted. */
 bool qmpi_table_begin_handles(struct qmpi_table_of_handles *table);
 

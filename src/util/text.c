@@ -12,8 +12,8 @@
 /* ---- UTF-8 and CSV ------------------------------------------------------------------------------
  */
 
-/* The well-formed sequences (RFC 3629, section 4), by their first bytes. Limits of the second byte
- * exclude second forms of a character, surrogates, and characters above U+10FFFF. */
+/* The well-formed sequences (RFC 3629, section 4), by their first bytes. The limits of the second
+ * byte exclude overlong forms, surrogates, and characters above U+10FFFF. */
 static const struct form {
     unsigned char first_low, first_high, second_low, second_high;
     size_t length;
@@ -23,7 +23,8 @@ static const struct form {
     {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
 };
 
-/* A text that ends too early fails here, because of its null character. */
+/* Returns the length of a sequence of this form. If the text ends too early, its null character
+ * does not match. */
 static size_t match_form(const struct form *form, const unsigned char *bytes, size_t left)
 {
     if (form->length > left)
@@ -113,8 +114,8 @@ void qmpi_text_put_csv(FILE *stream, const char *text)
 /* ---- Similar words ------------------------------------------------------------------------------
  */
 
-/* The distance is that of Damerau and Levenshtein between adjacent characters. Longer words are not
- * misspelt names. */
+/* The Damerau-Levenshtein distance, with transpositions of adjacent characters. Longer words are
+ * not taken for misspelt names. */
 enum { LENGTH_MAX = 63, FAR = LENGTH_MAX + 1 };
 
 static bool is_same(char one, char other)
@@ -129,7 +130,7 @@ static int smaller(int one, int other)
 
 static int edit_distance(const char *one, const char *other)
 {
-    /* The last three lines of the table: line i is for the first i characters of `one`. */
+    /* The last three rows of the table. Row i is for the first i characters of `one`. */
     int table[3][LENGTH_MAX + 1];
     const size_t lengths[] = {strlen(one), strlen(other)};
     if (lengths[0] > LENGTH_MAX || lengths[1] > LENGTH_MAX)
@@ -156,7 +157,8 @@ const char *qmpi_text_suggest(const char *word,
                               const void *data)
 {
     const char *best = NULL, *next;
-    /* One error in three characters: "cuont" for "count", not "log" for "top". */
+    /* Allows one error in three characters: "cuont" is similar to "count", but "log" not to
+     * "top". */
     int nearest = (int)strlen(word) / 3 + (strlen(word) == 2) + 1;
     for (int i = 0; (next = candidate(data, i)); i++) {
         const int away = edit_distance(word, next);

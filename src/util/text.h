@@ -29,19 +29,19 @@ static inline const char *qmpi_text_base_name(const char *path)
  * invalid, or the text is empty. */
 size_t qmpi_text_character_length(const char *text);
 
-/* The same for a text of `left` bytes, which need not end with a null character. */
+/* Does the same for a text of `left` bytes, which need not end with a null character. */
 size_t qmpi_text_character_length_within(const char *text, size_t left);
 
-/* Whether a character is a control character (of ASCII, or U+0080 to U+009F) other than those of
- * which texts are made: tab, line feed and carriage return. */
+/* Whether a character is a control character (ASCII, or U+0080 to U+009F) other than tab, line feed
+ * and carriage return. */
 bool qmpi_text_is_control(const char *text);
 
-/* Copies a text, in which each invalid byte becomes the replacement character. Returns `text`
- * itself if it is valid, else `room`, where it may be cut. */
+/* Replaces each invalid byte of a text by the replacement character. Returns `text` itself if it is
+ * valid, otherwise a copy in `room`, where it may be truncated. */
 const char *qmpi_text_make_valid(const char *text, char *room, size_t size);
 
-/* Writes a field of CSV (RFC 4180, 2.6 and 2.7), in which each invalid byte and each control
- * character becomes the replacement character. */
+/* Writes a field of CSV (RFC 4180, 2.6 and 2.7). Each invalid byte and each control character is
+ * replaced by the replacement character. */
 void qmpi_text_put_csv(FILE *stream, const char *text);
 
 /* ---- Similar words ------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ const char *qmpi_text_suggest(const char *word,
                               const char *(*candidate)(const void *data, int index),
                               const void *data);
 
-/* The same for the words of an array that ends with NULL. */
+/* Does the same for the words of an array that ends with NULL. */
 const char *qmpi_text_suggest_word(const char *word, const char *const *words);
 
 #endif

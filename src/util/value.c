@@ -20,14 +20,14 @@ static const char *skip_blanks(const char *text)
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-/* Whole numbers are exact: a double has only 53 bits. */
+/* Whole numbers are stored as integers, because a double has a precision of only 53 bits. */
 struct number {
     bool is_whole;
     uint64_t whole;
     double real;
 };
 
-/* Returns what follows the number and blanks; NULL: there is no number. */
+/* Returns the text after the number and blanks; NULL: there is no number. */
 static const char *read_number(const char *text, struct number *number)
 {
     char *end, *end_of_whole;
@@ -48,7 +48,7 @@ static const char *read_number(const char *text, struct number *number)
     return end == text ? NULL : skip_blanks(end);
 }
 
-/* A number with nothing behind it but blanks and, perhaps, a sign. */
+/* Reads a number that may be followed by blanks and a sign, but by nothing else. */
 static bool read_only_number(const char *text, const char *sign, struct number *number)
 {
     const char *rest = read_number(text, number);
@@ -109,7 +109,7 @@ bool qmpi_value_whole_percent(const char *text, int *percent)
 /* ---- Numbers with units ---------------------------------------------------------------------- */
 
 struct unit {
-    const char *name; /* "": used if no unit is given */
+    const char *name; /* "": the unit that is assumed if none is given */
     uint64_t factor;
 };
 
@@ -147,7 +147,7 @@ static const struct unit *find_unit(const struct unit *unit, const char *name, s
     return unit->name ? unit : NULL;
 }
 
-/* A product that is not 0 is at least 1. */
+/* Multiplies a real number. A product that is not 0 is rounded up to at least 1. */
 QMPI_COMPUTES static bool scale_real(const double *number, uint64_t factor, uint64_t *product)
 {
     const double real = *number * (double)factor;
@@ -169,7 +169,7 @@ static bool scale_number(const struct number *number, uint64_t factor, uint64_t 
     return fits;
 }
 
-/* Returns what follows the number and its unit; NULL: it is none. */
+/* Returns the text after the number and its unit; NULL: there is no valid number. */
 static const char *read_with_unit(const char *text, const struct unit *units,
                                   compare_parts *compare, uint64_t *value)
 {
@@ -265,12 +265,12 @@ static const char *read_range(const char *text, struct qmpi_value_range *range)
     }
     rest = skip_blanks(rest + 1);
     if (ends_item(rest))
-        return rest; /* without an end */
+        return rest; /* the range has no upper limit */
     rest = read_member(rest, &range->last);
     return range->last < range->first ? NULL : rest;
 }
 
-/* Items may be empty, but not all of them. */
+/* Some items may be empty, but not all of them. */
 bool qmpi_value_set_read(const char *text, struct qmpi_value_set *set)
 {
     const char *rest = text;
@@ -291,7 +291,7 @@ bool qmpi_value_set_read(const char *text, struct qmpi_value_set *set)
 /* ---- Lists of functions -------------------------------------------------------------------------
  */
 
-/* These are in the order of the bits QMPIX_GROUP_…; profile's tables call one of them I/O. */
+/* Names in the order of the bits QMPIX_GROUP_…; in the tables of profile, "io" is called I/O. */
 static const char *const groups[] = {
     "point-to-point", "completion",   "collective",      "one-sided", "io",
     "datatype",       "communicator", "group",           "topology",  "environment",
@@ -323,7 +323,7 @@ static char *next_item(const char **list)
     return item;
 }
 
-/* Adds or removes what an item means. Returns whether there is any such function. */
+/* Adds or removes the functions that an item stands for. Returns whether there are any. */
 static bool apply_item(const char *item, bool adds, int count,
                        qmpi_value_function_describer *describe, unsigned char *listed)
 {
@@ -363,7 +363,7 @@ char *qmpi_value_read_functions(const char *list, int count,
         if (listed[number])
             return NULL;
     }
-    return qmpi_copy(""); /* what the list adds, it removes again */
+    return qmpi_copy(""); /* the list removes all that it adds */
 }
 
 char *qmpi_value_refuse_functions(const char *option, const char *item)
@@ -412,7 +412,7 @@ bool qmpi_value_lists_name(const char *patterns, const char *name)
 
 /* ---- Numbers in a thread of the application -------------------------------------------------- */
 
-/* The new locale is a copy of the present one in which only LC_NUMERIC differs, so that messages
+/* The new locale is a copy of the current one in which only LC_NUMERIC differs, so that messages
  * stay in the language of the application. */
 void qmpi_value_begin_numbers(struct qmpi_value_numbers *numbers)
 {

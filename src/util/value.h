@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one grammar of values: options of layers, settings, and options of the command are all read
- * by these functions. docs/run/README.md ("Values of options") describes it for users.
+ * The grammar of values, for options of layers, settings, and options of the command.
+ * docs/run/README.md ("Values of options") describes it for users.
  *
- * Blanks may precede and follow numbers and units. A decimal point is a point in every locale. The
- * functions leave no trace in the program's floating-point environment, keep no state, and are
- * thread-safe; they are not for signal handlers. Unless its comment says otherwise, each returns
- * false, and leaves its result as it is, if `text` is not such a value; the caller then reports the
- * option, the value, and, as a hint, the matching QMPI_VALUE_... text below.
+ * Blanks may precede and follow numbers and units. The decimal point is `.` in every locale. The
+ * functions do not change the program's floating-point environment, keep no state, and are
+ * thread-safe, but must not be called in signal handlers. Unless its comment says otherwise, each
+ * returns false, and leaves its result as it is, if `text` is not such a value; the caller then
+ * reports the option, the value, and, as a hint, the matching QMPI_VALUE_... text below.
  */
 #ifndef QMPI_UTIL_VALUE_H
 #define QMPI_UTIL_VALUE_H
@@ -91,11 +91,11 @@ static inline bool qmpi_value_set_has(const struct qmpi_value_set *set, uint64_t
 /*
  * Lists of MPI functions in options: names, patterns and groups with `;` between them, such as
  * `MPI_Send;MPI_I*;collective;!MPI_Barrier`. Each item adds functions, or removes them if it starts
- * with `!`. A list that starts with `!` starts from all functions. Case does not matter. The
- * functions themselves are known to the caller only.
+ * with `!`. A list that starts with `!` starts from all functions. Case does not matter. Only the
+ * caller knows which functions there are.
  */
 
-/* These bits tell how a list mentions a function. */
+/* Bits that show how a list mentions a function. */
 enum {
     QMPI_VALUE_LISTED = 1 << 0,
     QMPI_VALUE_NAMED = 1 << 1 /* by its full name */
@@ -112,12 +112,14 @@ typedef bool qmpi_value_function_describer(int number, const char **name, unsign
 char *qmpi_value_read_functions(const char *list, int count,
                                 qmpi_value_function_describer *describe, unsigned char *listed);
 
-/* Returns the message about such an item of an option, with a hint; the caller frees it. */
+/* Returns the message about such an item in the value of an option, with a hint; the caller frees
+ * it. */
 char *qmpi_value_refuse_functions(const char *option, const char *item);
 
 /* ---- Lists of patterns ----------------------------------------------------------------------- */
 
-/* Lists of patterns in options: `PATTERN;PATTERN`, as a shell has them for files. */
+/* Lists of patterns in options: `PATTERN;PATTERN`, with the patterns of the shell for file
+ * names. */
 
 /* Whether one of the patterns matches the name; NULL matches all names. `fold`: whether upper and
  * lower case are the same. */

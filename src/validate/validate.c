@@ -156,8 +156,8 @@ static void create_checks(int layers, const QMPIX_Observer *callbacks, qmpi_func
                                     .observers = (const void *const(*)[QMPI_CHECK_COUNT])rows});
 }
 
-/* Observes calls of PMPI_X, by two nodes for each function: the observer's, and one that calls what
- * PMPI_X would call. */
+/* Observes calls of PMPI_X with two nodes for each function: one of the observer, and one that
+ * calls the original target of PMPI_X. */
 static void watch_pmpi(const QMPIX_Observer *callbacks)
 {
     static struct qmpi_validate_place place = {0, QMPI_VALIDATE_PMPI};
@@ -180,7 +180,7 @@ static void watch_pmpi(const QMPIX_Observer *callbacks)
         upper->observer = &observer;
         row[number] = &upper->node;
     }
-    if (!qmpi_thunk_prepare(row)) /* this system does not allow it; other checks go on */
+    if (!qmpi_thunk_prepare(row)) /* this system does not allow thunks; other checks continue */
         return;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (row[number])
@@ -226,7 +226,8 @@ char *qmpi_validate_open(int layers)
         return qmpi_message("QMPI_VALIDATE=yes: %s\nhint: install qmpi again, or unset this "
                             "variable",
                             dlerror());
-    QMPIX_Function_describe(MPI_INIT_T, &described); /* describes all functions */
+    QMPIX_Function_describe(MPI_INIT_T, &described); /* the first call creates the descriptions of
+                                                        all functions */
     host.layers = layers;
     start(&host, &module);
     create_checks(layers, &module.callbacks, module.below);

@@ -2,8 +2,8 @@
 /*
  * Validation of tools (QMPI_VALIDATE=yes, qmpi run --validate). Each layer gets nodes above and
  * below its own ones (dispatch/chain.h), which observe what the layer receives, passes on and
- * returns. The code that compares these is a library, lib/validator, which is opened only then, so
- * that other runs neither contain it nor pay for it.
+ * returns. The code that compares these is a library, lib/validator, which is opened only for
+ * validation, so that it costs nothing in other runs.
  */
 #ifndef QMPI_VALIDATE_VALIDATE_H
 #define QMPI_VALIDATE_VALIDATE_H
@@ -85,8 +85,8 @@ struct qmpi_validate_module {
 typedef void qmpi_validate_starter(const struct qmpi_validate_host *host,
                                    struct qmpi_validate_module *module);
 
-/* Reads QMPI_VALIDATE, and prepares validation if it is to take place. Called between
- * qmpi_chain_start and the first layer. Returns NULL, or a problem, which the caller frees. */
+/* Reads QMPI_VALIDATE, and prepares validation if it is requested. Called between qmpi_chain_start
+ * and the addition of the first layer. Returns NULL, or a problem, which the caller frees. */
 char *qmpi_validate_open(int layers);
 
 /* The tool of a layer is loaded; if it is a QMPI tool, its init function is called next. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frame of a call, for each processor. A frame is known by its canonical frame address (DWARF:
- * the stack pointer in the caller, before the call), from which the return address is found. The
- * stack grows downwards: a frame that is still in use lies above those of the functions that it
- * called.
+ * The frame of a call, for each processor. A frame is identified by its canonical frame address
+ * (DWARF: the stack pointer in the caller, before the call), from which the return address can be
+ * found. The stack grows downwards, so that the frame of a function is above those of the functions
+ * that it calls.
  */
 #ifndef QMPI_DISPATCH_ARCH_FRAME_H
 #define QMPI_DISPATCH_ARCH_FRAME_H

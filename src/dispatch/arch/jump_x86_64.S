@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* x86-64, System V ABI: see dispatch/frame.c. Only registers that C functions may change are changed. */
+/* x86-64, System V ABI: see dispatch/frame.c. It changes only registers that a C function may
+ * change. */
 #ifndef QMPI_STATIC
     .section .data.qmpi_real_jumps, "aw", @progbits
     .balign 8

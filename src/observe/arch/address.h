@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses of variables in a frame, where the compiler is to compute them anew. */
+/* Addresses of variables in a frame, which the compiler must compute again at each use. */
 #ifndef QMPI_OBSERVE_ARCH_ADDRESS_H
 #define QMPI_OBSERVE_ARCH_ADDRESS_H
 
-/* The address of a variable in the frame, computed here: compilers compute it once, keep it in a
- * register over the calls in between, and pay for that with a push, a pop and two moves. */
+/* The address of a variable in the frame. A compiler would otherwise compute it once and keep it in
+ * a register during the calls in between, which costs a push, a pop and two moves. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define QMPI_ADDRESS(type, variable)                                                               \
     __extension__({                                                                                \

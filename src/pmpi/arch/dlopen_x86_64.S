@@ -2,12 +2,13 @@
 #include "pmpi/arch/call_x86_64.inc"
 
 /*
- * dlopen, exported: what a PMPI tool opens becomes part of its layer. Every other call jumps to the C
- * library's dlopen, which sees the return address of the caller, so that the caller's run paths apply.
+ * The exported dlopen. If a PMPI tool calls it, the opened library becomes part of the tool's
+ * layer. All other calls jump to dlopen of the C library, which sees the return address of the
+ * caller, so that the caller's run paths apply.
  */
     .text
     .p2align 4
-#ifndef QMPI_STATIC /* the program uses the C library's */
+#ifndef QMPI_STATIC /* a static program uses dlopen of the C library */
     .globl dlopen
     .type dlopen, @function
 dlopen:

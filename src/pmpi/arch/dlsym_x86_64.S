@@ -2,18 +2,18 @@
 #include "pmpi/arch/call_x86_64.inc"
 
 /*
- * dlsym, exported: calls of which qmpi_interpose_dlsym knows the result return it. Every other call
- * jumps to the C library's dlsym, which sees the return address of the caller, so that RTLD_NEXT
+ * The exported dlsym. If qmpi_interpose_dlsym knows the result, it is returned. All other calls
+ * jump to dlsym of the C library, which sees the return address of the caller, so that RTLD_NEXT
  * keeps its meaning.
  */
-#ifndef QMPI_STATIC /* the program uses the C library's */
+#ifndef QMPI_STATIC /* a static program uses dlsym of the C library */
     .text
     .p2align 4
     .globl dlsym
     .type dlsym, @function
 dlsym:
     .cfi_startproc
-    /* Names of MPI functions begin with M or P; d is for dlclose. */
+    /* Only names that begin with M or P (MPI functions) or with d (dlclose) are of interest. */
     movzbl (%rsi), %eax
     cmpb $'M', %al
     je 1f

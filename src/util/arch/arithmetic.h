@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The floating-point environment of the program: it may raise a signal where a result is not exact
- * (feenableexcept), round in another direction, or look at the flags afterwards. What is computed
- * for the program's calls must cause no signal, and leave no flag.
+ * The floating-point environment of the program. The program may have enabled a signal for inexact
+ * results (feenableexcept), may use another rounding direction, or may test the flags afterwards.
+ * Computations for its MPI calls must cause no signal, and must not change its flags.
  */
 #ifndef QMPI_UTIL_ARCH_ARITHMETIC_H
 #define QMPI_UTIL_ARCH_ARITHMETIC_H
 
-/* A function that computes in between: the compiler moves no part of it out of there. */
+/* Marks a function that computes between begin and end, so that the compiler moves no part of it
+ * outside. */
 #ifdef __has_attribute
 #if __has_attribute(noipa)
 #define QMPI_COMPUTES __attribute__((noipa))
@@ -19,12 +20,15 @@
 
 #if defined(__x86_64__)
 
-/* What double and float are computed with; nothing here uses long double. */
+/* The environment of computations with double and float; long double is not used. */
 struct qmpi_arithmetic {
     unsigned control;
 };
 
-enum { QMPI_ARITHMETIC_DEFAULT = 0x1f80 }; /* MXCSR of the System V ABI: nothing raises a signal */
+enum {
+    QMPI_ARITHMETIC_DEFAULT = 0x1f80
+}; /* MXCSR of the System V ABI: all exceptions are
+      masked */
 
 static inline void qmpi_arithmetic_set(unsigned control)
 {
@@ -39,7 +43,7 @@ static inline void qmpi_arithmetic_begin(struct qmpi_arithmetic *before)
     qmpi_arithmetic_set(QMPI_ARITHMETIC_DEFAULT);
 }
 
-/* Ends: the environment is as before, with its flags. */
+/* Restores the previous environment with its flags. */
 static inline void qmpi_arithmetic_end(const struct qmpi_arithmetic *before)
 {
     qmpi_arithmetic_set(before->control);
