@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * These tables describe the functions, handles and constants of the MPI standard, and do not depend
- * on the MPI library of the build. They give the meaning of a function by its name, for code that
- * reads results of a run without libqmpi. They also give the names of predefined handles and
- * constants by their values in the standard ABI. The tables are generated from
+ * on the MPI library of the build. The first one contains the meaning of functions by name, for
+ * code that reads results of a run without libqmpi. The others contain the names of predefined
+ * handles and constants by their values in the standard ABI. The tables are generated from
  * src/generate/semantics.py and the mpi.h of the ABI. All functions may be called by any thread and
  * in signal handlers.
  */

@@ -44,7 +44,7 @@ static char *demangle(const char *name)
     int status = 0;
     char *demangled = function ? function(name, NULL, NULL, &status) : NULL;
     char *clone = demangled ? strstr(demangled, " [clone ") : NULL;
-    if (clone) /* This suffix only tells how the compiler has transformed the function. */
+    if (clone) /* This suffix only shows how the compiler has transformed the function. */
         *clone = '\0';
     return demangled;
 }
@@ -255,8 +255,8 @@ static bool has_checksum(int descriptor, uint32_t wanted)
 }
 
 /* Opens `path` and returns its descriptor, or -1 if it is not the right file. `path` may be NULL.
- * It is freed, or stored in `found` if the file is the right one. If `checksum` is 0, it is not
- * checked, because libdwfl itself then finds out whether the file is the right one. */
+ * It is freed, or stored in `found` if the file is the right one. A checksum of 0 is not checked,
+ * because libdwfl then checks the file itself. */
 static int open_debug_file(char *path, GElf_Word checksum, char **found)
 {
     const int descriptor = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
@@ -339,7 +339,7 @@ static struct symbols_file *open_file(const char *path)
 {
     static char *debug_path; /* NULL stands for the default of libdwfl. */
     static const Dwfl_Callbacks callbacks = {
-        .find_elf = dwfl_build_id_find_elf, /* is never called, as the file is given */
+        .find_elf = dwfl_build_id_find_elf, /* is never called, because the file is passed */
         .find_debuginfo = find_debug_file,
         .section_address = dwfl_offline_section_address,
         .debuginfo_path = &debug_path,
@@ -360,7 +360,7 @@ static int find_functions(struct symbols_file *file, uint64_t offset, QMPIX_Fram
     Dwarf_Addr start = 0, end = 0, bias;
     Dwarf_Die function;
     dwfl_module_info(file->module, NULL, &start, &end, NULL, NULL, NULL, NULL);
-    const Dwarf_Addr address = start + offset - 1; /* This is in the call. */
+    const Dwarf_Addr address = start + offset - 1; /* This address is within the call. */
     *frames = NULL;
     if (offset == 0 || address >= end || !(*frames = calloc(1, sizeof **frames)))
         return 0;

@@ -23,7 +23,7 @@ extern size_t arguments_handle_size __attribute__((visibility("hidden")));
 void arguments_find_size(void);
 
 /* Returns the communicator, datatype or request of the program at an address as a word. The word is
- * not converted, so that it is only good for comparisons with other such words and as a key. */
+ * not converted, so it can only be compared with other such words or be used as a key. */
 static inline uint64_t argument_word_at(const void *handle)
 {
     return arguments_handle_size == sizeof(uint32_t) ? *(const uint32_t *)handle

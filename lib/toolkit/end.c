@@ -179,8 +179,8 @@ static bool is_fault(int number)
            number == SIGABRT;
 }
 
-/* Returns whether the signal comes again when the handler returns, as a fault does that the
- * processor has raised. Other signals must be sent again. */
+/* Returns whether the signal is raised again when the handler returns, as is the case for a fault
+ * that the processor has raised. Other signals must be sent again. */
 static bool comes_again(int number, const siginfo_t *info)
 {
     return is_fault(number) && number != SIGABRT && info->si_code > 0;
@@ -214,9 +214,10 @@ bool tool_end_can_replace(const struct sigaction *action)
     return is_default(action) || is_tools(action);
 }
 
-/* Returns whether a handler of the program has called ours, which it got as the previous action
- * because libqmpi was opened after the C library. Unless the signal is a fault, ours must then
- * return: without it, that handler would have found the default action, and gone on. */
+/* Returns whether a handler of the program has called our handler. The program got ours as the
+ * previous action if libqmpi was opened after the C library. Our handler must then return, unless
+ * the signal is a fault: without our handler, that of the program would have found the default
+ * action and continued. */
 static bool is_chained(int number)
 {
     struct sigaction now;
@@ -264,7 +265,7 @@ static void make_stack(void)
         free(stack.ss_sp);
 }
 
-/* Returns whether a fault has a handler of the MPI library or one of its dependencies.
+/* Returns whether the handler of a fault belongs to the MPI library or one of its dependencies.
  * Communication libraries such as UCX install handlers that print where the fault was and end the
  * process. */
 static bool is_libraries(int number, const struct sigaction *action)
@@ -324,7 +325,8 @@ int __cxa_atexit(void (*function)(void *), void *argument, void *object);
 
 static void (*last_function)(void);
 
-/* LLVM's ThreadSanitizer passes no argument to a handler that is registered for no object. */
+/* This function has a parameter that it does not use. LLVM's ThreadSanitizer passes no argument to
+ * a handler that is registered for no object. */
 static void call_last_function(void *unused)
 {
     (void)unused;
@@ -333,7 +335,7 @@ static void call_last_function(void *unused)
 
 /*
  * The C library runs destructors in a handler of exit that was registered before main. A handler
- * that is registered meanwhile is called when that handler returns. It is registered for no object,
+ * that is registered while this handler runs is called after it. Ours is registered for no object,
  * so that it is not called earlier with the destructors of an object.
  */
 void tool_end_after_destructors(void (*function)(void))

@@ -10,9 +10,9 @@
 
 ptrdiff_t flights_begin_place;
 
-/* The stack on which a call was may have been used again, or unmapped, after the thread left the
- * call. Only flights_publish_run and flights_run_first store the mark in the word, so that the word
- * proves nothing in other states than FLIGHT_RUNS. */
+/* The stack of the call may have been reused or unmapped after the thread left the call. Only
+ * flights_publish_run and flights_run_first store the mark in the word, so the word proves nothing
+ * in states other than FLIGHT_RUNS. */
 bool flight_is_overwritten(const struct flight *flight, const QMPIX_Word *word)
 {
     uint64_t number;

@@ -21,7 +21,8 @@
 
 /* ---- Names from patterns --------------------------------------------------------------------- */
 
-/* This is 0 until tool_output_name_start; %p is then the calling process. */
+/* This is 0 until tool_output_name_start is called. Until then, %p is the id of the calling
+ * process. */
 static pid_t named_process;
 
 void tool_output_name_start(void)
@@ -382,7 +383,7 @@ static bool take_over(const char *path)
     struct stat status, opened;
     const int descriptor = qmpi_output_open_descriptor(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (descriptor < 0)
-        return true; /* The caller will get the same error when it writes, and reports it. */
+        return true; /* The caller will get the same error when it writes, and will report it. */
     bool good = lock(descriptor);
     if (good && !fstat(descriptor, &opened)) {
         good = examine(path, &status) == EARLIER && status.st_dev == opened.st_dev &&

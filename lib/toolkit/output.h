@@ -64,7 +64,7 @@ struct tool_output {
     bool is_absolute; /* The path contains the folder, whatever the current directory is. */
     bool is_special;  /* The file is a device, a FIFO or the like (see tool_output_name_is_special).
                        */
-    /* `is_claimed` is true while the name with the present number is claimed. `is_said` is true if
+    /* `is_claimed` is true while the name with the current number is claimed. `is_said` is true if
      * tool_output_report has printed its message. */
     bool is_claimed, is_said;
     /* `number` is the number in the name, from 1, and `expected` is the number that all ranks are
@@ -117,8 +117,8 @@ const char *tool_output_next(struct tool_output *output);
 
 /* The first function returns whether a file that was last changed at `time` belongs to this run.
  * The second one returns whether it also was complete before this program began, so that all ranks
- * see the same file. Linux tells the time at which a process began to 10 ms, so a file that a rank
- * writes in the first 10 ms of the program may seem to be complete before it. */
+ * see the same file. Linux records the start of a process with a resolution of 10 ms, so a file
+ * that a rank writes in the first 10 ms of the program may seem to be complete before it. */
 bool tool_output_is_of_run(const struct timespec *time);
 bool tool_output_is_complete(const struct timespec *time);
 

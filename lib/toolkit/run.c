@@ -150,7 +150,7 @@ static bool starts_one_job(const char *string)
 /* ---- The launcher ---------------------------------------------------------------------------- */
 
 /* Sets `job` from the arguments of a proxy. MPICH starts a proxy on each node of a job, and passes
- * it the address of mpiexec and the number of the process group. Returns false if the process is
+ * the address of mpiexec and the number of the process group to it. Returns false if the process is
  * not a proxy. */
 static bool read_proxy(long pid)
 {
@@ -219,8 +219,8 @@ static bool is_ancestor(const struct process *process, long pid, struct process 
     return ancestor->pid == pid;
 }
 
-/* Lets the run begin with the batch job of Slurm, because the launchers in it may have nothing else
- * in common. */
+/* Lets the run begin with the batch job of Slurm, because its launchers may have no other common
+ * ancestor. */
 static void begin_with_batch_job(void)
 {
     const char *environment = getenv("ENVIRONMENT"), *text = getenv("SLURM_JOB_START_TIME");
@@ -290,7 +290,8 @@ static void find_job(void)
         job = qmpi_format("pmix:%s", name);
     else if ((name = getenv("PALS_APID")))
         job = qmpi_format("pals:%s", name);
-    else if ((name = getenv("SLURM_JOB_ID")) && step && strlen(step) < 9) /* no batch script */
+    else if ((name = getenv("SLURM_JOB_ID")) && step && strlen(step) < 9) /* not set in batch
+                                                                             scripts */
         job = qmpi_format("slurm:%s.%s", name, step);
 }
 

@@ -23,7 +23,7 @@ const struct timespec *tool_run_begin(void);
 
 /* Returns a time that is not later than the beginning of any rank of this program, and not earlier
  * than the end of the program that a script ran before it. This is the time at which the launcher
- * began, or at which this process began if the launcher does not tell. This may be called in a
+ * began, or, if the launcher is unknown, at which this process began. This may be called in a
  * signal handler. */
 const struct timespec *tool_run_program_begin(void);
 

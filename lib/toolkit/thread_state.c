@@ -36,8 +36,8 @@ void thread_level_start(size_t size, void (*left)(struct thread_level *level))
     pthread_mutex_lock(&lock);
     if (!level_size) {
         level_left = left;
-        pthread_key_create(&key,
-                           leave_thread); /* early, as the first keys of a process need no memory */
+        pthread_key_create(&key, leave_thread); /* The key is created early, because the first keys
+                                                   of a process need no memory. */
         level_size = size;
     }
     pthread_mutex_unlock(&lock);
@@ -70,7 +70,7 @@ static struct thread_level *begin_thread(void)
 
 /*
  * Returns whether the thread has left the work that began at `begun`, for instance with longjmp out
- * of the handler that interrupted it. `where` is a position on the stack in the present work. The
+ * of the handler that interrupted it. `where` is a position on the stack in the current work. The
  * stack grows downwards, so work that interrupts other work is below it. On an alternate signal
  * stack the addresses prove nothing, and the result is false.
  */

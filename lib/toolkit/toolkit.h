@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* This header includes all that the bundled tools share. */
+/* Includes the headers of all code that the bundled tools share. */
 #ifndef QMPI_TOOLKIT_TOOLKIT_H
 #define QMPI_TOOLKIT_TOOLKIT_H
 

@@ -73,8 +73,8 @@ struct tool_world_sessions {
 
 void tool_world_sessions_make(struct tool_world_sessions *sessions);
 
-/* Requests that the layer is called for the functions below and MPI_Finalize also while it is off,
- * because other ranks wait for a rank that is switched off alone. Called from `init`. */
+/* Requests that the layer is called for MPI_Finalize and for the functions below even while it is
+ * off. Otherwise, the other ranks would wait for a rank on which it is off. Called from `init`. */
 void tool_world_sessions_retain(int tool_id);
 
 /* Called after MPI_Session_init. Returns true if no other session was open. */
