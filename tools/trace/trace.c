@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace: a timeline of the run. An observer of all functions records what each thread does, and a
- * thread of the tool writes it to a file for each process. Here the tool joins the stack and
- * publishes its MPI_T variables.
+ * The tool trace makes a timeline of the run. An observer of all functions records the activity of
+ * each thread, and a thread of the tool writes it to a file for each process. This file adds the
+ * tool to the stack and publishes its MPI_T variables.
  *
- * A call passes these files: record/observe.c records it in a chunk (record/recorder.c).
+ * A call passes through these files: record/observe.c records it in a chunk (record/recorder.c).
  * write/writer.c translates chunks (write/translator.c) and writes them to the file of the process.
- * In MPI_Finalize, which record/control.c follows, save/save.c closes these files and makes an
+ * In MPI_Finalize, which record/control.c handles, save/save.c closes these files and makes an
  * archive in OTF2 from them: file/otf2.c opens the module whose sources are in otf2/.
  */
 #define _GNU_SOURCE
@@ -96,7 +96,8 @@ static bool check_combination(int tool_id, const struct layer_options *options)
     return !problem;
 }
 
-/* Reads the options of a layer. False: one is invalid; the layer has failed with a message. */
+/* Reads the options of a layer. If one is invalid, reports the failure of the layer with a message
+ * and returns false. */
 static bool read_options(int tool_id, struct layer_options *options)
 {
     *options = (struct layer_options){.end = UINT64_MAX};
@@ -192,7 +193,8 @@ static bool is_layer_enabled(int tool_id)
     return enabled != 0;
 }
 
-/* While a layer is off, objects and requests come and go unseen. */
+/* Called when layers are switched, because objects and requests may be created and freed unnoticed
+ * while a layer is off. */
 static void stack_changed(int tool_id)
 {
     for (struct layer *layer = layer_list; layer; layer = layer->next) {
@@ -216,7 +218,8 @@ static struct layer *published[256]; /* [tool_id] */
 
 static atomic_int save_values[256]; /* [tool_id]: the last value that was written */
 
-/* MPI 4.0, section 15.3.6: a control variable has the value that was written to it. */
+/* Returns the value that was last written, as MPI 4.0, section 15.3.6 requires for control
+ * variables. */
 static int read_save(void *user, const void *object, void *buffer, int count)
 {
     const struct layer *layer = user;
@@ -227,7 +230,7 @@ static int read_save(void *user, const void *object, void *buffer, int count)
     return MPI_SUCCESS;
 }
 
-/* Any value but 0 saves what has been recorded. */
+/* Saves what has been recorded, if the value is not 0. */
 static int write_save(void *user, const void *object, const void *buffer, int count)
 {
     struct layer *layer = user;
@@ -315,7 +318,7 @@ static bool register_observer(const struct layer *layer)
            QMPIX_Register_tool_observer(layer->tool_id, &observer) == MPI_SUCCESS;
 }
 
-/* A forked child has no writer, and records nothing. */
+/* Stops recording in a forked child, because it has no writer. */
 static void stop_in_child(void)
 {
     for (struct layer *layer = layer_list; layer; layer = layer->next) {
@@ -337,7 +340,7 @@ static uint64_t find_first_off(const struct layer *layer)
            (qmpi_getenv("QMPI_CHECK") ? LAYER_OFF_CLOSED : 0U);
 }
 
-/* Returns TRACE_OMITS_… for what is never recorded, or not from the beginning on. */
+/* Returns TRACE_OMITS_… for data that are never recorded, or not from the beginning on. */
 static unsigned find_omissions(const struct layer *layer)
 {
     unsigned omits = layer->options.all_chosen ? 0 : TRACE_OMITS_FUNCTIONS;

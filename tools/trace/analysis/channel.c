@@ -30,8 +30,9 @@ static int find_world_rank(const int *group, int size, int rank)
     return group && rank >= 0 && rank < size ? group[rank] : TRACE_UNDEFINED;
 }
 
-/* The ranks of both ends as one number. In an intercommunicator, ranks of both groups are equal
- * numbers: ranks in MPI_COMM_WORLD, or sizes of the groups, tell them apart. */
+/* Combines the ranks of both ends into one number. In an intercommunicator, ranks of the two groups
+ * may be equal numbers; they are distinguished by the ranks in MPI_COMM_WORLD or by the sizes of
+ * the groups. */
 static uint64_t mix_ends(const struct trace_comm *comm, int me, int peer, bool is_send)
 {
     uint64_t mine = (uint64_t)me, other = (uint64_t)peer;
@@ -66,26 +67,29 @@ uint64_t trace_channel_number(const struct trace_process *process, uint32_t comm
 #define NO_COMPLETION UINT64_MAX
 #define NOT_SETTLED INT64_MIN
 
-enum { FEW_CHANNELS = 1024 }; /* that are kept, although they may be idle */
+enum { FEW_CHANNELS = 1024 }; /* the number of channels that are kept although they may be idle */
 
 /* A pending receive. `channel` is 0 if it takes messages of several channels. */
 struct posting {
     uint64_t index, channel;
     struct posting_list *list;
-    struct posting *previous, *next; /* of the list, in order of `index` */
+    struct posting *previous, *next; /* the neighbors in its list, ordered by `index` */
 };
 
-/* A receive that has completed, but whose place is not known yet; or a channel that waits. */
+/* A receive that has completed, but whose place in the channel is unknown; or a channel that waits
+ * for another list. */
 struct unsettled {
     uint64_t index;
-    struct channel *channel;    /* in `waiting` */
-    uint64_t completion, count; /* in `unsettled`; count: place in the order of completion */
+    struct channel *channel;    /* set for elements of `waiting` */
+    uint64_t completion, count; /* set for elements of `unsettled`; `count` is the position in the
+                                   order of completion */
 };
 
 /* Pending receives that take messages of the same channels. */
 struct posting_list {
     struct posting *first, *last;
-    /* struct unsettled: channels whose first unsettled receive is later than a posting here */
+    /* struct unsettled: the channels whose first unsettled receive is later than a posting in this
+     * list */
     struct trace_heap waiting;
 };
 
@@ -95,24 +99,25 @@ struct channel {
     uint64_t settled, completions;
     struct posting_list pending;
     const struct posting_list *awaited; /* the list for which the channel waits; NULL: none */
-    uint64_t awaiting;                  /* the index of the receive that waits */
-    size_t references;                  /* from `waiting` of lists */
-    struct trace_heap unsettled;        /* struct unsettled */
+    uint64_t awaiting;                  /* the index of the receive whose place is awaited */
+    size_t references;                  /* the number of lists whose `waiting` contains it */
+    struct trace_heap unsettled;        /* elements are struct unsettled */
 };
 
 struct trace_channel_order {
     const struct trace_process *process;
-    struct qmpi_table postings;  /* by request: struct posting * */
-    struct qmpi_table channels;  /* struct channel * */
-    struct qmpi_table wildcards; /* struct posting_list *, by communicator, peer and tag */
-    size_t crowded;              /* so many channels and lists: look for idle ones */
+    struct qmpi_table postings;  /* request -> struct posting * */
+    struct qmpi_table channels;  /* values are struct channel * */
+    struct qmpi_table wildcards; /* communicator, peer and tag -> struct posting_list * */
+    size_t crowded;              /* if there are this many channels and lists, idle ones are
+                                    searched for */
     uint64_t next_index, completions;
-    /* Of the completions that were not asked for: by how much the place is later; NOT_SETTLED. A
-     * ring, with room for a power of two. */
+    /* For each completion that was not asked for yet: by how much its place is later, or
+     * NOT_SETTLED. A ring buffer whose capacity is a power of two. */
     int64_t *later;
     size_t room;
-    uint64_t asked;    /* completions */
-    uint64_t *entered; /* by location: the index of the call that began last */
+    uint64_t asked;    /* the number of completions that were asked for */
+    uint64_t *entered; /* [location]: the index of the call that began last */
     bool failed;
 };
 
@@ -183,7 +188,8 @@ bool trace_channel_order_failed(const struct trace_channel_order *order)
            order->wildcards.failed;
 }
 
-/* Several receives of one call are in the order of their completions. */
+/* Whether a receive is settled earlier. Receives of the same call are in the order of their
+ * completions. */
 static bool is_unsettled_before(const void *context, const void *one, const void *other)
 {
     const struct unsettled *mine = one, *its = other;
@@ -219,7 +225,8 @@ static bool is_idle(const struct posting_list *list)
     return !list->first && !list->waiting.count;
 }
 
-/* A channel whose receives had an end each can be forgotten: both of its counts begin anew. */
+/* Collects idle channels. A channel whose receives have all completed can be forgotten, because
+ * both of its counts then start again. */
 static void add_idle_channel(void *data, uint64_t key, void *value)
 {
     const struct channel *channel = *(struct channel **)value;
@@ -252,7 +259,7 @@ static void forget_idle(struct trace_channel_order *order, struct qmpi_table *ta
     free(keys.all);
 }
 
-/* Programs may use a new tag for each message. */
+/* Forgets idle channels, because programs may use a new tag for each message. */
 static void limit_channels(struct trace_channel_order *order)
 {
     if (order->channels.count + order->wildcards.count < order->crowded)
@@ -363,8 +370,8 @@ static void post_receive(struct trace_channel_order *order, const struct trace_e
 
 /* ---- Completed receives ---------------------------------------------------------------------- */
 
-/* A list with an earlier posting that may receive from the channel; NULL: there is none, and there
- * will not be one, as later postings have higher indices. */
+/* Returns a list with an earlier posting that may receive from the channel. NULL: there is none,
+ * and there will be none, because later postings have higher indices. */
 static struct posting_list *find_earlier(struct trace_channel_order *order, struct channel *channel,
                                          uint64_t index)
 {
@@ -414,7 +421,8 @@ static void settle_receive(struct trace_channel_order *order, struct channel *ch
         *later_at(order, receive->completion) = (int64_t)(number - receive->count);
 }
 
-/* A channel waits for one list at a time. Lists that it no longer waits for may still contain it.
+/* Settles the receives of a channel as far as possible. A channel waits for one list at a time;
+ * lists for which it no longer waits may still contain it.
  */
 static void settle_channel(struct trace_channel_order *order, struct channel *channel)
 {
@@ -435,7 +443,8 @@ static void settle_channel(struct trace_channel_order *order, struct channel *ch
     }
 }
 
-/* A posting of the list is no longer pending: settles what waited for it, but not for the next. */
+/* Called when a posting of the list is no longer pending: settles the channels that waited for this
+ * posting, but not for the next one. */
 static void settle_waiting(struct trace_channel_order *order, struct posting_list *list)
 {
     for (const struct unsettled *next; (next = trace_heap_first(&list->waiting));) {
@@ -463,7 +472,7 @@ static void add_completed(struct trace_channel_order *order, struct channel *cha
         return;
     const struct unsettled *first = trace_heap_first(&channel->unsettled);
     if (first->index == index)
-        settle_channel(order, channel); /* else it waits for a list already */
+        settle_channel(order, channel); /* otherwise, it already waits for another list */
 }
 
 bool trace_channel_order_find(struct trace_channel_order *order, uint64_t completion,
@@ -476,8 +485,8 @@ bool trace_channel_order_find(struct trace_channel_order *order, uint64_t comple
     return true;
 }
 
-/* Returns the list in which it was pending; NULL: it was not. Sets `index`; and `channel`, to 0 if
- * it may be several ones. */
+/* Removes a request, and returns the list in which it was pending; NULL: it was not pending. Sets
+ * `index`, and sets `channel` to 0 if several channels are possible. */
 static struct posting_list *take_request(struct trace_channel_order *order, uint64_t request,
                                          uint64_t *index, uint64_t *channel)
 {
@@ -512,7 +521,8 @@ static void complete_receive(struct trace_channel_order *order, const struct tra
         settle_waiting(order, list);
 }
 
-/* A receive whose end is not seen takes a message of its channel, if that is known. */
+/* Handles a receive whose end is not recorded. It is assumed to take a message of its channel, if
+ * the channel is known. */
 static void lose_request(struct trace_channel_order *order, uint64_t request)
 {
     uint64_t index, number;

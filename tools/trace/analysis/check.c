@@ -23,9 +23,9 @@ struct checked_thread {
 struct checked_process {
     struct checked_thread *threads;
     struct trace_collectives collectives;
-    bool is_partial;     /* what others have with it may be missing */
-    bool lacks_messages; /* the same of messages, which it has none of, or some */
-    uint64_t gap;        /* ticks: before this, nothing is missing */
+    bool is_partial;     /* the parts of communication with other processes may be missing here */
+    bool lacks_messages; /* messages, or some of them, are missing */
+    uint64_t gap;        /* ticks: nothing is missing before this time */
 };
 
 struct checking {
@@ -33,7 +33,7 @@ struct checking {
     const struct trace_view *view;
     struct checked_process *processes;
     struct qmpi_table messages, collectives;
-    struct qmpi_table ranks; /* by rank in MPI_COMM_WORLD: uint32_t, index of the process */
+    struct qmpi_table ranks; /* rank in MPI_COMM_WORLD -> uint32_t, index of the process */
     int64_t bound;
     bool failed;
 };
@@ -46,7 +46,7 @@ struct checked_place {
 
 /* ---- Differences ----------------------------------------------------------------------------- */
 
-/* Counts a difference, and keeps its text if it is the earliest so far. */
+/* Counts a difference, and stores its text if it is the earliest so far. */
 static __attribute__((format(printf, 3, 4))) void add_difference(struct checking *checking,
                                                                  const struct checked_place *place,
                                                                  const char *format, ...)
@@ -70,8 +70,8 @@ static __attribute__((format(printf, 3, 4))) void add_difference(struct checking
     first->function = place->function;
 }
 
-/* Finds the process of a rank in MPI_COMM_WORLD. Returns false if the view does not have it, or has
- * recorded only a part of it. */
+/* Finds the process with a rank in MPI_COMM_WORLD. Returns false if the view does not contain it,
+ * or it has recorded only a part of its events. */
 static bool find_whole_process(const struct checking *checking, int rank, uint32_t *process)
 {
     const uint32_t *index = rank < 0 ? NULL : qmpi_table_get(&checking->ranks, (uint64_t)rank);
@@ -102,11 +102,14 @@ static const struct trace_process *process_of_end(const struct checking *checkin
     return &checking->view->trace->processes[end->place.process];
 }
 
-/* Whether another message of the channel, which waits for its receive, has so many bytes: then it
- * is the order that is wrong. */
+/* Whether another message of the channel that is not received yet has this size; if so, the order
+ * is wrong. */
 static bool is_overtaken(const struct checking *checking, uint64_t message, uint64_t bytes)
 {
-    enum { NEIGHBOURS = 64 }; /* messages of a channel have numbers that follow one another */
+    enum {
+        NEIGHBOURS = 64
+    }; /* the number of neighboring messages to compare: messages of a
+          channel have consecutive numbers */
     for (uint64_t i = 1; i <= NEIGHBOURS; i++) {
         const struct message_end *next = qmpi_table_get(&checking->messages, message + i);
         if (next && next->is_send && next->bytes == bytes)
@@ -189,9 +192,9 @@ static void check_messages_end(struct checking *checking)
 /* ---- Collectives ----------------------------------------------------------------------------- */
 
 struct collective {
-    struct checked_place first; /* the begin of the first member */
-    uint32_t comm;              /* as the first member knows it */
-    uint64_t number;            /* how many came before it on the communicator */
+    struct checked_place first; /* the place where the first member begins */
+    uint32_t comm;              /* the communicator in the first member */
+    uint64_t number;            /* the number of earlier collectives on the communicator */
     int root, size, begun, ended;
     enum trace_collectives_kind kind;
     bool has_end;
@@ -214,7 +217,7 @@ static const char *called_name(const struct checking *checking, const struct che
     return trace_name_function(process_at(checking, place->process), place->function);
 }
 
-/* Whether a member that begins now should have begun before the end that was seen. */
+/* Whether a member that begins now should have begun before the end that was recorded. */
 static bool is_waited_for(const struct collective *collective,
                           const struct trace_collectives_part *part)
 {
@@ -304,7 +307,7 @@ static void check_collective(struct checking *checking, const struct checked_pla
         check_collective_end(checking, place, part);
 }
 
-/* A member that has begun too few collectives on the communicator. */
+/* Reports a member that has begun too few collectives on the communicator. */
 static void report_missing_member(void *data, uint64_t key, void *value)
 {
     struct checking *checking = data;

@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a trace is consistent: calls are nested and times do not go back; each message that is
- * sent is received, with no more bytes than were sent, in the order of its channel, and not before
- * it was sent; all members take part in a collective, in the same function, and none leaves it
- * before those for whose data it waits have entered. Times of two processes are compared up to the
- * bound of the trace.
+ * Checks whether a trace is consistent. Calls must be nested, and times must not decrease. Each
+ * message that is sent must be received with at most the number of bytes sent, in the order of its
+ * channel, and not before it was sent. All members must take part in a collective with the same
+ * function, and no member may leave it before the members whose data it needs have entered. Times
+ * of two processes are compared up to the bound of the trace.
  */
 #ifndef QMPI_TRACE_ANALYSIS_CHECK_H
 #define QMPI_TRACE_ANALYSIS_CHECK_H
 
 #include "tools/trace/analysis/view.h"
 
-/* The first difference, in order of time. */
+/* The earliest difference. */
 struct trace_check_difference {
     int64_t time;
     uint32_t process;
-    uint32_t function; /* TRACE_NONE: it is not in a call */
+    uint32_t function; /* TRACE_NONE: not in a call */
     char *text;
 };
 
 struct trace_check {
-    uint64_t events, messages, collectives; /* what was compared */
+    uint64_t events, messages, collectives; /* numbers of what was compared */
     uint64_t differences;
-    struct trace_check_difference first; /* if there are any */
-    /* Processes whose messages and collectives are not compared: */
-    uint64_t partial;     /* at all: they recorded only parts, or ended before MPI_Finalize */
-    uint64_t interrupted; /* from a moment on, because something is missing there */
-    uint64_t selective;   /* messages only: by the option functions= of the tool */
+    struct trace_check_difference first; /* set if there are any differences */
+    /* Numbers of processes whose messages and collectives were not compared: */
+    uint64_t partial;     /* in the whole run: they recorded only parts, or ended before
+                             MPI_Finalize */
+    uint64_t interrupted; /* from some time on, because data is missing there */
+    uint64_t selective;   /* for messages only, because of the option functions= of the tool */
 };
 
-/* Returns false if memory is exhausted; free it in any case. */
+/* Returns false if memory is exhausted. The result must be freed in any case. */
 bool trace_check_run(struct trace_check *check, const struct trace_view *view);
 void trace_check_free(struct trace_check *check);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See collectives.h. Where counts differ from member to member, it is not known whether a member
- * has data for another one. */
+/* See collectives.h. If counts differ between members, it is unknown whether a member has data for
+ * another one. */
 #include "tools/trace/analysis/collectives.h"
 
 #include "standard/standard.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The collective that an event of a process is part of: its begin tells its number, its end does
- * not. Follows the events of one process in the order of time.
+ * Finds the collective to which an event of a process belongs. Its number is known from its begin,
+ * but not from its end, so the events of one process are followed in order of time.
  */
 #ifndef QMPI_TRACE_ANALYSIS_COLLECTIVES_H
 #define QMPI_TRACE_ANALYSIS_COLLECTIVES_H
@@ -13,16 +13,16 @@
 #include <stdbool.h>
 
 /*
- * Members that receive data of others cannot leave a collective before these have entered, whatever
- * the MPI library does. The kind says who waits for whom.
+ * Members that receive data from others cannot leave a collective before these have entered it, in
+ * any MPI library. The kind determines who waits for whom.
  */
 enum trace_collectives_kind {
-    COLLECTIVE_OTHER,     /* nobody need wait, as far as is known */
-    COLLECTIVE_BARRIER,   /* all for all */
-    COLLECTIVE_ALL,       /* all that receive data for all */
-    COLLECTIVE_FROM_ROOT, /* all others that receive data for the root */
-    COLLECTIVE_TO_ROOT,   /* the root for all */
-    COLLECTIVE_PREFIX     /* each for those with a lower rank */
+    COLLECTIVE_OTHER,     /* as far as is known, no member must wait */
+    COLLECTIVE_BARRIER,   /* all members wait for all */
+    COLLECTIVE_ALL,       /* all members that receive data wait for all */
+    COLLECTIVE_FROM_ROOT, /* all other members that receive data wait for the root */
+    COLLECTIVE_TO_ROOT,   /* the root waits for all */
+    COLLECTIVE_PREFIX     /* each member waits for those with lower ranks */
 };
 
 /* Whether an event begins or ends a collective. */
@@ -30,27 +30,27 @@ enum trace_collectives_role { COLLECTIVE_NO_PART, COLLECTIVE_BEGINS, COLLECTIVE_
 
 struct trace_collectives_part {
     enum trace_collectives_role part;
-    uint64_t number; /* of the collective, as trace_messages_next has told */
+    uint64_t number; /* of the collective: the result of trace_messages_next */
     enum trace_collectives_kind kind;
-    bool is_root, receives; /* receives: at its end, it has data of others */
-    int rank, size;         /* of the communicator */
-    uint32_t function;      /* that began it */
+    bool is_root, receives; /* receives: at its end, the member has data of others */
+    int rank, size;         /* in the communicator */
+    uint32_t function;      /* the function that began it */
 };
 
 struct trace_collectives {
     const struct trace_process *process;
     unsigned char *kinds;
-    struct qmpi_table by_request, by_location; /* what has begun */
+    struct qmpi_table by_request, by_location; /* collectives in progress */
 };
 
 bool trace_collectives_start(struct trace_collectives *collectives,
                              const struct trace_process *process);
 void trace_collectives_free(struct trace_collectives *collectives);
 
-/* Whether the member cannot leave the collective before others have entered it. */
+/* Whether the member must wait until others have entered the collective. */
 bool trace_collectives_waits(const struct trace_collectives_part *part);
 
-/* To be called for each event of the process. `number` is the result of trace_messages_next. */
+/* Must be called for each event of the process. `number` is the result of trace_messages_next. */
 struct trace_collectives_part trace_collectives_next(struct trace_collectives *collectives,
                                                      const struct trace_event *event,
                                                      uint64_t number);

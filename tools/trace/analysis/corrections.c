@@ -9,7 +9,7 @@
 
 enum {
     CONTROL = 100, /* the control factor is 1 - 1 / CONTROL */
-    STRETCH = 10   /* a shift is amortized over an interval that is longer by this factor */
+    STRETCH = 10   /* a shift is amortized over an interval that is this many times longer */
 };
 
 int64_t trace_corrections_forward(const struct trace_corrections_knot *knot, int64_t time)
@@ -39,8 +39,8 @@ bool trace_corrections_add_knot(struct trace_corrections *corrections, uint32_t 
     struct trace_corrections_knots *knots = &corrections->processes[process];
     if (!QMPI_MEMORY_RESERVE(knots->all, knots->room, knots->count + 1))
         return false;
-    /* Two amortizations must not overlap, because readers apply only one at a time, within its own
-     * limits. */
+    /* Two amortizations must not overlap, because readers apply only one at a time, within the
+     * limits of that one. */
     const int64_t earliest = knots->count ? knots->all[knots->count - 1].time : INT64_MIN;
     knot.begin = trace_clock_subtract(
         knot.time, knot.shift < INT64_MAX / STRETCH ? STRETCH * knot.shift : INT64_MAX);
@@ -61,8 +61,8 @@ static int compare_limits(const void *one, const void *other)
     return a->time < b->time ? -1 : a->time > b->time;
 }
 
-/* Sorts the limits of a knot; as corrections only grow with time, each limit also holds for all
- * earlier times. */
+/* Sorts the limits of a knot. Corrections only increase with time, so each limit also applies to
+ * all earlier times. */
 static void order_limits(struct trace_corrections_knot *knot)
 {
     if (!knot->limit_count)
@@ -77,7 +77,7 @@ static void order_limits(struct trace_corrections_knot *knot)
 static int64_t find_limit(const struct trace_corrections_knot *knot, int64_t time)
 {
     size_t first = 0, count = knot->limit_count;
-    while (count) { /* the first limit that is not before it */
+    while (count) { /* find the first limit that is not before it */
         const size_t half = count / 2;
         if (knot->limits[first + half].time < time) {
             first += half + 1;

@@ -13,30 +13,33 @@
 struct trace_messages {
     const struct trace *trace;
     const struct trace_process *process;
-    struct qmpi_table sent, received, collectives; /* how many, by channel or communicator */
-    uint64_t completions;                          /* of receives that have a channel */
+    struct qmpi_table sent, received, collectives; /* numbers of messages by channel, and of
+                                                      collectives by communicator */
+    uint64_t completions;                          /* the number of completed receives that have a
+                                                      channel */
 
-    /* What the first reading has found. */
-    struct qmpi_table cancelled; /* sends, by request */
+    /* The results of the first reading. */
+    struct qmpi_table cancelled; /* sends that were cancelled, by request */
     uint64_t gap;                /* in ticks */
-    uint64_t before_gap;         /* events */
-    bool has_postings;           /* receives may complete in another order than they match */
+    uint64_t before_gap;         /* number of events before the gap */
+    bool has_postings;           /* receives may complete in another order than that in which they
+                                    match messages */
 
-    /* The second reading reads ahead, up to where the place of a receive is known. */
+    /* The second reading reads ahead until the place of a receive is known. */
     struct trace_cursor *ahead;
     struct trace_channel_order *order;
-    uint64_t events_ahead; /* that can still be read */
+    uint64_t events_ahead; /* the number of events that can still be read ahead */
 
-    /* With `guesses`: the calls that began last, ahead, and the part of the run, which recordings
-     * that were off separate. */
+    /* With `guesses`: the functions that were called last at the position ahead, and the part of
+     * the run. Parts are separated by times when recording was off. */
     bool guesses, is_off, is_off_ahead;
     uint32_t last_function, function_before;
     uint64_t part;
 
-    /* Receives of MPI_Isendrecv. */
+    /* For the receives of MPI_Isendrecv. */
     bool may_lack_sizes, lacks_size;
-    uint32_t *functions;       /* by location: of the last call that began */
-    struct qmpi_table unsized; /* requests that are pending */
+    uint32_t *functions;       /* [location]: the function that was called last */
+    struct qmpi_table unsized; /* pending requests without a size */
 };
 
 bool trace_messages_is_send(const struct trace_event *event)
@@ -51,7 +54,7 @@ bool trace_messages_is_receive(const struct trace_event *event)
 
 /* ---- The first reading ----------------------------------------------------------------------- */
 
-/* Whether a message was not seen here, or may not have been. `posted`: receives that are pending.
+/* Whether a message is missing here, or may be missing. `posted`: receives that are pending.
  */
 static bool is_message_gap(const struct qmpi_table *posted, const struct trace_event *event)
 {
@@ -62,7 +65,7 @@ static bool is_message_gap(const struct qmpi_table *posted, const struct trace_e
     case TRACE_REQUEST_FREED:
         return qmpi_table_get(posted, event->request);
     default:
-        /* A receive of MPI_Isendrecv has the arguments that were posted. */
+        /* A receive of MPI_Isendrecv has the arguments of its posting. */
         return (trace_messages_is_send(event) || trace_messages_is_receive(event)) &&
                event->peer != TRACE_PROC_NULL &&
                (event->comm == TRACE_NONE || event->peer == TRACE_ANY || event->tag == TRACE_ANY);
@@ -94,7 +97,7 @@ static void learn_event(struct trace_messages *messages, struct qmpi_table *post
                         const struct trace_event *event)
 {
     if (messages->guesses ? event->kind == TRACE_DROPPED : is_message_gap(posted, event)) {
-        /* Which message a receive gets that is pending in the gap is not known either. */
+        /* It is also unknown which messages the receives get that are pending in the gap. */
         messages->gap = event->ticks;
         qmpi_table_each(posted, note_earlier, &messages->gap);
         return;
@@ -123,12 +126,12 @@ static void learn_event(struct trace_messages *messages, struct qmpi_table *post
 static bool read_first(struct trace_messages *messages, uint32_t process)
 {
     struct trace_event event;
-    struct qmpi_table posted; /* receives that are pending, by request: ticks */
+    struct qmpi_table posted; /* pending receives: request -> ticks */
     struct trace_cursor *cursor = trace_cursor_make(messages->trace, process, TRACE_NONE, NULL);
     qmpi_table_start(&posted, sizeof(uint64_t));
     while (cursor && messages->gap == UINT64_MAX && trace_cursor_next(cursor, &event, NULL))
         learn_event(messages, &posted, &event);
-    /* Events were dropped, and it is not said where. */
+    /* Events were dropped at an unknown place. */
     if (messages->process->dropped && messages->gap == UINT64_MAX)
         messages->gap = 0;
     const bool good = cursor && !posted.failed && !messages->cancelled.failed;
@@ -137,7 +140,8 @@ static bool read_first(struct trace_messages *messages, uint32_t process)
     return good;
 }
 
-/* A process that keeps only the last part says at its end what it left out. */
+/* Whether the beginning of a process is missing. A process that keeps only the last part records at
+ * its end what it has dropped. */
 static bool lacks_beginning(const struct trace_process *process)
 {
     return process->omits & TRACE_OMITS_BEGINNING ||
@@ -210,7 +214,7 @@ static bool is_after_cancel(const struct trace_messages *messages)
            !strcmp(process->functions[messages->function_before].name, "MPI_Cancel");
 }
 
-/* As trace_channel_order_add, with guesses. */
+/* Does the same as trace_channel_order_add, with guesses. */
 static void add_guessing(struct trace_messages *messages, struct trace_event *event)
 {
     switch (event->kind) {
@@ -250,7 +254,8 @@ static bool read_ahead(struct trace_messages *messages)
     return true;
 }
 
-/* Returns how many places the receive that has completed as this one is later in its channel. */
+/* Returns by how many places a receive is later in its channel than its completion; `completion` is
+ * its position in the order of completion. */
 static int64_t find_later(struct trace_messages *messages, uint64_t completion)
 {
     int64_t later = 0;
@@ -282,7 +287,7 @@ void trace_messages_rewind(struct trace_messages *messages)
     messages->is_off = false;
 }
 
-/* Recording was switched off: numbers begin anew. */
+/* Begins a new part of the run after recording was switched off: numbers start again. */
 static void begin_part(struct trace_messages *messages)
 {
     qmpi_table_free(&messages->sent);
@@ -299,7 +304,7 @@ static void follow_switch(struct trace_messages *messages, const struct trace_ev
         messages->is_off = event->kind == TRACE_OFF;
 }
 
-/* The channel of a message, in this part of the run. */
+/* Returns the channel of a message in this part of the run. */
 static uint64_t channel_in_part(const struct trace_messages *messages,
                                 const struct trace_event *event, bool is_send)
 {
@@ -308,7 +313,7 @@ static uint64_t channel_in_part(const struct trace_messages *messages,
     return channel && messages->part ? qmpi_table_mix_two(channel, messages->part) : channel;
 }
 
-/* How many there were before. */
+/* Sets `number` to the number of earlier calls with the same key. */
 static bool count_before(struct qmpi_table *table, uint64_t key, uint64_t *number)
 {
     uint64_t *place = qmpi_table_put(table, key);
@@ -357,11 +362,14 @@ uint64_t trace_messages_guess(struct trace_messages *messages, const struct trac
     return channel ? message_number(channel, number) : 0;
 }
 
-/* Returns the number of a collective, the same in all processes: `count` others came before it on
- * the communicator in this process. */
+/* Returns the number of a collective, which is the same in all processes: `count` earlier
+ * collectives were begun on the communicator in this process. */
 static uint64_t collective_number(const struct trace_comm *comm, uint64_t count)
 {
-    enum { BITS = 40 }; /* few bytes in a file: numbers of other communicators are far away */
+    enum {
+        BITS = 40
+    }; /* small numbers take few bytes in a file, and numbers of other
+          communicators are far away */
     return (qmpi_table_mix(comm->id) >> (64 - BITS) << 8) + count + 1;
 }
 
@@ -460,7 +468,7 @@ uint64_t trace_messages_collectives(const struct trace_messages *messages, uint6
 void trace_messages_forget_channel(struct trace_messages *sender, struct trace_messages *receiver,
                                    const struct trace_event *receive)
 {
-    enum { FEW = 1024 }; /* channels */
+    enum { FEW = 1024 }; /* number of channels */
     if (receiver->received.count < FEW)
         return;
     const uint64_t channel = channel_in_part(receiver, receive, false);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* The end of a message that was seen first. */
+/* The end of a message that is read first. */
 struct pair_end {
     int64_t time;
     bool is_send;
@@ -12,8 +12,8 @@ struct pair_end {
 
 struct pairing {
     struct trace_pairs *pairs;
-    struct trace_collectives *collectives; /* by process */
-    struct qmpi_table pending;             /* struct pair_end */
+    struct trace_collectives *collectives; /* [process] */
+    struct qmpi_table pending;             /* values are struct pair_end */
 };
 
 static void add_end(struct pairing *pairing, const struct trace_event *event, uint64_t message)
@@ -27,7 +27,7 @@ static void add_end(struct pairing *pairing, const struct trace_event *event, ui
             *other = here;
         return;
     }
-    if (other->is_send == here.is_send) /* two messages cannot be told apart */
+    if (other->is_send == here.is_send) /* two ends of the same kind cannot be distinguished */
         return;
     const int64_t sent = here.is_send ? here.time : other->time;
     const int64_t received = here.is_send ? other->time : here.time;

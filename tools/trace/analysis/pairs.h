@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pairs of events that send and receive the same message. An arrow can be drawn if a view has both
- * ends of a message, and the message arrives after it was sent. Only the other messages need
- * memory.
+ * Finds pairs of events that send and receive the same message. An arrow can be drawn if a view has
+ * both ends of a message, and the message arrives after it was sent. Memory is needed only for the
+ * other messages.
  */
 #ifndef QMPI_TRACE_ANALYSIS_PAIRS_H
 #define QMPI_TRACE_ANALYSIS_PAIRS_H
@@ -12,26 +12,28 @@
 #include "util/util.h"
 
 struct trace_pairs {
-    struct qmpi_table others;  /* messages without an arrow: whether both ends are there */
-    struct qmpi_table partial; /* collectives that not all members begin and end in the view */
-    uint64_t messages;         /* that have an arrow */
-    uint64_t sent, received;   /* messages that were only sent, or only received, in the view */
-    uint64_t unnumbered;       /* ends of messages that have no number: see messages.h */
-    uint64_t reversed;         /* messages that arrive before they were sent, or at that moment */
-    int64_t worst;             /* by how much, in nanoseconds */
+    struct qmpi_table others;  /* messages without an arrow -> whether both ends are in the view */
+    struct qmpi_table partial; /* collectives that some members do not begin and end in the view */
+    uint64_t messages;         /* number of messages with an arrow */
+    uint64_t sent, received;   /* number of messages that are only sent, or only received, in the
+                                  view */
+    uint64_t unnumbered;       /* number of ends of messages without a number: see messages.h */
+    uint64_t reversed;         /* number of messages that arrive before they are sent, or at the
+                                  same time */
+    int64_t worst;             /* the largest of these differences, in nanoseconds */
 };
 
-/* Returns false if memory is exhausted; free it in any case. */
+/* Returns false if memory is exhausted. The result must be freed in any case. */
 bool trace_pairs_find(struct trace_pairs *pairs, const struct trace_view *view);
 void trace_pairs_free(struct trace_pairs *pairs);
 
-/* Whether a message has both of its ends in the view. */
+/* Whether both ends of a message are in the view. */
 bool trace_pairs_are_complete(const struct trace_pairs *pairs, uint64_t message);
 
-/* Whether all members of a collective, which has this number, begin and end it in the view. */
+/* Whether all members of the collective with this number begin and end it in the view. */
 bool trace_pairs_have_members(const struct trace_pairs *pairs, uint64_t collective);
 
-/* Whether a message has an arrow. `pairs` may be NULL: all have. */
+/* Whether a message has an arrow. If `pairs` is NULL, all messages have one. */
 bool trace_pairs_have(const struct trace_pairs *pairs, uint64_t message);
 
 #endif

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The controlled logical clock (R. Rabenseifner, "The controlled logical clock", EuroMicro 1997;
- * D. Becker, R. Rabenseifner, F. Wolf, J. Linford, "Scalable timestamp synchronization for event
+ * The controlled logical clock (R. Rabenseifner, "The controlled logical clock", EuroMicro 1997; D.
+ * Becker, R. Rabenseifner, F. Wolf, J. Linford, "Scalable timestamp synchronization for event
  * traces of message-passing applications", Parallel Computing 35, 2009). It moves events that
- * depend on others to later times, so that no message arrives before it was sent plus the least
- * latency, and no member leaves a collective before those whose data it needs have entered it.
+ * depend on others to later times, so that each message takes at least the minimum latency, and no
+ * member leaves a collective before the members whose data it needs have entered it.
  *
- * Forward amplification: what follows a moved event keeps the length of its intervals times a
- * control factor, until the times of the clock are reached again. Backward amortization: what came
- * directly before it moves as well, evenly, as far as no other message is then sent too late. All
- * threads of a process have one clock, and are corrected together; the order of its events stays.
+ * Forward amplification: the intervals after a moved event are scaled by a control factor until the
+ * original times are reached again. Backward amortization: events directly before it are moved
+ * evenly, too, as far as this does not make another message too late. All threads of a process have
+ * one clock and are corrected together, so that their order does not change.
  *
- * The first reading replays the events of all processes in an order in which each
- * event follows those on which it depends, and finds the knots. Of the processes whose next event
- * need not wait, the one with the earliest event goes on, so that little is pending. The second
- * reading finds the limits of backward amortization: it moves the begin of a message at most to its
- * receive minus the least latency, and that of a collective at most to the first end of a member
- * minus the least latency.
+ * The first reading replays the events of all processes in an order in which each event follows
+ * those on which it depends, and finds the knots. Among the processes whose next event need not
+ * wait, it continues with the earliest event, so that few events are pending. The second reading
+ * finds the limits of backward amortization. The begin of a message can move at most to its receive
+ * minus the minimum latency, and the begin of a collective at most to the first end of a member
+ * minus the minimum latency.
  */
 #include "tools/trace/analysis/collectives.h"
 #include "tools/trace/analysis/corrections.h"
@@ -31,32 +31,35 @@
 /* A collective in progress, with corrected times. */
 struct replayed_collective {
     int begun, ended;
-    int64_t latest, root; /* when the last member, and the root, began */
+    int64_t latest, root; /* the times when the last member and the root began */
     bool has_root;
-    uint32_t waiting; /* the first process that waits for members: see struct player */
-    /* COLLECTIVE_PREFIX: a member waits until all with a lower rank have begun. */
-    int size;       /* of the communicator; 0 for other kinds */
-    int prefix;     /* how many of the lowest ranks have begun */
-    int64_t *ranks; /* when each member began, INT64_MIN: not yet; below `prefix`, when the last
-                       member up to this rank began */
+    uint32_t waiting; /* the first process that waits for members; struct player has the rest of the
+                         list */
+    /* For COLLECTIVE_PREFIX, in which a member waits until all members with lower ranks have begun.
+     */
+    int size;                /* size of the communicator; 0 for other kinds */
+    int prefix;              /* the number of lowest ranks that have all begun */
+    int64_t *ranks;          /* the time when each member began, INT64_MIN: not yet; for ranks below
+                                `prefix`, the latest begin up to this rank */
     uint32_t *waiting_ranks; /* the process that waits, by rank; NOBODY: none */
 };
 
-/* The event of other processes that a process waits for. */
+/* The kinds of events of other processes for which a process can wait. */
 enum wait { WAIT_NONE, WAIT_MESSAGE, WAIT_COLLECTIVE };
 
 struct player {
     struct trace_view_stream *stream;
     struct trace_collectives collectives;
     struct trace_event event;
-    uint64_t message, number; /* number: of the event in the process */
+    uint64_t message, number; /* number: that of the event in the process */
     struct trace_collectives_part part;
     bool has_event;
-    bool goes_on; /* without waiting, as the awaited event is not in the trace */
+    bool goes_on; /* continue without waiting, because the awaited event is not in the trace */
     enum wait wait;
-    uint64_t awaited;        /* the number of the message or collective */
-    uint32_t previous, next; /* processes that wait for the same collective; NOBODY: none */
-    size_t place;            /* in its heap */
+    uint64_t awaited;        /* the number of the awaited message or collective */
+    uint32_t previous, next; /* the list of processes that wait for the same collective; NOBODY:
+                                none */
+    size_t place;            /* the position in its heap */
 };
 
 struct replay {
@@ -65,12 +68,12 @@ struct replay {
     struct trace_corrections *corrections;
     const struct trace_pairs *pairs;
     struct player *players;
-    /* Each process that has an event is in one of these heaps, that with the earliest event first:
-     * uint32_t */
+    /* Each process that has an event is in one of these heaps (uint32_t), which are ordered by the
+     * times of the events. */
     struct trace_heap ready, waiting;
-    struct qmpi_table sent;        /* messages: int64_t, the corrected time */
-    struct qmpi_table wanted;      /* messages: uint32_t, the process that waits for it */
-    struct qmpi_table collectives; /* struct replayed_collective */
+    struct qmpi_table sent;        /* messages -> int64_t, the corrected time */
+    struct qmpi_table wanted;      /* messages -> uint32_t, the process that waits for it */
+    struct qmpi_table collectives; /* values are struct replayed_collective */
     bool failed;
 };
 
@@ -100,14 +103,14 @@ static void push_process(struct replay *replay, struct trace_heap *heap, uint32_
     replay->failed |= !trace_heap_push(heap, &process);
 }
 
-/* Whether it is COLLECTIVE_PREFIX, with this rank. */
+/* Whether the collective is COLLECTIVE_PREFIX and has this rank. */
 static bool has_rank(const struct replayed_collective *collective,
                      const struct trace_collectives_part *part)
 {
     return part->kind == COLLECTIVE_PREFIX && part->rank >= 0 && part->rank < collective->size;
 }
 
-/* Takes a process out of the list of those that wait for its collective. */
+/* Removes a process from the list of those that wait for its collective. */
 static void leave_list(struct replay *replay, const struct player *player)
 {
     struct replayed_collective *collective = qmpi_table_get(&replay->collectives, player->awaited);
@@ -121,7 +124,7 @@ static void leave_list(struct replay *replay, const struct player *player)
         replay->players[player->next].previous = player->previous;
 }
 
-/* A process waits for one thing at a time: when it no longer does, nothing leads to it. */
+/* Ends the waiting of a process. It waits for one event at a time, so nothing else refers to it. */
 static void wake_process(struct replay *replay, uint32_t process)
 {
     struct player *player = &replay->players[process];
@@ -246,8 +249,8 @@ static void begin_member(struct replay *replay, const struct trace_collectives_p
     }
 }
 
-/* Sets `latest` to when the last of the members began that this one waits for; INT64_MIN: it waits
- * for none. Returns false if one of them has not begun yet. */
+/* Sets `latest` to the begin of the last of those members for which this one waits; INT64_MIN: it
+ * waits for none. Returns false if one of them has not begun yet. */
 static bool find_latest(const struct replayed_collective *collective,
                         const struct trace_collectives_part *part, int64_t *latest)
 {
@@ -273,7 +276,7 @@ static void end_member(struct replay *replay, const struct trace_collectives_par
 {
     struct replayed_collective *collective = qmpi_table_get(&replay->collectives, part->number);
     if (collective && ++collective->ended >= part->size) {
-        wake_all(replay, collective); /* more have ended than there are members */
+        wake_all(replay, collective); /* more members have ended than there are */
         free(collective->ranks);
         free(collective->waiting_ranks);
         qmpi_table_remove(&replay->collectives, part->number);
@@ -282,8 +285,8 @@ static void end_member(struct replay *replay, const struct trace_collectives_par
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* Sets `earliest` to when an event can be; INT64_MIN: at any time. Returns false if it depends on
- * an event that has not been seen yet: the process waits for it. */
+/* Sets `earliest` to the earliest possible time of an event; INT64_MIN: any time. Returns false if
+ * the event depends on an event that was not read yet, for which the process then waits. */
 static bool find_earliest(struct replay *replay, uint32_t process, int64_t *earliest)
 {
     struct player *player = &replay->players[process];
@@ -292,7 +295,7 @@ static bool find_earliest(struct replay *replay, uint32_t process, int64_t *earl
     if (player->message && trace_messages_is_receive(&player->event) &&
         trace_pairs_are_complete(replay->pairs, player->message)) {
         const int64_t *sent = qmpi_table_get(&replay->sent, player->message);
-        /* Two receives of one message, in a damaged trace: only the first one waits. */
+        /* If a damaged trace has two receives of one message, only the first one waits. */
         if (!sent && !player->goes_on && !qmpi_table_get(&replay->wanted, player->message)) {
             wait_for_message(replay, process);
             return player->wait == WAIT_NONE;
@@ -331,7 +334,7 @@ static void note_event(struct replay *replay, uint32_t process, int64_t time)
     }
 }
 
-/* Returns false if the process must wait. */
+/* Replays the next event of a process. Returns false if the process must wait. */
 static bool play_event(struct replay *replay, uint32_t process)
 {
     struct player *player = &replay->players[process];
@@ -355,8 +358,8 @@ static bool play_event(struct replay *replay, uint32_t process)
     return true;
 }
 
-/* All wait, which they never did when the program ran: the trace is not complete. The earliest one
- * goes on. */
+/* Called if all processes wait. This cannot have happened in the program, so the trace is
+ * incomplete. The earliest process continues. */
 static bool go_on_without(struct replay *replay)
 {
     const uint32_t *first = trace_heap_first(&replay->waiting);
@@ -387,7 +390,7 @@ static void replay_all(struct replay *replay)
 static void start_player(struct replay *replay, uint32_t process)
 {
     struct player *player = &replay->players[process];
-    player->number = UINT64_MAX; /* the first one is 0 */
+    player->number = UINT64_MAX; /* the first event is 0 */
     player->stream = trace_view_stream_make(replay->view, process);
     if (!player->stream ||
         !trace_collectives_start(&player->collectives, &replay->view->trace->processes[process])) {
@@ -445,14 +448,14 @@ static bool replay_events(struct trace_corrections *corrections, const struct tr
 
 /* ---- Limits ---------------------------------------------------------------------------------- */
 
-/* The begin of a message or collective, which may be moved. */
+/* The begin of a message or collective, which may have been moved. */
 struct movable {
     uint32_t process;
-    size_t knot; /* before which it is; SIZE_MAX: it is not moved */
+    size_t knot; /* the knot that follows it; SIZE_MAX: it was not moved */
     int64_t time, corrected;
 };
 
-/* The end of a message that was seen first. */
+/* The end of a message that is read first. */
 struct message_end {
     bool is_send;
     struct movable begin;
@@ -468,8 +471,7 @@ struct limited_collective {
 
 struct follower {
     struct trace_collectives collectives;
-    struct trace_corrections_position
-        position; /* its `next` is the knot before which an event is */
+    struct trace_corrections_position position; /* its `next` is the knot after the current event */
 };
 
 struct search {
@@ -478,7 +480,8 @@ struct search {
     struct trace_corrections *corrections;
     const struct trace_pairs *pairs;
     struct follower *followers;
-    struct qmpi_table messages, collectives; /* struct message_end, struct limited_collective */
+    struct qmpi_table messages, collectives; /* values are struct message_end and struct
+                                                limited_collective */
     bool failed;
 };
 

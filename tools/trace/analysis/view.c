@@ -43,12 +43,12 @@ int64_t trace_view_end_of(const struct trace_view *view, uint32_t process)
 /* A call or a region that is in progress. */
 struct open_event {
     struct trace_event event;
-    struct open_event *previous, *next; /* in the order in which they began */
-    struct open_event *outer;           /* that which is found once this one has ended */
+    struct open_event *previous, *next; /* neighbors in the order of their begins */
+    struct open_event *outer;           /* the event that by_key finds once this one has ended */
 };
 struct open_events {
     struct open_event *first, *last;
-    struct qmpi_table by_key; /* struct open_event *: of those with a key, the last one */
+    struct qmpi_table by_key; /* key -> struct open_event *, the last one with this key */
 };
 
 enum stream_state { BEFORE, OPENING, WITHIN, CLOSING, AFTER };
@@ -61,7 +61,7 @@ struct trace_view_stream {
     struct trace_corrections_position position;
     struct open_events open;
     enum stream_state state;
-    const struct open_event *next; /* of `open`, while these begin */
+    const struct open_event *next; /* the next of the events in `open` that begin with the window */
     bool has_held, failed;
     struct trace_event held; /* the first event of the window */
     uint64_t held_message;
@@ -107,7 +107,7 @@ bool trace_view_stream_failed(const struct trace_view_stream *stream)
            trace_reader_error(stream->view->trace);
 }
 
-/* A region is found again by its number, a call by its thread. */
+/* Returns the key of an event: a region is found by its number, a call by its thread. */
 static uint64_t open_key(const struct trace_event *event)
 {
     const bool is_region = event->kind == TRACE_REGION_BEGIN || event->kind == TRACE_REGION_END;
@@ -180,7 +180,7 @@ static bool read_view_event(struct trace_view_stream *stream, struct trace_event
     return true;
 }
 
-/* Reads up to the begin of the window. */
+/* Reads events up to the begin of the window. */
 static void skip_to_window(struct trace_view_stream *stream)
 {
     struct trace_event event;
@@ -197,7 +197,7 @@ static void skip_to_window(struct trace_view_stream *stream)
         follow_event(stream, &event);
     }
     stream->next = stream->open.first;
-    /* The process has ended; what was in progress then is so until its end. */
+    /* The process has ended; events in progress at that time last until its end. */
     if (trace_view_end_of(stream->view, stream->process) < stream->view->selection.begin)
         stream->state = AFTER;
 }
@@ -227,7 +227,7 @@ static bool next_closing(struct trace_view_stream *stream, struct trace_event *e
     return true;
 }
 
-/* The next event within the window. A call that is never left has no end in it either. */
+/* Reads the next event within the window. A call that never returns has no end in the window. */
 static bool next_within(struct trace_view_stream *stream, struct trace_event *event,
                         uint64_t *message)
 {
@@ -277,7 +277,8 @@ static bool open_without_sizes(struct trace_view *view, const struct trace *trac
     return view->messages;
 }
 
-/* Receives are put into the table, and then the sizes of what was sent. */
+/* Reads receives, which are added to the table, and then the sizes of the messages that were
+ * sent. */
 static bool read_sizes(struct qmpi_table *sizes, const struct trace_view *all, uint32_t process,
                        bool of_sends)
 {
@@ -300,7 +301,7 @@ static bool read_sizes(struct qmpi_table *sizes, const struct trace_view *all, u
     return good;
 }
 
-/* The senders need not be in the view. */
+/* Finds sizes of messages. The senders need not be in the view. */
 static bool find_sizes(struct trace_view *view)
 {
     struct trace_view all;
@@ -359,7 +360,7 @@ struct source {
 struct trace_view_merged {
     struct source *sources;
     size_t source_count;
-    struct trace_heap next; /* struct source *, that with the earliest event first */
+    struct trace_heap next; /* struct source *, ordered by the times of their next events */
     bool failed;
 };
 

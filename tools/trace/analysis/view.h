@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A view of a trace: chosen processes and a window of time, with the numbers of messages and, if
- * wanted, corrected times.
+ * A view of a trace: selected processes and a window of time, with the numbers of messages and,
+ * optionally, corrected times.
  */
 #ifndef QMPI_TRACE_ANALYSIS_VIEW_H
 #define QMPI_TRACE_ANALYSIS_VIEW_H
@@ -20,45 +20,47 @@ struct trace_view_size {
 struct trace_view {
     const struct trace *trace;
     struct trace_cursor_selection selection;
-    struct trace_messages **messages; /* by process; NULL: it is not wanted */
-    struct qmpi_table *sizes;         /* by message, its bytes, where the receive does not know
-                                          them: see trace_messages_lack_size; NULL: no such ones */
-    const struct trace_corrections *corrections; /* NULL: times are as they are */
+    struct trace_messages **messages; /* [process]; NULL: the process is not selected */
+    struct qmpi_table *sizes;         /* the bytes of each message whose receive does not contain
+                                         them: see trace_messages_lack_size; NULL: there are none */
+    const struct trace_corrections *corrections; /* NULL: times are not corrected */
 };
 
-/* Reads the numbers of messages. `selection` may be NULL; what it points to must stay valid.
- * Returns false if memory is exhausted; the view must be closed in any case. */
+/* Opens a view and reads the numbers of messages. `selection` may be NULL; the objects to which it
+ * points must stay valid. Returns false if memory is exhausted; the view must be closed in any
+ * case. */
 bool trace_view_open(struct trace_view *view, const struct trace *trace,
                      const struct trace_cursor_selection *selection);
 void trace_view_close(struct trace_view *view);
 
 bool trace_view_has(const struct trace_view *view, uint32_t process);
 
-/* The first and the last moment of what the view contains. */
+/* Return the times of the first and the last event in the view. */
 int64_t trace_view_begin(const struct trace_view *view);
 int64_t trace_view_end(const struct trace_view *view);
 
-/* The time of the end of a process, as far as the view contains it: calls without an end are in
- * progress until then. */
+/* Returns the time of the end of a process within the view. Calls without an end are in progress
+ * until then. */
 int64_t trace_view_end_of(const struct trace_view *view, uint32_t process);
 
 /*
- * The events of one process in order of time. A call or region that is in progress at the begin of
- * the view begins there; one that is at its end ends there. One stream of a process at a time.
+ * Reads the events of one process in order of time. A call or region that is in progress at the
+ * begin of the view begins there; one that is in progress at its end ends there. Only one stream of
+ * a process may be open at a time.
  */
 struct trace_view_stream;
 struct trace_view_stream *trace_view_stream_make(const struct trace_view *view, uint32_t process);
 void trace_view_stream_free(struct trace_view_stream *stream);
 
-/* An event, and what trace_messages_next says of it. Returns false at the end. */
+/* Sets an event, and the result of trace_messages_next for it. Returns false at the end. */
 bool trace_view_stream_next(struct trace_view_stream *stream, struct trace_event *event,
                             uint64_t *message);
 
-/* Whether memory was exhausted, so that the events are not complete. */
+/* Whether memory was exhausted, so that events are missing. */
 bool trace_view_stream_failed(const struct trace_view_stream *stream);
 
-/* The events of all processes of the view in order of time; of those with the same time, those of
- * the lower process first. */
+/* Reads the events of all processes in the view in order of time. Of events with the same time,
+ * those of the process with the lower index come first. */
 struct trace_view_merged;
 struct trace_view_merged *trace_view_merged_make(const struct trace_view *view);
 bool trace_view_merged_next(struct trace_view_merged *merged, struct trace_event *event,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces as comma-separated values: see export.h. */
+/* Writes traces as comma-separated values: see export.h. */
 #define _GNU_SOURCE
 #include "tools/trace/export/export.h"
 
@@ -18,7 +18,7 @@ static void put_csv_text(FILE *stream, const char *text)
         qmpi_text_put_csv(stream, text);
 }
 
-/* A rank or a tag. */
+/* Writes a rank or a tag. */
 static void put_csv_rank(FILE *stream, int rank)
 {
     if (rank == TRACE_ANY)
@@ -43,7 +43,7 @@ static void put_csv_number(FILE *stream, uint64_t number, bool applies)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* The columns that are the same for all events of a process, and its call sites as they are
+/* The columns that are equal for all events of a process, and its call sites once they are
  * described. */
 struct csv_process {
     FILE *stream;
@@ -86,7 +86,7 @@ static void put_row(const struct csv_process *output, const struct trace_event *
                  event->object != TRACE_NONE ? trace_name_object(process, event, room) : NULL);
     if (event->kind == TRACE_COUNTER)
         fprintf(stream, ",%.17g", event->value);
-    else if (event->kind == TRACE_FLUSH) /* seconds */
+    else if (event->kind == TRACE_FLUSH) /* the column contains seconds */
         fprintf(stream, ",%.9f", (double)event->bytes * process->tick * 1e-9);
     else
         putc_unlocked(',', stream);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See export.h: what the formats have in common. */
+/* Functions that all formats share: see export.h. */
 #define _GNU_SOURCE
 #include "tools/trace/export/export.h"
 

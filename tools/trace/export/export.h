@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writers of all formats share these. No function of this folder makes MPI calls, or
- * ends the process if memory is exhausted.
+ * Declarations that the writers of all formats share. No function in this folder makes MPI calls,
+ * and none ends the process if memory is exhausted.
  */
 #ifndef QMPI_TRACE_EXPORT_H
 #define QMPI_TRACE_EXPORT_H
@@ -14,19 +14,20 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Describes a call site, as "file:line" or "function (file:line)"; NULL: nothing is known. The
- * caller frees it. */
+/* Returns a description of a call site such as "file:line" or "function (file:line)"; NULL:
+ * unknown. The caller frees it. */
 typedef char *trace_export_describe(void *data, const struct trace_process *process,
                                     const struct trace_site *site);
 
 struct trace_export {
     const struct trace_view *view;
-    const struct trace_pairs *pairs; /* the messages that have arrows; NULL: all */
+    const struct trace_pairs *pairs; /* the messages that have arrows; NULL: all of them */
     trace_export_describe *describe; /* NULL: sites are not described */
     void *describe_data;
 };
 
-/* Describes a site of a process. Returns NULL if nothing is known; the caller frees it. */
+/* Describes a call site of a process. Returns NULL if it is unknown; the caller frees the
+ * result. */
 char *trace_export_site(const struct trace_export *export, const struct trace_process *process,
                         uint32_t site);
 
@@ -37,28 +38,28 @@ bool trace_export_is_ours(const char *bytes, size_t size);
     "time,rank,process,thread,event,function,group,communicator,peer,tag,root,bytes,received,"     \
     "request,object,value,site\n"
 
-/* In the first bytes of every other format. */
+/* This text is in the first bytes of the files in all other formats. */
 #define TRACE_EXPORT_MARK "qmpi trace"
 
 /* ---- Formats ----------------------------------------------------------------------------------
  */
 
 /*
- * Writes comma-separated values: a row for each event, process by process, in the order of time.
- * Nothing is left out or combined. Columns that do not apply are empty. Returns false if memory is
+ * Writes comma-separated values: one row for each event, by process and time. All events are
+ * included, and none are combined. Columns that do not apply are empty. Returns false if memory is
  * exhausted; the caller checks the stream for errors.
  */
 bool trace_export_csv(FILE *stream, const struct trace_export *export);
 
 /*
  * Writes protocol buffers of the message TrackEvent for Perfetto (https://perfetto.dev). Times are
- * those of the clock of rank 0, and all identifiers depend only on the rank and the thread: files
- * of single ranks, one after the other, are a file of all. Packets are compressed if zlib is there.
- * Returns false if memory is exhausted; the caller checks the stream for errors.
+ * those of the clock of rank 0, and all identifiers depend only on the rank and the thread: the
+ * concatenation of the files of single ranks is a file of all ranks. Packets are compressed if zlib
+ * is available. Returns false if memory is exhausted; the caller checks the stream for errors.
  */
 bool trace_export_perfetto(FILE *stream, const struct trace_export *export);
 
-/* Writes a file for Perfetto, which appears complete or not at all, in any locale. On failure,
+/* Writes a file for Perfetto, in any locale. The file appears complete or not at all. On failure,
  * returns false, and sets *problem to a message with a hint, which the caller frees (NULL: memory
  * is exhausted). */
 bool trace_export_perfetto_file(const struct trace_export *export, const char *target,

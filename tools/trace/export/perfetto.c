@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Traces for Perfetto, as viewers show them: see export.h. Each thread is a track of slices, one
- * for a call, with the arguments of the call; regions and counters are tracks of their process. A
- * message is a flow between two instants: one when it is sent, one when it has been received. The
- * events that tell what a call does lie between its begin and its end: they are held until the
- * slice begins or ends.
+ * Writes traces for Perfetto: see export.h. Each thread is a track of slices, one for each call,
+ * with the arguments of the call; regions and counters are tracks of their process. A message is a
+ * flow between two instants: one at the send, one at the receive. Events that describe a call are
+ * recorded between its begin and its end, so they are held until the slice begins or ends.
  */
 #define _GNU_SOURCE
 #include "tools/trace/export/export.h"
@@ -20,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Numbers of names and categories that are no functions, and of texts that are no names. */
+/* Numbers of names and categories that are not functions, and of texts that are not names. */
 enum {
     NAME_SEND = 1,
     NAME_RECEIVE,
@@ -46,9 +45,9 @@ struct details {
     size_t count, room;
 };
 
-/* A track that is not of a thread: slices of one region, or values of one counter. */
+/* A track that does not belong to a thread: slices of one region, or values of one counter. */
 struct child {
-    struct trace_track *track; /* NULL: it has not begun */
+    struct trace_track *track; /* NULL: the track has not begun */
     uint64_t depth;
 };
 
@@ -57,10 +56,10 @@ struct process {
     const struct trace_process *definitions;
     struct trace_track_packets *packets;
     uint32_t index;
-    uint32_t *groups; /* by function, the first one of its group */
+    uint32_t *groups; /* [function]: the first function of its group */
     struct thread **threads;
     struct child *regions, *counters;
-    bool failed; /* memory is exhausted */
+    bool failed; /* memory was exhausted */
 };
 
 /* The slices of the calls of one thread. */
@@ -68,12 +67,12 @@ struct thread {
     struct process *process;
     struct trace_track *track;
     int64_t last;             /* time of the last event */
-    struct trace_event enter; /* that has not been written yet */
+    struct trace_event enter; /* an event that is not written yet */
     bool has_enter;
-    struct details details; /* of `enter`, or of the end that comes */
+    struct details details; /* of `enter`, or of the end that follows */
     uint64_t depth;
-    uint32_t used[32], used_by_instant; /* by depth: the arguments that an event has */
-    uint32_t *use;                      /* of the event that is being made */
+    uint32_t used[32], used_by_instant; /* by depth: the arguments that an event has already */
+    uint32_t *use;                      /* the element for the event that is being written */
 };
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
@@ -253,7 +252,7 @@ static void add_event_category(struct thread *thread, uint64_t id, const char *t
     trace_track_add_category(thread->track, id, text);
 }
 
-/* Times of a track never go back. */
+/* Writes an event. Times on a track never decrease. */
 static void write_thread_event(struct thread *thread, int64_t time)
 {
     thread->last = time > thread->last ? time : thread->last;
@@ -272,8 +271,8 @@ static void begin_instant(struct thread *thread, uint64_t id, const char *text,
     add_event_category(thread, category_id, category_text);
 }
 
-/* Arrows lead from instant to instant: an arrow between slices would begin at the end of the send,
- * which may be later than the receive. */
+/* Arrows lead from instant to instant, because an arrow between slices would begin at the end of
+ * the send, which may be later than the receive. */
 static void write_message_end(struct thread *thread, const struct detail *detail, bool is_annotated)
 {
     const bool is_send = trace_messages_is_send(&detail->event);
@@ -313,8 +312,8 @@ static uint32_t *use_at(struct thread *thread, uint64_t depth)
     return &thread->used[depth % (sizeof thread->used / sizeof *thread->used)];
 }
 
-/* Whether there is one message, which becomes arguments of the slice at a depth, if that has none
- * yet. Each of several messages becomes an instant of its own. */
+/* Whether there is a single message, whose data then become arguments of the slice at a depth,
+ * unless it has such arguments already. If there are several messages, each becomes an instant. */
 static bool has_single_message(struct thread *thread, uint64_t depth)
 {
     size_t count = 0;
@@ -346,7 +345,7 @@ static void write_instants(struct thread *thread, bool with_messages)
     }
 }
 
-/* Writes the begin of a slice with the details that are known at that time. */
+/* Writes the begin of a slice with the details that are known at its time. */
 static void begin_call_slice(struct thread *thread)
 {
     const struct trace_event *enter = &thread->enter;
@@ -416,7 +415,7 @@ static void write_flush_slice(struct thread *thread, const struct trace_event *e
 
 /* ---- All events ------------------------------------------------------------------------------ */
 
-/* Whether an event belongs to the end of a call, even if the call takes no time. */
+/* Whether an event belongs to the end of a call, even if begin and end have the same time. */
 static bool is_of_end(const struct trace_event *event)
 {
     return trace_messages_is_receive(event) || event->kind == TRACE_COLLECTIVE_END ||
@@ -441,7 +440,7 @@ static void add_thread_event(struct thread *thread, const struct trace_event *ev
     switch (event->kind) {
     case TRACE_ENTER:
         begin_call_slice(thread);
-        write_instants(thread, true); /* of a call in which another one begins */
+        write_instants(thread, true); /* of a call that contains a nested call */
         thread->details.count = 0;
         thread->enter = *event;
         thread->has_enter = true;
@@ -571,7 +570,7 @@ static void add_process_event(struct process *process, const struct trace_event 
     }
 }
 
-/* Calls and regions in progress last until the end of the process. */
+/* Ends all tracks. Calls and regions in progress last until the end of the process. */
 static void end_tracks(struct process *process, int64_t time)
 {
     const struct trace_process *definitions = process->definitions;
@@ -595,7 +594,7 @@ static void end_tracks(struct process *process, int64_t time)
     }
 }
 
-/* NULL: memory is exhausted. */
+/* Returns the first function of each group. NULL: memory is exhausted. */
 static uint32_t *find_groups(const struct trace_process *process)
 {
     uint32_t *groups = calloc(process->function_count + 1, sizeof *groups);
@@ -664,7 +663,7 @@ bool trace_export_perfetto(FILE *stream, const struct trace_export *export)
 
 /* ---- A file ---------------------------------------------------------------------------------- */
 
-/* Numbers have a decimal point in any locale of the application. */
+/* Writes numbers with a decimal point, even if the application has set another locale. */
 static bool write_in_c_locale(FILE *stream, const struct trace_export *export)
 {
     const locale_t ours = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces for the command, the tool and tests: writing, reading, analysis and export. */
+/* Includes the headers for writing, reading, analyzing and exporting traces, for the command, the
+ * tool and tests. */
 #ifndef QMPI_TRACE_EXPORT_TRACE_H
 #define QMPI_TRACE_EXPORT_TRACE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See track.h. Numbers of fields are those of Perfetto's protos/perfetto/trace/. Packets are
- * gathered in blocks, which are compressed.
+ * collected in blocks, which are compressed.
  */
 #include "tools/trace/export/track.h"
 
@@ -71,7 +71,7 @@ enum {
 };
 enum { ANNOTATION_NAME_IID = 1, ANNOTATION_INT = 4, ANNOTATION_STRING_IID = 17 };
 
-/* Tables of interned strings. */
+/* The tables of interned strings in Perfetto's format. */
 enum interned { INTERNED_CATEGORY = 1, INTERNED_NAME = 2, INTERNED_STRING = 29 };
 
 static const char *const argument_names[ARGUMENTS] = {
@@ -92,16 +92,17 @@ static const char *const argument_names[ARGUMENTS] = {
     [ARGUMENT_FREED] = "freed",
 };
 
-/* No block may have 512 KiB. */
+/* The limit for a block is 512 KiB. */
 enum { BLOCK_SIZE = 256 << 10 };
 
 struct trace_track {
     struct trace_track_packets *packets;
-    uint32_t id;                /* of the sequence of packets */
-    int64_t last;               /* nanoseconds: times refer to the packet before */
-    struct qmpi_table interned; /* the strings that readers know, by table and number */
+    uint32_t id;                /* identifies the sequence of packets */
+    int64_t last;               /* nanoseconds: times are relative to the previous packet */
+    struct qmpi_table interned; /* the strings that were written, by table and number */
     struct trace_bytes event;   /* the event that is being made */
-    struct trace_bytes strings; /* the strings that it needs and readers do not know yet */
+    struct trace_bytes strings; /* the strings that this event needs and that were not written
+                                   yet */
 };
 
 /* ---- Protocol buffers ------------------------------------------------------------------------ */
@@ -139,7 +140,8 @@ static void put_data_field(struct trace_bytes *message, uint32_t field, const vo
     trace_bytes_put(message, data, size);
 }
 
-/* Readers refuse strings that are not UTF-8: other bytes become U+FFFD. */
+/* Writes a text. Readers refuse strings that are not UTF-8, so other bytes are replaced by
+ * U+FFFD. */
 static void put_text_field(struct trace_bytes *message, uint32_t field, const char *text)
 {
     char room[1024];
@@ -255,13 +257,16 @@ int64_t trace_track_process_number(const struct trace_view *view, uint32_t proce
 int64_t trace_track_thread_number(const struct trace_view *view, uint32_t process,
                                   uint32_t location)
 {
-    enum { MOST = 1 << 20 }; /* usually more than processes: small numbers fit into 32 bits */
+    enum {
+        MOST = 1 << 20
+    }; /* usually more than there are processes, so that numbers fit into 32
+          bits */
     const int64_t size = world_size(&view->trace->processes[process]);
     return trace_track_process_number(view, process) +
            (int64_t)location * (size < MOST ? MOST : 2 * size);
 }
 
-enum { TRACK_PROCESS = TRACK_COUNTER + 1 }; /* a kind of track, too */
+enum { TRACK_PROCESS = TRACK_COUNTER + 1 }; /* processes also have tracks */
 
 static uint64_t track_id(const struct trace_track_packets *packets, uint32_t process, uint32_t kind,
                          uint32_t index)
@@ -271,7 +276,7 @@ static uint64_t track_id(const struct trace_track_packets *packets, uint32_t pro
     const uint64_t what = (uint64_t)kind << 32 | index;
     const uint64_t uuid =
         qmpi_table_mix_two(it->run[0] ^ it->run[1], qmpi_table_mix_two(who, what));
-    return uuid ? uuid : 1; /* 0 is the root */
+    return uuid ? uuid : 1; /* 0 is the root track */
 }
 
 static uint64_t process_id(const struct trace_track_packets *packets, uint32_t process)
@@ -289,7 +294,8 @@ uint32_t trace_track_sequence(struct trace_track_packets *packets, uint32_t proc
         number += it->location_count;
     if (kind == TRACK_COUNTER)
         number += it->region_count;
-    /* With n ranks, a rank has each n-th number: numbers are small, and never end. */
+    /* With n ranks, each rank uses every n-th number, so that numbers are small and do not run
+     * out. */
     number = number * world_size(it) + (uint32_t)it->rank + 1;
     return it->rank >= 0 && number < first_other ? (uint32_t)number
                                                  : first_other + packets->others++;
@@ -338,7 +344,7 @@ static void describe_thread(struct trace_track_packets *packets, struct trace_by
     trace_bytes_free(&part);
 }
 
-/* Without MERGE_NONE, viewers would show regions of one name as one track. */
+/* MERGE_NONE keeps viewers from showing regions with the same name as one track. */
 static void describe_region(struct trace_track_packets *packets, struct trace_bytes *descriptor,
                             uint32_t process, uint32_t region)
 {
@@ -425,7 +431,8 @@ static void add_entry(struct trace_bytes *strings, uint32_t table, uint64_t iid,
     trace_bytes_free(&entry);
 }
 
-/* All sequences have the same moment: readers demand that clocks never go back. */
+/* Adds a snapshot of the clocks. All sequences use the same time, because readers require that
+ * clocks never go back. */
 static void add_snapshot(struct trace_track_packets *packets)
 {
     struct trace_bytes snapshot = {0};

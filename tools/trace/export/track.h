@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tracks of a file for Perfetto, and the events on them, as packets. A track is a sequence of
- * packets whose times and strings refer to those before. Memory that is exhausted sets `failed` of
- * the packets.
+ * The tracks of a file for Perfetto, and their events, as packets. A track is a sequence of packets
+ * in which times and strings refer to earlier packets. If memory is exhausted, `failed` of the
+ * packets is set.
  */
 #ifndef QMPI_TRACE_EXPORT_TRACK_H
 #define QMPI_TRACE_EXPORT_TRACK_H
@@ -11,17 +11,19 @@
 #include "tools/trace/file/bytes.h"
 #include "util/util.h"
 
-/* The packets of one file. The caller sets `stream`, `export` and `base`, the rest to 0. */
+/* The packets of one file. The caller sets `stream`, `export` and `base`, and all other members to
+ * 0. */
 struct trace_track_packets {
     FILE *stream;
     const struct trace_export *export;
-    int64_t base; /* nanoseconds: what time 0 is on the clock of the file */
-    struct trace_bytes block, packet, entry; /* packets to be written, and parts of one */
-    uint32_t others;                         /* sequences whose number is not that of a rank */
+    int64_t base;                            /* nanoseconds: the time 0 on the clock of the file */
+    struct trace_bytes block, packet, entry; /* packets to be written, and parts of a packet */
+    uint32_t others;                         /* number of sequences whose number is not derived from
+                                                a rank */
     bool failed;
 };
 
-/* Writes what makes the file ours, and how viewers order processes. */
+/* Writes the mark of qmpi, and the order in which viewers show processes. */
 void trace_track_begin_file(struct trace_track_packets *packets);
 
 /* Writes the last packets, and frees the memory. */
@@ -31,8 +33,8 @@ void trace_track_describe_process(struct trace_track_packets *packets, uint32_t 
 
 enum trace_track_kind { TRACK_THREAD, TRACK_REGION, TRACK_COUNTER };
 
-/* Describes the track of a location, a region or a counter, by its index in the process. NULL:
- * memory is exhausted. */
+/* Describes the track of a location, a region or a counter, which is given by its index in the
+ * process. NULL: memory is exhausted. */
 struct trace_track;
 struct trace_track *trace_track_open(struct trace_track_packets *packets, uint32_t process,
                                      enum trace_track_kind kind, uint32_t index);
@@ -57,12 +59,12 @@ enum trace_track_argument {
     ARGUMENT_FUNCTION,
     ARGUMENT_CREATED,
     ARGUMENT_FREED,
-    ARGUMENT_CORRELATION, /* is no annotation: see trace_track_add_correlation */
+    ARGUMENT_CORRELATION, /* not an annotation: see trace_track_add_correlation */
     ARGUMENTS
 };
 
-/* An event is begun, gets what it has, and is written. The number `id` identifies a text among
- * those of its kind on the track; 0 is none. */
+/* These functions begin an event, add its data, and write it. The number `id` identifies a text
+ * among the texts of its kind on the track; 0: it is not stored. */
 void trace_track_begin_event(struct trace_track *track, enum trace_track_event type);
 void trace_track_add_name(struct trace_track *track, uint64_t id, const char *text);
 void trace_track_add_category(struct trace_track *track, uint64_t id, const char *text);
@@ -71,24 +73,26 @@ void trace_track_add_number(struct trace_track *track, enum trace_track_argument
 void trace_track_add_text(struct trace_track *track, enum trace_track_argument argument,
                           uint64_t id, const char *text);
 
-/* Whether a text was added before, so that `text` of trace_track_add_text is not read. */
+/* Whether a text was added before; if so, trace_track_add_text does not read `text`. */
 bool trace_track_has_text(const struct trace_track *track, uint64_t id);
 
-/* Members of one collective have the same id. */
+/* Adds the id that all members of a collective share. */
 void trace_track_add_correlation(struct trace_track *track, uint64_t id);
 
-/* One end of an arrow. Viewers ignore an arrow whose other end is missing. */
+/* Adds one end of an arrow. Viewers ignore an arrow with only one end. */
 void trace_track_add_flow(struct trace_track *track, uint64_t id, bool is_end);
 
-void trace_track_add_value(struct trace_track *track, double value); /* of a counter */
+void trace_track_add_value(struct trace_track *track, double value); /* the value of a counter */
 
-/* `time`: nanoseconds since time 0; an earlier one than that of the event before counts as that. */
+/* `time` is in nanoseconds since time 0. A time before that of the previous event is replaced by
+ * that time. */
 void trace_track_write_event(struct trace_track *track, int64_t time);
 
 /*
- * The numbers by which viewers tell processes, threads and sequences apart. They depend on the
- * rank, the number of ranks and the track alone: files of single ranks have the same ones as a file
- * of all, so that they can be joined. Processes without a rank follow, in the order of the trace.
+ * The numbers by which viewers distinguish processes, threads and sequences. They depend only on
+ * the rank, the number of ranks and the track, so that files of single ranks have the same numbers
+ * as a file of all ranks, and can be joined. Processes without a rank follow, in the order of the
+ * trace.
  */
 int64_t trace_track_process_number(const struct trace_view *view, uint32_t process);
 int64_t trace_track_thread_number(const struct trace_view *view, uint32_t process,

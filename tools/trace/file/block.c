@@ -50,9 +50,9 @@ uint32_t trace_block_checksum(uint32_t checksum, const void *data, size_t size)
 /* ---- Compression ----------------------------------------------------------------------------- */
 
 #ifdef TRACE_HAVE_ZSTD
-/* Only functions are used that libzstd has had since 1.0. */
+/* Only functions that exist since libzstd 1.0 are used. */
 
-/* The fastest of the regular levels: higher ones make these blocks hardly smaller. */
+/* The fastest regular level. Higher levels make these blocks hardly smaller. */
 #define LEVEL 1
 
 static struct {
@@ -92,7 +92,7 @@ const char *trace_block_zstd_hint(void)
     return "hint: install libzstd.so.1 (Debian: libzstd1)";
 }
 
-/* Making a context takes a while: the last one is used again. */
+/* A context that can be reused, because creating one takes a while. */
 static ZSTD_CCtx *unused;
 
 static bool compress_body(struct trace_bytes *out, const void *data, size_t size)
@@ -148,7 +148,7 @@ static bool decompress_body(void *out, size_t size, const void *data, size_t dat
 
 /* ---- Blocks in memory ------------------------------------------------------------------------ */
 
-#define CHECKED 28 /* bytes, before their checksum */
+#define CHECKED 28 /* number of bytes before the checksum */
 
 void trace_block_put(struct trace_bytes *out, enum trace_block_type type, bool compress,
                      const struct trace_bytes *head, const struct trace_bytes *body)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The blocks of a file. A file is TRACE_MAGIC and blocks; a block is
+ * The blocks of a file. A file consists of TRACE_MAGIC and blocks. The format of a block:
  *
  *     offset  bytes
  *     0       4      TRACE_BLOCK_MAGIC
@@ -30,7 +30,7 @@
 #define TRACE_BLOCK_MAGIC_SIZE 4
 #define TRACE_BLOCK_SIZE 32
 
-/* Limits: writers do not exceed them, and readers refuse larger blocks. */
+/* Limits that writers do not exceed; readers refuse larger blocks. */
 #define TRACE_HEAD_MAX (UINT32_C(1) << 20)
 #define TRACE_BODY_MAX (UINT32_C(1) << 24)
 
@@ -40,35 +40,36 @@ enum trace_block_type { TRACE_BLOCK_DEFINITIONS = 1, TRACE_BLOCK_EVENTS = 2 };
 struct trace_block {
     uint8_t type, compression;
     uint32_t head, stored, size;             /* bytes */
-    uint32_t head_checksum, stored_checksum; /* trace_block_checksum */
+    uint32_t head_checksum, stored_checksum; /* results of trace_block_checksum */
 };
 
-/* Appends a block. Sets `failed` of `out` if it would be too large, too. */
+/* Appends a block. If the block would be too large, sets `failed` of `out`, as if memory were
+ * exhausted. */
 void trace_block_put(struct trace_bytes *out, enum trace_block_type type, bool compress,
                      const struct trace_bytes *head, const struct trace_bytes *body);
 
-/* Reads the first TRACE_BLOCK_SIZE bytes of a block. Returns false if they are not those of a
- * block, as they were written. */
+/* Reads the first TRACE_BLOCK_SIZE bytes of a block. Returns false if they are not the beginning of
+ * a block, or were changed. */
 bool trace_block_read(struct trace_block *block, const unsigned char *bytes);
 
-/* Continues a checksum, which is 0 at first: CRC-32 as in zlib, gzip and PNG. It is part of qmpi,
- * so that the tool needs no library in the process. */
+/* Continues a checksum, which starts at 0: the CRC-32 of zlib, gzip and PNG. It is part of qmpi, so
+ * that the tool needs no further library in the process. */
 uint32_t trace_block_checksum(uint32_t checksum, const void *data, size_t size);
 
-/* Whether compressed blocks can be read: libzstd is opened when it is first needed. A process
- * without it writes blocks as they are. */
+/* Whether compressed blocks can be read. libzstd is opened when it is first needed; without it,
+ * blocks are written uncompressed. */
 bool trace_block_can_decompress(void);
 
-/* The last line of a message about compressed blocks that cannot be read. */
+/* Returns the last line of a message about compressed blocks that cannot be read. */
 const char *trace_block_zstd_hint(void);
 
 /*
- * These read from a file. They return false if that is not possible: the file ends, the block is
- * damaged, or memory is exhausted.
+ * These functions read from a file. They return false if the file ends, the block is damaged, or
+ * memory is exhausted.
  */
 bool trace_block_read_file(int descriptor, void *data, size_t size, uint64_t offset);
 
-/* Replaces what is in `bytes`. */
+/* Replaces the contents of `bytes`. */
 bool trace_block_read_bytes(int descriptor, struct trace_bytes *bytes, size_t size,
                             uint64_t offset);
 
@@ -80,7 +81,7 @@ bool trace_block_read_head(int descriptor, uint64_t offset, struct trace_block *
 bool trace_block_read_body(int descriptor, uint64_t offset, const struct trace_block *block,
                            struct trace_bytes *body, struct trace_bytes *scratch);
 
-/* How many bytes a block has in the file. */
+/* Returns the size of a block in the file. */
 uint64_t trace_block_total(const struct trace_block *block);
 
 #endif

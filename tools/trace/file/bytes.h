@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers and strings as bytes: little-endian, or as a varint (LEB128: seven bits in each byte, the
- * lowest first, and the highest bit set in all but the last). Signed numbers are varints of 0, -1,
- * 1, -2, … numbered from 0 on (zigzag).
+ * Numbers and strings as bytes. Numbers are little-endian or varints (LEB128: seven bits in each
+ * byte, the lowest first; the highest bit is set in all bytes except the last). Signed numbers are
+ * encoded as varints in the order 0, -1, 1, -2, … (zigzag).
  */
 #ifndef QMPI_TRACE_FILE_BYTES_H
 #define QMPI_TRACE_FILE_BYTES_H
@@ -14,7 +14,7 @@
 
 #define TRACE_VARINT_MAX 10 /* bytes */
 
-/* Bytes that grow; `failed` is set when memory is exhausted, and nothing is added from then on. */
+/* Bytes that grow. If memory is exhausted, `failed` is set, and nothing is added any more. */
 struct trace_bytes {
     unsigned char *data;
     size_t size, room;
@@ -32,7 +32,7 @@ static inline int64_t trace_bytes_unzigzag(uint64_t value)
     return (int64_t)((value >> 1) ^ (0 - (value & 1)));
 }
 
-/* Writes a varint, for which there is room, and returns its end. */
+/* Writes a varint and returns its end. There must be room for it. */
 static inline unsigned char *trace_bytes_write_varint(unsigned char *at, uint64_t value)
 {
     while (value >= 0x80) {
@@ -67,7 +67,8 @@ void trace_bytes_put_word(struct trace_bytes *bytes, uint64_t value); /* 8 bytes
 void trace_bytes_put_real(struct trace_bytes *bytes, double value);   /* 8 bytes: IEEE 754 */
 void trace_bytes_put_string(struct trace_bytes *bytes, const char *text);
 
-/* Bytes that are read. What does not fit sets `failed`, and gives 0 from then on. */
+/* Bytes that are read. If data are missing or invalid, `failed` is set, and all further results are
+ * 0. */
 struct trace_bytes_input {
     const unsigned char *at, *end;
     bool failed;
@@ -93,17 +94,17 @@ static inline uint64_t trace_bytes_take_varint(struct trace_bytes_input *input)
     return trace_bytes_take_long_varint(input);
 }
 
-/* One that must not exceed `most`. */
+/* Reads a number that must not exceed `most`. */
 uint64_t trace_bytes_take_limited(struct trace_bytes_input *input, uint64_t most);
 int64_t trace_bytes_take_signed(struct trace_bytes_input *input);
 int trace_bytes_take_int(struct trace_bytes_input *input); /* signed */
 uint64_t trace_bytes_take_word(struct trace_bytes_input *input);
 double trace_bytes_take_real(struct trace_bytes_input *input);
 
-/* The next `size` bytes. */
+/* Returns the next `size` bytes. */
 struct trace_bytes_input trace_bytes_take_part(struct trace_bytes_input *input, uint64_t size);
 
-/* A string, which the caller frees; "" on failure, NULL if memory is exhausted. */
+/* Reads a string, which the caller frees; "" on failure, NULL if memory is exhausted. */
 char *trace_bytes_take_string(struct trace_bytes_input *input);
 
 #endif

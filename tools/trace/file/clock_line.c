@@ -7,12 +7,13 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-/* How much the rates of two clocks may differ, and how much a rate may change during a run: as
- * libqmpi assumes when it compares clocks (src/clock). */
+/* The maximum difference between the rates of two clocks, and the maximum change of a rate during a
+ * run, as in libqmpi (src/clock). */
 #define RATES_DIFFER 500e-6
 #define RATE_CHANGES 1e-6
 
-/* A sum that does not fit becomes INT64_MAX or -INT64_MAX, which can be negated. */
+/* Adds two times. A sum that is out of range becomes INT64_MAX or -INT64_MAX, which can be
+ * negated. */
 static int64_t add_time(int64_t time, int64_t other)
 {
     int64_t sum;
@@ -23,7 +24,7 @@ static int64_t add_time(int64_t time, int64_t other)
 
 /* ---- Slopes ---------------------------------------------------------------------------------- */
 
-/* rise / run, with as many bits as fit. */
+/* Sets the slope to rise / run, with the maximum number of bits. */
 static void set_slope(struct trace_clock_segment *segment, uint64_t rise, uint64_t run)
 {
     segment->shift = 0;
@@ -36,7 +37,7 @@ static void set_slope(struct trace_clock_segment *segment, uint64_t rise, uint64
     segment->slope = scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
 }
 
-/* The length of a tick, or 1 ns if the file has no plausible one. */
+/* Returns the length of a tick; 1 ns if that in the file is not plausible. */
 static double tick_of(const struct trace_process *process)
 {
     return process->tick > 0 && process->tick < 1e9 ? process->tick : 1;
@@ -48,7 +49,7 @@ static void set_tick(struct trace_clock_segment *segment, double tick)
     const double fraction = frexp(tick, &exponent); /* tick = fraction * 2^exponent */
     segment->slope = (uint64_t)ldexp(fraction, 62);
     segment->shift = 62 - exponent;
-    if (segment->shift > 126) { /* shorter than any clock's */
+    if (segment->shift > 126) { /* shorter than the tick of any clock */
         segment->slope = 0;
         segment->shift = 0;
     }
@@ -62,8 +63,8 @@ static int compare_points(const void *a, const void *b)
     return one->ticks < other->ticks ? -1 : one->ticks > other->ticks;
 }
 
-/* Sorts points, and removes those at which a clock would stand or go backwards. Returns how many
- * are left. */
+/* Sorts points, and removes those at which the time would stand still or go back. Returns the
+ * number of remaining points. */
 static size_t sort_points(struct trace_clock_point *points, size_t count)
 {
     size_t left = 0;
@@ -125,7 +126,7 @@ int64_t trace_clock_line_time(const struct trace_clock_line *line, uint64_t tick
     const bool is_before = ticks < segment->ticks;
     const uint64_t passed = is_before ? segment->ticks - ticks : ticks - segment->ticks;
     wide product = (wide)passed * segment->slope;
-    if (segment->shift) /* to the nearest, halves up */
+    if (segment->shift) /* rounds to the nearest number, halves up */
         product += ((wide)1 << (segment->shift - 1)) - is_before;
     product >>= segment->shift;
     const int64_t nanoseconds = product > INT64_MAX ? INT64_MAX : (int64_t)product;

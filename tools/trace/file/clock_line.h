@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The world time of a process as a function of its ticks: lines through two neighbouring clock
- * points each; the first and the last go on before and after. With one point, the length of a tick
- * is the slope; without any, the line begins at `started`. It never decreases. Times are
- * exact to a nanosecond for any duration, and cost a multiplication.
+ * The world time of a process as a function of its ticks. It consists of lines through neighboring
+ * clock points; the first and the last line are extended. With one point, the length of a tick is
+ * the slope; without points, the line begins at `started`. The function never decreases. Times are
+ * exact to a nanosecond for any duration, and need one multiplication.
  */
 #ifndef QMPI_TRACE_FILE_CLOCK_LINE_H
 #define QMPI_TRACE_FILE_CLOCK_LINE_H
@@ -14,11 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A moment on both clocks. */
+/* A time on both clocks. */
 struct trace_clock_point {
     uint64_t ticks;
     int64_t world;  /* nanoseconds on the clock of rank 0 of MPI_COMM_WORLD */
-    uint64_t bound; /* by which that may be wrong */
+    uint64_t bound; /* the maximum error of `world` */
 };
 
 /* world = `world` + (ticks - `ticks`) * `slope` / 2^`shift` */
@@ -30,7 +30,8 @@ struct trace_clock_segment {
 };
 
 struct trace_clock_line {
-    struct trace_clock_segment *segments; /* in order; the first is for earlier ticks, too */
+    struct trace_clock_segment *segments; /* in order; the first one also applies to earlier
+                                             ticks */
     size_t count;
     int64_t moved; /* added to all times */
 };
@@ -39,19 +40,20 @@ struct trace_clock_line {
 bool trace_clock_line_make(struct trace_clock_line *line, const struct trace_process *process);
 void trace_clock_line_free(struct trace_clock_line *line);
 
-/* Moves all times. */
+/* Moves all times by a number of nanoseconds. */
 void trace_clock_line_move(struct trace_clock_line *line, int64_t nanoseconds);
 
 int64_t trace_clock_line_time(const struct trace_clock_line *line, uint64_t ticks);
 
-/* By which the world time at `ticks` may be wrong, if there are clock points. */
+/* Returns the maximum error of the world time at `ticks`, if there are clock points. */
 uint64_t trace_clock_bound(const struct trace_process *process, uint64_t ticks);
 
-/* The earliest ticks at which it is `time` or later; false: there are none. */
+/* Finds the earliest ticks at which the world time is `time` or later. Returns false if there are
+ * none. */
 bool trace_clock_line_find(const struct trace_clock_line *line, int64_t time, uint64_t *ticks);
 
-/* Sums and differences of times, which may be anything in a damaged file: at the limits if there is
- * no such number. */
+/* Sums and differences of times, which may have any value in a damaged file. A result that is out
+ * of range becomes the limit. */
 static inline int64_t trace_clock_add(int64_t one, int64_t other)
 {
     int64_t sum;
@@ -68,8 +70,8 @@ static inline int64_t trace_clock_subtract(int64_t one, int64_t other)
     return one < 0 ? INT64_MIN : INT64_MAX;
 }
 
-/* A whole number of nanoseconds or ticks, which may be any number in a damaged file: 0, or the
- * largest time, if it is none. */
+/* Returns a number of nanoseconds or ticks as an integer. In a damaged file, it may be invalid or
+ * too large; the result is then 0 or the largest time. */
 static inline int64_t trace_clock_whole(double number)
 {
     if (!(number > 0))

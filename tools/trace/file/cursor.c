@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See cursor.h. A location has several streams if a signal handler interrupted the recording of an
- * event. The streams of a location are merged by their ticks, and the locations by their corrected
- * times, with a heap.
+ * See cursor.h. A location has several streams if a signal handler has interrupted the recording of
+ * an event. The streams of a location are merged by ticks, and the locations by corrected times,
+ * with a heap.
  */
 #include "tools/trace/file/cursor.h"
 
@@ -17,31 +17,34 @@
 
 /* ---- Streams: the events of a thread, or of a signal handler in it --------------------------- */
 
-/* Gives the events of one stream, and ensures what trace_cursor_make promises: nested calls, valid
- * indices, parts of calls at the ends of a selection, and TRACE_DROPPED where blocks are missing.
+/* Reads the events of one stream, and guarantees what trace_cursor_make promises: nested calls,
+ * valid indices, parts of calls at the ends of a selection, and TRACE_DROPPED where blocks are
+ * missing.
  */
 struct stream_reader {
     const struct trace_source *source;
     const struct trace_process *process;
     const struct trace_source_stream *stream;
-    uint64_t begin, end; /* the first and the last ticks that are wanted */
+    uint64_t begin, end; /* the first and the last selected ticks */
 
-    size_t next_block; /* to be loaded */
-    bool is_after;     /* all blocks are before `begin` */
+    size_t next_block; /* the next block to load */
+    bool is_after;     /* all blocks end before `begin` */
     struct trace_source_loaded loaded;
     struct trace_event_decoder decoder;
-    bool is_loaded;    /* there may be more events in the block */
-    bool has_loaded;   /* any block */
-    uint64_t number;   /* of the next event */
-    uint64_t last;     /* ticks of the last event given */
-    uint64_t earliest; /* ticks: before this, nothing is given */
+    bool is_loaded;    /* the loaded block may contain more events */
+    bool has_loaded;   /* a block was loaded */
+    uint64_t number;   /* number of the next event */
+    uint64_t last;     /* ticks of the last event that was returned */
+    uint64_t earliest; /* ticks: no event before this time is returned */
 
     struct trace_event_stack stack; /* calls in progress */
-    size_t told;                    /* of these, how many have been given */
-    uint64_t dropped;               /* events that are missing, which is still to be told */
-    size_t common;           /* in a gap between blocks: calls in progress before and after it */
-    bool is_gap;             /* others are to be left: then go on with `loaded` */
-    struct trace_event held; /* read, but not given yet */
+    size_t told;                    /* the number of those calls that were returned */
+    uint64_t dropped;               /* number of missing events that were not reported yet */
+    size_t common;           /* in a gap between blocks: number of calls that are in progress before
+                                and after it */
+    bool is_gap;             /* the stream is in a gap: other calls are left first, then the loaded
+                                block follows */
+    struct trace_event held; /* an event that was read, but not returned yet */
     bool has_held, is_at_end, is_finished;
 };
 
@@ -64,7 +67,7 @@ static void make_stream_event(struct stream_reader *stream, struct trace_event *
     stream->last = event->ticks;
 }
 
-/* Whether a call ends before the end of what is given. */
+/* Whether a call ends before the end of the selection. */
 static bool ends_within(const struct stream_reader *stream, size_t depth)
 {
     const struct trace_event_stack *end = &stream->stream->end;
@@ -72,7 +75,7 @@ static bool ends_within(const struct stream_reader *stream, size_t depth)
            stream->process->end_ticks > stream->end;
 }
 
-/* The first call that has not been given yet. */
+/* Sets `event` to the begin of the first call that was not returned yet. */
 static void make_enter(struct stream_reader *stream, struct trace_event *event, size_t *depth)
 {
     *depth = stream->told++;
@@ -83,7 +86,7 @@ static void make_enter(struct stream_reader *stream, struct trace_event *event, 
     event->is_known = ends_within(stream, *depth);
 }
 
-/* The innermost call is left. */
+/* Sets `event` to the end of the innermost call. */
 static void make_leave(struct stream_reader *stream, struct trace_event *event,
                        enum trace_event_kind kind, uint64_t ticks, size_t *depth)
 {
@@ -95,13 +98,13 @@ static void make_leave(struct stream_reader *stream, struct trace_event *event,
     event->site = call->site;
 }
 
-/* Goes on with the block that is loaded, whose calls in progress replace those before it. */
+/* Continues with the loaded block. Its calls in progress replace the previous ones. */
 static void continue_block(struct stream_reader *stream)
 {
     struct trace_event_stack stack = stream->stack;
     stream->stack = stream->loaded.stack;
     stream->loaded.stack = stack;
-    /* In a ring, the first block may be later than what is wanted. */
+    /* In a ring, the first block may begin after the end of the selection. */
     while (stream->stack.depth && stream->stack.calls[stream->stack.depth - 1].ticks > stream->end)
         stream->stack.depth--;
     if (stream->told > stream->stack.depth)
@@ -118,7 +121,8 @@ static bool is_same_call(const struct trace_event_stack_call *one,
            one->site == other->site;
 }
 
-/* Between two blocks: usually, no event is missing, and the calls in progress are the same. */
+/* Handles the transition between two blocks. Usually, no event is missing, and the calls in
+ * progress are the same. */
 static void begin_gap(struct stream_reader *stream)
 {
     const struct trace_event_stack *stack = &stream->stack, *after = &stream->loaded.stack;
@@ -134,12 +138,12 @@ static void begin_gap(struct stream_reader *stream)
         stream->dropped += missing;
 }
 
-/* Loads the next block. Returns false at the end; damaged blocks are skipped. */
+/* Loads the next block; damaged blocks are skipped. Returns false if there is none. */
 static bool load_block(struct stream_reader *stream, struct trace_bytes *scratch)
 {
     while (stream->next_block < stream->stream->count) {
         const struct trace_source_block *block = &stream->stream->blocks[stream->next_block++];
-        /* Of the first one, the calls in progress are needed in any case. */
+        /* The first block is loaded in any case, because its calls in progress are needed. */
         if (block->first > stream->end && stream->has_loaded)
             return false;
         if (!trace_source_load(stream->source, block, &stream->loaded, scratch) ||
@@ -160,7 +164,8 @@ static void begin_stream(struct stream_reader *stream)
     const struct trace_source_stream *blocks = stream->stream;
     stream->decoder.fields = stream->source->fields;
     stream->earliest = trace_source_begin(blocks, stream->process->is_ring);
-    /* Blocks that end before the beginning are skipped: the next one tells the calls in progress.
+    /* Blocks that end before the beginning are skipped, because the next block contains the calls
+     * in progress.
      */
     size_t low = 0, high = blocks->count;
     while (low < high) {
@@ -183,7 +188,7 @@ static void free_stream(struct stream_reader *stream)
     trace_event_stack_free(&stream->stack);
 }
 
-/* At the end of the blocks. What is in progress then was not left. */
+/* Handles the end of the last block. Calls that are in progress there were not left. */
 static bool read_stream_end(struct stream_reader *stream)
 {
     const struct trace_event_stack *end = &stream->stream->end;
@@ -201,7 +206,7 @@ static bool read_stream_end(struct stream_reader *stream)
     return false;
 }
 
-/* Reads an event into `held`. Returns false at the end, and at a gap. */
+/* Reads an event into `held`. Returns false at the end and at a gap. */
 static bool read_held_event(struct stream_reader *stream, struct trace_bytes *scratch)
 {
     struct trace_event *event = &stream->held;
@@ -221,7 +226,7 @@ static bool read_held_event(struct stream_reader *stream, struct trace_bytes *sc
         if (event->kind == TRACE_ENTER &&
             (!trace_event_is_valid(stream->process, stream->source->unknown, event) ||
              stream->stack.depth > TRACE_EVENT_CALLS_MAX)) {
-            /* The rest of the block cannot be understood: it counts as missing. */
+            /* The rest of the block cannot be decoded, so it counts as missing. */
             stream->number--;
             stream->is_loaded = false;
             continue;
@@ -234,7 +239,7 @@ static bool read_held_event(struct stream_reader *stream, struct trace_bytes *sc
     }
 }
 
-/* Before the beginning, only the calls in progress matter. */
+/* Whether the held event is before the beginning, where only the calls in progress matter. */
 static bool is_before_begin(struct stream_reader *stream)
 {
     const struct trace_event *event = &stream->held;
@@ -245,7 +250,7 @@ static bool is_before_begin(struct stream_reader *stream)
     return true;
 }
 
-/* Gives the event that was read. Returns false if nothing is to be given. */
+/* Sets `event` to the event that was read. Returns false if it is not to be returned. */
 static bool give_held(struct stream_reader *stream, struct trace_event *event, size_t *depth)
 {
     stream->has_held = false;
@@ -272,7 +277,8 @@ static bool give_held(struct stream_reader *stream, struct trace_event *event, s
     }
 }
 
-/* In a gap: events are missing, calls that ended in it are left, and the block after it begins. */
+/* Returns the events of a gap: TRACE_DROPPED, and the ends of calls that ended in it. Then, the
+ * block after it begins. */
 static bool give_gap(struct stream_reader *stream, struct trace_event *event, size_t *depth)
 {
     if (stream->stack.depth > stream->common) {
@@ -287,8 +293,8 @@ static bool give_gap(struct stream_reader *stream, struct trace_event *event, si
     return false;
 }
 
-/* After the last event: calls end with the selection, or where the rest is missing, but for those
- * in which the process ended. */
+/* Returns the events after the last one: calls end with the selection, or where the rest is
+ * missing, except those in which the process ended. */
 static bool give_last(struct stream_reader *stream, struct trace_event *event, size_t *depth)
 {
     const bool is_cut = stream->process->end_ticks > stream->end;
@@ -336,7 +342,7 @@ static bool next_of_stream(struct stream_reader *stream, struct trace_event *eve
 
 /* ---- Locations ------------------------------------------------------------------------------- */
 
-/* A call in progress: which stream it is of, and its depth in it. */
+/* A call in progress: the stream that contains it, and its depth there. */
 struct call_owner {
     size_t stream, depth;
     uint32_t function, site;
@@ -350,9 +356,9 @@ struct stream_peek {
 
 struct location_reader {
     struct stream_reader *streams;
-    struct stream_peek *peeks; /* the next event of each */
+    struct stream_peek *peeks; /* the next event of each stream */
     size_t count;
-    struct call_owner *owners; /* the outermost first */
+    struct call_owner *owners; /* the outermost call first */
     size_t depth, room;
 };
 
@@ -398,7 +404,8 @@ static bool make_location(struct location_reader *location, const struct trace_s
     return true;
 }
 
-/* The stream whose event is next: the earliest; at the same time that which is in a call. */
+/* Returns the stream with the earliest event. If times are equal, that of a stream within a call
+ * comes first. */
 static size_t choose_stream(const struct location_reader *location)
 {
     const size_t inner =
@@ -423,7 +430,7 @@ static bool push_owner(struct location_reader *location, struct call_owner owner
     return true;
 }
 
-/* Whether a call is in progress, and not only in its stream. */
+/* Whether a call is in progress in the location, and not only in its stream. */
 static bool is_call_in_progress(const struct location_reader *location, size_t stream, size_t depth)
 {
     for (size_t i = location->depth; i > 0; i--)
@@ -453,7 +460,7 @@ static bool next_of_location(struct location_reader *location, struct trace_even
             }
             const struct call_owner *inner = &location->owners[--location->depth];
             if (inner->stream != i || inner->depth != next->depth) {
-                /* A call of another stream has not ended: the handler was left. */
+                /* A call of another stream has not ended, because its signal handler was left. */
                 trace_event_clear(event, TRACE_INTERRUPTED, next->event.ticks);
                 event->location = next->event.location;
                 event->function = inner->function;
@@ -480,7 +487,8 @@ struct trace_cursor {
     const struct trace *trace;
     struct trace_cursor_selection selection;
     struct trace_bytes scratch;
-    struct trace_heap entries; /* struct cursor_entry *, the earliest first */
+    struct trace_heap entries; /* struct cursor_entry *, ordered by the times of their next
+                                  events */
 };
 
 static bool is_entry_before(const void *context, const void *one, const void *other)
@@ -506,7 +514,7 @@ static bool advance_entry(struct trace_cursor *cursor, struct cursor_entry *entr
     if (!next_of_location(&entry->location, &entry->event, &cursor->scratch))
         return false;
     int64_t time = trace_clock_line_time(entry->clock, entry->event.ticks);
-    /* Not even by rounding. */
+    /* Rounding must not move an event out of the selection. */
     if (cursor->selection.has_begin && time < cursor->selection.begin)
         time = cursor->selection.begin;
     if (cursor->selection.has_end && time > cursor->selection.end)
@@ -515,7 +523,7 @@ static bool advance_entry(struct trace_cursor *cursor, struct cursor_entry *entr
     return true;
 }
 
-/* Frees an entry that has no event. Returns false if memory is exhausted. */
+/* Adds an entry, or frees it if it has no event. Returns false if memory is exhausted. */
 static bool add_location_entry(struct trace_cursor *cursor, struct cursor_entry *entry)
 {
     const bool has_event = advance_entry(cursor, entry);
@@ -525,7 +533,7 @@ static bool add_location_entry(struct trace_cursor *cursor, struct cursor_entry 
     return is_added || !has_event;
 }
 
-/* The ticks of a process that are selected. Returns false if there are none. */
+/* Sets the ticks of a process that are selected. Returns false if there are none. */
 static bool find_ticks(const struct trace_cursor *cursor, const struct trace_clock_line *clock,
                        uint64_t *begin, uint64_t *end)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the events of a trace. A cursor is for one thread, and makes no MPI calls. */
+/* Reads the events of a trace. Only one thread may use a cursor. No MPI calls are made. */
 #ifndef QMPI_TRACE_FILE_CURSOR_H
 #define QMPI_TRACE_FILE_CURSOR_H
 
@@ -8,32 +8,33 @@
 
 /* A part of a trace; {0} is all of it. */
 struct trace_cursor_selection {
-    const unsigned char *processes; /* [index]: whether it is wanted; NULL: all */
+    const unsigned char *processes; /* [index]: whether the process is selected; NULL: all are */
     bool has_begin, has_end;
     int64_t begin, end; /* nanoseconds since `base`, both included */
 };
 
 /*
- * Gives events one after the other: of one location, of one process in order of time, or of all
- * processes in order of their corrected times. `process` and `location` may be TRACE_NONE: all.
- * Returns NULL if memory is exhausted.
+ * Reads events one after the other: of one location, of one process in order of time, or of all
+ * processes in order of their corrected times. `process` and `location` may be TRACE_NONE, which
+ * stands for all. Returns NULL if memory is exhausted.
  *
- * The events of each location are properly nested whatever the files contain. TRACE_LEAVE and
+ * The events of each location are properly nested, even if files are damaged. TRACE_LEAVE and
  * TRACE_INTERRUPTED have the function and the site of their TRACE_ENTER. Indices are valid, or
- * TRACE_NONE where a member does not apply, or is not known; but ranks (`peer`, `root`) are as
- * recorded: see trace_event_world_rank. Events that are missing because a part of the file is
- * damaged are told by TRACE_DROPPED.
+ * TRACE_NONE if a member does not apply or is unknown, but ranks (`peer`, `root`) are as recorded:
+ * see trace_event_world_rank. TRACE_DROPPED stands for events that are missing because a part of
+ * the file is damaged.
  *
- * A call that began before `begin` or ended after `end` is given in part: its TRACE_ENTER has
- * the time `begin`, or its TRACE_LEAVE the time `end`. What it does (messages, …) is given if it
- * lies in between.
+ * A call that began before `begin` or ended after `end` is shortened: its TRACE_ENTER has the time
+ * `begin`, or its TRACE_LEAVE the time `end`. Events within the call (messages, …) are included if
+ * they are between `begin` and `end`.
  */
 struct trace_cursor;
 struct trace_cursor *trace_cursor_make(const struct trace *trace, uint32_t process,
                                        uint32_t location,
                                        const struct trace_cursor_selection *selection);
 
-/* Sets `event`, and `process` (may be NULL) to the index of its process. Returns false at the end.
+/* Sets `event`, and sets `process` (which may be NULL) to the index of its process. Returns false
+ * at the end.
  */
 bool trace_cursor_next(struct trace_cursor *cursor, struct trace_event *event, uint32_t *process);
 void trace_cursor_free(struct trace_cursor *cursor);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Definitions: the objects of one process that its events refer to by index, and facts about the
+ * Definitions: the objects of one process to which its events refer by index, and data about the
  * process. The tool writes definitions as they occur; readers get complete tables. Strings are
  * UTF-8. No function here makes MPI calls. docs/run/trace-format.md describes the file.
  */
@@ -15,7 +15,7 @@
 
 struct trace_function {
     char *name;      /* "MPI_Send" */
-    char *group;     /* "point-to-point": as `qmpi functions` calls it */
+    char *group;     /* "point-to-point": its name in `qmpi functions` */
     uint32_t number; /* in src/functions/functions.txt */
 };
 
@@ -30,20 +30,21 @@ struct trace_site {
 };
 
 struct trace_comm {
-    uint64_t id; /* the same on all members: QMPIX_Comm_get_identity; 0: not known, and then this
-                    process's alone */
+    uint64_t id; /* the result of QMPIX_Comm_get_identity, which is the same on all members; 0:
+                    unknown, so that no other process has this communicator */
     uint64_t parent;
-    char *name; /* "": none */
-    int rank;   /* of this process in it; TRACE_UNDEFINED: not known */
-    int *group; /* ranks in MPI_COMM_WORLD, by rank in it; an element may be TRACE_UNDEFINED */
+    char *name; /* "": it has none */
+    int rank;   /* of this process in the communicator; TRACE_UNDEFINED: unknown */
+    int *group; /* ranks in MPI_COMM_WORLD, by rank in the communicator; an element may be
+                   TRACE_UNDEFINED */
     int size;
-    int *remote; /* of an intercommunicator: of its remote group; else NULL */
+    int *remote; /* the same for the remote group of an intercommunicator; else NULL */
     int remote_size;
 };
 
 struct trace_window {
     char *name;
-    uint32_t comm; /* that it was created from */
+    uint32_t comm; /* the communicator from which it was created */
 };
 
 struct trace_file {
@@ -56,48 +57,49 @@ struct trace_region {
 };
 
 struct trace_counter {
-    char *name;        /* of the MPI_T variable */
-    char *description; /* "": none */
-    char *unit;        /* "": none; "bytes", "seconds" */
-    bool accumulates;  /* it only grows */
+    char *name;        /* name of the MPI_T variable */
+    char *description; /* "": it has none */
+    char *unit;        /* such as "bytes" or "seconds"; "": it has none */
+    bool accumulates;  /* the value only increases */
 };
 
 /* How a process ended. */
 enum trace_process_end {
-    TRACE_END_NONE,     /* the file just ends: the process was killed, or runs */
+    TRACE_END_NONE,     /* the file has no end: the process was killed, or is still running */
     TRACE_END_FINALIZE, /* MPI_Finalize, or the last session */
     TRACE_END_EXIT,
     TRACE_END_ABORT, /* MPI_Abort */
     TRACE_END_SIGNAL
 };
 
-/* Bits: what the options of the tool left out. */
+/* Bits that tell what was left out because of options of the tool. */
 enum {
-    TRACE_OMITS_FUNCTIONS = 1 << 0, /* only chosen functions were */
-    TRACE_OMITS_MESSAGES = 1 << 1,  /* and some that may send or receive are not among them */
+    TRACE_OMITS_FUNCTIONS = 1 << 0, /* only selected functions were recorded */
+    TRACE_OMITS_MESSAGES = 1 << 1,  /* some functions that may send or receive were not recorded */
     TRACE_OMITS_BEGINNING = 1 << 2  /* recording was off at first */
 };
 
 struct trace_location {
     char *name;        /* "main thread", "thread 2" */
-    int64_t thread_id; /* of the kernel */
-    uint64_t events;   /* that were recorded; readers only */
+    int64_t thread_id; /* id of the thread in the kernel */
+    uint64_t events;   /* number of events that were recorded; set for readers only */
 };
 
 struct trace_process {
-    char *file;      /* that the process has written */
-    uint64_t run[2]; /* the same for all processes of a run, and no others */
-    int rank;        /* in MPI_COMM_WORLD, or in mpi://WORLD; TRACE_UNDEFINED: not known */
-    int ranks;       /* how many there are; 0: not known */
+    char *file;      /* the file that the process has written */
+    uint64_t run[2]; /* the same in all processes of a run, and different in other runs */
+    int rank;        /* rank in MPI_COMM_WORLD, or in mpi://WORLD; TRACE_UNDEFINED: unknown */
+    int ranks;       /* number of ranks; 0: unknown */
     int tool_id;
-    char *host, *program, *mpi, *clock; /* mpi: first line of the library's version; clock: "tsc" */
+    char *host, *program, *mpi, *clock; /* mpi: first line of the library's version; clock: such as
+                                           "tsc" */
     int64_t pid;
-    int64_t started;       /* nanoseconds since the Epoch, at `start_ticks` */
+    int64_t started;       /* the time of `start_ticks` in nanoseconds since the Epoch */
     uint64_t start_ticks;  /* when recording began */
-    double tick;           /* its length in nanoseconds */
-    uint64_t clock_number; /* the same for processes that read one clock; 0: not known */
+    double tick;           /* length of a tick in nanoseconds */
+    uint64_t clock_number; /* the same in processes that read the same clock; 0: unknown */
     struct trace_clock_point
-        *points; /* see clock_line.h; none: only `tick` and `started` are known */
+        *points; /* see clock_line.h; if there are none, only `tick` and `started` are known */
     size_t point_count;
     struct trace_function *functions;
     size_t function_count;
@@ -118,27 +120,28 @@ struct trace_process {
     struct trace_location *locations;
     size_t location_count;
     enum trace_process_end end;
-    char *end_detail;    /* "SIGTERM", "exit", NULL */
-    uint64_t end_ticks;  /* of the end, else when it was last known to run */
+    char *end_detail;    /* such as "SIGTERM" or "exit"; may be NULL */
+    uint64_t end_ticks;  /* the end of the process, or the last time when it was known to run */
     uint64_t dropped;    /* events that were lost */
-    uint64_t unfinished; /* bytes at the end of the file that are not whole blocks */
-    uint64_t memory;     /* peak resident size of the process, bytes; 0: not known */
+    uint64_t unfinished; /* number of bytes at the end of the file that are not complete blocks */
+    uint64_t memory;     /* maximum resident size of the process in bytes; 0: unknown */
     bool is_ring;        /* only the last part was kept */
-    unsigned omits; /* TRACE_OMITS_…: as it was at first, and once the end is known, in all */
+    unsigned omits; /* TRACE_OMITS_…: at the beginning, or, once the end is known, in the whole
+                       run */
 };
 
-/* Frees the members of a process, which must have been allocated one by one, and sets them to 0. */
+/* Frees the members of a process, each of which must have its own memory, and sets them to 0. */
 void trace_definitions_clear(struct trace_process *process);
 
-/* How the names of files end. */
+/* The suffix of file names. */
 #define TRACE_FILE_SUFFIX ".qtrace"
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 /*
  * The types of definitions in blocks. A definition consists of a varint for the type, one for the
- * size, and the members in a fixed order. A reader skips definitions of types that it does not
- * know, and what follows the members that it knows; members that are missing at the end are 0.
+ * size, and the members in a fixed order. A reader skips definitions of unknown types, and bytes
+ * after the members that it knows; members that are missing at the end are 0.
  */
 enum trace_definition {
     TRACE_DEFINITION_PROCESS = 1,
@@ -158,14 +161,16 @@ enum trace_definition {
     TRACE_DEFINITION_ALIVE
 };
 
-/* The header of a file: what is known of the process at its start (file, run, host, program, pid,
- * clock, start). Members of struct trace_process that become known later have blocks of their own.
+/* The header of a file contains the data about the process that are known at its start (file, run,
+ * host, program, pid, clock, start). Members of struct trace_process that become known later have
+ * blocks of their own.
  */
 void trace_definitions_put_header(struct trace_bytes *out, const struct trace_process *process);
 
-/* Definitions: each is added to the block of definitions that `out` is; the index is that by which
- * events refer to it. trace_definitions_put_block makes a block of it. A definition with an index
- * that exists replaces it (a communicator that got a name). */
+/* These functions add definitions to `out`, the contents of a block of definitions;
+ * trace_definitions_put_block makes the block. Events refer to a definition by its index. A
+ * definition with an index that exists replaces the earlier one, for example when a communicator
+ * gets a name. */
 void trace_definitions_put_function(struct trace_bytes *out, uint32_t index,
                                     const struct trace_function *function);
 void trace_definitions_put_library(struct trace_bytes *out, uint32_t index, const char *path);
@@ -191,31 +196,32 @@ void trace_definitions_put_clock(struct trace_bytes *out, double tick,
 /* Adds the members end…, dropped, memory, is_ring and omits. */
 void trace_definitions_put_end(struct trace_bytes *out, const struct trace_process *process);
 
-/* Adds that the process runs at this time. */
+/* Adds that the process is still running at this time. */
 void trace_definitions_put_alive(struct trace_bytes *out, uint64_t ticks);
 
 /* Appends a block of the definitions in `definitions`, which it empties, to `out`. */
 void trace_definitions_put_block(struct trace_bytes *out, struct trace_bytes *definitions);
 
-/* The definitions of a process as bytes, to be sent to another process (as they are in its file),
- * and back: all members of struct trace_process. They return false if memory is exhausted, or the
- * bytes are invalid. The caller frees what they have made, by trace_bytes_free and
+/* Convert the definitions of a process (all members of struct trace_process) to the bytes that its
+ * file contains, in order to send them to another process, and back. They return false if memory is
+ * exhausted or the bytes are invalid. The caller frees the results by trace_bytes_free and
  * trace_definitions_clear. */
 bool trace_definitions_pack(const struct trace_process *process, struct trace_bytes *bytes);
 bool trace_definitions_unpack(const void *bytes, size_t size, struct trace_process *process);
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-#define TRACE_KINDS_MAX 256 /* kinds of events that a later version of the format may have */
+/* The maximum number of kinds of events in later versions of the format. */
+#define TRACE_KINDS_MAX 256
 
-/* Definitions of a process that are being read. */
+/* Reads the definitions of a process. */
 struct trace_definitions_reader {
     struct trace_process *process;
-    uint32_t fields[TRACE_KINDS_MAX]; /* by kind of event */
+    uint32_t fields[TRACE_KINDS_MAX]; /* [kind of event] */
     size_t function_room, library_room, site_room, comm_room, window_room, file_room, region_room,
         counter_room, location_room;
-    uint64_t budget; /* bytes that may still be allocated */
-    uint64_t seen;   /* definitions and blocks of events */
+    uint64_t budget; /* number of bytes that may still be allocated */
+    uint64_t seen;   /* number of definitions and blocks of events */
     bool is_exhausted;
 };
 
@@ -224,10 +230,10 @@ struct trace_definitions_reader {
 bool trace_definitions_read(struct trace_definitions_reader *reader, const void *bytes,
                             size_t size);
 
-/* Makes all references between definitions valid, and all strings. */
+/* Makes all strings and all references between definitions valid. */
 bool trace_definitions_finish(struct trace_definitions_reader *reader);
 
-/* Makes room for the location `index`; adds a function. */
+/* The first function makes room for location `index`, the second one adds a function. */
 bool trace_definitions_add_location(struct trace_definitions_reader *reader, uint32_t index);
 bool trace_definitions_add_function(struct trace_definitions_reader *reader, const char *name);
 

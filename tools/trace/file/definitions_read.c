@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Indices are given one after the other: by how much one may be larger than the number of
- * definitions so far. */
+/* The maximum index, after `seen` definitions. Indices are assigned one after the other, so larger
+ * ones are invalid. */
 #define INDEX_MAX(seen) (2 * (seen) + 4096)
 
 static bool charge_budget(struct trace_definitions_reader *reader, uint64_t size)
@@ -28,8 +28,8 @@ static bool charge_budget(struct trace_definitions_reader *reader, uint64_t size
 }
 
 /*
- * Makes an element `index` in the table `*array`, and returns it; NULL: not possible. Elements
- * between are 0.
+ * Returns element `index` of the table `*array`, which is created if necessary; NULL: not possible.
+ * Elements before it that do not exist are set to 0.
  */
 static void *make_element(struct trace_definitions_reader *reader, void *array, size_t *count,
                           size_t *room, size_t size, uint64_t index)
@@ -64,7 +64,7 @@ static void *make_element(struct trace_definitions_reader *reader, void *array, 
 
 /* ---- Parts ----------------------------------------------------------------------------------- */
 
-/* Replaces a string. */
+/* Replaces a string by the next one in the input. */
 static void take_text(struct trace_definitions_reader *reader, struct trace_bytes_input *input,
                       char **text)
 {
@@ -331,7 +331,7 @@ static bool take_end(struct trace_definitions_reader *reader, struct trace_bytes
     return !input->failed;
 }
 
-/* If nothing tells the end of the process, it is not earlier. */
+/* Reads a time at which the process was running. Its end, if unknown, is not earlier. */
 static bool take_alive(struct trace_definitions_reader *reader, struct trace_bytes_input *input)
 {
     struct trace_process *process = reader->process;
@@ -405,7 +405,8 @@ static bool make_texts(struct trace_process *process)
     return whole;
 }
 
-/* No clock has ticks that are much shorter or longer, but a damaged file may say so. */
+/* Whether a number can be the length of a tick. No clock has much shorter or longer ticks, but a
+ * damaged file may contain any number. */
 static bool can_be_tick(double nanoseconds)
 {
     return nanoseconds > 1e-6 && nanoseconds < 1e9;

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks of definitions are not much larger. */
+/* The size at which a block of definitions ends. */
 #define BLOCK_SIZE (UINT32_C(1) << 20)
 
 /* ---- Definitions
  * --------------------------------------------------------------------------------- */
 
-/* Returns where the members of the definition begin. */
+/* Begins a definition. Returns the position at which its members begin. */
 static size_t begin_typed(struct trace_bytes *out, enum trace_definition type)
 {
     trace_bytes_put_varint(out, type);
@@ -73,7 +73,7 @@ void trace_definitions_put_site(struct trace_bytes *out, uint32_t index,
     finish_definition(out, members);
 }
 
-/* Each rank is stored as its difference from the rank before plus 1. */
+/* Writes ranks. Each one is stored as its difference from the previous rank plus 1. */
 static void put_group(struct trace_bytes *out, const int *ranks, int size)
 {
     int64_t expected = 0;
@@ -229,7 +229,7 @@ static void put_kinds(struct trace_bytes *out)
 
 /* ---- Blocks ---------------------------------------------------------------------------------- */
 
-/* The size of a whole definition. */
+/* Returns the size of a whole definition. */
 static size_t definition_size(const unsigned char *at, const unsigned char *end)
 {
     struct trace_bytes_input input = {at, end, false};

@@ -90,7 +90,7 @@ static bool has_object(const struct trace_process *process, const struct trace_e
     }
 }
 
-/* The communicator of a message need not be known. */
+/* Whether the communicator is valid; that of a message may be unknown. */
 static bool has_comm(const struct trace_process *process, const struct trace_event *event)
 {
     switch (event->kind) {

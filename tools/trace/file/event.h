@@ -4,9 +4,9 @@
  *
  * Events belong to a location: a thread of a process. The events of a location are in the order of
  * their times, and calls are properly nested: each TRACE_LEAVE ends the call that the last
- * TRACE_ENTER without an end began. Events between the two tell what a
- * call does (messages, requests, collectives, …): what begins with the call follows its TRACE_ENTER
- * directly and has its time; what ends with it precedes its TRACE_LEAVE directly and has that time.
+ * TRACE_ENTER without an end began. Events between the two describe what a call does (messages,
+ * requests, collectives, …). Those that begin with the call directly follow its TRACE_ENTER and
+ * have its time; those that end with it directly precede its TRACE_LEAVE and have that time.
  */
 #ifndef QMPI_TRACE_FILE_EVENT_H
 #define QMPI_TRACE_FILE_EVENT_H
@@ -17,46 +17,50 @@
 #include <stdint.h>
 
 enum trace_event_kind {
-    /* A call: `function`, `site`. */
+    /* A call, with `function` and `site`. */
     TRACE_ENTER,
     TRACE_LEAVE,
 
-    /* Messages: `comm` (TRACE_NONE if it is not known), `peer`, `tag`, `bytes`. A blocking send
-     * tells TRACE_SEND when it begins, a blocking receive TRACE_RECV when it has ended. Nonblocking
-     * ones have a `request`, which identifies the operation, not the handle: no other operation of
-     * the process has it. */
+    /* Messages, with `comm` (TRACE_NONE: unknown), `peer`, `tag` and `bytes`. TRACE_SEND is
+     * recorded when a blocking send begins, TRACE_RECV when a blocking receive has ended.
+     * Nonblocking operations have a `request`. It identifies the operation and is not the handle,
+     * so no other operation of the process has the same one. */
     TRACE_SEND,
     TRACE_RECV,
     TRACE_ISEND,
     TRACE_ISEND_COMPLETE, /* `request` */
-    TRACE_IRECV_REQUEST,  /* `request`; `bytes`: of the buffer; the rest as posted, where peer and
-                             tag may be TRACE_ANY */
-    TRACE_IRECV,          /* the receive has completed: `request`, and the rest as received */
+    TRACE_IRECV_REQUEST,  /* with `request`, `bytes` of the buffer, and the other members as posted,
+                             where peer and tag may be TRACE_ANY */
+    TRACE_IRECV,          /* the receive has completed; with `request`, and the other members as
+                             received */
     TRACE_REQUEST_TEST,   /* `request` was tested, and has not completed */
     TRACE_REQUEST_CANCELLED, /* `request` has completed, as cancelled */
-    TRACE_REQUEST_FREED,     /* MPI_Request_free: how `request` ends is not seen */
+    TRACE_REQUEST_FREED,     /* MPI_Request_free was called, so the end of `request` will not be
+                                recorded */
 
-    /* Collectives: `comm`, `root`, `bytes` (sent), `received`. */
-    TRACE_COLLECTIVE_BEGIN, /* `comm`, `root` */
+    /* Collectives, with `comm`, `root`, `bytes` (sent) and `received`. */
+    TRACE_COLLECTIVE_BEGIN, /* with `comm` and `root` */
     TRACE_COLLECTIVE_END,
-    TRACE_ICOLLECTIVE_REQUEST,  /* a nonblocking one: `request`, `comm`, `root` */
-    TRACE_ICOLLECTIVE_COMPLETE, /* `request`, as TRACE_COLLECTIVE_END; `function` that began it */
+    TRACE_ICOLLECTIVE_REQUEST,  /* a nonblocking one, with `request`, `comm` and `root` */
+    TRACE_ICOLLECTIVE_COMPLETE, /* with `request`, the members of TRACE_COLLECTIVE_END, and the
+                                   `function` that began it */
 
-    /* One-sided accesses: `object` (window), `peer` (rank in the group of the window), `bytes` that
-     * go to the peer, `received` from it, `request` (MPI_Rput, …) or TRACE_NO_REQUEST.
+    /* One-sided accesses, with `object` (window), `peer` (rank in the group of the window), `bytes`
+     * (sent to the peer), `received` (from it), and `request` (MPI_Rput, …) or TRACE_NO_REQUEST.
      */
     TRACE_RMA_PUT,
     TRACE_RMA_GET,
     TRACE_RMA_ATOMIC,   /* accumulate, fetch_and_op, … */
     TRACE_RMA_COMPLETE, /* `request` */
 
-    /* Files: `object` (file), `bytes` (written), `received` (read). Nonblocking ones have a
-     * `request`; others TRACE_NO_REQUEST. TRACE_IO is told when the access has ended; for a
-     * nonblocking one, when its request has completed. */
+    /* Files, with `object` (file), `bytes` (written) and `received` (read). Nonblocking accesses
+     * have a `request`, others TRACE_NO_REQUEST. TRACE_IO is recorded when the access has ended;
+     * for a nonblocking one, when its request has completed. */
     TRACE_IO_REQUEST, /* `object`, `request` */
     TRACE_IO,
 
-    /* Objects: directly before the TRACE_LEAVE, or after the TRACE_ENTER, of the call. */
+    /* Objects. These events directly precede the TRACE_LEAVE of the call, or directly follow its
+     * TRACE_ENTER. */
     TRACE_COMM_CREATE,  /* `comm` */
     TRACE_COMM_DESTROY, /* `comm` */
     TRACE_WIN_CREATE,   /* `object` */
@@ -64,48 +68,50 @@ enum trace_event_kind {
     TRACE_FILE_OPEN, /* `object` */
     TRACE_FILE_CLOSE,
 
-    /* Regions of the program (MPI_Pcontrol): `object`. They may overlap, and belong to the process.
+    /* Regions of the program (MPI_Pcontrol), with `object`. They may overlap, and belong to the
+     * process.
      */
     TRACE_REGION_BEGIN,
     TRACE_REGION_END,
 
-    /* `object`: a counter; `value`. */
+    /* A counter, with `object` and `value`. */
     TRACE_COUNTER,
 
-    /* What is missing. */
-    TRACE_OFF, /* from here on, recording is off (switched off, MPI_Pcontrol(0), outside a window) …
+    /* Missing parts. */
+    TRACE_OFF, /* recording is off from here (switched off, MPI_Pcontrol(0), outside a window) …
                 */
-    TRACE_ON,          /* … until here. Calls that were in progress are ended and begun again */
-    TRACE_DROPPED,     /* `bytes` events (not bytes) were lost here: there was no memory left */
-    TRACE_FLUSH,       /* from `time` on, the tool kept the thread for `bytes` ticks: it waited for
-                          memory, or the tool prepared the trace */
-    TRACE_INTERRUPTED, /* the call in progress was left by longjmp or an exception; ends like
-                          TRACE_LEAVE */
+    TRACE_ON,  /* … to here. Calls in progress are ended and begun again */
+    TRACE_DROPPED,     /* `bytes` events (not bytes) were lost here, because memory was exhausted */
+    TRACE_FLUSH,       /* from `time` on, the tool delayed the thread for `bytes` ticks: it waited
+                          for memory, or the tool prepared the trace */
+    TRACE_INTERRUPTED, /* the call in progress was left by longjmp or an exception; this event
+                          replaces TRACE_LEAVE */
 
-    /* The communicator `comm`, or the file `object`, of a call whose other events do not tell it.
+    /* The communicator `comm` or the file `object` of a call whose other events do not contain it.
      */
     TRACE_CALL_OBJECT,
 
     TRACE_KINDS
 };
 
-/* The values of an index and of a request if there is none. */
+/* The value of an index, and of a request, if there is none. */
 #define TRACE_NONE UINT32_MAX
 #define TRACE_NO_REQUEST UINT64_MAX
 
-/* Special values of `peer`, `tag` and `root`, whatever those of the MPI library are. */
+/* Special values of `peer`, `tag` and `root`. They do not depend on the MPI library. */
 enum {
     TRACE_ANY = -1,       /* MPI_ANY_SOURCE, MPI_ANY_TAG */
     TRACE_PROC_NULL = -2, /* MPI_PROC_NULL */
     TRACE_ROOT_SELF = -3, /* MPI_ROOT */
-    TRACE_UNDEFINED = -4  /* none, or not known */
+    TRACE_UNDEFINED = -4  /* none, or unknown */
 };
 
 struct trace_event {
     enum trace_event_kind kind;
-    uint64_t ticks; /* on the clock of the process: exact, and in the order of the location */
-    int64_t time; /* readers only: on the clock of rank 0, in nanoseconds since `base` of the trace
-                   */
+    uint64_t ticks; /* on the clock of the process: exact, and in order within the location */
+    int64_t time;   /* for readers only: on the clock of rank 0, in nanoseconds since `base` of the
+                       trace
+                     */
     uint32_t location; /* index of the thread in the process */
     uint32_t function; /* index of a function of the process; TRACE_NONE: does not apply */
     uint32_t site;     /* index of a call site; TRACE_NONE: not recorded */
@@ -117,13 +123,13 @@ struct trace_event {
     uint64_t request;
     uint64_t bytes, received;
     double value;
-    bool is_known; /* TRACE_ENTER, readers only: whether a TRACE_LEAVE (or TRACE_INTERRUPTED)
-                      follows; not where a process was killed in the call: it lasted until
+    bool is_known; /* TRACE_ENTER, for readers only: whether a TRACE_LEAVE or TRACE_INTERRUPTED
+                      follows; false if the process was killed in the call, which then lasts until
                       `end_ticks` */
 };
 
-/* Fields: members of struct trace_event, which apply to some kinds. The numbers of the fields, and
- * those of the kinds, are part of the format: new ones are added at the end. */
+/* Fields: members of struct trace_event that apply to some kinds. The numbers of fields and kinds
+ * are part of the format; new ones are added at the end. */
 enum trace_event_field {
     TRACE_FIELD_FUNCTION,
     TRACE_FIELD_SITE,
@@ -134,28 +140,29 @@ enum trace_event_field {
     TRACE_FIELD_ROOT,
     TRACE_FIELD_BYTES,
     TRACE_FIELD_RECEIVED,
-    TRACE_SHAPE_FIELDS, /* what follows is not part of a shape: see event_codec.c */
+    TRACE_SHAPE_FIELDS, /* fields from here on are not part of a shape: see event_codec.c */
     TRACE_FIELD_REQUEST = 16,
     TRACE_FIELD_VALUE,
-    TRACE_FIELD_BEGINS, /* no member: the request begins, others complete or are tested */
+    TRACE_FIELD_BEGINS, /* not a member: the request begins with this event; without this bit, the
+                           event completes or tests it */
 };
 
 #define TRACE_FIELD_BIT(name) (UINT32_C(1) << TRACE_FIELD_##name)
 
-/* By kind: the bits of the fields that apply. */
+/* [kind]: the bits of the fields that apply. */
 extern const uint32_t trace_event_fields[TRACE_KINDS];
 
-/* Sets the members that do not apply to a kind to values that say so. */
+/* Sets the members that do not apply to a kind to the values that mean this. */
 void trace_event_clear(struct trace_event *event, enum trace_event_kind kind, uint64_t ticks);
 
-/* Makes the best of what is not defined in the process, so that readers need not check it: a site
- * becomes TRACE_NONE, and the function of a call `unknown`, if that is not TRACE_NONE. Returns
- * false if that does not suffice. */
+/* Replaces references to undefined objects of the process, so that readers need not check them: a
+ * site becomes TRACE_NONE, and the function of a call becomes `unknown`, unless that is TRACE_NONE.
+ * Returns false if the event is still invalid. */
 bool trace_event_is_valid(const struct trace_process *process, uint32_t unknown,
                           struct trace_event *event);
 
-/* The rank in MPI_COMM_WORLD of a rank (`peer`, `root`) in a communicator of a process: in its
- * remote group, if it has one. TRACE_UNDEFINED if that is not known, and for special values. */
+/* Returns the rank in MPI_COMM_WORLD for a rank (`peer`, `root`) in a communicator of a process, or
+ * in its remote group if it has one. TRACE_UNDEFINED: unknown, or a special value. */
 int trace_event_world_rank(const struct trace_process *process, uint32_t comm, int rank);
 
 #endif

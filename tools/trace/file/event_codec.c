@@ -77,24 +77,24 @@ bool trace_event_stack_is_valid(const struct trace_process *process, uint32_t un
 /* ---- The model ------------------------------------------------------------------------------- */
 
 /*
- * The encoder and the decoder of a block remember its earlier events in the same way: the shapes of
- * events (all members but time, request and value), and which shape last followed the same shapes.
- * Programs repeat themselves, so that most shapes are as predicted.
+ * The encoder and the decoder of a block store its earlier events in the same way: the shapes of
+ * events (all members except time, request and value), and the shape that last followed the same
+ * shapes. Most shapes are predicted correctly, because programs repeat themselves.
  */
 
-#define SHAPES 4096   /* that are remembered; the oldest is replaced by a new one */
-#define CONTEXTS 4096 /* CONTEXT_BITS bits */
+#define SHAPES 4096   /* number of shapes that are stored; a new one replaces the oldest */
+#define CONTEXTS 4096 /* 2^CONTEXT_BITS */
 #define CONTEXT_BITS 12
 
-/* How the shape of an event is given. */
+/* How the shape of an event is encoded. */
 enum shape_code {
-    CODE_LONG,  /* as predicted by the last seven or so */
-    CODE_SHORT, /* as predicted by the last one */
+    CODE_LONG,  /* as predicted from about the last seven shapes */
+    CODE_SHORT, /* as predicted from the last shape */
     CODE_KNOWN, /* its index is in the values */
     CODE_NEW    /* its kind and its fields are in the values */
 };
 
-/* Members that do not apply to `kind` are 0. */
+/* The shape of an event. Members that do not apply to `kind` are 0. */
 union shape {
     struct {
         uint32_t kind, function, site, comm, object;
@@ -105,17 +105,18 @@ union shape {
 };
 
 struct trace_event_model {
-    uint32_t added;   /* how many shapes there were */
+    uint32_t added;   /* number of shapes that were added */
     uint32_t last;    /* index of the last shape */
-    uint32_t history; /* a hash of the last shapes: older ones are shifted out */
+    uint32_t history; /* a hash of the last shapes, in which older ones are shifted out */
     uint16_t after_long[CONTEXTS], after_short[SHAPES];
     uint16_t last_of_kind[TRACE_KINDS_MAX];
-    uint64_t begun, completed; /* requests: the last ones */
-    uint64_t value;            /* of the last counter, as bits */
+    uint64_t begun, completed; /* the last requests that were begun and completed */
+    uint64_t value;            /* value of the last counter, as bits */
     union shape shapes[SHAPES];
 };
 
-/* Begins a block. Only the first shape is used before it is set. */
+/* Begins a block. Only the first shape needs a value, because the others are set before they are
+ * used. */
 static inline void model_begin(struct trace_event_model *model)
 {
     memset(model, 0, offsetof(struct trace_event_model, shapes));
@@ -138,7 +139,7 @@ static inline uint32_t model_add(struct trace_event_model *model)
     return model->added++ % SHAPES;
 }
 
-/* An event has the shape `index`; `context` is that before it. */
+/* Records that an event has the shape `index`; `context` is the context before it. */
 static inline void model_note(struct trace_event_model *model, uint32_t context, uint32_t index,
                               uint32_t kind)
 {
@@ -149,7 +150,7 @@ static inline void model_note(struct trace_event_model *model, uint32_t context,
     model->history = (model->history << 5) + index + 1;
 }
 
-/* The last request that was begun, or completed, by an event with these fields. */
+/* Returns the last request that was begun, or completed, by an event with these fields. */
 static inline uint64_t *model_request(struct trace_event_model *model, uint32_t fields)
 {
     return fields & TRACE_FIELD_BIT(BEGINS) ? &model->begun : &model->completed;
@@ -158,16 +159,16 @@ static inline uint64_t *model_request(struct trace_event_model *model, uint32_t 
 /* ---- Encoder --------------------------------------------------------------------------------- */
 
 /*
- * The events of a block are in four columns, which compress better than one: a code for each event,
- * times, the values of new shapes, and requests. Adding an event looks at two predictions, and then
- * at one entry of a hash table: it allocates only when a column grows.
+ * The events of a block are stored in four columns, which compress better than one: codes, times,
+ * the values of new shapes, and requests. Adding an event looks at two predictions, and then at one
+ * entry of a hash table. Memory is only allocated when a column grows.
  */
 
 #define HASH_BITS 13
 #define HASH_SIZE (1 << HASH_BITS)
 
-/* The most that one event adds to a column: a code, and varints for the kind, the fields that
- * differ and each of them. */
+/* The maximum size of an event in a column: a code, and varints for the kind, the fields that
+ * differ, and each of these fields. */
 #define EVENT_MAX ((TRACE_SHAPE_FIELDS + 2) * TRACE_VARINT_MAX)
 
 enum column { CODES, TIMES, VALUES, REQUESTS, COLUMNS };
@@ -178,14 +179,14 @@ struct trace_event_encoder {
     struct trace_event_model model;
     struct trace_bytes columns[COLUMNS];
     struct trace_event_stack stack;
-    struct trace_bytes head; /* of the block: the calls in progress at its beginning */
+    struct trace_bytes head; /* head of the block: the calls in progress at its beginning */
     struct trace_bytes body; /* used when a block is finished */
-    uint64_t number;         /* of the next event in the stream */
-    uint64_t first_number;   /* of the first event of the block */
-    uint64_t first, last;    /* ticks, of the block */
-    uint64_t too_deep;       /* calls in progress that are not recorded */
+    uint64_t number;         /* number of the next event in the stream */
+    uint64_t first_number;   /* number of the first event of the block */
+    uint64_t first, last;    /* the first and last ticks of the block */
+    uint64_t too_deep;       /* number of calls in progress that are too deep to be recorded */
     uint16_t by_hash[HASH_SIZE];
-    union shape masks[TRACE_KINDS]; /* 0: does not apply */
+    union shape masks[TRACE_KINDS]; /* a member is 0 if it does not apply */
 };
 
 static void make_mask(union shape *mask, uint32_t fields)
@@ -270,7 +271,7 @@ static inline uint32_t hash_shape(const union shape *shape)
     return (uint32_t)((value ^ value >> 32) * UINT32_C(0x85ebca6b)) >> (32 - HASH_BITS);
 }
 
-/* Writes what differs from the last shape of the same kind. */
+/* Writes the differences from the last shape of the same kind. */
 static unsigned char *write_shape(unsigned char *at, const union shape *shape,
                                   const union shape *base)
 {
@@ -299,7 +300,7 @@ static unsigned char *write_shape(unsigned char *at, const union shape *shape,
     return at + (end - fields);
 }
 
-/* A shape that was not as predicted: known, or new. */
+/* Adds a shape that was not predicted, and sets `code` to whether it is known or new. */
 static uint32_t add_shape(struct trace_event_encoder *encoder, const union shape *shape,
                           unsigned char *code)
 {
@@ -337,7 +338,7 @@ static bool is_too_deep(struct trace_event_encoder *encoder, uint32_t kind)
     return true;
 }
 
-/* Begins a block with this event. */
+/* Begins a block whose first event has these ticks. */
 static bool begin_block(struct trace_event_encoder *encoder, uint64_t ticks)
 {
     encoder->first_number = encoder->number;
@@ -492,8 +493,8 @@ void trace_event_decoder_free(struct trace_event_decoder *decoder)
     decoder->model = NULL;
 }
 
-/* A shape that differs from the last one of its kind. Fields that this version does not know are
- * skipped. */
+/* Reads a shape as differences from the last one of its kind. Fields that are unknown to this
+ * version are skipped. */
 static bool read_shape(struct trace_event_decoder *decoder, union shape *shape)
 {
     struct trace_bytes_input *values = &decoder->values;
@@ -529,7 +530,8 @@ static bool read_shape(struct trace_event_decoder *decoder, union shape *shape)
     return !values->failed;
 }
 
-/* Shapes contain only the fields that apply to their kind. */
+/* Sets the members of an event from a shape, which contains only the fields that apply to its
+ * kind. */
 static void set_shape(struct trace_event *event, const union shape *shape, uint32_t fields)
 {
     trace_event_clear(event, (enum trace_event_kind)shape->is.kind, event->ticks);
@@ -548,7 +550,7 @@ static void set_shape(struct trace_event *event, const union shape *shape, uint3
 #undef SET
 }
 
-/* Finds the shape of the next event. */
+/* Reads the code of the next event, and finds its shape. */
 static bool read_code(struct trace_event_decoder *decoder, uint32_t context, uint32_t *index)
 {
     struct trace_event_model *model = decoder->model;
@@ -590,7 +592,7 @@ bool trace_event_decoder_next(struct trace_event_decoder *decoder, struct trace_
     if (passed > decoder->last - decoder->ticks)
         return false;
     event->ticks = decoder->ticks += passed;
-    /* A later version may tell more of a kind, which is read, and ignored. */
+    /* A later version may add fields to a kind, which are read and ignored. */
     const uint32_t known = kind < TRACE_KINDS ? fields & trace_event_fields[kind] : 0;
     set_shape(event, shape, known);
     if (fields & TRACE_FIELD_BIT(REQUEST)) {

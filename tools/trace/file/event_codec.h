@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bodies of blocks of events: an encoder turns the events of one stream into blocks, and a
- * decoder reads the events of one block. No function here makes MPI calls.
- * docs/run/trace-format.md describes the file.
+ * The bodies of blocks of events. An encoder converts the events of one stream to blocks, and a
+ * decoder reads the events of one block. No function here makes MPI calls. docs/run/trace-format.md
+ * describes the file.
  */
 #ifndef QMPI_TRACE_FILE_EVENT_CODEC_H
 #define QMPI_TRACE_FILE_EVENT_CODEC_H
@@ -16,14 +16,14 @@
 
 /* ---- Calls in progress ----------------------------------------------------------------------- */
 
-/* A stream has at most this many calls in progress: in deeper recursion, which no real program
- * reaches, further calls are not recorded. */
+/* The maximum number of calls in progress in a stream. Deeper calls, which do not occur in real
+ * programs, are not recorded. */
 #define TRACE_EVENT_CALLS_MAX 10000
 
 struct trace_event_stack_call {
     uint32_t function, site;
-    uint64_t ticks;  /* of its TRACE_ENTER */
-    uint64_t number; /* of that event in the stream */
+    uint64_t ticks;  /* ticks of its TRACE_ENTER */
+    uint64_t number; /* number of that event in the stream */
 };
 
 /* The calls in progress of a stream, the outermost first. */
@@ -35,7 +35,8 @@ struct trace_event_stack {
 void trace_event_stack_free(struct trace_event_stack *stack);
 bool trace_event_stack_push(struct trace_event_stack *stack, struct trace_event_stack_call call);
 
-/* Pushes or pops what `event` begins or ends. Returns false if memory is exhausted. */
+/* Pushes the call that `event` begins, or pops the one that it ends. Returns false if memory is
+ * exhausted. */
 static inline bool trace_event_stack_note(struct trace_event_stack *stack,
                                           const struct trace_event *event, uint64_t ticks,
                                           uint64_t number)
@@ -48,13 +49,14 @@ static inline bool trace_event_stack_note(struct trace_event_stack *stack,
     return true;
 }
 
-/* The stack at the beginning of a block, whose first event is `number` at `ticks`. */
+/* Writes the stack at the beginning of a block whose first event has this number and these
+ * ticks. */
 bool trace_event_stack_put(const struct trace_event_stack *stack, struct trace_bytes *out,
                            uint64_t ticks, uint64_t number);
 bool trace_event_stack_take(struct trace_event_stack *stack, struct trace_bytes_input *input,
                             uint64_t ticks, uint64_t number);
 
-/* The same as trace_event_is_valid, for calls in progress. */
+/* Does the same as trace_event_is_valid for calls in progress. */
 bool trace_event_stack_is_valid(const struct trace_process *process, uint32_t unknown,
                                 struct trace_event_stack *stack);
 
@@ -64,37 +66,37 @@ bool trace_event_stack_is_valid(const struct trace_process *process, uint32_t un
 void trace_event_encoder_start(void);
 
 /*
- * The encoder of one stream. Its blocks can be written one after the other, in any order of
- * streams. If a block can be written only in part (a full disk), truncate the file to where it
- * began before another one is written: a reader takes what follows a whole beginning for the rest
- * of the block.
+ * The encoder of one stream. Its blocks can be written one after the other, together with those of
+ * other streams in any order. If only a part of a block can be written (disk full), the file must
+ * be truncated to the beginning of the block before another one is written; otherwise, a reader
+ * would take the following bytes for the rest of the block.
  *
- * A location has several if a signal handler interrupts the recording of
- * an event: what the handler does is then a stream of its own, which readers insert by time.
- * `stream` is a number that no other encoder of this location has; 0 is the thread itself.
- * `compress`: whether to compress blocks, if libzstd is there. NULL: memory is exhausted.
+ * A location has several encoders if a signal handler interrupts the recording of an event. The
+ * events of the handler are then a separate stream, which readers insert by time. `stream` is a
+ * number that no other encoder of this location has; 0 is the thread itself. `compress`: whether to
+ * compress blocks if libzstd is available. Returns NULL if memory is exhausted.
  */
 struct trace_event_encoder;
 struct trace_event_encoder *trace_event_encoder_make(uint32_t location, uint32_t stream,
                                                      bool compress);
 void trace_event_encoder_free(struct trace_event_encoder *encoder);
 
-/* Adds an event. Only the members that apply to its kind are used, and neither `location`, `time`
- * nor `is_known`. A time before that of the last event counts as that. Returns false if memory is
- * exhausted: the event is then not in the block. */
+/* Adds an event. Only the members that apply to its kind are used, and not `location`, `time` and
+ * `is_known`. A time before that of the last event is replaced by that time. Returns false if
+ * memory is exhausted; the event is then not in the block. */
 bool trace_event_encoder_add(struct trace_event_encoder *encoder, const struct trace_event *event);
 
-/* How many bytes the block has so far, before it is compressed. Blocks of 64 to 256 KiB are good;
- * no block may have more than 8 MiB. */
+/* Returns the current size of the block in bytes, before compression. Blocks of 64 to 256 KiB are
+ * suitable; no block may have more than 8 MiB. */
 size_t trace_event_encoder_size(const struct trace_event_encoder *encoder);
 
-/* Appends what was added since the last call, as a block that can be read without any earlier one
- * (it tells which calls were in progress at its beginning), to `out`. */
+/* Appends the events that were added since the last call to `out`, as a block. The block contains
+ * the calls in progress at its beginning, so that it can be read without earlier blocks. */
 bool trace_event_encoder_finish(struct trace_event_encoder *encoder, struct trace_bytes *out);
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* This is the head of a block of events without the calls in progress. */
+/* The head of a block of events, without the calls in progress. */
 struct trace_event_decoder_head {
     uint32_t location, stream;
     uint64_t number; /* number of the block's first event in the stream */

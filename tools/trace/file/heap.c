@@ -34,7 +34,7 @@ static void put_at(struct trace_heap *heap, size_t place, const void *item)
         heap->moved(heap->context, item, place);
 }
 
-/* Puts an item at a free place, or further up. */
+/* Puts an item into a free place, or moves it further up. */
 static void rise(struct trace_heap *heap, size_t place, const void *item)
 {
     for (; place; place = (place - 1) / 2) {
@@ -46,7 +46,7 @@ static void rise(struct trace_heap *heap, size_t place, const void *item)
     put_at(heap, place, item);
 }
 
-/* Returns the place for an item: a free place, or one further down, which becomes free. */
+/* Returns the final place for an item, at or below a free place. The items between move up. */
 static size_t sink_hole(struct trace_heap *heap, size_t place, const void *item)
 {
     for (size_t child; (child = 2 * place + 1) < heap->count; place = child) {

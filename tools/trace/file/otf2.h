@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Archives in OTF2 3.0, made of the files of a trace. What writes them needs libotf2, and is in a
- * library that is opened only for it: qmpi-otf2.module, beside the tools. Nothing here makes MPI
- * calls: where processes write an archive together, they pass functions for that.
+ * Archives in OTF2 3.0, made from the files of a trace. The writer needs libotf2, so it is in a
+ * library that is opened only to write an archive: qmpi-otf2.module, beside the tools. Nothing here
+ * makes MPI calls; processes that write an archive together pass functions for communication.
  *
  *   const struct trace_otf2 *otf2 = trace_otf2_open(path of TRACE_OTF2_FILE, &problem);
  *   if (!otf2 || !otf2->write(trace, directory, NULL, &problem))
@@ -16,18 +16,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TRACE_OTF2_FILE "qmpi-otf2.module" /* in the folder of the tools */
+#define TRACE_OTF2_FILE "qmpi-otf2.module" /* in the directory of the tools */
 #define TRACE_OTF2_FUNCTION "trace_otf2_find"
 #define TRACE_OTF2_ANCHOR "traces.otf2" /* in the directory of an archive */
 
 /*
- * Processes that write an archive together. All functions are called by all processes, in the same
- * order, and return false where they fail. The process with rank 0 is the root. Sizes are in bytes,
- * and the same on the two sides of a transfer; 0 is possible.
+ * Processes that write an archive together. All processes call all functions in the same order. The
+ * functions return false on failure. The process with rank 0 is the root. Sizes are in bytes, may
+ * be 0, and are equal on both sides of a transfer.
  */
 struct trace_otf2_group {
     int rank, size;
-    void *context; /* for the functions */
+    void *context; /* argument of the functions */
     bool (*barrier)(void *context);
     bool (*broadcast)(void *context, void *data, size_t size);
     /* The root receives sizes[i] bytes of each rank i, one after the other, in `all`. Other
@@ -47,10 +47,10 @@ struct trace_otf2 {
     bool (*write)(const struct trace *trace, const char *directory,
                   const struct trace_cursor_selection *selection, char **problem);
     /*
-     * Writes an archive together with other processes, which all call this. `file` is the
-     * complete file of the calling process; NULL: it has recorded nothing, and the archive contains
-     * it without events. Returns false on all processes if one has failed; then *problem is set on
-     * those that have, and on the root. Where it is not set, it is NULL.
+     * Writes an archive together with other processes, which must all call this. `file` is the
+     * complete file of the calling process; NULL: the process has recorded nothing, and is in the
+     * archive without events. If one process fails, the function returns false on all. *problem is
+     * then set on the processes that have failed and on the root; it is NULL on the others.
      */
     bool (*write_together)(const struct trace_otf2_group *group, const char *file,
                            const char *directory, char **problem);
@@ -61,7 +61,7 @@ struct trace_otf2 {
  * found. The library remains open. */
 const struct trace_otf2 *trace_otf2_open(const char *path, char **problem);
 
-/* TRACE_OTF2_FUNCTION; NULL: the library was built without libotf2. */
+/* The type of TRACE_OTF2_FUNCTION, which returns NULL if the library was built without libotf2. */
 typedef const struct trace_otf2 *trace_otf2_finder(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See reader.h: opens the files of a trace, and relates their clocks. */
+/* See reader.h. Opens the files of a trace, and aligns their clocks. */
 #define _GNU_SOURCE
 #include "tools/trace/file/reader.h"
 
@@ -12,11 +12,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A trace that is open: what readers see, and what is needed to read its events. */
+/* An open trace: the part that readers see, and the data for reading its events. */
 struct opened_trace {
-    struct trace trace;             /* the first member: struct trace * points to it, too */
-    struct trace_source *sources;   /* by process */
-    struct trace_clock_line *lines; /* by process: time since `base` of the trace */
+    struct trace trace;             /* the first member: a pointer to it is also a pointer to this
+                                       structure */
+    struct trace_source *sources;   /* [process] */
+    struct trace_clock_line *lines; /* [process]: time since `base` of the trace */
     size_t process_room, source_room;
 };
 
@@ -50,7 +51,8 @@ static bool is_trace_file(const char *name)
     return length > suffix && strcmp(name + length - suffix, TRACE_FILE_SUFFIX) == 0;
 }
 
-/* Adds the files of a directory; those that cannot be read become warnings, unless none can. */
+/* Adds the files of a directory. Files that cannot be read become warnings, unless no file can be
+ * read. */
 static bool add_directory(struct opened_trace *opened, const char *path, char **problem)
 {
     DIR *directory = opendir(path);
@@ -130,8 +132,8 @@ static bool is_same_run(const struct trace_process *one, const struct trace_proc
     return one->run[0] == other->run[0] && one->run[1] == other->run[1];
 }
 
-/* Keeps the newest of several runs. Files of processes that ended before they knew their run
- * are only read if there are no others. */
+/* Keeps the newest of several runs. Files of processes that ended before their run was known are
+ * only read if there are no others. */
 static void choose_run(struct opened_trace *opened)
 {
     struct trace *trace = &opened->trace;
@@ -146,7 +148,8 @@ static void choose_run(struct opened_trace *opened)
     const struct trace_process chosen = {
         .run = {trace->processes[newest].run[0], trace->processes[newest].run[1]}};
     size_t others = 0, early = 0;
-    char *other = NULL, *first = NULL; /* the path of one of each */
+    char *other = NULL, *first = NULL; /* the paths of files that belong to other runs, and to the
+                                          first run */
     for (size_t i = trace->process_count; i-- > 0;) {
         const struct trace_process *process = &trace->processes[i];
         if (is_same_run(process, &chosen))
@@ -247,8 +250,8 @@ static void warn_of_missing(struct opened_trace *opened)
                                  ranks - found, ranks, missing));
 }
 
-/* Keeps the processes of the newest run, and sorts them. Files that are not read, and those that
- * are missing, become warnings. */
+/* Keeps the processes of the newest run, and sorts them. Files that are not read and files that are
+ * missing become warnings. */
 static void choose_processes(struct opened_trace *opened)
 {
     choose_run(opened);
@@ -259,7 +262,7 @@ static void choose_processes(struct opened_trace *opened)
 
 /* ---- Times ----------------------------------------------------------------------------------- */
 
-/* A clock is described by the process that has compared it most often. */
+/* A clock. It is described by the process that has compared it with rank 0 most often. */
 struct clock {
     size_t donor;
     uint64_t bound; /* largest bound of the processes that read this clock */
@@ -329,7 +332,7 @@ static uint64_t bound_of(const struct trace *trace, size_t index, size_t donor)
 }
 
 struct bounds {
-    uint64_t largest, second; /* of two clocks */
+    uint64_t largest, second; /* the largest and second largest bounds of different clocks */
     size_t clocks;
 };
 
@@ -350,7 +353,7 @@ static void add_clock(void *data, uint64_t number, void *value)
     add_bound(data, ((const struct clock *)value)->bound);
 }
 
-/* Two processes with one clock do not differ. */
+/* Sets the bound of the trace. Two processes with the same clock do not differ. */
 static void set_bound(struct trace *trace, const struct qmpi_table *clocks, const size_t *donors)
 {
     struct bounds bounds = {0};
@@ -372,14 +375,14 @@ static void set_bound(struct trace *trace, const struct qmpi_table *clocks, cons
                                                                  : bounds.largest + bounds.second;
 }
 
-/* Whether calls of a process may last until its end, after its last event. */
+/* Whether calls of a process may last after its last event, until its end. */
 static bool ends_in_calls(const struct trace_process *process)
 {
     return process->end != TRACE_END_FINALIZE;
 }
 
-/* Sets the times of a trace: by its earliest and its latest event, or the end of a process that did
- * not reach MPI_Finalize. */
+/* Sets the times of a trace: its earliest event, and its latest event or the end of a process that
+ * did not reach MPI_Finalize. */
 static void set_times(struct opened_trace *opened)
 {
     struct trace *trace = &opened->trace;
@@ -408,7 +411,7 @@ static void set_times(struct opened_trace *opened)
         if (source->stream_count && ends_in_calls(&trace->processes[i]) && end > last)
             last = end;
     }
-    for (size_t i = 0; first > last && i < trace->process_count; i++) /* no events */
+    for (size_t i = 0; first > last && i < trace->process_count; i++) /* there are no events */
         first = last = trace_clock_line_time(&opened->lines[i], trace->processes[i].start_ticks);
     trace->base = first;
     if (__builtin_sub_overflow(last, first, &trace->end))
@@ -423,7 +426,7 @@ static void set_times(struct opened_trace *opened)
 
 /* ---- Traces ---------------------------------------------------------------------------------- */
 
-/* The directory of a trace, if `path` is its anchor file. */
+/* Returns the directory of a trace if `path` is its anchor file. */
 static char *directory_of(const char *path)
 {
     const char *name = strrchr(path, '/');

@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Definitions of a file may take this much memory, and this many times the size of the file. */
+/* Limits for the memory of the definitions of a file: bytes, and multiples of the size of the
+ * file. */
 #define BUDGET (UINT64_C(256) << 20)
 #define BUDGET_FACTOR 64
 
@@ -41,7 +42,7 @@ bool trace_source_load(const struct trace_source *source, const struct trace_sou
                                                scratch->size) &&
                  trace_block_read_body(descriptor, block->offset, &found, &loaded->body, scratch);
     close(descriptor);
-    /* The file may have been replaced. */
+    /* The block is compared, because the file may have been replaced. */
     const struct trace_event_decoder_head *head = &loaded->head;
     return whole && found.type == TRACE_BLOCK_EVENTS && head->location == block->location &&
            head->stream == block->stream && head->number == block->number &&
@@ -60,13 +61,14 @@ void trace_source_free_block(struct trace_source_loaded *loaded)
 
 #define SEARCH_SIZE (1 << 16)
 
-/* A file that is being scanned. After what is no block, the scan goes on with the next one. */
+/* A file that is being scanned. After bytes that are not a block, the scan continues with the next
+ * block. */
 struct scan {
     struct trace_source *source;
     struct trace_definitions_reader *definitions;
     int descriptor;
     struct trace_event_stack stack;
-    struct trace_bytes head, stored, body; /* scratch */
+    struct trace_bytes head, stored, body; /* temporary memory */
 };
 
 static bool add_block(struct scan *scan, uint64_t offset, uint64_t size)
@@ -91,7 +93,7 @@ static bool add_block(struct scan *scan, uint64_t offset, uint64_t size)
     return true;
 }
 
-/* Adds a block whose first bytes and head are read. Returns false if it is invalid. */
+/* Adds a block after its first bytes and its head were read. Returns false if it is invalid. */
 static bool scan_block(struct scan *scan, uint64_t offset, const struct trace_block *block)
 {
     struct trace_source *source = scan->source;
@@ -111,7 +113,7 @@ static bool scan_block(struct scan *scan, uint64_t offset, const struct trace_bl
     return is_valid || source->is_exhausted;
 }
 
-/* Returns where the next block begins, from `offset` on; `size` of the file: there is none. */
+/* Returns the position of the next block, from `offset` on; the size of the file: there is none. */
 static uint64_t find_next_block(struct scan *scan, uint64_t offset)
 {
     unsigned char bytes[TRACE_BLOCK_SIZE];
@@ -196,7 +198,8 @@ static bool is_same_stream(const struct trace_source_block *one,
     return one->location == other->location && one->stream == other->stream;
 }
 
-/* Removes blocks that contradict the one before: the same events again, or earlier times. */
+/* Removes blocks that contradict the previous one, because they contain the same events or earlier
+ * times. */
 static void sort_blocks(struct trace_source *source)
 {
     size_t count = 0;
@@ -231,7 +234,7 @@ static bool find_stream_end(const struct trace_source *source,
     return !decoder->left;
 }
 
-/* Finds the streams, which end where their last block can be decoded. */
+/* Finds the streams. A stream ends at the last block that can be decoded. */
 static bool make_streams(struct trace_source *source)
 {
     struct trace_event_decoder *decoder = calloc(1, sizeof *decoder);
@@ -276,7 +279,7 @@ static bool make_streams(struct trace_source *source)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* Sets what the heads of blocks tell of a process. */
+/* Sets the members of a process that are computed from the heads of blocks. */
 static void set_event_counts(const struct trace_source *source, struct trace_process *process)
 {
     for (size_t i = 0; i < process->location_count; i++)
@@ -292,7 +295,7 @@ static void set_event_counts(const struct trace_source *source, struct trace_pro
         process->end_ticks = process->start_ticks;
 }
 
-/* Calls whose function has lost its definition refer to this one. */
+/* Adds the function for calls whose own function has lost its definition. */
 static bool add_unknown(struct trace_source *source, struct trace_definitions_reader *definitions)
 {
     source->unknown = (uint32_t)definitions->process->function_count;
@@ -349,7 +352,8 @@ static bool read_source(struct trace_source *source, struct trace_process *proce
     return true;
 }
 
-/* Follows a symbolic link, which may be gone when a block is read. */
+/* Returns a path without symbolic links, because a link may have been removed when a block is
+ * read. */
 static char *real_path(const char *path)
 {
     struct stat status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The library that writes archives in OTF2, if qmpi is built without libotf2. */
+/* The module that is built instead of the writer of OTF2 archives if libotf2 is missing. */
 #include "tools/trace/file/otf2.h"
 
 #include <qmpi/qmpi.h>

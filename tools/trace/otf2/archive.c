@@ -23,8 +23,8 @@
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
-/* libotf2 would print its errors; the first one becomes part of the message. Only this callback
- * tells that libotf2 could not write the rest of a file when it closed it. */
+/* Records an error for the message, because libotf2 would only print it. Without this callback, a
+ * failure of libotf2 to write the rest of a file when it closes the file would not be noticed. */
 static OTF2_ErrorCode note_error(void *data, const char *file, uint64_t line, const char *function,
                                  OTF2_ErrorCode error, const char *format, va_list list)
 {
@@ -64,7 +64,7 @@ static char *make_path(const char *directory, const char *name)
     return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
 }
 
-/* Whether libotf2 has said by whom an archive was written, and that was qmpi. */
+/* Whether libotf2 shows that qmpi has written an archive. */
 static bool is_written_by_qmpi(const char *anchor)
 {
     struct trace_archive ignored = {.failed = true};
@@ -87,8 +87,8 @@ static bool has_suffix(const char *name, const char *suffix)
     return length > size && !strcmp(name + length - size, suffix);
 }
 
-/* An archive that was not completed has no anchor, but its directory contains the files of the
- * trace. */
+/* Whether a directory contains the files of a trace. An archive that was not completed has them,
+ * but no anchor. */
 static bool has_traces(const char *directory)
 {
     bool found = false;
@@ -100,7 +100,7 @@ static bool has_traces(const char *directory)
     return found;
 }
 
-/* "7.evt", "7.def" */
+/* Whether a name is that of a part of an archive, such as "7.evt" or "7.def". */
 static bool is_part(const char *name)
 {
     const size_t digits = strspn(name, "0123456789");
@@ -122,7 +122,8 @@ static void remove_parts(int directory)
     unlinkat(directory, "traces", AT_REMOVEDIR);
 }
 
-/* Without memory, the files of the processes remain, but nothing that looks like an archive. */
+/* If memory is exhausted, the files of the processes remain, but nothing that looks like an
+ * archive. */
 void trace_archive_remove(const char *directory)
 {
     static const char *const names[] = {TRACE_OTF2_ANCHOR, "traces.def"};
@@ -152,7 +153,7 @@ static void make_room(void *data)
     if (!is_known) {
         *problem = strdup("out of memory\nhint: write the archive later, with qmpi trace");
     } else if (!has_anchor && access(parts, F_OK) != 0) {
-        ; /* there is none */
+        ; /* there is no such file */
     } else if (!(has_anchor ? is_written_by_qmpi(anchor) : has_traces(directory))) {
         *problem = qmpi_message("%s contains an archive that qmpi has not written\n"
                                 "hint: name another directory",
@@ -235,7 +236,7 @@ static OTF2_CallbackCode group_broadcast(void *data, OTF2_CollectiveContext *con
         group_of(data)->broadcast(group_of(data)->context, values, count * type_size(type)));
 }
 
-/* The sizes of all processes, which only the root needs; NULL: memory is exhausted. */
+/* Returns the sizes of all processes, which only the root needs; NULL: memory is exhausted. */
 static size_t *make_sizes(const struct trace_otf2_group *group, const uint32_t *counts,
                           uint32_t count, OTF2_Type type)
 {
@@ -312,14 +313,14 @@ static OTF2_ErrorCode set_group_callbacks(struct trace_archive *archive)
                                                        .otf2_gatherv = group_gatherv,
                                                        .otf2_scatter = group_scatter,
                                                        .otf2_scatterv = group_scatterv};
-    /* The functions need no context; NULL would mean that there is none. */
+    /* The functions do not use their context, but NULL would mean that there are no functions. */
     return OTF2_Archive_SetCollectiveCallbacks(archive->files, &callbacks, archive,
                                                (OTF2_CollectiveContext *)(void *)archive, NULL);
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-/* libotf2 writes what it has in memory when it needs the memory. */
+/* Lets libotf2 write its buffered data whenever it needs the memory. */
 static OTF2_FlushType before_flush(void *data, OTF2_FileType type, OTF2_LocationRef location,
                                    void *caller, bool is_final)
 {
@@ -376,7 +377,7 @@ void trace_archive_abandon(struct trace_archive *archive)
     archive->files = NULL;
 }
 
-/* Whether a file may grow so much: `ulimit -f`. */
+/* Whether a file may grow by this amount within the limit of `ulimit -f`. */
 static bool may_grow(const char *directory, uint64_t location, uint64_t bytes)
 {
     struct rlimit limit;
@@ -393,12 +394,12 @@ static bool may_grow(const char *directory, uint64_t location, uint64_t bytes)
 
 bool trace_archive_has_room(const char *directory, uint64_t location)
 {
-    enum { ROOM = 6 << 20 }; /* a buffer of 4 MiB, and a chunk of 1 MiB */
+    enum { ROOM = 6 << 20 }; /* a buffer of 4 MiB and a chunk of 1 MiB, rounded up */
     struct statvfs status;
     if (!may_grow(directory, location, ROOM))
         return false;
     const int file = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    if (file >= 0) { /* fallocate respects quotas, too */
+    if (file >= 0) { /* fallocate also respects quotas */
         const bool fails = fallocate(file, 0, 0, ROOM) && (errno == ENOSPC || errno == EDQUOT);
         close(file);
         if (fails)
@@ -460,7 +461,7 @@ static bool is_identity(const uint32_t *table, size_t count)
     return true;
 }
 
-/* A table that changes nothing is left out. */
+/* Writes a table, unless it maps all numbers to themselves. */
 static void write_table(struct trace_archive *archive, OTF2_DefWriter *writer,
                         OTF2_MappingType type, const uint32_t *table, size_t count)
 {
@@ -472,7 +473,8 @@ static void write_table(struct trace_archive *archive, OTF2_DefWriter *writer,
     OTF2_IdMap_Free(map);
 }
 
-/* Times are those of the common clock: they are right as they are, within the bound. */
+/* Writes offsets of 0, because times are those of the common clock; they are right within the
+ * bound. */
 static void write_offsets(struct trace_archive *archive, OTF2_DefWriter *writer,
                           const struct trace_part_tables *tables)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See events.h. The archive lacks what OTF2 has no record for: messages to and from MPI_PROC_NULL,
- * and those whose communicator or peer is not known, with all events of their requests.
- * It also lacks what is only partly in a window of time, which readers would count.
+ * See events.h. OTF2 has no records for messages to and from MPI_PROC_NULL, and for messages whose
+ * communicator or peer is unknown, so these are left out, with all events of their requests.
+ * Messages and collectives that are only partly in a window of time are left out, too, because
+ * readers would count them.
  */
 #include "tools/trace/otf2/events.h"
 
@@ -14,7 +15,10 @@
 
 #include <stdlib.h>
 
-enum { FEW_EVENTS = 50000 }; /* libotf2 has all of them in its buffer of 4 MiB at the end */
+enum {
+    FEW_EVENTS = 50000
+}; /* this many events fit into the buffer of libotf2 (4 MiB) until the
+      end */
 
 struct writing {
     const struct trace_events_source *source;
@@ -24,15 +28,15 @@ struct writing {
     struct trace_thread *threads;
     size_t thread_count;
     struct open_region {
-        uint32_t thread; /* in which it is open */
-        size_t count;    /* how often it has begun and not ended */
+        uint32_t thread; /* the thread in which it is open */
+        size_t count;    /* number of times that it has begun and not ended */
     } * regions;
-    struct qmpi_table requests; /* struct request, by number */
+    struct qmpi_table requests; /* number -> struct request */
     OTF2_AttributeList *attributes;
-    uint64_t matching; /* the last number of an access */
+    uint64_t matching; /* the number of the last access */
     struct trace_collectives collectives;
-    bool is_left_out; /* the message, or the collective, of this event */
-    bool failed;      /* memory is exhausted */
+    bool is_left_out; /* the message or collective of this event is not written */
+    bool failed;      /* memory was exhausted */
 };
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -40,9 +44,9 @@ struct writing {
 /* The facts about an operation that are needed when it completes. */
 struct request {
     enum request_kind {
-        REQUEST_UNKNOWN, /* a message or a collective: nothing is needed */
-        REQUEST_IGNORED, /* it is not in the archive */
-        REQUEST_ACCESS,  /* one-sided */
+        REQUEST_UNKNOWN, /* a message or a collective, for which nothing is needed */
+        REQUEST_IGNORED, /* the operation is not in the archive */
+        REQUEST_ACCESS,  /* a one-sided access */
         REQUEST_FILE
     } kind;
     uint32_t object;   /* the window or file */
@@ -73,7 +77,7 @@ static struct request forget_request(struct writing *it, uint64_t number)
     return request;
 }
 
-/* A time in the archive, which is not before that of the last event of the thread. */
+/* Returns a time in the archive that is not earlier than that of the last event of the thread. */
 static OTF2_TimeStamp archive_time(const struct writing *it, const struct trace_thread *thread,
                                    int64_t time)
 {
@@ -85,7 +89,7 @@ static OTF2_TimeStamp archive_time(const struct writing *it, const struct trace_
 
 enum { NO_PEER = -1 };
 
-/* The rank of the peer of a message in its communicator, as the archive has it. */
+/* Returns the rank of the peer of a message in the archive's communicator. */
 static int64_t peer_of(const struct writing *it, const struct trace_event *event)
 {
     if (event->comm >= it->process->comm_count || event->peer < 0)
@@ -104,7 +108,8 @@ static void write_request(struct writing *it, struct trace_thread *thread,
                           const struct trace_event *event)
 {
     const int64_t peer = peer_of(it, event);
-    /* Whether a receive from any rank gets a message is known when it completes. */
+    /* Whether a receive from any rank gets a message from a process is known only when it
+     * completes. */
     if (event->kind == TRACE_IRECV_REQUEST && event->comm != TRACE_NONE &&
         (peer != NO_PEER || event->peer == TRACE_ANY))
         TRACE_THREAD_CALL(thread, OTF2_EvtWriter_MpiIrecvRequest(thread->writer, NULL, thread->time,
@@ -137,7 +142,8 @@ static void write_receive(struct writing *it, struct trace_thread *thread,
     const int64_t peer = peer_of(it, event);
     if (forget_request(it, event->request).kind == REQUEST_IGNORED)
         return;
-    /* A request that was told must end: as one that was given up, if what came is not known. */
+    /* A request that was written must end. If the received message is unknown, the request is
+     * cancelled. */
     TRACE_THREAD_CALL(
         thread,
         peer == NO_PEER || it->is_left_out
@@ -176,7 +182,8 @@ static void write_cancelled_request(struct writing *it, struct trace_thread *thr
 
 /* ---- Collectives ----------------------------------------------------------------------------- */
 
-/* On an intercommunicator, the root itself and the ranks of its group name none in the other. */
+/* Returns the root of a collective in the archive. On an intercommunicator, the root itself and the
+ * other ranks of its group have no root in the remote group. */
 static uint32_t root_of(const struct writing *it, const struct trace_event *event, uint32_t number)
 {
     if (number >= it->process->comm_count)
@@ -211,7 +218,7 @@ static void write_collective_begin(const struct writing *it, struct trace_thread
 static void write_collective_end(struct writing *it, struct trace_thread *thread,
                                  const struct trace_event *event)
 {
-    write_collective_begin(it, thread, event); /* where its beginning is missing */
+    write_collective_begin(it, thread, event); /* because its beginning is missing */
     struct trace_thread_call *call = trace_thread_current(thread);
     if (!call || !call->is_collective)
         return;
@@ -338,7 +345,7 @@ static void write_file_event(struct writing *it, struct trace_thread *thread,
         if (request.kind == REQUEST_FILE)
             complete_file_access(thread, event, request.object, request.matching);
     } else if (event->object != TRACE_NONE) {
-        /* Its beginning was not written with that of the call. */
+        /* The access was not written at the beginning of the call, so it is written now. */
         write_file_access(it, thread, event);
     }
 }
@@ -398,7 +405,8 @@ static void write_state(struct writing *it, struct trace_thread *thread,
             trace_reader_time(it->source->trace, it->process, event->ticks + event->bytes);
         TRACE_THREAD_CALL(thread, OTF2_EvtWriter_BufferFlush(writer, NULL, thread->time,
                                                              archive_time(it, thread, end)));
-    } else if (event->kind == TRACE_DROPPED) { /* OTF2 knows it only as a time that was off */
+    } else if (event->kind == TRACE_DROPPED) { /* in OTF2, dropped events can only be shown as a
+                                                  time when recording was off */
         TRACE_THREAD_CALL(thread, OTF2_EvtWriter_MeasurementOnOff(writer, NULL, thread->time,
                                                                   OTF2_MEASUREMENT_OFF));
         TRACE_THREAD_CALL(thread, OTF2_EvtWriter_MeasurementOnOff(writer, NULL, thread->time,
@@ -435,7 +443,7 @@ static void write_enter(struct writing *it, struct trace_thread *thread,
 static void write_leave(struct writing *it, struct trace_thread *thread)
 {
     const struct trace_thread_call *call = trace_thread_current(thread);
-    if (call && call->is_collective) { /* it failed, or the process ended in it */
+    if (call && call->is_collective) { /* the call has failed, or the process has ended in it */
         struct trace_event event;
         trace_event_clear(&event, TRACE_COLLECTIVE_END, 0);
         write_collective_end(it, thread, &event);
@@ -443,8 +451,8 @@ static void write_leave(struct writing *it, struct trace_thread *thread)
     trace_thread_leave(thread);
 }
 
-/* A call that accesses a file is written when the next event is known: the access begins with the
- * call, but the bytes that it has moved are known at its end. */
+/* Writes a call that accesses a file when the next event is known: the access begins with the call,
+ * but its number of bytes is known only at the end. */
 static bool write_entered(struct writing *it, struct trace_thread *thread,
                           const struct trace_event *next)
 {
@@ -458,7 +466,8 @@ static bool write_entered(struct writing *it, struct trace_thread *thread,
     return true;
 }
 
-/* Regions belong to the process: another thread may end what one has begun. */
+/* Writes the begin or end of a region. Regions belong to the process, so another thread may end a
+ * region than began it. */
 static void write_region(struct writing *it, struct trace_thread *thread,
                          const struct trace_event *event)
 {
@@ -625,7 +634,7 @@ static void write_all_events(struct writing *it)
         write_events_of_cursor(it);
 }
 
-/* Calls and regions that did not end last until the process did. */
+/* Ends the calls and regions of a thread that have no end, at the end of the process. */
 static void finish_thread(struct writing *it, struct trace_thread *thread, int64_t end)
 {
     struct trace_event last;
@@ -669,8 +678,8 @@ static bool prepare_writing(struct writing *it, OTF2_Archive *archive)
     return true;
 }
 
-/* A file is closed only if nothing has failed, and there is room for what libotf2 still has in
- * memory. */
+/* Closes a file, unless an error has occurred or there is no room for the data that libotf2 still
+ * buffers. */
 static OTF2_ErrorCode close_thread_file(const struct writing *it, OTF2_Archive *archive,
                                         size_t index, uint64_t *events)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See part.h. The bytes are for the same program on machines of one kind: they are memory as it is.
+/* See part.h. The bytes are a copy of memory, so they can only be exchanged between equal programs
+ * on machines of the same kind.
  */
 #include "tools/trace/otf2/part.h"
 
@@ -27,7 +28,7 @@ void trace_part_clear(struct trace_part *part)
 
 /* ---- Intercommunicators ---------------------------------------------------------------------- */
 
-/* Processes whose ranks are not known come last. */
+/* Returns the lowest rank of a group. Processes whose ranks are unknown come last. */
 static unsigned lowest_rank(const int *group, int size)
 {
     unsigned lowest = UINT32_MAX;
@@ -87,7 +88,7 @@ struct part_head {
     uint64_t location;
     int64_t base, end, started;
     uint64_t bound;
-    size_t definitions; /* bytes */
+    size_t definitions; /* size of the definitions in bytes */
 };
 
 bool trace_part_pack(const struct trace_part *part, struct trace_bytes *bytes)
@@ -96,7 +97,7 @@ bool trace_part_pack(const struct trace_part *part, struct trace_bytes *bytes)
     struct trace_bytes definitions = {0};
     bool good = !process || trace_definitions_pack(process, &definitions);
     struct part_head head;
-    memset(&head, 0, sizeof head); /* with the padding */
+    memset(&head, 0, sizeof head); /* memset also clears the padding */
     head.has_process = process;
     head.location = part->location;
     head.base = part->base;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of a process in an archive: the root makes the global definitions of the parts, and
- * gives each process its tables. Processes that write an archive together send both as bytes. */
+/* The part of a process in an archive. From the parts, the root makes the global definitions, and a
+ * set of tables for each process. If processes write an archive together, parts and tables are sent
+ * as bytes. */
 #ifndef QMPI_TRACE_OTF2_PART_H
 #define QMPI_TRACE_OTF2_PART_H
 
@@ -12,41 +13,43 @@
 #include <stdint.h>
 
 struct trace_part {
-    const struct trace_process *process; /* NULL: it has recorded nothing */
-    uint64_t location;                   /* in the archive: of its first thread */
-    int64_t base, end;                   /* of its trace: see struct trace */
+    const struct trace_process *process; /* NULL: the process has recorded nothing */
+    uint64_t location;                   /* the number of its first thread in the archive */
+    int64_t base, end;                   /* times of its trace: see struct trace */
     int64_t started;
     uint64_t bound;
-    uint64_t *events; /* by location: how many it has written */
+    uint64_t *events; /* [location]: number of events that were written */
     unsigned char *comm_events,
-        *window_events; /* by index: whether an event tells its creation or end */
+        *window_events; /* [index]: whether an event describes its creation or end */
 };
 
-/* The number in the archive of a thread of a process. */
+/* Returns the number of a thread of a process in the archive. */
 static inline uint64_t trace_part_location(const struct trace_part *part, size_t thread)
 {
     return part->location | (uint64_t)thread << 32;
 }
 
-/* Threads in the archive: at least one. */
+/* Returns the number of threads in the archive, which is at least one. */
 static inline size_t trace_part_thread_count(const struct trace_part *part)
 {
     return part->process && part->process->location_count ? part->process->location_count : 1;
 }
 
 /*
- * An intercommunicator is in the archive as a communicator of both groups. The group with the
- * lowest rank comes first: the Python reader of OTF2 3.0 cannot read the record that there is for
- * intercommunicators. So much must be added to ranks in the remote and in the local group.
+ * In the archive, an intercommunicator is a communicator of both groups, because the Python reader
+ * of OTF2 3.0 cannot read the record for intercommunicators. The group with the lowest rank comes
+ * first. These functions return the number to be added to a rank in the remote or in the local
+ * group.
  */
 int trace_part_remote_shift(const struct trace_comm *comm);
 int trace_part_local_shift(const struct trace_comm *comm);
 
-/* The arrays of a part, for its process. False: memory is exhausted. */
+/* Allocates the arrays of a part. Returns false if memory is exhausted. */
 bool trace_part_prepare(struct trace_part *part);
 void trace_part_clear(struct trace_part *part);
 
-/* Numbers in the files of a process that global definitions have other numbers for. */
+/* The kinds of numbers in the files of a process that differ from those in the global
+ * definitions. */
 enum trace_part_table {
     ARCHIVE_REGIONS, /* functions, then regions */
     ARCHIVE_COMMS,
@@ -58,14 +61,16 @@ enum trace_part_table {
     ARCHIVE_TABLES
 };
 struct trace_part_tables {
-    uint32_t *all[ARCHIVE_TABLES]; /* by number in the process */
+    uint32_t *all[ARCHIVE_TABLES]; /* [kind][number in the process] */
     size_t count[ARCHIVE_TABLES];
-    uint64_t bound, length; /* nanoseconds: see struct trace, and of the whole trace */
+    uint64_t bound, length; /* nanoseconds: the bound of struct trace, and the length of the whole
+                               trace */
 };
 void trace_part_clear_tables(struct trace_part_tables *tables);
 
-/* All four return false if memory is exhausted or the bytes are invalid. What was unpacked belongs
- * to the caller: for a part, also *process. */
+/* These functions convert parts and tables to bytes and back. They return false if memory is
+ * exhausted or the bytes are invalid. The caller frees what was unpacked; for a part, this includes
+ * *process. */
 bool trace_part_pack(const struct trace_part *part, struct trace_bytes *bytes);
 bool trace_part_unpack(const void *bytes, size_t size, struct trace_part *part,
                        struct trace_process *process);

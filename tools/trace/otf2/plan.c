@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See plan.h. Communicators of several processes are the same if their identities are. Windows and
- * files are made by all processes of a communicator together, and are therefore numbered in the
- * order in which each process has made them. Debug information is read here, each address once: a
- * call site without it is the library with the offset.
+ * See plan.h. Communicators of several processes are the same if their identities are equal. All
+ * processes of a communicator create a window or file together, so these are identified by the
+ * order in which each process has created them. Debug information is read here, once for each
+ * address; a call site without it is shown as library and offset.
  */
 #define _GNU_SOURCE
 #include "tools/trace/otf2/plan.h"
@@ -43,7 +43,8 @@ static const OTF2_CollectiveOp operations[] = {
     [QMPIX_COLLECTIVE_OTHER] = OTF2_COLLECTIVE_OP_BARRIER,
 };
 
-/* Functions that create or free objects are collective, too. */
+/* Returns the collective operation of a function. Functions that create or free objects are
+ * collective, too. */
 static OTF2_CollectiveOp find_collective_operation(const QMPIX_Traits *traits)
 {
     switch (traits->role) {
@@ -135,7 +136,7 @@ static int compare_ranks(const void *a, const void *b)
                   second = other->rank < 0 ? INT64_MAX : other->rank;
     if (first != second)
         return first < second ? -1 : 1;
-    /* One that has a part first; those without a rank by location. */
+    /* Ranks that have a part come first; those without a rank are ordered by location. */
     if (!one->part != !other->part)
         return one->part ? -1 : 1;
     return one->location < other->location ? -1 : one->location > other->location;
@@ -151,7 +152,7 @@ static bool add_rank(struct trace_plan *plan, size_t *room, struct trace_plan_ra
     return true;
 }
 
-/* Adds each member of a communicator once. All members whose ranks are not known are one. */
+/* Adds each member of a communicator once. All members with unknown ranks count as one. */
 static void add_members(struct trace_plan *plan, size_t *room, struct trace_map *seen,
                         const int *group, int size)
 {
@@ -164,7 +165,7 @@ static void add_members(struct trace_plan *plan, size_t *room, struct trace_map 
     }
 }
 
-/* Gives processes that were not recorded numbers of threads that no other process has. */
+/* Assigns thread numbers that no other process has to processes that were not recorded. */
 static void number_missing(struct trace_plan *plan)
 {
     struct trace_map used = {0};
@@ -226,11 +227,12 @@ static void find_ranks(struct trace_plan *plan)
 static uint64_t find_rank(const struct trace_plan *plan, int rank)
 {
     const struct trace_plan_rank *ranks = plan->ranks;
-    if (rank < 0) { /* the last one, if it is not known which */
+    if (rank < 0) { /* unknown ranks are all the last element */
         const struct trace_plan_rank *last = plan->rank_count ? &ranks[plan->rank_count - 1] : NULL;
         return last && last->rank < 0 && !last->part ? plan->rank_count - 1 : 0;
     }
-    if ((size_t)rank < plan->rank_count && ranks[rank].rank == rank) /* as in most traces */
+    if ((size_t)rank < plan->rank_count && ranks[rank].rank == rank) /* the usual case: all lower
+                                                                        ranks are there */
         return (uint64_t)rank;
     size_t begin = 0, end = plan->rank_count;
     while (begin < end) {
@@ -249,7 +251,8 @@ static uint64_t find_rank(const struct trace_plan *plan, int rank)
 
 static uint32_t add_region(struct trace_plan *plan, const struct trace_plan_region *region)
 {
-    /* A function and a region of the program may have one name. */
+    /* The key differs from that of functions, because a function and a region may have the same
+     * name. */
     const size_t length = strlen(region->name);
     char *key = malloc(length + 1);
     bool is_new = false;
@@ -320,7 +323,7 @@ static void find_members(const struct trace_plan *plan, uint64_t *members, const
         members[i] = find_rank(plan, group ? group[i] : TRACE_UNDEFINED);
 }
 
-/* The group, or both groups. */
+/* Adds the group of a communicator, or both groups of an intercommunicator. */
 static uint32_t add_group(struct trace_plan *plan, const struct trace_comm *comm)
 {
     const int remote_size = comm->remote ? comm->remote_size : 0;
@@ -336,8 +339,8 @@ static uint32_t add_group(struct trace_plan *plan, const struct trace_comm *comm
     return number;
 }
 
-/* Communicators are told apart by their identity, or else by the process and their index there. All
- * MPI_COMM_SELF are one. */
+/* The key of a communicator: its identity, or if it has none, the process and the index there. All
+ * MPI_COMM_SELF are the same. */
 struct comm_key {
     uint64_t id, part, index;
 };
@@ -382,7 +385,8 @@ static void add_comms(struct trace_plan *plan, size_t part)
         add_comm(plan, part, i, &table[i]);
 }
 
-/* Numbers a communicator after its parent; `depth` ends circles, which no program makes. */
+/* Numbers a communicator after its parent. `depth` limits the recursion, because a damaged trace
+ * may contain cycles. */
 static void number_comm(struct trace_plan *plan, uint32_t index, size_t *count)
 {
     while (plan->comms[index].number == TRACE_NO_NUMBER) {
@@ -429,10 +433,11 @@ static void order_comms(struct trace_plan *plan)
 /* ---- Windows and files ----------------------------------------------------------------------- */
 
 struct object_key {
-    uint64_t comm, number; /* which one on the communicator, or without one, in the process */
+    uint64_t comm, number; /* the communicator, and the number of the object on it, or if there is
+                              no communicator, in the process */
 };
 
-/* `seen` counts the objects of each communicator. */
+/* Returns the key of an object. `seen` counts the objects of each communicator. */
 static struct object_key object_key(const struct trace_plan *plan, size_t part, uint32_t comm,
                                     size_t index, uint32_t *seen)
 {
@@ -497,7 +502,7 @@ static void add_files(struct trace_plan *plan, size_t part)
 /* ---- Call sites: source lines, and calling contexts if more than the caller was recorded ----- */
 
 struct trace_plan_frame {
-    uint32_t function, file; /* numbers in `texts` */
+    uint32_t function, file; /* indices in `texts` */
     uint32_t line;
 };
 
@@ -506,7 +511,8 @@ static uint32_t add_text(struct trace_plan *plan, const char *text)
     return trace_map_add(&plan->texts, text, strlen(text), NULL);
 }
 
-/* In a library that has been built anew since the run, addresses mean other lines. */
+/* Whether a library is unchanged. If it was rebuilt after the run, addresses belong to other
+ * lines. */
 static bool is_unchanged(const struct trace_plan *plan, const char *library)
 {
     struct stat status;
@@ -526,7 +532,7 @@ static void resolve_frame(struct trace_plan *plan, const char *library, uint64_t
         plan->failed = true;
         address = NULL;
     } else {
-        /* The innermost function: that in which the call is written. */
+        /* The first frame is the innermost function, which contains the call in the source. */
         const char *function = count > 0 && found[0].function ? found[0].function : address;
         const char *file = count > 0 && found[0].file ? found[0].file : address;
         *frame =
@@ -600,7 +606,7 @@ static uint32_t add_context(struct trace_plan *plan, const struct trace_plan_fra
     return number;
 }
 
-/* The frames of a site: the caller is the first one, and a leaf of the tree of contexts. */
+/* Adds a site. Its first frame, the caller, becomes a leaf of the tree of contexts. */
 static void add_site(struct trace_plan *plan, const struct trace_process *process,
                      const struct trace_site *site, uint32_t *place, uint32_t *context)
 {
@@ -615,7 +621,7 @@ static void add_site(struct trace_plan *plan, const struct trace_process *proces
         if (i == 0)
             *place = add_place(plan, &known);
     }
-    *context = parent == TRACE_NO_NUMBER ? 0 : parent; /* not used then */
+    *context = parent == TRACE_NO_NUMBER ? 0 : parent; /* not used if there is no context */
 }
 
 static void add_sites(struct trace_plan *plan, size_t part)
@@ -640,7 +646,7 @@ static void free_frames(struct trace_plan *plan)
 static void find_times(struct trace_plan *plan)
 {
     bool is_first = true;
-    unsigned rank = 0; /* those that are not known are the last */
+    unsigned rank = 0; /* unknown ranks are last */
     for (size_t i = 0; i < plan->part_count; i++) {
         const struct trace_part *part = &plan->parts[i];
         if (!part->process)
@@ -674,7 +680,7 @@ void trace_plan_make(struct trace_plan *plan, const struct trace_part *parts, si
     }
     find_times(plan);
     find_ranks(plan);
-    trace_map_add(&plan->groups, NULL, 0, NULL); /* that of MPI_COMM_SELF */
+    trace_map_add(&plan->groups, NULL, 0, NULL); /* the group of MPI_COMM_SELF is the first */
     for (size_t i = 0; i < count && !plan->failed; i++) {
         plan->tables[i].bound = plan->bound;
         plan->tables[i].length = (uint64_t)trace_clock_subtract(plan->end, plan->base);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The global definitions of an archive: what the definitions of all processes have in common has
- * one number there. Texts belong to the processes.
+ * The plan of the global definitions of an archive, which assigns one number to objects that
+ * several processes have in common. Texts belong to the processes.
  */
 #ifndef QMPI_TRACE_OTF2_PLAN_H
 #define QMPI_TRACE_OTF2_PLAN_H
@@ -15,7 +15,7 @@
 
 struct trace_plan_traits {
     OTF2_RegionRole role;
-    OTF2_CollectiveOp operation; /* of its collective, if it is one */
+    OTF2_CollectiveOp operation; /* the collective operation, if the function is one */
     OTF2_RmaAtomicType atomic;
     bool accesses_file, writes_file, is_collective_access;
 };
@@ -24,10 +24,10 @@ struct trace_plan_traits trace_plan_find_traits(const struct trace_function *fun
 
 /* ---- Definitions ---------------------------------------------------------------------------- */
 
-/* A process of the archive. If only its rank is known, it has no part; without a part and a rank,
- * it stands for all processes outside of MPI_COMM_WORLD. */
+/* A process of the archive. If only its rank is known, it has no part. An element without part and
+ * rank stands for all processes outside of MPI_COMM_WORLD. */
 struct trace_plan_rank {
-    int rank; /* in MPI_COMM_WORLD; TRACE_UNDEFINED: not known */
+    int rank; /* in MPI_COMM_WORLD; TRACE_UNDEFINED: unknown */
     const struct trace_part *part;
     uint64_t location;
 };
@@ -41,9 +41,9 @@ struct trace_plan_region {
 struct trace_plan_comm {
     const char *name;
     uint64_t parent_id;
-    uint32_t group;  /* of both groups, if it is an intercommunicator */
-    uint32_t parent; /* TRACE_NO_NUMBER: not known */
-    uint32_t number; /* in the archive, where parents come first */
+    uint32_t group;  /* the union of both groups for an intercommunicator */
+    uint32_t parent; /* TRACE_NO_NUMBER: unknown */
+    uint32_t number; /* number in the archive, where parents come first */
     bool is_self, has_events;
 };
 
@@ -54,26 +54,26 @@ struct trace_plan_window {
 };
 
 struct trace_plan_file {
-    uint32_t name; /* of the file: a number in `file_names` */
+    uint32_t name; /* name of the file: an index of `file_names` */
     uint32_t comm;
 };
 
 struct trace_plan_place {
-    uint32_t file; /* a number in `texts` */
+    uint32_t file; /* an index of `texts` */
     uint32_t line;
 };
 
 struct trace_plan_context {
-    uint32_t region, place, parent; /* parent: TRACE_NO_NUMBER: none */
+    uint32_t region, place, parent; /* `parent` may be TRACE_NO_NUMBER: none */
 };
 
-/* The attributes of calls in an archive: where they were called from, if that was recorded. */
+/* The attributes of calls in an archive, which contain the call site if it was recorded. */
 enum { PLAN_ATTRIBUTE_SITE, PLAN_ATTRIBUTE_CONTEXT };
 
 struct trace_plan {
     const struct trace_part *parts;
     size_t part_count;
-    struct trace_part_tables *tables; /* of each part */
+    struct trace_part_tables *tables; /* [part] */
 
     struct trace_plan_rank *ranks;
     size_t rank_count;
@@ -82,7 +82,7 @@ struct trace_plan {
     struct trace_plan_region *regions;
     struct trace_map comm_keys;
     struct trace_plan_comm *comms;
-    uint32_t *comm_order;    /* the indices, by number */
+    uint32_t *comm_order;    /* [number]: index of the communicator */
     struct trace_map groups; /* keys: arrays of uint64_t */
     struct trace_map window_keys;
     struct trace_plan_window *windows;
@@ -91,7 +91,7 @@ struct trace_plan {
     struct trace_map metric_keys;
     const struct trace_counter **metrics;
     struct trace_map texts, frame_keys, place_keys, context_keys;
-    struct trace_plan_frame *frames; /* what is at an address */
+    struct trace_plan_frame *frames; /* descriptions of addresses */
     struct trace_plan_place *places;
     struct trace_plan_context *contexts;
     size_t region_room, comm_room, window_room, file_room, metric_room, frame_room, place_room,
@@ -99,10 +99,11 @@ struct trace_plan {
 
     int64_t base, end, started;
     uint64_t bound;
-    bool failed; /* memory is exhausted */
+    bool failed; /* memory was exhausted */
 };
 
-/* Makes the plan of the parts, which must stay. The plan is to be cleared also if it failed. */
+/* Makes the plan of the parts, which must stay valid. The plan must be cleared even if it has
+ * failed. */
 void trace_plan_make(struct trace_plan *plan, const struct trace_part *parts, size_t count);
 void trace_plan_clear(struct trace_plan *plan);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the global definitions of a plan. Numbers of each kind are written in ascending order
- * without gaps, and each definition after those to which it refers, as readers expect.
+ * Writes the global definitions of a plan. Readers expect the numbers of each kind in ascending
+ * order without gaps, and each definition after those to which it refers.
  */
 #define _GNU_SOURCE
 #include "tools/trace/otf2/plan.h"
@@ -17,7 +17,7 @@ struct definitions {
     const struct trace_plan *plan;
     OTF2_GlobalDefWriter *writer;
     struct trace_map strings;
-    OTF2_ErrorCode error; /* the first one */
+    OTF2_ErrorCode error; /* the first error */
 };
 
 static void check_definition(struct definitions *it, OTF2_ErrorCode error)
@@ -26,7 +26,7 @@ static void check_definition(struct definitions *it, OTF2_ErrorCode error)
         it->error = error;
 }
 
-/* The number of a string, which is written when it is new. */
+/* Returns the number of a string, and writes it if it is new. */
 static OTF2_StringRef put_string(struct definitions *it, const char *text)
 {
     bool is_new = false;
@@ -52,7 +52,7 @@ static void put_paradigm(struct definitions *it, OTF2_Paradigm paradigm, const c
                                                         OTF2_PARADIGM_CLASS_PROCESS));
 }
 
-/* How readers name what has no name. */
+/* Writes the template by which readers name objects that have no name. */
 static void put_template(struct definitions *it, OTF2_ParadigmProperty property, const char *text)
 {
     OTF2_AttributeValue value;
@@ -115,7 +115,7 @@ static uint32_t put_name(struct definitions *it, const struct trace_plan_rank *r
     return number;
 }
 
-/* Facts about a process that have no record of their own in OTF2. */
+/* Writes properties of a process for which OTF2 has no records. */
 static void put_properties(struct definitions *it, uint32_t group,
                            const struct trace_process *process)
 {
@@ -247,7 +247,7 @@ static void put_locations(struct definitions *it)
     free(members);
 }
 
-/* The first of the plan is that of MPI_COMM_SELF. */
+/* Writes the groups. The first one in the plan is that of MPI_COMM_SELF. */
 static void put_groups(struct definitions *it)
 {
     const struct trace_map *groups = &it->plan->groups;
@@ -307,7 +307,7 @@ bool trace_plan_write(const struct trace_plan *plan, OTF2_GlobalDefWriter *write
 {
     struct definitions it = {.plan = plan, .writer = writer};
     put_times(&it);
-    put_string(&it, ""); /* 0 */
+    put_string(&it, ""); /* this string has number 0 */
     put_paradigms(&it);
     put_attributes(&it);
     put_nodes(&it);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library that writes archives in OTF2: see tools/trace/file/otf2.h. It writes the events of
- * each process with its own numbers; then, from what is known of all processes, the global
- * definitions, and for each process the tables that translate its numbers. Processes that write an
- * archive together each write their own events and tables, and the root writes the global
- * definitions, which are made of the definitions of all. A process that fails takes part to the
- * end, so that no other one waits for it; after each step, all agree on whether to go on.
+ * The module that writes archives in OTF2: see tools/trace/file/otf2.h. It writes the events of
+ * each process with the numbers of that process. Then it makes the global definitions from the data
+ * of all processes, and for each process the tables that translate its numbers. If processes write
+ * an archive together, each one writes its own events and tables, and the root writes the global
+ * definitions. A process that fails continues to take part, so that no other process waits for it;
+ * after each step, all processes agree on whether to continue.
  */
 #define _GNU_SOURCE
 #include "tools/trace/analysis/pairs.h"
@@ -58,7 +58,7 @@ static bool is_wanted(const struct trace_cursor_selection *selection, size_t pro
     return !selection || !selection->processes || selection->processes[process];
 }
 
-/* The number of a process in the archive is its rank, where that is known. */
+/* Returns the part of a process. Its number in the archive is its rank, if that is known. */
 static struct trace_part make_part(const struct trace *trace, size_t index)
 {
     const struct trace_process *process = &trace->processes[index];
@@ -71,7 +71,7 @@ static struct trace_part make_part(const struct trace *trace, size_t index)
                                .bound = trace->bound};
 }
 
-/* Numbers that no process has, for those without a rank or with the rank of another one. */
+/* Assigns unused numbers to processes that have no rank, or the rank of another process. */
 static bool number_parts(struct trace_part *parts, size_t count)
 {
     struct trace_map used = {0};
@@ -97,8 +97,9 @@ static bool number_parts(struct trace_part *parts, size_t count)
 
 /* ---- A window of time ------------------------------------------------------------------------ */
 
-/* Readers would count messages and collectives wrongly that are only partly in a window. A view
- * also knows the sizes of messages that their receivers do not know. */
+/* A window of time. It is needed because readers would count messages and collectives that are only
+ * partly in the window. The view also contains the sizes of messages whose receivers do not know
+ * them. */
 struct window {
     struct trace_view view;
     struct trace_pairs pairs;
@@ -114,7 +115,7 @@ static bool trace_may_lack_sizes(const struct trace *trace)
     return false;
 }
 
-/* Returns false if memory is exhausted. */
+/* Finds the pairs in a window. Returns false if memory is exhausted. */
 static bool find_window(struct window *window, const struct trace *trace,
                         const struct trace_cursor_selection *selection)
 {
@@ -209,16 +210,16 @@ static bool write_alone(const struct trace *trace, const char *directory,
 
 struct joint {
     const struct trace_otf2_group *group;
-    struct trace *trace; /* of this process; NULL: none */
+    struct trace *trace; /* the trace of this process; NULL: none */
     struct trace_archive archive;
     struct trace_part part;
     struct trace_part_tables tables;
-    /* Only in the root: */
+    /* These members are set only in the root: */
     struct trace_process *processes;
     struct trace_part *parts;
     struct trace_plan plan;
     char **problem;
-    bool good; /* of this process, so far */
+    bool good; /* this process has not failed so far */
 };
 
 static bool is_root_process(const struct joint *it)
@@ -243,7 +244,7 @@ static size_t sum_sizes(const size_t *sizes, int count)
     return sum;
 }
 
-/* The root gets `size` bytes of each process. */
+/* Gathers `size` bytes from each process in the root. */
 static bool gather_equal(const struct trace_otf2_group *group, const void *data, size_t size,
                          void *all)
 {
@@ -266,7 +267,7 @@ static bool scatter_equal(const struct trace_otf2_group *group, const void *all,
     return good;
 }
 
-/* Whether all processes have come so far. */
+/* Returns whether no process has failed so far. */
 static bool agree_to_go_on(struct joint *it)
 {
     const struct trace_otf2_group *group = it->group;
@@ -288,7 +289,7 @@ static bool agree_to_go_on(struct joint *it)
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
-/* The beginning of the archive: that of the process which recorded first. */
+/* Finds the beginning of the archive: that of the process that started recording first. */
 static bool find_begin(struct joint *it, int64_t *begin)
 {
     const struct trace_otf2_group *group = it->group;
@@ -336,7 +337,7 @@ static void write_joint_events(struct joint *it, int64_t begin)
     it->good &= !archive->failed;
 }
 
-/* The root gets the parts of all. */
+/* Gathers the parts of all processes in the root. */
 static void gather_parts(struct joint *it)
 {
     const struct trace_otf2_group *group = it->group;
@@ -347,7 +348,7 @@ static void gather_parts(struct joint *it)
     it->good &= gather_equal(group, &size, sizeof size, sizes);
     unsigned char *all = sizes ? malloc(sum_sizes(sizes, group->size) + 1) : NULL;
     it->good &= !is_root_process(it) || all;
-    /* Where the root has no memory for them, the others must not send. */
+    /* If the root has no memory for the parts, the others must not send them. */
     if (agree_to_go_on(it)) {
         it->good &= group->gather(group->context, mine.data, size, all, sizes);
         const unsigned char *next = all;
@@ -363,7 +364,7 @@ static void gather_parts(struct joint *it)
     trace_bytes_free(&mine);
 }
 
-/* All get their tables from the root. */
+/* Scatters the tables from the root to all processes. */
 static void scatter_tables(struct joint *it)
 {
     const struct trace_otf2_group *group = it->group;

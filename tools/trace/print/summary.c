@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The summary of a trace: which run it is, how its processes ended, what is missing, and the calls
- * by function. */
+/* The summary of a trace: the run, how its processes ended, missing data, and the calls by
+ * function. */
 #define _GNU_SOURCE
 #include "tools/trace/print/print.h"
 
@@ -28,8 +28,8 @@ struct summary {
     struct function_figures *functions;
     int function_count;
     uint64_t events, calls, messages, bytes, collectives, accesses, files;
-    double mpi;   /* seconds in MPI of all threads */
-    double total; /* duration of all processes, seconds */
+    double mpi;   /* seconds that all threads spent in MPI */
+    double total; /* seconds that all processes lasted */
 };
 
 struct call {
@@ -57,8 +57,9 @@ static struct function_figures *add_figures(struct summary *summary,
     return &summary->functions[summary->function_count++];
 }
 
-/* Returns the index of the figures of a function, which move when others are added. `entries`:
- * those that are known, by the function's index in the process. */
+/* Returns the index of the figures of a function; pointers would become invalid when further
+ * figures are added. `entries`: the indices that are known, by index of the function in the
+ * process. */
 static int figures_index(struct summary *summary, const struct trace_process *process,
                          uint32_t function, int *entries)
 {
@@ -290,7 +291,7 @@ static void print_ranks(FILE *stream, const struct trace_view *view)
     free(list);
 }
 
-/* Prints how the processes ended, one line for those that ended alike. */
+/* Prints how the processes ended, with one line for all that ended in the same way. */
 static void print_ends(FILE *stream, const struct trace_view *view)
 {
     const struct trace *trace = view->trace;

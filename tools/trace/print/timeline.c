@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A timeline of a trace as text: one line for each thread; each column is an interval of time, and
- * shows the function in which the thread spent most of it as a letter, or '.' if that was outside
- * of MPI. The last line shows the share of all threads' time in MPI, in tenths.
+ * A timeline of a trace as text, with one line for each thread. Each column is an interval of time,
+ * and shows the function in which the thread spent most of it as a letter, or '.' if this was
+ * outside of MPI. The last line shows the share of time in MPI of all threads, in tenths.
  */
 #define _GNU_SOURCE
 #include "tools/trace/print/print.h"
@@ -28,7 +28,7 @@ struct shown_function {
 
 struct thread_line {
     char *label;
-    uint16_t *functions; /* by column */
+    uint16_t *functions; /* [column] */
 };
 
 struct timeline {
@@ -39,8 +39,8 @@ struct timeline {
     int function_count;
     struct thread_line *lines;
     int line_count;
-    double *shares; /* by column: seconds in MPI of all lines */
-    double *totals; /* by column: seconds of all lines */
+    double *shares; /* [column]: seconds in MPI of all lines */
+    double *totals; /* [column]: seconds of all lines */
 };
 
 /* ---- Painting -------------------------------------------------------------------------------- */
@@ -48,8 +48,8 @@ struct timeline {
 /* The state of a thread while its line is painted. */
 struct painter {
     struct timeline *timeline;
-    double *times; /* by column and function; the last one: outside of MPI */
-    int room;      /* functions in `times` */
+    double *times; /* [column][function]; the last function stands for outside of MPI */
+    int room;      /* number of functions in `times` */
     int64_t last;
     uint16_t *open; /* the calls in progress */
     int open_count;
@@ -215,8 +215,8 @@ static int compare_times(const void *one, const void *other)
     return (*a)->time < (*b)->time ? 1 : (*a)->time > (*b)->time ? -1 : 0;
 }
 
-/* Chooses the first letter of the name that no other function has, or else a lower-case one.
- * Functions with the longest time choose first. */
+/* Chooses the first letter of the name that no other function has, or else an unused lower-case
+ * letter. Functions with the longest times choose first. */
 static void choose_letter(struct shown_function *function, bool *taken)
 {
     const char *name = strncmp(function->name, "MPI_", 4) ? function->name : function->name + 4;
@@ -249,7 +249,7 @@ static struct shown_function **order_functions(struct timeline *timeline)
 
 /* ---- Printing -------------------------------------------------------------------------------- */
 
-/* Each group of functions has the same colour in all traces. */
+/* Returns the colour of a group of functions, which is the same in all traces. */
 static int group_colour(const struct shown_function *function)
 {
     unsigned sum = 0;
@@ -258,8 +258,8 @@ static int group_colour(const struct shown_function *function)
     return 41 + (int)(sum % COLOURS);
 }
 
-/* Labels have as many digits as the distance between two of them needs, so that they differ. All
- * have the same unit, so that options --begin and --end can repeat them. */
+/* Prints the axis. Labels have as many digits as needed to differ from each other. All have the
+ * same unit, so that they can be used for the options --begin and --end. */
 static void print_axis(FILE *stream, const struct timeline *timeline, int label)
 {
     static const char *const names[] = {"ns", "us", "ms", "s"};

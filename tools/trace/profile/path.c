@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See path.h: the clocks of the threads of all processes. path_order.c tells whose event is next.
+/* See path.h. This file computes the clocks of the threads of all processes; path_order.c
+ * determines the order in which their events are read.
  */
 #define _GNU_SOURCE
 #include "tools/trace/profile/path.h"
@@ -17,17 +18,17 @@
 
 /* ---- Functions ------------------------------------------------------------------------------- */
 
-/* What a call means to the clocks. Of collectives: the members on which a member depends. */
+/* The effect of a call on the clocks. For collectives: the members on which a member depends. */
 enum path_role {
     PATH_NOTHING,
-    PATH_ALL,       /* all */
-    PATH_FROM_ROOT, /* others on the root */
-    PATH_TO_ROOT,   /* the root on all */
-    PATH_PREFIX,    /* each on those with a lower rank */
-    PATH_OBJECT,    /* all of the communicator of which the call makes an object */
-    PATH_CREATES,   /* all of the communicator that the call creates */
-    PATH_COPIES,    /* all, when the copy of the communicator is complete */
-    PATH_FENCE,     /* all of the window's communicator */
+    PATH_ALL,       /* all members */
+    PATH_FROM_ROOT, /* all others depend on the root */
+    PATH_TO_ROOT,   /* the root depends on all */
+    PATH_PREFIX,    /* each member depends on those with lower ranks */
+    PATH_OBJECT,    /* all members of the communicator for which the call creates an object */
+    PATH_CREATES,   /* all members of the communicator that the call creates */
+    PATH_COPIES,    /* all members, when the copy of the communicator is complete */
+    PATH_FENCE,     /* all members of the window's communicator */
     PATH_FREES_WINDOW,
     PATH_BEGINS_MPI,
     PATH_ENDS_MPI,
@@ -89,20 +90,19 @@ static enum path_role find_role(const char *function)
 /* A collective that a process has begun. */
 struct path_part {
     uint64_t number; /* 0: none */
-    uint32_t comm;   /* index in the process */
+    uint32_t comm;   /* index of the communicator in the process */
     int root;
 };
 
-/* A collective in progress. Members of an intercommunicator are of two sides. Clocks in
- * nanoseconds. */
+/* A collective in progress. An intercommunicator has two sides. Clocks are in nanoseconds. */
 struct path_collective {
     int begun[2], size[2];
     double latest[2];
     double root;
     bool has_root;
     int ended;
-    /* PATH_PREFIX: the clocks of members, below 0 before they begin; of the first `prefix` ones,
-     * the largest of it and all lower ones. */
+    /* For PATH_PREFIX: the clocks of members, negative before they begin; for the first `prefix`
+     * members, the maximum of the own clock and those of all lower ranks. */
     int prefix;
     double *ranks;
 };
@@ -114,9 +114,9 @@ struct path_call {
 
 struct path_thread {
     double clock;
-    uint64_t since; /* ticks: outside MPI since then */
+    uint64_t since; /* ticks when the thread left MPI */
     bool has_called;
-    struct path_call *calls; /* in progress */
+    struct path_call *calls; /* calls in progress */
     size_t depth, room;
 };
 
@@ -129,41 +129,43 @@ struct path_process {
     const struct trace_process *process;
     struct trace_cursor *cursor;
     struct trace_messages *messages;
-    unsigned char *roles; /* by function: enum path_role */
+    unsigned char *roles; /* [function]: enum path_role */
     struct path_thread *threads;
     size_t thread_count;
     struct path_region *regions;
-    struct qmpi_table requests; /* struct path_part */
-    struct qmpi_table counts;   /* collectives, by communicator: uint64_t */
-    struct path_part *copies;   /* copies of communicators that are not complete */
+    struct qmpi_table requests; /* values are struct path_part */
+    struct qmpi_table counts;   /* communicator -> uint64_t, number of collectives */
+    struct path_part *copies;   /* copies of communicators that are in progress */
     size_t copy_count, copy_room;
-    uint32_t window_comm; /* of the last window that was created */
-    int64_t blind;        /* from this time on, its messages are not known */
+    uint32_t window_comm; /* communicator of the last window that was created */
+    int64_t blind;        /* from this time on, the messages of the process are unknown */
 
-    /* What is outside MPI is work if application time has begun, and profiling is on. */
+    /* Time outside MPI counts as work if application time has begun and profiling is on. */
     bool has_begun, is_on, has_called;
     bool has_world; /* MPI_Init was called */
     bool is_over;
     size_t sessions;
-    double clock;   /* of the thread that left MPI last, */
-    uint64_t since; /* and when */
-    uint64_t part;  /* of the run; recordings that were off separate them */
+    double clock;   /* clock of the thread that left MPI last, */
+    uint64_t since; /* and the time when it did so */
+    uint64_t part;  /* number of the part of the run; parts are separated by times when recording
+                       was off */
     double path;    /* the result */
 
-    /* Reading. */
+    /* The state of reading. */
     struct trace_event event;
-    uint64_t message; /* number of the message of the event; 0: none */
+    uint64_t message; /* number of the message of the current event; 0: none */
 };
 
 struct trace_path {
     const struct trace *trace;
     struct path_process *processes;
-    uint32_t *by_rank; /* index of a process, by rank in MPI_COMM_WORLD; NOBODY: not in the trace */
+    uint32_t *by_rank; /* [rank in MPI_COMM_WORLD]: index of the process; NOBODY: not in the
+                          trace */
     size_t rank_count;
     struct trace_path_order order;
-    struct qmpi_table sent;        /* clocks, by message: double */
-    struct qmpi_table collectives; /* struct path_collective */
-    bool failed;                   /* memory is exhausted */
+    struct qmpi_table sent;        /* message -> double, clock of the sender */
+    struct qmpi_table collectives; /* values are struct path_collective */
+    bool failed;                   /* memory was exhausted */
 };
 
 /* ---- The clocks of a process ----------------------------------------------------------------- */
@@ -178,7 +180,8 @@ static double time_of_work(const struct path_process *it, uint64_t since, uint64
     return now > since ? (double)(now - since) * it->process->tick : 0;
 }
 
-/* The largest clock. Of threads outside MPI: when they left it. */
+/* Returns the largest clock. The clock of a thread outside MPI is that at the time when it left
+ * MPI. */
 static double find_largest_clock(const struct path_process *it)
 {
     double most = 0;
@@ -193,7 +196,7 @@ static void raise_clock(struct path_thread *thread, double clock)
         thread->clock = clock;
 }
 
-/* What was outside MPI until now was no work. */
+/* Time outside MPI up to now does not count as work. */
 static void restart_work(struct path_process *it, uint64_t now)
 {
     for (size_t i = 0; i < it->thread_count; i++) {
@@ -289,7 +292,7 @@ static bool has_peer(const struct trace_path *path, const struct path_process *i
 {
     const int rank = trace_event_world_rank(it->process, it->event.comm, it->event.peer);
     if (rank < 0 || (size_t)rank >= path->rank_count)
-        return rank < 0; /* not known */
+        return rank < 0; /* the rank is unknown */
     const uint32_t peer = path->by_rank[rank];
     return peer != NOBODY && path->processes[peer].blind > it->event.time;
 }
@@ -305,7 +308,8 @@ static void send_clock(struct trace_path *path, const struct path_process *it,
     trace_path_order_wake(&path->order, it->message);
 }
 
-/* The source of the message is not recorded (MPI_Isendrecv): takes one that has been sent. */
+/* If the source of the message was not recorded (MPI_Isendrecv), chooses a message that was
+ * sent. */
 static void guess_message(struct trace_path *path, struct path_process *it)
 {
     const struct trace_process *process = it->process;
@@ -329,7 +333,7 @@ static void guess_message(struct trace_path *path, struct path_process *it)
     it->message = trace_messages_guess(it->messages, &best, true);
 }
 
-/* If the message that was received is the last one in flight, nothing of its channel is needed. */
+/* If the received message was the last one in flight, forgets the data of its channel. */
 static void forget_channel(const struct trace_path *path, const struct path_process *it)
 {
     const int rank = trace_event_world_rank(it->process, it->event.comm, it->event.peer);
@@ -339,7 +343,7 @@ static void forget_channel(const struct trace_path *path, const struct path_proc
         trace_messages_forget_channel(path->processes[peer].messages, it->messages, &it->event);
 }
 
-/* Returns false if the process must wait. */
+/* Sets the clock from that of the sender. Returns false if the process must wait. */
 static bool receive_clock(struct trace_path *path, uint32_t process, struct path_thread *thread)
 {
     struct path_process *it = &path->processes[process];
@@ -361,7 +365,8 @@ static bool receive_clock(struct trace_path *path, uint32_t process, struct path
 
 enum { COUNT_CALLS, COUNT_FENCES, COUNT_FREES, COUNT_CREATES };
 
-/* The next collective of a kind on a communicator. Its number is the same in all members. */
+/* Returns the number of the next collective of a kind on a communicator, which is the same in all
+ * members. */
 static uint64_t find_number(struct trace_path *path, struct path_process *it, uint32_t comm,
                             unsigned kind)
 {
@@ -374,7 +379,7 @@ static uint64_t find_number(struct trace_path *path, struct path_process *it, ui
     return number ? number : 1;
 }
 
-/* Ranks of a group that are in the trace. */
+/* Returns how many ranks of a group are in the trace. */
 static int count_members(const struct trace_path *path, const int *group, int size)
 {
     int members = 0;
@@ -386,7 +391,8 @@ static int count_members(const struct trace_path *path, const int *group, int si
     return members;
 }
 
-/* On which side of an intercommunicator the process is: all members agree. */
+/* Returns the side of an intercommunicator to which the process belongs; the result is consistent
+ * between members. */
 static int find_side(const struct trace_comm *comm)
 {
     return comm->remote && comm->group && comm->size && comm->remote_size &&
@@ -455,8 +461,8 @@ static void begin_path_collective(struct trace_path *path, struct path_process *
         trace_path_order_wake(&path->order, part->number);
 }
 
-/* The clock on which a member depends; below 0: on none. *is_there: all on whom it depends have
- * begun. */
+/* Returns the clock on which a member depends; negative: none. *is_there: whether all members on
+ * which it depends have begun. */
 static double find_dependency(const struct path_collective *it, const struct trace_comm *comm,
                               enum path_role role, int root, bool *is_there)
 {
@@ -478,7 +484,7 @@ static double find_dependency(const struct path_collective *it, const struct tra
     return lower ? it->ranks[lower - 1] : -1;
 }
 
-/* Returns false if the process must wait. */
+/* Ends a collective. Returns false if the process must wait. */
 static bool end_path_collective(struct trace_path *path, uint32_t process,
                                 struct path_thread *thread, const struct path_part *part,
                                 enum path_role role)
@@ -510,7 +516,7 @@ static enum path_role role_of_function(const struct path_process *it, uint32_t f
                                                   : PATH_NOTHING;
 }
 
-/* The call in progress begins a collective on a communicator. */
+/* Begins a collective on a communicator for the call in progress. */
 static void begin_collective_of_call(struct trace_path *path, struct path_process *it,
                                      struct path_thread *thread, struct path_call *call,
                                      uint32_t comm, unsigned kind)
@@ -534,7 +540,7 @@ static void begin_collective_of_request(struct trace_path *path, struct path_pro
     begin_path_collective(path, it, part, role_of_function(it, call->function), thread->clock);
 }
 
-/* Returns false if the process must wait. */
+/* Ends the collective of a request. Returns false if the process must wait. */
 static bool end_collective_of_request(struct trace_path *path, uint32_t process,
                                       struct path_thread *thread)
 {
@@ -560,7 +566,8 @@ static void begin_copied_comm(struct trace_path *path, struct path_process *it,
     begin_path_collective(path, it, &it->copies[it->copy_count++], PATH_ALL, thread->clock);
 }
 
-/* A communicator exists from now on. Returns false if the process must wait. */
+/* Ends a copy of a communicator, which exists from now on. Returns false if the process must
+ * wait. */
 static bool end_copied_comm(struct trace_path *path, uint32_t process, struct path_thread *thread,
                             struct path_call *call)
 {
@@ -592,7 +599,7 @@ static uint32_t find_window_comm(const struct path_process *it)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* An event within a call. Returns false if the process must wait. */
+/* Handles an event within a call. Returns false if the process must wait. */
 static bool follow_inner_event(struct trace_path *path, uint32_t process,
                                struct path_thread *thread, struct path_call *call)
 {
@@ -638,7 +645,7 @@ static bool follow_inner_event(struct trace_path *path, uint32_t process,
     }
 }
 
-/* Returns false if the process must wait. */
+/* Handles an event. Returns false if the process must wait. */
 static bool follow_event(struct trace_path *path, uint32_t process)
 {
     struct path_process *it = &path->processes[process];
@@ -652,7 +659,7 @@ static bool follow_event(struct trace_path *path, uint32_t process)
         if (event->function >= it->process->function_count)
             return true;
         enter_path_call(path, it, thread);
-        /* Which window it is is not recorded. */
+        /* The window is not recorded. */
         if (thread->depth && it->roles[event->function] == PATH_FENCE)
             begin_collective_of_call(path, it, thread, &thread->calls[thread->depth - 1],
                                      it->window_comm, COUNT_FENCES);
@@ -672,7 +679,8 @@ static bool follow_event(struct trace_path *path, uint32_t process)
     case TRACE_REGION_END:
         change_path_region(it);
         return true;
-    case TRACE_FLUSH: /* what tools do at the end of MPI_Init is not the program's time */
+    case TRACE_FLUSH: /* time that tools use at the end of MPI_Init does not belong to the
+                         program */
         if (is_working(it) && !it->has_called && event->ticks + event->bytes > it->since)
             restart_work(it, event->ticks + event->bytes);
         return true;
@@ -685,7 +693,7 @@ static bool follow_event(struct trace_path *path, uint32_t process)
     }
 }
 
-/* The process ended without MPI_Finalize. */
+/* Ends a process that did not reach MPI_Finalize. */
 static void end_path_process(struct path_process *it)
 {
     if (it->is_over)
@@ -698,7 +706,7 @@ static void end_path_process(struct path_process *it)
     end_work(it);
 }
 
-/* Goes on to the next event of a process. */
+/* Reads the next event of a process. */
 static void read_next_event(struct trace_path *path, uint32_t process)
 {
     struct path_process *it = &path->processes[process];

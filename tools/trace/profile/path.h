@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The critical path of a trace: the longest chain of work in which each part depends on the one
- * before it. Work is time outside MPI while the program is profiled.
+ * The critical path of a trace: the longest chain of work in which each part depends on the
+ * previous one. Work is time outside MPI while the program is profiled.
  *
- * Each thread has a logical clock, which only work advances. Where a thread receives a message, or
- * ends a collective, its clock is set to that of those on which it depended, if that is larger, as
- * if communication took no time. A clock thus tells the length of the longest chain of work that
- * leads to this moment.
+ * Each thread has a logical clock, which only advances during work. When a thread receives a
+ * message or ends a collective, its clock is set to the maximum of its own clock and those on which
+ * it depended, as if communication took no time. A clock is therefore the length of the longest
+ * chain of work up to this time.
  */
 #ifndef QMPI_TRACE_PROFILE_PATH_H
 #define QMPI_TRACE_PROFILE_PATH_H
@@ -16,12 +16,12 @@
 
 struct trace_path;
 
-/* Reads the trace twice, and needs memory for messages and collectives in progress only. Returns
+/* Reads the trace twice. Memory is only needed for messages and collectives in progress. Returns
  * NULL if memory is exhausted. */
 struct trace_path *trace_path_find(const struct trace *trace);
 void trace_path_free(struct trace_path *path);
 
-/* Sets the paths of a process, and of its regions, in the result of this process alone. */
+/* Sets the paths of a process and of its regions in the result of this process. */
 void trace_path_fill(const struct trace_path *path, uint32_t process,
                      struct profile_result *result);
 

@@ -7,11 +7,13 @@
 #define NOBODY UINT32_MAX
 
 struct trace_path_order_process {
-    int64_t time; /* of its next event */
+    int64_t time; /* time of its next event */
     bool is_waiting, is_firm;
-    bool goes_on; /* without what it waited for, which is not there */
+    bool goes_on; /* it continues without the event for which it waited, because that is not in the
+                     trace */
     uint64_t awaited;
-    uint32_t next_waiting; /* for the same message or collective: the index + 1; 0: nobody */
+    uint32_t next_waiting; /* the next process that waits for the same message or collective: index
+                              + 1; 0: none */
 };
 
 static bool is_earlier(const void *context, const void *one, const void *other)
@@ -109,8 +111,8 @@ void trace_path_order_wake(struct trace_path_order *order, uint64_t number)
 
 /* ---- Going on -------------------------------------------------------------------------------- */
 
-/* Returns whether what all waiting processes that are not firm wait for may still come: it would
- * be earlier than the next event, by any of the clocks. */
+/* Returns whether the events for which processes wait (except firm ones) may still come: their
+ * times would be earlier than that of the next event, by any of the clocks. */
 static bool may_still_come(const struct trace_path_order *order)
 {
     const struct trace *trace = order->trace;
@@ -120,7 +122,7 @@ static bool may_still_come(const struct trace_path_order *order)
                                                                bound) <= order->earliest_waiting);
 }
 
-/* Makes the earliest process go on for which there is nothing to wait any more, if any. */
+/* Lets the earliest process continue for which nothing can come any more, if there is one. */
 static void go_on(struct trace_path_order *order)
 {
     uint32_t found = NOBODY;

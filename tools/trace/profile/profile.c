@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See profile.h: a result for each process, as tools/profile/collect makes it, merged as those of a
- * run are. */
+/* See profile.h. Makes a result for each process, as tools/profile/collect does, and merges these
+ * like the results of a run. */
 #define _GNU_SOURCE
 #include "tools/trace/profile/profile.h"
 
@@ -54,7 +54,7 @@ static bool fill_function(const struct trace_sums *sums, struct profile_function
 {
     const struct trace_function *described = &sums->process->functions[its->function];
     function->name = strdup(described->name);
-    /* profile writes the name of one group with a space. */
+    /* One group has a different name in profiles, with a space. */
     function->group = strdup(strcmp(described->group, "tool-information") ? described->group
                                                                           : "tool information");
     function->ranks = 1;
@@ -94,7 +94,7 @@ static double time_in_mpi(const struct trace_sums *sums)
     return (double)time * seconds_per_tick(sums);
 }
 
-/* How many threads called MPI in the run; at least one. */
+/* Returns the number of threads that called MPI in the run, or one. */
 static int count_threads(const struct trace_sums *sums)
 {
     int threads = 0;
@@ -108,7 +108,7 @@ static int count_threads(const struct trace_sums *sums)
     return threads ? threads : 1;
 }
 
-/* The part of a time that is left for the program itself, if so many threads called MPI. */
+/* Returns the part of a time that is left for the program if this number of threads called MPI. */
 static double useful_time(int threads, double time, double mpi)
 {
     const double rest = time - mpi / threads;
@@ -119,20 +119,22 @@ static double useful_time(int threads, double time, double mpi)
 
 /* A function that was called, or a thread that called, while a set of regions was open. */
 struct item {
-    struct item *next;                /* of the same set */
-    uint32_t number;                  /* of the function, or behind these, of the thread */
-    struct trace_sums_function *sums; /* NULL: it is a thread */
+    struct item *next;                /* the next item of the same set */
+    uint32_t number;                  /* number of the function; larger numbers are those of
+                                         threads */
+    struct trace_sums_function *sums; /* NULL: the item is a thread */
 };
 
 /*
  * The items of each set are added to its two parts, from the last set to the first one, so that a
- * set has all of its own when its turn comes. In the end those of single regions are left. Sets
- * share their parts: this takes far fewer steps than to add the items to each region of each set.
+ * set is complete when its turn comes. In the end, the items of single regions are left. Because
+ * sets share their parts, this takes far fewer steps than adding the items to each region of each
+ * set.
  */
 struct region_items {
     const struct trace_sums *sums;
-    struct item **all;       /* by set */
-    struct qmpi_table known; /* struct item *, by set and number */
+    struct item **all;       /* [set] */
+    struct qmpi_table known; /* set and number -> struct item * */
 };
 
 static struct item *find_item(struct region_items *items, uint32_t node, uint32_t number,
@@ -208,7 +210,7 @@ static int compare_items(const void *a, const void *b)
     return (mine->number > its->number) - (mine->number < its->number);
 }
 
-/* Fills in the functions of a region, in the order of their numbers. */
+/* Fills in the functions of a region, ordered by number. */
 static bool fill_region_functions(const struct trace_sums *sums, struct profile_region *region,
                                   struct item *first, size_t count)
 {
@@ -326,7 +328,7 @@ static bool fill_waits(const struct trace_sums *sums, const struct trace_sums_si
     if (!waits->all)
         return false;
     for (size_t i = 0; i < its->wait_count; i++) {
-        if (its->waits[i].peer == rank_of(sums)) /* a message of the process to itself */
+        if (its->waits[i].peer == rank_of(sums)) /* the process has sent the message to itself */
             continue;
         waits->all[waits->count++] =
             (struct profile_wait){rank_of(sums), its->waits[i].peer, its->waits[i].calls,
@@ -383,7 +385,8 @@ static void add_sums(struct trace_sums_calls *to, const struct trace_sums_calls 
     to->received += more->received;
 }
 
-/* As tools/profile/record/objects.c: the same for the same processes in any order. */
+/* Returns the hash of a member, as in tools/profile/record/objects.c. The sum of hashes does not
+ * depend on the order of the members. */
 static uint64_t hash_member(int world)
 {
     uint64_t word = (uint64_t)(unsigned)world + 1;
@@ -404,8 +407,8 @@ static void hash_members(struct profile_communicator *comm, const int *group, in
     }
 }
 
-/* Returns the number of the communicators with the same processes and the same name, which is the
- * next one if these are the first. TRACE_NO_NUMBER: memory is exhausted. */
+/* Returns the number of communicators with the same processes and the same name. If this is the
+ * first one, it gets the next number. TRACE_NO_NUMBER: memory is exhausted. */
 static uint32_t number_communicator(struct trace_map *known,
                                     const struct profile_communicator *like)
 {
@@ -553,14 +556,14 @@ static bool fill_windows(const struct trace_sums *sums, struct profile_result *r
     return rank->mpi != NULL;
 }
 
-/* A time in nanoseconds since the Epoch, and so many later. */
+/* Formats a time that is `more` seconds after `start`, which is in nanoseconds since the Epoch. */
 static char *format_time(int64_t start, double more, bool fraction)
 {
     struct tm parts;
     char text[40], *whole;
     const double nanoseconds = (double)(start % 1000000000) + more,
                  seconds = (double)(start / 1000000000) + floor(nanoseconds * 1e-9);
-    if (!(seconds > -1e11 && seconds < 1e11)) /* not in a file that is as it was written */
+    if (!(seconds > -1e11 && seconds < 1e11)) /* only in a damaged file */
         return strdup("");
     const time_t second = (time_t)seconds;
     if (!gmtime_r(&second, &parts))
@@ -572,7 +575,7 @@ static char *format_time(int64_t start, double more, bool fraction)
     return asprintf(&whole, "%s.%03dZ", text, ms) < 0 ? NULL : whole;
 }
 
-/* Calls in progress when the process ended. */
+/* Adds the calls that were in progress when the process ended. */
 static bool fill_flights(const struct trace_sums *sums, struct profile_result *result)
 {
     const struct trace_process *process = sums->process;
@@ -669,14 +672,16 @@ static struct profile_result *read_process(const struct trace *trace, uint32_t p
     return result;
 }
 
-/* Results that end with MPI_Finalize are merged as at MPI_Finalize, others as files are. */
+/* Merges two results: those that end with MPI_Finalize like those in MPI_Finalize, others like
+ * those in files. */
 static bool merge_results(struct profile_result *into, struct profile_result *from)
 {
     return into->termination || from->termination ? profile_merge_process(into, from)
                                                   : profile_merge(into, from);
 }
 
-/* Merges in a tree: parts[i] is of 2^i processes. Takes `result`. */
+/* Adds a result to a tree, in which parts[i] is the merged result of 2^i processes. Takes ownership
+ * of `result`. */
 enum { PARTS = 32 };
 static bool add_result(struct profile_result **parts, struct profile_result *result)
 {
@@ -719,7 +724,8 @@ struct profile_result *trace_profile_make(const struct trace *trace, bool with_p
     }
     trace_path_free(path);
     struct profile_result *result = merge_all_results(parts, &good);
-    /* That of one of several processes can be merged with others, as files of single ones are. */
+    /* The result of one of several processes can be merged with others, like the files of single
+     * processes. */
     if (good && !result->termination && (trace->process_count > 1 || trace->processes->ranks <= 1))
         result->rank = -1;
     if (good)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile of a trace, as the tool `profile` would have made it in the same run: calls, bytes,
+ * Makes a profile from a trace, equal to that of the tool `profile` in the same run: calls, bytes,
  * times, pairs of ranks, call sites if they were recorded, communicators, files and regions.
  */
 #ifndef QMPI_TRACE_PROFILE_H
@@ -16,8 +16,8 @@ struct profile_result;
 struct profile_result *trace_profile_make(const struct trace *trace, bool with_path,
                                           char **problem);
 
-/* Why the critical path of a trace may be shorter than that of the run, in one line, which the
- * caller frees; NULL: it is not, or memory is exhausted. */
+/* Returns why the critical path of a trace may be shorter than that of the run, in one line, which
+ * the caller frees; NULL: it is not shorter, or memory is exhausted. */
 char *trace_profile_explain_path(const struct trace *trace);
 
 #endif

@@ -94,7 +94,7 @@ void trace_sums_fill(struct profile_calls *calls, const struct trace_sums_calls 
 
 /* ---- Windows of time ------------------------------------------------------------------------- */
 
-/* In ticks. The length of a tick may be anything in a damaged file. */
+/* A limit in ticks, because the length of a tick may have any value in a damaged file. */
 #define WIDEST (UINT64_C(1) << 62)
 
 void trace_sums_begin_windows(struct trace_sums_windows *windows, uint64_t start, double tick)

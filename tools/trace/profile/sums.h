@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profile of one process of a trace, summed up while its events are read in the order of their
- * times: the time and the bytes of calls of each kind. Events between enter and leave tell the
- * bytes of a call, which are added when it ends; those of nonblocking operations are added to the
- * call that began them when they complete. Times are in ticks of the process.
+ * The profile of one process, which is summed up while its events are read in order of time: times
+ * and bytes of each kind of call. Events between enter and leave contain the bytes of a call, which
+ * are added when it ends. Those of nonblocking operations are added to the call that began them
+ * when they complete. Times are in ticks of the process.
  */
 #ifndef QMPI_TRACE_PROFILE_SUMS_H
 #define QMPI_TRACE_PROFILE_SUMS_H
@@ -24,15 +24,15 @@
 struct trace_sums_role {
     bool begins_mpi, ends_mpi, aborts; /* MPI_Init, MPI_Finalize, MPI_Abort */
     bool begins_session, ends_session;
-    bool posts;    /* receives, which complete later */
+    bool posts;    /* begins receives that complete later */
     bool starts;   /* MPI_Start, MPI_Startall */
-    bool has_comm; /* its messages tell its communicator */
+    bool has_comm; /* the events of its messages contain its communicator */
     bool is_one_sided, has_transfers;
-    bool polls;               /* asks, and does not wait */
-    bool completes;           /* requests, and may wait for them */
-    bool may_wait;            /* for the peer of its message */
-    bool sends_synchronously; /* nonblocking */
-    bool fetches;             /* an atomic access with a result */
+    bool polls;               /* queries, but does not wait */
+    bool completes;           /* completes requests, and may wait for them */
+    bool may_wait;            /* may wait for the peer of its message */
+    bool sends_synchronously; /* a nonblocking synchronous send */
+    bool fetches;             /* an atomic access that returns a result */
     bool frees_comm;
 };
 
@@ -50,12 +50,12 @@ struct trace_sums_calls {
 struct trace_sums_function {
     uint32_t function, node; /* node: see struct trace_sums_region_set */
     struct trace_sums_calls sums;
-    uint64_t in_mpi; /* time of calls that were neither within another one nor outside the run */
+    uint64_t in_mpi; /* time of calls that were not within another call, and not outside the run */
     uint64_t sizes[PROFILE_SIZE_BINS], times[PROFILE_TIME_BINS];
 };
 
 struct trace_sums_site {
-    uint32_t function, site; /* site: TRACE_NONE: not recorded */
+    uint32_t function, site; /* `site` may be TRACE_NONE: not recorded */
     struct trace_sums_calls sums;
     uint64_t messages;
     struct trace_sums_wait {
@@ -71,20 +71,20 @@ struct trace_sums_pair {
 
 void trace_sums_add(struct trace_sums_calls *sums, uint64_t time, uint64_t sent, uint64_t received);
 
-/* The bin of a number: see profile_function. */
+/* Returns the bin of a number in a histogram: see profile_function. */
 unsigned trace_sums_bin(uint64_t number, unsigned bins);
 
-/* The figures of one rank. `tick` in seconds. */
+/* Sets the figures of one rank. `tick` is in seconds. */
 void trace_sums_fill(struct profile_calls *calls, const struct trace_sums_calls *sums, double tick,
                      int rank);
 struct profile_spread trace_sums_spread(double value, int rank);
 
-/* Time by windows of equal width from the start of application time on, as in
+/* Times in windows of equal width, from the start of application time on, as in
  * tools/profile/record/windows.h. */
 struct trace_sums_windows {
     uint64_t start; /* 0: application time has not begun */
     uint64_t width;
-    int doublings; /* of the width that they began with */
+    int doublings; /* number of times that the initial width was doubled */
     uint64_t times[PROFILE_WINDOWS_MOST];
 };
 
@@ -96,46 +96,46 @@ void trace_sums_widen_windows(struct trace_sums_windows *windows, int doublings)
 
 enum { COMPLETED_MAX = 32 };
 
-/* A call that began nonblocking operations: where what they moved is counted. */
+/* A call that began nonblocking operations, to which their bytes are added. */
 struct trace_sums_post {
-    uint32_t function, site, comm; /* indices in arrays of struct trace_sums; TRACE_NONE: none */
+    uint32_t function, site, comm; /* indices of arrays in struct trace_sums; TRACE_NONE: none */
     uint32_t file;
-    uint32_t operations; /* that have not completed; 0: the element is free */
+    uint32_t operations; /* number of operations that have not completed; 0: the element is free */
     uint32_t next_free;
-    uint64_t bytes; /* that the call has moved so far */
+    uint64_t bytes; /* number of bytes that the call has moved so far */
 };
 
 struct trace_sums_call {
     uint32_t function, site, comm, file;
     uint64_t begin;
     uint64_t sent, received;
-    uint64_t messages; /* with data */
+    uint64_t messages; /* number of messages that contain data */
     bool awaits;       /* it has posted a receive */
-    bool is_apart;     /* within another call */
+    bool is_apart;     /* it is within another call */
     bool is_noted;     /* it was counted when it began, without time */
     uint32_t post;     /* TRACE_NONE: none */
-    int peer;          /* for which it may wait; -1: not known */
+    int peer;          /* the peer for which it may wait; -1: unknown */
     bool has_peer;
     struct {
         size_t count;
         uint64_t bytes;
-        int peers[COMPLETED_MAX]; /* -1: not known */
+        int peers[COMPLETED_MAX]; /* -1: unknown */
     } completed;
 };
 
 struct trace_sums_thread {
     struct trace_sums_call *all;
     size_t depth, room;
-    uint32_t polled; /* the site at which it last asked */
+    uint32_t polled; /* the last site at which it polled */
     uint64_t polled_at;
-    struct trace_event *changes; /* of regions; they take effect when the call ends */
+    struct trace_event *changes; /* changes of regions, which take effect when the call ends */
     size_t change_count, change_room;
 };
 
-/* A node of a binary trie, by its number in `nodes`, is a set of open regions; 0 is empty. A leaf
- * (`bit` is 0) is the region `prefix`. Others join two nodes that have lower numbers than they: the
- * regions whose numbers lack `bit`, and those that have it. Above `bit`, the numbers of all their
- * regions are `prefix`. */
+/* A set of open regions is a node of a binary trie, which is given by its index in `nodes`; node 0
+ * is the empty set. A leaf (`bit` is 0) is the region `prefix`. Any other node joins two nodes with
+ * lower indices: the regions whose numbers lack `bit`, and those whose numbers have it. The bits
+ * above `bit` of all these numbers are those of `prefix`. */
 struct trace_sums_region_set {
     uint32_t without, with, bit, prefix;
 };
@@ -147,17 +147,18 @@ struct trace_sums_region {
 struct trace_sums {
     const struct trace *trace;
     const struct trace_process *process;
-    struct trace_sums_role *roles; /* by function */
+    struct trace_sums_role *roles; /* [function] */
 
-    /* What was summed up. */
+    /* The sums. */
     struct trace_map function_keys, site_keys, pair_keys;
-    struct trace_map nodes;   /* sets of open regions: struct trace_sums_region_set */
-    struct trace_map callers; /* threads that called MPI in the run, with the set of open regions */
+    struct trace_map nodes;   /* keys are struct trace_sums_region_set */
+    struct trace_map callers; /* threads that called MPI in the run, each with a set of open
+                                 regions */
     struct trace_sums_function *functions;
     struct trace_sums_site *sites;
     struct trace_sums_pair *pairs;
-    struct trace_sums_calls *comms, *files; /* by index in the process */
-    uint64_t *opens;                        /* by file */
+    struct trace_sums_calls *comms, *files; /* [index in the process] */
+    uint64_t *opens;                        /* [file] */
     struct trace_sums_region *regions;
     size_t function_room, site_room, pair_room;
     struct trace_sums_windows on, mpi;
@@ -166,24 +167,26 @@ struct trace_sums {
     /* The state of the reading. */
     struct trace_sums_thread *locations;
     size_t location_count;
-    struct qmpi_table pending;     /* nonblocking operations, by number */
-    struct qmpi_table wait_places; /* in `waits` of a site, by its number and the peer */
+    struct qmpi_table pending;     /* number -> nonblocking operation */
+    struct qmpi_table wait_places; /* number of a site, and peer -> position in `waits` of the
+                                      site */
     struct trace_sums_post *posts;
     size_t post_count, post_room;
     uint32_t free_post;
     uint32_t node;   /* the set of open regions */
-    bool has_begun;  /* application time */
-    bool has_called; /* since then */
+    bool has_begun;  /* application time has begun */
+    bool has_called; /* MPI was called since then */
     bool is_on;
     bool has_world;    /* MPI_Init was called */
-    uint64_t on_since; /* 0: application time stands still */
+    uint64_t on_since; /* 0: application time is stopped */
     uint64_t on_time;
     size_t sessions;
     bool is_over; /* MPI_Finalize has ended */
-    bool failed;  /* memory is exhausted */
+    bool failed;  /* memory was exhausted */
 };
 
-/* Reads a process. False: memory is exhausted. Call trace_sums_free in any case. */
+/* Reads a process. Returns false if memory is exhausted. trace_sums_free must be called in any
+ * case. */
 bool trace_sums_read(struct trace_sums *sums, const struct trace *trace, uint32_t process);
 void trace_sums_free(struct trace_sums *sums);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See sums.h: reads the events of a process. */
+/* See sums.h. Reads the events of a process. */
 #include "tools/trace/profile/sums.h"
 
 #include "tools/trace/file/cursor.h"
@@ -11,8 +11,8 @@
 /* A nonblocking operation that has not completed. */
 struct pending_operation {
     enum pending_kind { PENDING_NONE, PENDING_POST, PENDING_SEND } kind;
-    uint32_t object; /* the number of the post, or the rank of the peer of a send */
-    uint64_t value;  /* bytes of a send */
+    uint32_t object; /* index of the post, or rank of the peer of a send */
+    uint64_t value;  /* number of bytes of a send */
 };
 
 /* ---- Application time ------------------------------------------------------------------------ */
@@ -41,7 +41,8 @@ static void begin_application(struct trace_sums *sums, uint64_t now)
     trace_sums_begin_windows(&sums->mpi, now, sums->process->tick * 1e-9);
 }
 
-/* Application time does not include what tools do at the end of MPI_Init. */
+/* Restarts application time, which does not include the time that tools use at the end of
+ * MPI_Init. */
 static void begin_application_anew(struct trace_sums *sums, uint64_t now)
 {
     if (sums->is_on && sums->on_since && !sums->on_time && !sums->has_called &&
@@ -67,9 +68,9 @@ static void switch_on(struct trace_sums *sums, bool on, uint64_t now)
 
 /* ---- Regions --------------------------------------------------------------------------------- */
 
-/* The sets of regions that are open at a time are binary tries of bits of the numbers of regions,
- * and share their parts: a set that differs from another one in one region has O(log n) nodes of
- * its own. Equal sets have the same number. */
+/* The sets of open regions are binary tries of the bits of the regions' numbers, and share their
+ * parts: a set that differs from another one in one region has O(log n) nodes of its own. Equal
+ * sets have the same number. */
 static uint32_t node_of(struct trace_sums *sums, const struct trace_sums_region_set *wanted)
 {
     return trace_map_add(&sums->nodes, wanted, sizeof *wanted, NULL);
@@ -137,7 +138,7 @@ static uint32_t node_without(struct trace_sums *sums, uint32_t number, uint32_t 
                                           node.bit, node.prefix);
 }
 
-/* If memory is exhausted, `nodes` has failed. */
+/* Sets the set of open regions. If memory is exhausted, `nodes` has failed. */
 static void set_node(struct trace_sums *sums, uint32_t node)
 {
     sums->node = node == TRACE_NO_NUMBER ? sums->node : node;
@@ -159,7 +160,7 @@ static void count_region(struct trace_sums *sums, const struct trace_event *even
     }
 }
 
-/* Smaller sends complete without their receiver: see tools/profile/record/receives.c. */
+/* Smaller sends complete without their receivers: see tools/profile/record/receives.c. */
 enum { LARGE_SEND = 4096 };
 
 /* ---- Operations that complete later ---------------------------------------------------------- */
@@ -207,7 +208,7 @@ static void add_send(struct trace_sums *sums, const struct trace_event *event, i
                 (struct pending_operation){PENDING_SEND, (uint32_t)peer, event->bytes});
 }
 
-/* Calls are in the bin of what they have moved. */
+/* Moves a call to the bin of the bytes that it has moved. */
 static void change_bin(struct trace_sums_function *function, uint64_t before, uint64_t now)
 {
     if (before == now)
@@ -223,7 +224,7 @@ static void add_moved(struct trace_sums_calls *sums, uint64_t sent, uint64_t rec
     sums->received += received;
 }
 
-/* An operation has completed, and has moved that. */
+/* Completes an operation, which has moved these bytes. */
 static void complete_operation(struct trace_sums *sums, uint32_t number, uint64_t sent,
                                uint64_t received)
 {
@@ -313,7 +314,7 @@ static void add_receive(struct trace_sums *sums, struct trace_sums_call *call,
         call->comm = event->comm;
     if (event->peer == TRACE_PROC_NULL)
         return;
-    if (!role->posts && !role->starts) { /* MPI_Isendrecv: what comes is not told */
+    if (!role->posts && !role->starts) { /* in MPI_Isendrecv, the received bytes are unknown */
         call->messages += event->bytes > 0;
         sums->posted++;
         return;
@@ -398,7 +399,7 @@ static void add_call_event(struct trace_sums *sums, struct trace_sums_call *call
         add_arrival(sums, call, event, event->bytes);
         break;
     case TRACE_REQUEST_FREED:
-        take_pending(sums, event->request); /* what it moves is nowhere */
+        take_pending(sums, event->request); /* its bytes are not counted */
         break;
     case TRACE_COLLECTIVE_BEGIN:
         call->comm = event->comm;
@@ -448,7 +449,8 @@ static void add_call_event(struct trace_sums *sums, struct trace_sums_call *call
     }
 }
 
-/* So much of its time a call needs by itself: see tools/profile/record/waits.c. */
+/* The part of the time of a call that does not count as waiting: see
+ * tools/profile/record/waits.c. */
 enum { FLOOR_NANOSECONDS = 10000 };
 
 /* ---- Sums of functions and call sites -------------------------------------------------------- */
@@ -489,7 +491,7 @@ static uint32_t find_site_sums(struct trace_sums *sums, uint32_t function, uint3
 static void add_wait(struct trace_sums *sums, struct trace_sums_site *site, int peer, uint64_t time)
 {
     const uint64_t key = (uint64_t)(site - sums->sites) << 32 | (uint32_t)peer;
-    size_t *place = qmpi_table_put(&sums->wait_places, key); /* 0: new, else the index + 1 */
+    size_t *place = qmpi_table_put(&sums->wait_places, key); /* 0: new, else index + 1 */
     sums->failed |= !place;
     if (!place)
         return;
@@ -505,13 +507,15 @@ static void add_wait(struct trace_sums *sums, struct trace_sums_site *site, int 
     site->waits[*place - 1].time += time;
 }
 
-/* A call waited for its peers during the time that its data do not explain. */
+/* Adds the time that a call waited for its peers: the part of its time that its data do not
+ * explain. */
 static void add_waits(struct trace_sums *sums, struct trace_sums_site *site,
                       const struct trace_sums_call *call, uint64_t time)
 {
     const struct trace_sums_role *role = &sums->roles[call->function];
     const uint64_t bytes = role->completes ? call->completed.bytes : call->sent + call->received;
-    const double ticks = 1 / sums->process->tick; /* of a nanosecond; the rounding is profile's */
+    const double ticks = 1 / sums->process->tick; /* number of ticks per nanosecond; rounded as in
+                                                     profile */
     const uint64_t explained = (uint64_t)trace_clock_whole(FLOOR_NANOSECONDS * ticks) +
                                (uint64_t)trace_clock_whole((double)bytes * ticks);
     if ((!role->completes && !(role->may_wait && call->has_peer)) || time <= explained)
@@ -524,8 +528,8 @@ static void add_waits(struct trace_sums *sums, struct trace_sums_site *site,
         add_wait(sums, site, call->completed.peers[i], waited / count);
 }
 
-/* Polling is the time of a call that asks, and, if it follows another one at once, the time between
- * the two. */
+/* Returns the polling time: that of a call that queries, and, if it directly follows another one,
+ * the time between the two. */
 static uint64_t find_polling(const struct trace_sums *sums, struct trace_sums_thread *location,
                              const struct trace_sums_call *call, uint32_t site, uint64_t now,
                              uint64_t time)
@@ -548,7 +552,8 @@ static uint64_t count_messages(const struct trace_sums_role *role,
     return role->starts || call->awaits || call->sent + call->received > 0;
 }
 
-/* Operations add what they move to the sums of the call that began them. */
+/* Prepares the post of a call, because the bytes of operations are added to the sums of the call
+ * that began them. */
 static void fill_post(struct trace_sums *sums, const struct trace_sums_call *call,
                       uint32_t function, uint32_t site)
 {
@@ -602,8 +607,8 @@ static void sum_up_call(struct trace_sums *sums, struct trace_sums_thread *locat
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* Changes of regions take effect when their MPI_Pcontrol ends: it is itself outside of what it
- * opens. */
+/* Stores a change of regions, which takes effect when its MPI_Pcontrol ends, because that call is
+ * outside of the region that it opens. */
 static void postpone_change(struct trace_sums *sums, struct trace_sums_thread *location,
                             const struct trace_event *event)
 {
@@ -617,8 +622,8 @@ static void postpone_change(struct trace_sums *sums, struct trace_sums_thread *l
     location->changes[location->change_count++] = *event;
 }
 
-/* MPI_Finalize and its like end application time, and count without time. The program may still
- * make calls within MPI_Finalize. */
+/* Ends application time in MPI_Finalize and similar functions, which are counted without time. The
+ * program may still make calls within MPI_Finalize. */
 static void end_profile(struct trace_sums *sums, struct trace_sums_thread *location,
                         struct trace_sums_call *call, uint64_t now)
 {
@@ -706,7 +711,7 @@ static void sum_up_event(struct trace_sums *sums, const struct trace_event *even
     }
 }
 
-/* Calls that did not return last until the process ended. */
+/* Ends calls that did not return at the end of the process. */
 static void end_calls(struct trace_sums *sums, uint64_t end)
 {
     for (size_t i = 0; i < sums->location_count && !sums->is_over; i++) {

@@ -63,7 +63,7 @@ static void put_io(struct recorder *recorder, const QMPIX_Call *call, uint64_t t
     recorder_put_event(recorder, &event);
 }
 
-/* Records the communicator or file of a call that no other event of the call tells. */
+/* Records the communicator or file of a call if no other event of the call contains it. */
 static void put_call_object(struct recorder *recorder, const QMPIX_Call *call, uint64_t ticks)
 {
     const struct traits *traits = traits_of(call);
@@ -182,7 +182,7 @@ void call_events_open(struct recorder *recorder, struct flight *flight)
         return;
     uint64_t begin = *flights_times(flight->call);
     if (!begin)
-        begin = ticks_now(); /* a layer makes a call before this one is carried out */
+        begin = ticks_now(); /* a layer has made a call before this one is carried out */
     recorder_put(recorder, RECORD_OPEN, flight->number, begin, 0);
     flights_publish_since(flight, FLIGHT_NOTED, begin);
     put_begin_events(recorder, flight->call, begin);
@@ -195,7 +195,8 @@ void call_events_open_all(struct recorder *recorder)
         call_events_open(recorder, flight);
 }
 
-/* The stack of a call that was left may be overwritten, and with it the time of its beginning. */
+/* Opens a call that was left. Its stack may be overwritten, and with it the time of its
+ * beginning. */
 static void open_left_call(struct recorder *recorder, struct flight *flight, uint64_t now)
 {
     uint64_t begin = 0;
@@ -208,7 +209,8 @@ static void open_left_call(struct recorder *recorder, struct flight *flight, uin
     flights_publish_since(flight, FLIGHT_NOTED, begin);
 }
 
-/* `last` is the innermost call that was not left; NULL: all were left. */
+/* Ends the calls that were left. `last` is the innermost call that was not left; NULL: all were
+ * left. */
 static void end_left_calls(struct recorder *recorder, const struct flight *last)
 {
     const uint64_t now = ticks_now();

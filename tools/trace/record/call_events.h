@@ -34,7 +34,7 @@ void call_events_end_left(struct recorder *recorder, const QMPIX_Word *word);
 void call_events_end_inner(struct recorder *recorder, const struct flight *last);
 
 /* Records that the layer was switched on or off since the last call of this function, at the
- * present position in the stream. Returns whether the layer records. */
+ * current position in the stream. Returns whether the layer records. */
 bool call_events_follow_change(struct recorder *recorder);
 static inline bool call_events_follow_switches(struct recorder *recorder)
 {

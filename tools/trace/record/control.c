@@ -22,7 +22,7 @@ bool control_has_events(const struct traits *traits)
 
 struct region {
     char *name;
-    int open; /* number of times */
+    int open; /* how many times it is open */
     bool is_chosen;
 };
 
@@ -111,11 +111,11 @@ static bool region_name(const QMPIX_Call *call, char name[PCONTROL_TEXT_MAX])
 
 static int pcontrol_level(const QMPIX_Call *call)
 {
-    return *(const int *)call->arguments[0]; /* MPI has no constants for it */
+    return *(const int *)call->arguments[0]; /* MPI has no constants for the levels */
 }
 
-/* A region that switches recording on begins after that. One that switches it off ends before that,
- * which end_pcontrol does. */
+/* Records the regions of MPI_Pcontrol. A region that switches recording on begins after recording
+ * is on. A region that switches it off ends before recording is off, which end_pcontrol does. */
 static void follow_pcontrol(struct recorder *recorder, const QMPIX_Call *call, uint64_t ticks)
 {
     struct layer *layer = recorder->layer;
@@ -194,7 +194,7 @@ static void begin_mpi(struct layer *layer, MPI_Session session)
     qmpi_arithmetic_end(&before);
 }
 
-/* Returns whether MPI begins with this session. */
+/* Returns whether MPI is initialized by this session. */
 static bool begin_session(struct layer *layer, const QMPIX_Call *call)
 {
     enum { SESSION = 2 };
@@ -234,8 +234,8 @@ static void put_last_call(struct recorder *recorder, const struct flight *flight
         recorder_put(recorder, RECORD_CALL, flight->number, now, now);
 }
 
-/* The trace ends with MPI_Finalize, unless a session outlives it. The program may make its last
- * calls within it, in delete callbacks of attributes. */
+/* Begins MPI_Finalize. The trace ends with it, unless a session outlives it. The program may make
+ * its last calls within it, in delete callbacks of attributes. */
 static void begin_finalize(struct recorder *recorder, const QMPIX_Word *word)
 {
     struct layer *layer = recorder->layer;
@@ -243,16 +243,17 @@ static void begin_finalize(struct recorder *recorder, const QMPIX_Word *word)
     layer->finalize_ticks = ticks_now(); /* the clocks are compared now */
     if (tool_world_sessions_outlive_world(&layer->sessions, &session)) {
         objects_begin(layer, session);
-        atomic_store(&layer->opens_calls, false); /* MPI is not asked any more */
-        save_request(layer);                      /* in case the session never ends */
+        atomic_store(&layer->opens_calls, false); /* MPI must not be queried any more */
+        save_request(layer);                      /* done now, because the session may never end */
         return;
     }
     layer->finalizer = recorder;
     layer->finalize_word = word;
 }
 
-/* Records MPI_Finalize, which is in progress, because the file will be complete when it returns. It
- * has a duration of 0 if no other call was made within it: the rest is the work of tools. */
+/* Records MPI_Finalize, which is in progress, because the file must be complete when it returns.
+ * Its duration is 0 unless other calls were made within it, because the remaining time is used by
+ * tools. */
 static void put_finalize(struct recorder *recorder, const QMPIX_Word *word, uint64_t ticks)
 {
     struct flight *flight = flights_find(&recorder->flights, word);
@@ -317,7 +318,7 @@ static void finalize_session(struct recorder *recorder, const QMPIX_Call *call,
     }
     if (!gathers)
         return;
-    /* All processes write their files now: what a later session does is not recorded. */
+    /* All processes write their files now, and later sessions are not recorded. */
     if (!layer->finalize_ticks)
         layer->finalize_ticks = ticks_now();
     save_end(layer, TRACE_END_FINALIZE);
@@ -362,7 +363,8 @@ void control_after(struct recorder *recorder, const QMPIX_Call *call, bool has_s
         follow_pcontrol(recorder, call, ticks);
 }
 
-/* Marks the time that the tool has used at the beginning of MPI, which is not the program's. */
+/* Marks the time that the tool has used when MPI was initialized, because it does not belong to the
+ * program. */
 static void put_tool_time(struct recorder *recorder, uint64_t from)
 {
     struct trace_event event;
@@ -391,7 +393,7 @@ void control_end(struct recorder *recorder, const QMPIX_Call *call)
             put_tool_time(recorder, now);
         break;
     case MPI_FINALIZE_T:
-        if (tool_world_is_open()) /* a lower layer has not passed the call on */
+        if (tool_world_is_open()) /* a lower layer did not pass the call on */
             finish_world(recorder->layer, recorder, now);
         break;
     default:

@@ -28,7 +28,7 @@ struct counters {
     struct variable *all;
     size_t room;
     int count;
-    uint32_t counters;          /* number of indices given */
+    uint32_t counters;          /* number of indices that were assigned */
     uint64_t interval, sampled; /* ticks */
 };
 
@@ -72,8 +72,9 @@ static bool get_variable_info(struct layer *layer, int index, struct variable_in
     return true;
 }
 
-/* After MPI_Init, Open MPI lists variables that must not be read: see tools/mpit/variable.h. A
- * variable is read only if it is named in full. */
+/* Returns whether a variable may be read. After MPI_Init, Open MPI lists variables whose reading
+ * would crash: see tools/mpit/variable.h. Therefore, a variable of the library is read only if its
+ * full name is given. */
 static bool may_be_read(const char *patterns, const char *name)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -143,7 +144,7 @@ static void add_variable(struct layer *layer, int index, const struct variable_i
     counters->count++;
 }
 
-/* Adds the variables that were published since the last time. */
+/* Adds variables that were published since the last call. */
 static void add_new_variables(struct layer *layer)
 {
     struct counters *counters = layer->counters;
@@ -244,14 +245,15 @@ void counters_begin(struct layer *layer)
     counters->interval = (uint64_t)((double)layer->options.interval / info.tick);
     counters->session = MPI_T_PVAR_SESSION_NULL;
     layer->counters = counters;
-    /* 0 is MPI_THREAD_SINGLE in all MPI libraries: one thread at a time makes calls. */
+    /* 0 is MPI_THREAD_SINGLE in all MPI libraries. It suffices, because only one thread at a time
+     * makes these calls. */
     if (CALL(layer, T_init_thread, MPI_T_INIT_THREAD_T, 0, &provided) != MPI_SUCCESS ||
         CALL(layer, T_pvar_session_create, MPI_T_PVAR_SESSION_CREATE_T, &counters->session) !=
             MPI_SUCCESS)
         counters->session = MPI_T_PVAR_SESSION_NULL;
 }
 
-/* CALL cannot call a function without arguments. */
+/* This is a separate function, because CALL cannot call a function without arguments. */
 static void finalize_mpi_t(int tool_id)
 {
     QMPI_Context context = NULL;

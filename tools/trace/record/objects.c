@@ -29,7 +29,8 @@ void record_definition_queue(struct layer *layer, struct record_definition *defi
         continue;
 }
 
-/* Libraries are compared by address: QMPIX_Address_find gives one string for each. */
+/* Returns the index of a library. Libraries are compared by address, because QMPIX_Address_find
+ * returns the same string for each. */
 static uint32_t library_index(struct layer_definitions *definitions, struct trace_bytes *out,
                               const char *path)
 {
@@ -141,8 +142,8 @@ void objects_end(struct layer *layer)
 
 /* ---- Indices --------------------------------------------------------------------------------- */
 
-/* Returns the index of a handle: a new one if *is_new is set, or if the handle has none. Sets
- * *is_new to whether it is new. */
+/* Returns the index of a handle. If *is_new is set, or the handle has no index, assigns a new one.
+ * Sets *is_new to whether the index is new. */
 static uint32_t index_of_handle(struct layer *layer, enum layer_object_kind kind, uint64_t handle,
                                 bool *is_new)
 {
@@ -159,7 +160,7 @@ static uint32_t index_of_handle(struct layer *layer, enum layer_object_kind kind
 
 /* ---- Communicators --------------------------------------------------------------------------- */
 
-/* Returns the ranks in the world, by rank in the group; NULL: not known. */
+/* Returns the world ranks of a group, by rank in the group; NULL: unknown. */
 static int *find_world_ranks(MPI_Group group, MPI_Group world, int *size)
 {
     if (PMPI_Group_size(group, size) != MPI_SUCCESS)
@@ -216,14 +217,15 @@ static void define_comm(struct layer *layer, uint32_t index, MPI_Comm handle)
     record_definition_queue(layer, definition);
 }
 
-/* Whether MPI has accepted the handles of a call. Otherwise, they may be any value, which must not
- * be passed to MPI. */
+/* Whether MPI has accepted the handles of a call. Otherwise, they may be invalid, and must not be
+ * passed to MPI. */
 static bool is_checked(const QMPIX_Call *call)
 {
     return call->result && traits_of(call)->has_error && argument_result_is_success(call);
 }
 
-/* MPI is called without the lock, by the thread that has given the index. */
+/* Defines a new communicator. MPI is called without the lock, and only by the thread that has
+ * assigned the index. */
 static uint32_t define_new_comm(struct recorder *recorder, uint64_t word, MPI_Comm handle,
                                 bool is_new)
 {
@@ -295,7 +297,7 @@ static void set_window_comm(struct layer *layer, uint32_t index, uint32_t comm)
     struct layer_objects *objects = &layer->objects;
     pthread_mutex_lock(&layer->lock);
     if (QMPI_MEMORY_RESERVE(objects->window_comms, objects->window_room, (size_t)index + 1))
-        objects->window_comms[index] = comm + 1; /* TRACE_NONE becomes 0 */
+        objects->window_comms[index] = comm + 1; /* 0 if `comm` is TRACE_NONE */
     pthread_mutex_unlock(&layer->lock);
 }
 
@@ -415,8 +417,8 @@ static uint64_t freed_handle(const QMPIX_Call *call, enum layer_object_kind kind
     return HANDLE_WORD(file);
 }
 
-/* The handle is removed before the call, because another thread may get it for a new object as soon
- * as MPI has freed it. */
+/* The handle is removed before the call, because MPI may give the same handle to a new object of
+ * another thread as soon as it has freed this one. */
 void objects_begin_free(struct recorder *recorder, const QMPIX_Call *call, const QMPIX_Word *word,
                         enum layer_object_kind kind)
 {
@@ -451,7 +453,7 @@ uint32_t objects_end_free(struct recorder *recorder, const QMPIX_Word *word, boo
 
 /* ---- Call sites ------------------------------------------------------------------------------ */
 
-/* The sites that a recorder has found last, by their hashes. */
+/* The sites that a recorder has found most recently, by their hashes. */
 enum { CACHE_BITS = 7 };
 struct site_cache {
     const struct site *recent[1 << CACHE_BITS];
@@ -516,7 +518,7 @@ static const struct site *add_call_site(struct layer *layer, struct site *_Atomi
     do {
         const struct site *known = find_in_bucket(site->next, callers, count);
         if (known)
-            return known; /* another thread was faster */
+            return known; /* another thread has added it first */
     } while (!atomic_compare_exchange_weak(bucket, &site->next, site));
     return site;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See observe.h. Most calls are one record, which is made when they have returned: then the clock
- * readings, the arguments and the statuses are there. Before a call, the thread only marks it
- * as in progress, for calls within it, and in case it does not return. The callbacks tell usual
- * calls from others before they change anything, and record them in a few steps.
+ * See observe.h. Most calls are recorded as a single record, when they have returned, because the
+ * clock readings, arguments and statuses are available then. Before a call, the thread only marks
+ * it as in progress, for the sake of nested calls, and in case it does not return. The callbacks
+ * distinguish usual calls from others before they change anything, and record usual calls in few
+ * steps.
  */
 #include "tools/trace/record/observe.h"
 
@@ -28,7 +29,7 @@ enum {
     MESSAGE_STATUS = 6
 };
 
-/* Whether these are the arguments of a function, and the count is an int. */
+/* Whether a function has these arguments, and the count is an int. */
 static bool is_simple_message(const QMPIX_Function *function)
 {
     const QMPIX_Parameter *parameters = function->parameters;
@@ -41,7 +42,7 @@ static bool is_simple_message(const QMPIX_Function *function)
            parameters[MESSAGE_COMM].kind == QMPIX_KIND_COMM;
 }
 
-/* The ways in which calls of a function are recorded when they end: see `ends` of a layer. */
+/* The ways in which the end of a call is recorded: see `ends` of a layer. */
 enum call_end {
     END_OTHERWISE, /* by end_any */
     END_PLAIN,     /* as one record of the call */
@@ -83,18 +84,18 @@ static inline enum call_end end_of(const struct layer *layer, const QMPIX_Call *
 }
 
 /*
- * From now on, calls that have events at their beginning are opened before they are carried out. An
- * error handler of the program may make calls, and with the first of these, the call that has
- * failed is opened at the latest. For its events, MPI is asked about communicators and datatypes,
- * but with MPI_THREAD_MULTIPLE, MPICH holds a lock while an error handler runs, and ends the
- * process if the same thread makes a call that needs this lock.
+ * From now on, opens calls that have events at their beginning before they are carried out.
+ * Otherwise, a failed call would be opened when the error handler of the program makes its first
+ * call. To record the events of the failed call, MPI must be queried about communicators and
+ * datatypes. With MPI_THREAD_MULTIPLE, however, MPICH holds a lock while an error handler runs, and
+ * ends the process if the same thread makes a call that needs this lock.
  */
 static void open_calls_early(struct layer *layer)
 {
     int level = MPI_THREAD_MULTIPLE, finalized = 0;
     if (tool_world_is_open())
         PMPI_Query_thread(&level);
-    PMPI_Finalized(&finalized); /* then MPI is not asked, see control.c */
+    PMPI_Finalized(&finalized); /* if so, MPI must not be queried: see control.c */
     if (finalized || level != MPI_THREAD_MULTIPLE)
         return;
     atomic_store(&layer->opens_calls, true);
@@ -106,7 +107,7 @@ static void open_calls_early(struct layer *layer)
 
 /* ---- Any call -------------------------------------------------------------------------------- */
 
-/* Follows objects and requests before a call, whether or not it is recorded. */
+/* Follows objects and requests before a call, even if it is not recorded. */
 static void follow_before(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
                           const QMPIX_Word *word)
 {
@@ -141,7 +142,7 @@ static void begin_call(struct recorder *recorder, const QMPIX_Call *call, QMPIX_
     struct layer *layer = recorder->layer;
     const int number = call->function->number;
     recorder->is_mute = false;
-    flights_learn_times(call); /* this may be the first call, and not be recorded */
+    flights_learn_times(call); /* this may be the first call, even if it is not recorded */
     if (flights_innermost(&recorder->flights))
         call_events_end_left(recorder, word);
     const bool is_on = call_events_follow_switches(recorder) && layer->options.chosen[number];
@@ -158,7 +159,8 @@ static void begin_call(struct recorder *recorder, const QMPIX_Call *call, QMPIX_
         return;
     follow_before(recorder, flight, call, word);
     if (is_on) {
-        recorder_find_location(recorder); /* the call may be the only one, and not end */
+        recorder_find_location(recorder); /* the call may be the only one of its thread, and may not
+                                             end */
         flights_publish_run(flight, call, word);
         if (atomic_load_explicit(&layer->opens_calls, memory_order_relaxed) &&
             traits_have_begin_events(traits_of(call)))
@@ -181,7 +183,7 @@ static void end_free(struct recorder *recorder, const QMPIX_Word *word, bool has
     recorder_put_object(recorder, kind, objects_end_free(recorder, word, has_succeeded), ticks);
 }
 
-/* Follows objects and requests after a call, whether or not it is recorded. */
+/* Follows objects and requests after a call, even if it is not recorded. */
 static void follow_after(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
                          const QMPIX_Word *word, bool has_succeeded, uint64_t end)
 {
@@ -214,7 +216,7 @@ static void follow_after(struct recorder *recorder, struct flight *flight, const
         control_comm_created(recorder->layer, call);
 }
 
-/* Whether one record of the call is all that is to be recorded. */
+/* Whether a single record of the call suffices. */
 static bool is_plain(const struct flight *flight, const struct traits *traits, bool has_succeeded)
 {
     if (flight_state(flight->mark) == FLIGHT_NOTED ||
@@ -259,7 +261,7 @@ static void finish_call(struct recorder *recorder, struct flight *flight, const 
     if (recorder->is_mute || is_plain(flight, traits, has_succeeded)) {
         if (!recorder->is_mute)
             recorder_put(recorder, RECORD_CALL, flight->number, begin, end);
-        recorder->is_mute = true; /* the call is closed: no event can follow within it */
+        recorder->is_mute = true; /* the call is closed, so no event can follow within it */
         if (has_succeeded)
             call_events_post(recorder, flight, call, begin);
         follow_after(recorder, flight, call, word, has_succeeded, end);
@@ -295,7 +297,7 @@ static void end_call(struct recorder *recorder, const QMPIX_Call *call, const QM
         counters_sample(recorder, call);
 }
 
-/* The end of a call, whatever it is and wherever it was made. */
+/* Handles the end of any call. */
 __attribute__((noinline)) static void end_any(const QMPIX_Call *call, const QMPIX_Word *word)
 {
     struct thread_level *level = thread_level_enter_at(word);
@@ -307,7 +309,7 @@ __attribute__((noinline)) static void end_any(const QMPIX_Call *call, const QMPI
 
 /* ---- Usual calls ----------------------------------------------------------------------------- */
 
-/* Whether an argument is the communicator of the last call, whose index is known. */
+/* Whether an argument is the communicator of the last call, whose index is stored. */
 static inline bool is_last_comm(const struct recorder *recorder, const QMPIX_Call *call,
                                 int argument)
 {
@@ -323,9 +325,9 @@ static inline uint32_t find_message_comm(struct recorder *recorder, const QMPIX_
                : objects_find_comm(recorder, call, MESSAGE_COMM);
 }
 
-/* Finds the size of a datatype that is not that of the last call. Only predefined datatypes are
- * remembered, because the handle of another one is reused after it was freed. With a count of 0,
- * the datatype may be any value, as the MPI library need not have looked at it. */
+/* Finds the size of a datatype that differs from that of the last call. Only predefined datatypes
+ * are stored, because the handles of others may be reused after they are freed. With a count of 0,
+ * the datatype may be invalid, because the MPI library need not check it. */
 __attribute__((noinline)) static bool find_type_size(struct recorder *recorder,
                                                      const QMPIX_Call *call, uint64_t *size)
 {
@@ -363,7 +365,7 @@ __attribute__((noinline)) static bool find_sender(const QMPIX_Call *call,
     return true;
 }
 
-/* Finds the message of a call that succeeded. False: this takes the long way. */
+/* Finds the message of a successful call. Returns false if the general function must be used. */
 static inline bool find_sent_message(struct recorder *recorder, const QMPIX_Call *call,
                                      struct record_message *message)
 {
@@ -381,7 +383,7 @@ static inline bool find_sent_message(struct recorder *recorder, const QMPIX_Call
     return true;
 }
 
-/* Likewise. There is always a status: see QMPIX_OBSERVE_STATUSES. */
+/* Does the same for a received message. There is always a status: see QMPIX_OBSERVE_STATUSES. */
 static inline bool find_received_message(struct recorder *recorder, const QMPIX_Call *call,
                                          struct record_message *message)
 {
@@ -398,9 +400,9 @@ static inline bool find_received_message(struct recorder *recorder, const QMPIX_
 }
 
 /*
- * The following functions record a usual call, the only one of its thread, as one record. The
- * caller has taken the level; they leave it. They are not inlined, so that the callbacks save no
- * registers for them.
+ * The following functions record a usual call, which is the only one in its thread, as a single
+ * record. The caller has taken the level, and they leave it. They are not inlined, so that the
+ * callbacks save no registers for them.
  */
 
 __attribute__((noinline)) static void end_with_message(const QMPIX_Call *call, QMPIX_Word *word,
@@ -445,7 +447,8 @@ static inline void record_with_comm(const QMPIX_Call *call, struct recorder *rec
     flights_end_first(&recorder->flights);
 }
 
-/* For a communicator that is not that of the last call, a call that has failed, or a full chunk. */
+/* Handles a communicator that differs from that of the last call, a call that has failed, and a
+ * full chunk. */
 __attribute__((noinline)) static void end_with_other_comm(const QMPIX_Call *call, QMPIX_Word *word,
                                                           struct recorder *recorder)
 {
@@ -458,7 +461,7 @@ __attribute__((noinline)) static void end_with_other_comm(const QMPIX_Call *call
     if (head)
         record_with_comm(call, recorder, head, comm);
     else if (is_short)
-        flights_end_first(&recorder->flights); /* it is dropped */
+        flights_end_first(&recorder->flights); /* the flight is dropped */
     thread_level_leave_first(level);
     if (!is_short)
         end_any(call, word);
@@ -483,8 +486,8 @@ __attribute__((noinline)) static void end_with_comm(const QMPIX_Call *call, QMPI
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
 
-/* Returns the recorder of this thread for a layer; NULL: it does not exist, or work was interrupted
- * that uses it. */
+/* Returns the recorder of this thread for a layer; NULL: there is none, or this call has
+ * interrupted work that uses it. */
 static inline struct recorder *find_idle_recorder(const struct layer *layer,
                                                   const struct thread_level *level)
 {
@@ -492,7 +495,7 @@ static inline struct recorder *find_idle_recorder(const struct layer *layer,
     return __builtin_expect(row && !level->busy, 1) ? row->by_layer[layer->tool_id] : NULL;
 }
 
-/* Whether a call is recorded as one record, and within no other call. */
+/* Whether a call can be recorded as a single record, and is not within another call. */
 static inline bool begins_usually(const struct layer *layer, const struct recorder *recorder,
                                   const QMPIX_Call *call)
 {
@@ -528,8 +531,8 @@ void observe_before_with_site(const QMPIX_Call *call, QMPIX_Word *word)
     begin_observed(call, word, true);
 }
 
-/* Whether the call is the only one of the thread, and nothing has been recorded of it. To be called
- * when the level is taken: before that, the handler of a signal may make calls. */
+/* Whether the call is the only one of the thread, and nothing about it was recorded yet. Called
+ * when the level is taken, because before that, a signal handler may make calls. */
 static inline bool ends_usually(const struct layer *layer, const struct recorder *recorder,
                                 const QMPIX_Word *word)
 {

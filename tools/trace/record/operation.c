@@ -39,9 +39,10 @@ static struct operation *add_operation(struct recorder *recorder, uint64_t handl
     struct layer *layer = recorder->layer;
     struct operation *operation = (struct operation *)pending_take(&layer->operations, handle);
     if (!operation)
-        return NULL; /* memory is exhausted: the operation is not recorded */
-    /* The entry itself is not written, not even with the same values: an assignment to the whole
-     * structure may clear it first, and another thread may then take it for an unused one. */
+        return NULL; /* if memory is exhausted, the operation is not recorded */
+    /* `pending` is not overwritten, not even with the same values: an assignment to the whole
+     * structure might clear it first, and another thread might then take the entry for an unused
+     * one. */
     memset((char *)operation + sizeof operation->pending, 0,
            sizeof *operation - sizeof operation->pending);
     operation->kind = kind;
@@ -61,8 +62,8 @@ static uint64_t handle_of(const QMPIX_Call *call)
     return argument_element_word(call, traits_of(call)->request, 0);
 }
 
-/* Finds the oldest operation with this handle that no call holds; NULL: there is none. Operations
- * whose completion may have been missed are forgotten. */
+/* Returns the oldest operation with this handle that no call holds; NULL: there is none. Forgets
+ * operations whose completion may have been missed. */
 static struct operation *find_operation(struct layer *layer, uint64_t handle)
 {
     const uint64_t epoch = atomic_load(&layer->epoch);
@@ -229,12 +230,13 @@ static uint64_t persistent_size(const QMPIX_Call *call)
     if (traits->elements < 0 || traits->type < 0)
         return 0;
     const MPI_Count count = partitions * argument_count(call, traits->elements);
-    if (count > 0) /* otherwise, the type may be any value */
+    if (count > 0) /* otherwise, the type may be invalid */
         PMPI_Type_size_x(argument_type(call, traits->type), &size);
     return (uint64_t)(count * size);
 }
 
-/* No two persistent requests have the same handle: if one is known, it was freed unseen. */
+/* Forgets a persistent request with this handle. Persistent requests have different handles, so an
+ * existing entry belongs to a request that was freed unnoticed. */
 static void forget_persistent(struct layer *layer, uint64_t handle)
 {
     struct pending *pending = NULL;
@@ -273,8 +275,9 @@ void operation_init(struct recorder *recorder, const QMPIX_Call *call)
     pending_publish(&operation->pending, handle);
 }
 
-/* libqmpi tells the bytes of all operations that MPI_Start(all) starts: those that are not of
- * messages are the collective's. The first one of several collectives gets the bytes of all. */
+/* Finds the bytes of a collective that MPI_Start or MPI_Startall starts. libqmpi provides the sum
+ * of all operations; bytes that do not belong to messages are those of the collective. If there are
+ * several collectives, the first one gets all of these bytes. */
 static void find_collective_bytes(const QMPIX_Call *call, struct operation *collective,
                                   uint64_t sent_before, uint64_t received_before)
 {
@@ -412,7 +415,7 @@ static const struct pending_completion *completion_of(const QMPIX_Call *call)
     return &traits_of(call)->completion;
 }
 
-/* Finds the oldest active operation with this handle. */
+/* Returns the oldest active operation with this handle. */
 static struct operation *find_active(struct layer *layer, uint64_t handle)
 {
     const uint64_t epoch = atomic_load(&layer->epoch);
@@ -513,8 +516,8 @@ static void put_received_message(const struct completed *completed,
     recorder_put_event(completed->recorder, &event);
 }
 
-/* MPI libraries do not set the status of what MPI_Isendrecv receives. Readers find the size where
- * the message was sent: see trace_messages_lack_size. */
+/* Records the receive of MPI_Isendrecv. MPI libraries do not set its status. Readers find its size
+ * where the message was sent: see trace_messages_lack_size. */
 static void put_received_of_both(const struct completed *completed,
                                  const struct operation *operation)
 {
@@ -529,8 +532,8 @@ static void put_received_of_both(const struct completed *completed,
     recorder_put_event(completed->recorder, &event);
 }
 
-/* Asks MPI for the bytes, because Open MPI does not set whether a file operation was cancelled,
- * which QMPIX_Call_get_status_bytes looks at. */
+/* Records the end of a file operation. Asks MPI for the bytes, because QMPIX_Call_get_status_bytes
+ * checks whether the operation was cancelled, and Open MPI does not set this. */
 static void put_io_end(const struct completed *completed, const struct operation *operation,
                        int argument, int element)
 {
@@ -623,7 +626,7 @@ static bool tells_test(const struct pending *pending)
     return operation->is_recorded && operation->kind <= OPERATION_IO;
 }
 
-/* One short record suffices for what programs that poll do all the time. */
+/* Programs that poll make these calls very often, so one short record is used. */
 bool operation_put_tests(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
                          const uint64_t times[2])
 {

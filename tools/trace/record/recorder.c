@@ -38,14 +38,14 @@ static struct record_chunk *make_chunk(struct record_pool *pool)
     struct record_chunk *chunk = mmap(NULL, CHUNK_SIZE, PROT_READ | PROT_WRITE,
                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (chunk == MAP_FAILED)
-        return NULL; /* the number is not given again */
+        return NULL; /* the number is not used again */
     chunk->number = number;
     atomic_store(&pool->all[number], chunk);
     return chunk;
 }
 
-/* The counter in the upper half grows with each change, so that the exchange fails if the list has
- * changed meanwhile, even if it has the same head again. */
+/* The upper half of the word is a counter, which increases with each change. Therefore, the
+ * exchange fails if the list was changed meanwhile, even if it has the same head again. */
 static struct record_chunk *take_free(struct record_pool *pool)
 {
     uint64_t head = atomic_load(&pool->free_list), next;
@@ -107,7 +107,7 @@ void record_chunk_hand_over(struct record_pool *pool, struct record_chunk *chunk
 
 bool record_pool_is_filling(const struct record_pool *pool)
 {
-    enum { MANY = 32 }; /* so many chunks still fit in the processor's cache */
+    enum { MANY = 32 }; /* this number of chunks fits into the processor's cache */
     const unsigned most = pool->most / 8 < MANY ? pool->most / 8 : MANY;
     return atomic_load(&pool->handed_over) >= most;
 }
@@ -134,7 +134,7 @@ enum { PATIENCE = 10 /* seconds without progress of the writer */, REQUESTS_AT_O
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 
-/* When the thread of a level ends, the next thread that uses the level gets another location. */
+/* Ends a thread. The next thread that uses its level gets another location. */
 static void end_thread(struct thread_level *level)
 {
     struct recorder_row *row = (struct recorder_row *)level;
@@ -176,7 +176,7 @@ struct recorder *recorder_make(struct thread_level *level, struct layer *layer)
     return recorder;
 }
 
-/* All levels of a thread are one location; each level is a stream of it. */
+/* All levels of a thread belong to one location; each level is a stream of it. */
 void recorder_find_location(struct recorder *recorder)
 {
     const struct thread_level *level = thread_level_current;
@@ -206,7 +206,7 @@ void recorder_hand_over(struct recorder *recorder, bool ends)
     struct record_chunk *chunk = atomic_load_explicit(&recorder->chunk, memory_order_relaxed);
     if (chunk == &record_chunk_none)
         return;
-    /* In this order, so that the writer does not find the chunk both here and in the queue. */
+    /* This order keeps the writer from finding the chunk both here and in the queue. */
     atomic_store(&recorder->chunk, &record_chunk_none);
     chunk->ends = ends;
     chunk->closed = ticks_now();
@@ -236,8 +236,8 @@ static struct record_chunk *wait_for_chunk(struct recorder *recorder, uint64_t *
     return chunk ? chunk : record_chunk_take(pool);
 }
 
-/* Notes the calls that are open when a chunk begins, so that they can be opened again if the chunks
- * before it are lost. */
+/* Stores the calls that are open when a chunk begins, so that they can be opened again if earlier
+ * chunks are lost. */
 static void add_open_calls(struct record_chunk *chunk, struct recorder *recorder)
 {
     const struct flight *flight = &recorder->flights.first;

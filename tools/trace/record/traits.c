@@ -4,7 +4,7 @@
 
 struct traits traits_all[MPI_LAST_FUNC];
 
-/* An argument that is passed by value; -1: there is none. */
+/* Returns the index of an argument that is passed by value; -1: there is none. */
 static signed char value_of_role(const QMPIX_Function *function, int argument)
 {
     return (signed char)(argument >= 0 && !function->parameters[argument].indirection ? argument
@@ -76,8 +76,8 @@ static enum trait_action choose_action(const QMPIX_Traits *traits)
     }
 }
 
-/* Calls that only query or change a communicator do not record it: most calls of some programs are
- * of this kind. */
+/* Whether calls record their communicator. Calls that only query or change it do not, because some
+ * programs make many of them. */
 static bool tells_comm(const struct traits *traits, unsigned group)
 {
     switch (traits->action) {

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The directory of an OTF2 archive, in that of the trace. */
+/* The directory of an OTF2 archive, within the directory of the trace. */
 static const char archive_directory[] = "traces";
 
 static bool ends_with(const char *name, const char *suffix)
@@ -25,7 +25,7 @@ static bool ends_with(const char *name, const char *suffix)
     return length > end && !strcmp(name + length - end, suffix);
 }
 
-/* rank-N.json, which earlier versions wrote */
+/* Whether a name is rank-N.json, which earlier versions wrote. */
 static bool is_json_of_rank(const char *name)
 {
     const char *digits = strncmp(name, "rank-", 5) ? "" : name + 5;
@@ -33,7 +33,7 @@ static bool is_json_of_rank(const char *name)
     return count && !strcmp(digits + count, ".json");
 }
 
-/* Whether a trace consists of files with such names. */
+/* Whether a file with this name may belong to a trace. */
 static bool is_of_trace(const char *name, bool in_events)
 {
     static const char *const names[] = {"traces.otf2", "traces.def", "trace.perfetto-trace",
@@ -74,7 +74,8 @@ static DIR *open_in(int parent, const char *name)
     return directory;
 }
 
-/* Returns the first entry that no trace has, which the caller frees; NULL: there is none. */
+/* Returns the first entry that does not belong to a trace, which the caller frees; NULL: there is
+ * none. */
 static char *find_foreign(DIR *directory, bool in_events)
 {
     const char *name;
@@ -109,7 +110,7 @@ static char *complain_about(const char *path, const char *foreign)
                         path, foreign);
 }
 
-/* The directory that contains the path. */
+/* Returns the directory that contains the path. */
 static char *parent_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -149,7 +150,7 @@ char *directory_check(const char *path)
     return problem;
 }
 
-/* Whether a process writes one of the files: its writer has locked it. */
+/* Whether a process is writing one of the files, which its writer has locked. */
 static bool is_in_use(DIR *directory)
 {
     const char *name;
@@ -184,8 +185,8 @@ static void remove_files(DIR *directory, bool in_events)
     }
 }
 
-/* Whether any file of a trace, in that directory or below it, was changed at a time that is_wanted
- * accepts. */
+/* Whether any file of a trace, in this directory or below it, was changed at a time for which
+ * is_wanted returns true. */
 static bool has_time(DIR *directory, bool in_events, bool (*is_wanted)(const struct timespec *))
 {
     const char *name;
@@ -215,7 +216,7 @@ bool directory_is_complete(const char *path)
     return is_complete;
 }
 
-/* Takes the lock, before it examines the directory, and removes the files. */
+/* Takes the lock first, then examines the directory and removes the files. */
 static enum directory_state replace_trace(DIR *directory, int *lock)
 {
     *lock = fcntl(dirfd(directory), F_DUPFD_CLOEXEC, 0);

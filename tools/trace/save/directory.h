@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-/* Checks whether a trace can be written there, as far as possible. Returns NULL, or the message,
- * which the caller frees. */
+/* Checks as far as possible whether a trace can be written to a directory. Returns NULL or a
+ * message, which the caller frees. */
 char *directory_check(const char *path);
 
 /* The result of directory_prepare. */
@@ -20,16 +20,19 @@ enum directory_state {
     DIRECTORY_FAILED
 };
 
-/* Creates the directory, or removes the trace of an earlier run that is in it. The caller closes
- * `*lock` when a file of this program is there: until then, no other program prepares this
- * directory. -1: there is none. Sets `*problem` to NULL, or to the message, which the caller frees.
+/* Creates the directory, or removes the trace of an earlier run in it. Until the caller closes
+ * `*lock`, no other program prepares this directory; the caller does so when a file of this program
+ * exists in it. -1: there is no lock. Sets `*problem` to NULL or to a message, which the caller
+ * frees.
  */
 enum directory_state directory_prepare(const char *path, int *lock, char **problem);
 
-/* Whether it contains the trace of a program of this run that ended before this process began. */
+/* Whether the directory contains the trace of a program of this run that ended before this process
+ * began. */
 bool directory_is_complete(const char *path);
 
-/* Creates the directory if it does not exist: on another node, it may be another one. */
+/* Creates the directory if it does not exist, because the path may lead to a different directory on
+ * another node. */
 void directory_make(const char *path);
 
 #endif

@@ -1,28 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* See matching.h. First, processes exchange how many messages they have of each other; only where
- * these differ, they exchange which ones. */
+/* See matching.h. First, processes exchange the numbers of messages between each other. Only if
+ * these differ, they exchange the numbers that identify the messages. */
 #include "tools/trace/save/matching.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
 enum { SENT, RECEIVED, DIRECTIONS };
-enum { OUT, IN, SIDES }; /* numbers that this process sends to others, and receives */
+enum {
+    OUT,
+    IN,
+    SIDES
+}; /* OUT: numbers that this process sends to others; IN: numbers that it
+      receives */
 
 /* The number of messages to and from one process, and the sum of their hashes. */
 struct total {
     uint64_t count[DIRECTIONS], sum[DIRECTIONS];
 };
 
-/* Arrays are by rank in the communicator. */
+/* Arrays are indexed by rank in the communicator. */
 struct matching {
     struct trace_pairs *pairs;
     const struct trace_view *view;
     MPI_Comm comm;
     int size;
-    int *ranks;                  /* in MPI_COMM_WORLD */
-    struct qmpi_table places;    /* by rank in MPI_COMM_WORLD: the index (int) in `ranks` */
-    struct total *mine, *theirs; /* of the messages between them and this process */
+    int *ranks;                  /* ranks in MPI_COMM_WORLD */
+    struct qmpi_table places;    /* rank in MPI_COMM_WORLD -> index (int) of `ranks` */
+    struct total *mine, *theirs; /* totals of the messages with each process, as counted here and
+                                    there */
     int *counts[SIDES], *starts[SIDES];
     uint64_t *numbers[SIDES];
     bool failed;
@@ -56,7 +62,7 @@ static void free_matching(struct matching *matching)
     qmpi_table_free(&matching->places);
 }
 
-/* Whether all processes agree that something is good. */
+/* Returns whether `is_good` is true in all processes. */
 static bool all_agree(const struct matching *matching, bool is_good)
 {
     int mine = is_good, all = 0;
@@ -70,8 +76,8 @@ static void add_other(struct matching *matching, uint64_t message)
     matching->failed |= !qmpi_table_put(&matching->pairs->others, message);
 }
 
-/* Calls `use` for each end of a message with one of the processes. Other messages have no other
- * end. */
+/* Calls `use` for each end of a message with one of the processes. The other ends of all other
+ * messages are not in the trace. */
 static void read_messages(struct matching *matching, use_message_end *use)
 {
     struct trace_event event;
@@ -101,7 +107,7 @@ static void count_message(struct matching *matching, int place, int direction, u
     matching->mine[place].sum[direction] += qmpi_table_mix(message);
 }
 
-/* Whether the messages of one direction are the same at both ends. */
+/* Whether both ends have the same messages in one direction. */
 static bool is_equal(const struct matching *matching, int place, int direction)
 {
     const struct total *mine = &matching->mine[place], *theirs = &matching->theirs[place];
@@ -109,8 +115,8 @@ static bool is_equal(const struct matching *matching, int place, int direction)
            mine->sum[direction] == theirs->sum[!direction];
 }
 
-/* Counts the numbers that one process sends to another one: none if that has no messages to
- * compare. */
+/* Counts the numbers that one process sends to another one; there are none if the receiver has no
+ * messages to compare. */
 static uint64_t count_numbers(const struct matching *matching, const struct total *of,
                               const struct total *other, int place, int direction, bool is_mine)
 {
@@ -118,7 +124,8 @@ static uint64_t count_numbers(const struct matching *matching, const struct tota
     return same || !other->count[!direction] ? 0 : of->count[direction];
 }
 
-/* Counts the numbers that each process sends to each other one. False: they are too many. */
+/* Counts the numbers that each process sends to each other one. Returns false if there are too
+ * many. */
 static bool plan_exchange(struct matching *matching)
 {
     for (int side = OUT; side <= IN; side++) {
@@ -142,8 +149,8 @@ static bool plan_exchange(struct matching *matching)
     return true;
 }
 
-/* A number contains the direction, as the sender and the receiver of a message to itself are one
- * process. */
+/* Returns a number that includes the direction, because the sender and the receiver of a message
+ * may be the same process. */
 static uint64_t number_of(uint64_t message, int direction)
 {
     return qmpi_table_mix_two(message, (uint64_t)direction);

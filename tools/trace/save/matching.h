@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The messages of a process whose other end no process has recorded: they were not received, or
- * options select what is recorded. Only they are left out of the file of the process, so that the
- * files of all processes together have both ends of each flow. */
+/* Finds the messages of a process whose other end was not recorded by any process, because they
+ * were not received or because of options. Only these are left out of the file of the process, so
+ * that the files of all processes together contain both ends of each flow. */
 #ifndef QMPI_TOOL_TRACE_SAVE_MATCHING_H
 #define QMPI_TOOL_TRACE_SAVE_MATCHING_H
 
@@ -12,7 +12,7 @@
 
 /* Finds these messages. Collective over `comm`, which contains all processes. `view` is that of the
  * calling process, whose rank is `rank`; NULL: it has no trace. Returns false if the messages are
- * not known; the caller frees `pairs` in any case. */
+ * unknown; the caller frees `pairs` in any case. */
 bool matching_find_unmatched(struct trace_pairs *pairs, const struct trace_view *view, int rank,
                              MPI_Comm comm);
 

@@ -91,7 +91,7 @@ static void say_nothing_recorded(const struct layer *layer, char *problem)
     free(problem);
 }
 
-/* The directory of `init` is not freed: another thread may use it. */
+/* Uses another directory. That of `init` is not freed, because another thread may be using it. */
 static void use_directory(struct layer *layer, char *directory)
 {
     if (layer->first_directory)
@@ -101,7 +101,8 @@ static void use_directory(struct layer *layer, char *directory)
     layer->directory = directory;
 }
 
-/* Takes the directory of the first process: with %p and %h, those of others have other names. */
+/* Uses the directory of the first process in all processes, because with %p and %h, each process
+ * has a different name. */
 static bool share_directory(struct layer *layer, MPI_Comm comm, bool is_first)
 {
     unsigned long long length = strlen(layer->directory);
@@ -118,7 +119,8 @@ static bool share_directory(struct layer *layer, MPI_Comm comm, bool is_first)
     return true;
 }
 
-/* Prepares the directory, or the next one that is free. False: failed, with a message. */
+/* Prepares the directory, or the next one that is free. On failure, prints a message and returns
+ * false. */
 static bool prepare_directory(struct layer *layer, int *lock)
 {
     char *problem = NULL;
@@ -141,7 +143,8 @@ static bool prepare_directory(struct layer *layer, int *lock)
 
 void save_start_all(struct layer *layer, MPI_Comm comm)
 {
-    unsigned long long word[3] = {0, 0, 1}; /* the run, and whether it can be recorded */
+    unsigned long long word[3] = {0, 0, 1}; /* two words that identify the run, and whether it can
+                                               be recorded */
     int lock = -1, rank = 0;
     PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     PMPI_Comm_rank(comm, &rank);
@@ -243,8 +246,8 @@ void save_watch_save_signal(const struct layer *layer)
 
 /* ---- The end of the file --------------------------------------------------------------------- */
 
-/* Without MPI_Init, or with sessions that have nothing in common, no file was begun, but there may
- * be records. */
+/* Whether there are records, even if no file was begun: in a program without MPI_Init, or whose
+ * sessions have nothing in common. */
 static bool has_records(const struct layer *layer)
 {
     return atomic_load(&layer->recorders) && atomic_load(&layer->locations);
@@ -272,7 +275,7 @@ static bool wants_signals(void)
     return layer_is_in_owner() && !all;
 }
 
-/* Takes no lock: the writer does the work. */
+/* Completes the file. This function takes no lock, because the writer does the work. */
 static void complete_on_signal(int number, const char *name)
 {
     static const char lost[] =
@@ -297,7 +300,7 @@ void save_watch_termination(void)
 static void complete_at_exit(void)
 {
     if (!layer_is_in_owner())
-        return; /* the events of a forked child are its parent's */
+        return; /* the events belong to the parent of this forked child */
     for (struct layer *layer = layer_list; layer; layer = layer->next) {
         const bool is_over = tool_world_sessions_are_over(&layer->sessions);
         save_end(layer, is_over ? TRACE_END_FINALIZE : TRACE_END_EXIT);
@@ -306,7 +309,8 @@ static void complete_at_exit(void)
         tool_end_unwatch_signals();
 }
 
-/* A library of the program may call MPI_Finalize in its destructor. */
+/* Completes the file after all destructors, because a library of the program may call MPI_Finalize
+ * in its destructor. */
 __attribute__((destructor)) static void complete_after_destructors(void)
 {
     tool_end_after_destructors(complete_at_exit);
@@ -314,7 +318,7 @@ __attribute__((destructor)) static void complete_after_destructors(void)
 
 /* ---- A group of processes, for the archive --------------------------------------------------- */
 
-/* Messages are sent in parts, as an int counts their bytes. */
+/* Messages are sent in parts, because their size is an int. */
 enum { TAG = 1, PART = 1 << 30 };
 
 static bool pass_parts(char *bytes, size_t size, int other, bool sends, MPI_Comm comm)
@@ -415,7 +419,8 @@ static void find_otf2(void *data)
     free(path);
 }
 
-/* On failure, returns NULL and sets *problem to a message; NULL: memory is exhausted. */
+/* Opens the library. On failure, returns NULL and sets *problem to a message; NULL: memory is
+ * exhausted. */
 static const struct trace_otf2 *open_otf2(char **problem)
 {
     struct opening opening = {0};
@@ -424,7 +429,8 @@ static const struct trace_otf2 *open_otf2(char **problem)
     return opening.otf2;
 }
 
-static bool lacked_otf2; /* already at the start, which one process has reported for all */
+static bool lacked_otf2; /* the library was missing at the start, which one process has reported for
+                            all */
 
 void save_check_format(const struct layer *layer)
 {
@@ -455,7 +461,7 @@ static void write_otf2_archive(struct layer *layer, MPI_Comm comm)
     const struct trace_otf2 *otf2 = open_otf2(&problem);
     enum { HAS, LACKS, WORDS };
     int mine[WORDS] = {[HAS] = otf2 != NULL, [LACKS] = !otf2}, any[WORDS] = {0};
-    /* All processes write together, so all need the library. */
+    /* All processes need the library, because they write together. */
     if (PMPI_Allreduce(mine, any, WORDS, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || any[LACKS] ||
         !make_group(&group, &comm)) {
         if (mine[LACKS] && (any[HAS] || !lacked_otf2))
@@ -472,7 +478,7 @@ static void write_otf2_archive(struct layer *layer, MPI_Comm comm)
 
 /* ---- format=perfetto: a file of each process ------------------------------------------------- */
 
-/* Names the caller of a call; NULL: unknown. The caller frees it. */
+/* Describes the caller of a call; NULL: unknown. The caller of this function frees the result. */
 static char *describe_caller(void *data, const struct trace_process *process,
                              const struct trace_site *site)
 {
@@ -511,8 +517,9 @@ static struct trace *open_process_trace(const struct layer *layer)
     return trace;
 }
 
-/* Makes time 0 that of the earliest event of all processes, dated by the clock of the first one, as
- * in a file of all processes. Collective. False: no process has a trace. */
+/* Lets all traces begin at the earliest event of all processes, whose date is taken from the clock
+ * of the first process, as in a file of all processes. Collective. Returns false if no process has
+ * a trace. */
 static bool share_time_base(struct trace *trace, MPI_Comm comm)
 {
     enum { BASE, FIRST, WORDS };
@@ -569,8 +576,8 @@ static void write_rank_files(struct layer *layer, MPI_Comm comm)
 
 /* ---- Any format ------------------------------------------------------------------------------ */
 
-/* Signals are blocked, because libotf2 writes by itself: if a file must not grow any more, that is
- * an error, and does not end the program. */
+/* Blocks signals, because libotf2 writes files itself: the signal for a file that must not grow
+ * would end the program. */
 void save_write_formats(struct layer *layer, MPI_Comm comm)
 {
     struct qmpi_arithmetic arithmetic;

@@ -98,7 +98,7 @@ static char *function_group_name(unsigned group)
     return "";
 }
 
-/* The index of a function, which is defined if it is new. */
+/* Returns the index of a function, and defines the function if it is new. */
 static uint32_t function_index(struct translator *translator, int number)
 {
     struct layer *layer = translator->layer;
@@ -137,7 +137,7 @@ static void encode_event(struct translator *translator, struct trace_event *even
 static void encode_call(struct translator *translator, enum trace_event_kind kind,
                         const struct translator_call *call, uint64_t ticks)
 {
-    /* The members that do not apply to a kind are not used. */
+    /* Members that do not apply to a kind are left uninitialized, because they are not used. */
     struct trace_event event;
     event.kind = kind;
     event.ticks = ticks;
@@ -155,7 +155,7 @@ static void encode_gap(struct translator *translator, enum trace_event_kind kind
     encode_event(translator, &event);
 }
 
-/* Tells how long the thread waited for memory, as soon as a later record follows. */
+/* When a later record follows, adds an event with the time that the thread waited for memory. */
 static inline void encode_flush(struct translator *translator, uint64_t ticks)
 {
     if (__builtin_expect(translator->flush && ticks >= translator->flush_from, 0)) {
@@ -177,7 +177,7 @@ static void open_call(struct translator *translator, struct translator_call call
     encode_call(translator, TRACE_ENTER, &call, ticks);
 }
 
-/* The record of the beginning of this call may be lost. */
+/* Closes a call. The record of its beginning may be lost. */
 static void close_call(struct translator *translator, enum trace_event_kind kind, uint32_t function,
                        uint64_t ticks)
 {
@@ -196,7 +196,7 @@ static void close_all_calls(struct translator *translator, uint64_t ticks)
 
 void translator_begin_early(struct translator *translator, uint64_t number, uint64_t ticks)
 {
-    if (translator->has_early) /* a jump left that call, which has no further record */
+    if (translator->has_early) /* the call was left by longjmp and has no further record */
         close_call(translator, TRACE_INTERRUPTED,
                    translator->calls[translator->call_count - 1].function, ticks);
     const size_t count = translator->call_count;
@@ -208,7 +208,7 @@ void translator_begin_early(struct translator *translator, uint64_t number, uint
 }
 
 /* Returns whether a record, the first one after a call was begun early, is the rest of this call.
- * If it is not, a jump has left the call, which has no further record. */
+ * If it is not, the call was left by longjmp and has no further record. */
 static bool take_early(struct translator *translator, const struct record_head *head,
                        uint32_t function)
 {
@@ -279,7 +279,7 @@ static size_t translate_tests(struct translator *translator, const struct record
     return sizeof *record + record->head.event * sizeof *record->requests;
 }
 
-/* Returns the size of the record. */
+/* Translates a record. Returns its size. */
 static size_t translate_record(struct translator *translator, const struct record_head *head)
 {
     size_t size = sizeof *head;
@@ -324,7 +324,7 @@ static size_t translate_record(struct translator *translator, const struct recor
     return size;
 }
 
-/* Continues the stream behind records that are lost or were thrown away. */
+/* Continues the stream after records that were lost or dropped. */
 static void resume_after_gap(struct translator *translator, const struct record_chunk *chunk)
 {
     const uint64_t from = chunk->dropped ? chunk->dropped_from : translator->last;

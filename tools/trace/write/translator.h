@@ -56,11 +56,11 @@ void translator_read(struct translator *translator, struct record_chunk *chunk);
  * (toolkit/flights.h). */
 void translator_begin_early(struct translator *translator, uint64_t number, uint64_t ticks);
 
-/* Adds an event that tells how many records were lost after the last chunk. */
+/* Adds an event with the number of records that were lost after the last chunk. */
 void translator_put_lost(struct translator *translator, const struct recorder *recorder);
 
-/* Appends the events so far to the writer's output as a block. The definitions of the objects that
- * the events refer to are appended before the block. */
+/* Appends the current events to the writer's output as a block. The definitions to which the events
+ * refer are appended before the block. */
 void translator_finish_block(struct translator *translator);
 
 #endif

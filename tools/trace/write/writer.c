@@ -60,8 +60,8 @@ static void free_process(struct trace_process *process)
     free(process->clock);
 }
 
-/* Appends what is known of the relation of the clock to that of rank 0. `is_needed`: even if
- * nothing is known. */
+/* Appends what is known about the relation of the clock to that of rank 0. `is_needed`: whether to
+ * append it even if nothing is known. */
 static void put_clock(const struct layer *layer, struct trace_bytes *definitions, bool is_needed)
 {
     enum { POINTS = 2 };
@@ -91,7 +91,8 @@ static void put_world(const struct layer *layer, struct trace_bytes *definitions
 
 /* ---- Descriptors ----------------------------------------------------------------------------- */
 
-/* The lock shows other runs that a process writes the file: see save/directory.c. */
+/* Locks the file. The lock shows other runs that a process is writing the file: see
+ * save/directory.c. */
 static void lock_file(struct layer_writer *writer)
 {
     writer->locked = writer->output.descriptor;
@@ -110,7 +111,8 @@ static void reserve_descriptors(struct layer *layer)
         writer->reserved[i] = qmpi_output_copy_descriptor(writer->output.descriptor);
 }
 
-/* The program may have closed a descriptor, and opened a file of its own that has its number. */
+/* Closes the reserved descriptors, except those that the program has closed and whose numbers it
+ * now uses for files of its own. */
 void writer_release_descriptors(struct layer *layer)
 {
     struct layer_writer *writer = &layer->writer;
@@ -123,7 +125,7 @@ void writer_release_descriptors(struct layer *layer)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* Cuts off a block that is not whole. */
+/* Ends recording after an error, and cuts off a block that was written incompletely. */
 static void end_recording(struct layer *layer, int problem)
 {
     struct layer_writer *writer = &layer->writer;
@@ -158,7 +160,8 @@ static void write_bytes(struct layer *layer, struct trace_bytes *bytes)
     bytes->failed = false;
 }
 
-/* The file does not grow, so a limit on its size raises no signal. */
+/* Replaces the block at a position. The file does not grow, so a limit on its size raises no
+ * signal. */
 static bool replace_block(struct layer_writer *writer, off_t at)
 {
     const int descriptor = qmpi_output_descriptor(&writer->output);
@@ -166,8 +169,8 @@ static bool replace_block(struct layer_writer *writer, off_t at)
            pwrite(descriptor, writer->out.data, writer->out.size, at) == (ssize_t)writer->out.size;
 }
 
-/* Writes a block that says that the process is alive at the present time `ticks`. If the last block
- * of the file is also such a block, it is replaced. */
+/* Writes a block which states that the process is running at the current time `ticks`. If the last
+ * block of the file is also such a block, it is replaced. */
 static void write_alive_block(struct layer *layer, uint64_t ticks)
 {
     struct layer_writer *writer = &layer->writer;
@@ -236,7 +239,7 @@ static void end_file(struct layer *layer)
     put_clock(layer, &writer->new_definitions, true);
     trace_definitions_put_end(&writer->new_definitions, &process);
     trace_definitions_put_block(&writer->out, &writer->new_definitions);
-    atomic_store(&writer->has_failed, false); /* there may be room by now */
+    atomic_store(&writer->has_failed, false); /* in the meantime, there may be room */
     write_bytes(layer, &writer->out);
     if (process.end != TRACE_END_FINALIZE)
         say_end(layer, &process);
@@ -261,7 +264,7 @@ static int64_t clock_now(clockid_t clock)
  * is read word by word; what was read is consistent if its mark is the same afterwards.
  */
 
-/* Nanoseconds: only calls that last longer are written while they are in progress. */
+/* Only calls that last longer than this, in nanoseconds, are written while they are in progress. */
 enum { PROGRESS_LEAST = 100000000 };
 
 /* The innermost call of a recorder, if nothing of it has been recorded yet. */
@@ -270,8 +273,8 @@ struct progress {
     uint64_t mark;
 };
 
-/* Call this before the records of the thread are translated: if the call is still the same
- * afterwards, nothing that came before it is missing. */
+/* Finds the call in progress. This must be called before the records of the thread are translated:
+ * if it is still the same call afterwards, no earlier record is missing. */
 static struct progress find_progress(const struct recorder *recorder)
 {
     const struct flight *flight = &recorder->flights.first;
@@ -285,7 +288,7 @@ static struct progress find_progress(const struct recorder *recorder)
     return (struct progress){NULL, 0};
 }
 
-/* Whether the call has not ended since, or there was none. */
+/* Whether the call is still in progress. Also true if there was none. */
 static bool is_in_progress(const struct progress *progress)
 {
     return !progress->flight || FLIGHT_GET(progress->flight->mark) == progress->mark;
@@ -309,11 +312,11 @@ static void begin_early(struct layer *layer, const struct recorder *recorder,
         flight_is_overwritten(flight, FLIGHT_GET(flight->word)) || !is_in_progress(progress))
         return;
     if (!begin || begin > now)
-        begin = now; /* it is about to begin */
+        begin = now; /* the call is about to begin */
     if ((int64_t)ticks_nanoseconds(now - begin) < least)
         return;
     struct translator *translator = translator_find(layer, location, stream, thread_id);
-    /* If the last event is later, the call has just been recorded. */
+    /* If the last event is later than the beginning, the call has just been recorded. */
     const bool is_open = translator && translator->has_early && translator->early_ticks == begin;
     if (translator && !is_open && translator->last <= begin)
         translator_begin_early(translator, number, begin);
@@ -330,8 +333,8 @@ static uint64_t last_event_ticks(const struct layer_writer *writer)
     return last;
 }
 
-/* If the last event was some time ago, writes that the process is alive: then a reader knows how
- * long a call lasts that does not end. The longer nothing happens, the less often this is written:
+/* If the last event was some time ago, writes that the process is running, so that readers know how
+ * long an unfinished call lasted. The longer nothing happens, the less often this is written: up to
  * an eighth of the time may be missing. */
 static void write_alive(struct layer *layer)
 {
@@ -346,7 +349,7 @@ static void write_alive(struct layer *layer)
 
 /* ---- Chunks ---------------------------------------------------------------------------------- */
 
-/* A chunk is given back only after the round, so that recorder->chunk cannot be the same chunk
+/* Keeps a chunk until the end of the round, so that recorder->chunk cannot become the same chunk
  * again before. */
 static void keep_done_chunk(struct layer_writer *writer, struct record_chunk *chunk)
 {
@@ -390,8 +393,8 @@ static void translate_whole_chunk(struct layer *layer, struct record_chunk *chun
     }
 }
 
-/* If a part of a chunk has been written, and the rest is thrown away, the next chunk does not
- * continue what was written. */
+/* If a part of a chunk was written and the rest is dropped, breaks the sequence, so that the next
+ * chunk does not continue the written part. */
 static void break_sequence(struct layer *layer, const struct record_chunk *chunk)
 {
     struct translator *translator =
@@ -400,7 +403,7 @@ static void break_sequence(struct layer *layer, const struct record_chunk *chunk
         translator->sequence = UINT32_MAX;
 }
 
-/* With buffer=ring, throws the oldest chunks away, so that there is room for new ones. */
+/* With buffer=ring, drops the oldest chunks, so that there is room for new ones. */
 static void trim_ring(struct layer *layer)
 {
     struct layer_writer *writer = &layer->writer;
@@ -453,8 +456,8 @@ static void translate_ring(struct layer *layer)
 
 /*
  * Translates the chunk that a thread is filling. The chunks that the thread has handed over before
- * it began this one are in the queue by now. If it hands over this chunk meanwhile, the chunk is in
- * the queue, too, and no longer here.
+ * it are already in the queue. If the thread hands over this chunk meanwhile, the chunk is in the
+ * queue and no longer here.
  */
 static void translate_present_chunk(struct layer *layer, struct recorder *recorder, bool with_ring)
 {
@@ -495,12 +498,15 @@ static void write_blocks(struct layer *layer)
     write_output(layer, 0);
 }
 
-/* Translates all that a recorder has. `with_ring`: also chunks that are kept. Returns the call in
- * progress. */
+/* Translates all records of a recorder. `with_ring`: includes chunks that a ring keeps. Returns the
+ * call in progress. */
 static struct progress translate_recorder(struct layer *layer, struct recorder *recorder,
                                           bool with_ring)
 {
-    enum { TRIES = 3 }; /* what a running thread records meanwhile is left to the next round */
+    enum {
+        TRIES = 3
+    }; /* records that a running thread adds meanwhile are left to the next
+          round */
     struct progress progress;
     int tries = 0;
     do {
@@ -510,7 +516,7 @@ static struct progress translate_recorder(struct layer *layer, struct recorder *
     return progress;
 }
 
-/* Writes all that has been recorded. `ends`: nothing follows it. */
+/* Writes everything that was recorded. `ends`: nothing follows. */
 static void write_all(struct layer *layer, bool ends)
 {
     struct layer_writer *writer = &layer->writer;
@@ -593,7 +599,7 @@ static void *run_writer(void *data)
     struct layer *layer = data;
     struct layer_writer *writer = &layer->writer;
     int64_t next = clock_now(CLOCK_MONOTONIC) + second;
-    /* The program's floating-point environment, which this thread inherited. */
+    /* This thread has inherited the program's floating-point environment. */
     struct qmpi_arithmetic ignored;
     qmpi_arithmetic_begin(&ignored);
     while (!atomic_load(&writer->end)) {
@@ -626,7 +632,8 @@ static int start_writer_thread(struct layer *layer)
     if (layer->options.compress)
         trace_event_encoder_start();
     pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED); /* it is not joined */
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED); /* the thread is never
+                                                                          joined */
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
