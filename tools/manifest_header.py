@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes what a bundled tool registers about itself, as C, from its manifest: so both are always the same.
+"""Writes the data that a bundled tool registers about itself as C. They are read from the tool's
+manifest, so that both are always the same.
 
     manifest_header.py MANIFEST HEADER
 """

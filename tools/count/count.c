@@ -272,7 +272,7 @@ static bool wants_signals(void)
     return owner == getpid() && !all_reported();
 }
 
-/* The numbers are static because a stack for signal handlers may be too small for them. Only one
+/* The numbers are static because the stack of a signal handler may be too small for them. Only one
  * handler runs at a time. */
 static void report_layer_on_signal(struct layer *layer, const char *signal)
 {
@@ -307,7 +307,7 @@ static void unwatch_signals(void)
 
 /* ---- Exit ------------------------------------------------------------------------------------ */
 
-/* Reports the numbers of this process, which ends and is part of no other report. */
+/* Reports the numbers of this process, which is about to end and is part of no other report. */
 static void report_alone(struct layer *layer)
 {
     struct count_summary *summary = layer->summary;
@@ -355,7 +355,8 @@ static bool has_succeeded(const QMPIX_Call *call)
     return QMPIX_Call_get_result(call, &result) == MPI_SUCCESS && result == MPI_SUCCESS;
 }
 
-/* Returns whether the layer is on for a function. Some functions reach it also while it is off. */
+/* Returns whether the layer is on for a function. Some functions reach the layer even while it is
+ * off. */
 static bool is_on(const struct layer *layer, int number)
 {
     int enabled = 0;
@@ -364,7 +365,7 @@ static bool is_on(const struct layer *layer, int number)
            enabled;
 }
 
-/* Combines the numbers in MPI_Finalize, if the layer has seen this call. */
+/* Combines the numbers in MPI_Finalize, if the layer has received this call. */
 static void finish_world(struct layer *layer)
 {
     MPI_Comm comm;
@@ -394,7 +395,7 @@ static void before_finalize(struct layer *layer, const QMPIX_Call *call)
     layer->finalizes = true;
 }
 
-/* A lower layer may not pass MPI_Finalize on. */
+/* Checks whether MPI was finalized, because a lower layer may not have passed the call on. */
 static void after_finalize(struct layer *layer, const QMPIX_Call *call)
 {
     (void)call;
@@ -410,7 +411,7 @@ static void before_comm_free(struct layer *layer, const QMPIX_Call *call)
                                   call->function->number == MPI_COMM_DISCONNECT_T);
 }
 
-/* The numbers of other sessions that follow are reported later. */
+/* Numbers of later sessions are reported with these sessions. */
 static void before_session_finalize(struct layer *layer, const QMPIX_Call *call)
 {
     MPI_Session session;
@@ -462,7 +463,7 @@ static void before_pcontrol(struct layer *layer, const QMPIX_Call *call)
         atomic_store(&layer->is_paused, level == 0);
 }
 
-/* Calls of these functions are not only counted. */
+/* Functions whose calls need more than counting. */
 static const struct special {
     QMPIX_Role role;
     void (*before)(struct layer *layer, const QMPIX_Call *call);
@@ -500,7 +501,8 @@ __attribute__((noinline)) static void after_special(const QMPIX_Call *call)
         special->after(layer_of(call), call);
 }
 
-/* A function of the MPI library that qmpi does not know has a higher number and is not counted. */
+/* Counts the call. A function of the MPI library that is unknown to qmpi has a higher number, and
+ * is not counted. */
 static void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const unsigned number = (unsigned)call->function->number;
@@ -582,7 +584,7 @@ static void publish_layer(int tool_id)
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
 /* Makes a function special if its role is among `specials`. A function that initializes MPI reaches
- * the layer also while this is off. */
+ * the layer even while it is off. */
 static void prepare_function(int tool_id, enum QMPI_Functions_enum number)
 {
     const QMPIX_Function *function;

@@ -37,7 +37,8 @@ static int sort_functions(const unsigned long long calls[MPI_LAST_FUNC], int ord
     return count;
 }
 
-/* What follows the name of a process alone in the heading of its table. */
+/* Returns the text that follows the name of a process in the heading of its table, if the table is
+ * that of the process alone. */
 static const char *describe_end(enum count_end end)
 {
     switch (end) {
@@ -131,8 +132,8 @@ bool count_report_json(const struct count_summary *summary, int tool_id, const c
 
 /* ---- Without memory -------------------------------------------------------------------------- */
 
-/* These functions use no memory of malloc, no locks and no streams, for signal handlers and if
- * memory is exhausted. They add to a buffer, which is written whenever it is full. */
+/* These functions do not use malloc, locks or streams, because they are called in signal handlers
+ * and when memory is exhausted. They add to a buffer, which is written whenever it is full. */
 struct out {
     struct qmpi_output *file; /* NULL for stderr */
     bool good;
@@ -158,7 +159,7 @@ static void put_text(struct out *out, const char *text)
     }
 }
 
-/* Adds a number and the text `after`, which are aligned to the right in `width` columns. */
+/* Adds a number, aligned to the right in `width` columns, and the text `after`. */
 static void put_number(struct out *out, unsigned long long number, int width, const char *after)
 {
     char digits[24], *first = digits + sizeof digits - 1;

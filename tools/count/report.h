@@ -29,7 +29,7 @@ struct count_summary {
 /* Prints the table of layer `tool_id` to stderr. The functions with most calls come first. */
 void count_report_table(const struct count_summary *summary, int tool_id);
 
-/* Writes the JSON file. If it cannot be written, prints a message that says why and returns
+/* Writes the JSON file. If it cannot be written, prints a message with the reason and returns
  * false. */
 bool count_report_json(const struct count_summary *summary, int tool_id, const char *file);
 

@@ -34,7 +34,7 @@ static pid_t owner; /* the process that reports; a forked child does not */
  * repeatable, in whichever order its threads make their calls, and no state needs a lock.
  */
 
-/* Adds a word to a hash. This is the finalizer of splitmix64 (Steele, Lea, Flood: "Fast splittable
+/* Adds a word to a hash, by the finalizer of splitmix64 (Steele, Lea, Flood: "Fast splittable
  * pseudorandom number generators", OOPSLA 2014). */
 static inline uint64_t mix_hash(uint64_t hash, uint64_t word)
 {
@@ -44,7 +44,7 @@ static inline uint64_t mix_hash(uint64_t hash, uint64_t word)
     return hash ^ hash >> 31;
 }
 
-/* Returns random number `which` of those that belong to a hash. It is in [0, 1). */
+/* Returns one of the random numbers in [0, 1) that belong to a hash; `which` is its number. */
 static inline double random_real(uint64_t hash, uint64_t which)
 {
     return (double)(mix_hash(hash, which) >> 11) * 0x1p-53;
@@ -105,10 +105,10 @@ static void spend_time(struct rule *rule, uint64_t nanoseconds)
  * none. */
 static _Thread_local uint64_t left[256];
 
-/* The moments of detours and their lengths depend on different random numbers. */
+/* Random numbers for the times of detours, and for their lengths. */
 enum { MOMENTS = 1, LENGTHS = 2 };
 
-/* If there are more detours at once, they all have the mean length. */
+/* If there are more detours than this at once, all have the mean length. */
 enum { MANY = 10000 };
 
 static double draw_for_noise(const struct rule *rule, uint64_t what, uint64_t which)
@@ -118,8 +118,8 @@ static double draw_for_noise(const struct rule *rule, uint64_t what, uint64_t wh
     return random_real(mix_hash(hash, what), which);
 }
 
-/* Counts the detours between two times of computation. There is one in each period, at a moment
- * that differs between ranks. */
+/* Counts the detours between two times of computation. There is one in each period, at a time that
+ * differs between ranks. */
 QMPI_COMPUTES static uint64_t count_detours(const struct rule *rule, uint64_t from, uint64_t to)
 {
     const uint64_t period = rule->period, first = from / period, last = to / period;
@@ -162,7 +162,7 @@ static void carry_out_detours(struct rule *rule)
 
 /* ---- A call ---------------------------------------------------------------------------------- */
 
-/* The decision to act on a call and the lengths of its delays depend on different random numbers.
+/* Random numbers for the decision whether to act on a call, and for the lengths of its delays.
  */
 enum { WHETHER = 1, BEFORE, AFTER };
 
@@ -183,7 +183,7 @@ static uint64_t count_call(struct rule *rule, int number)
     return __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* Returns whether the layer acts on the call, as far as its probability determines this. */
+/* Returns whether the random number for a call selects it. */
 static bool is_selected(const struct rule *rule, int number, uint64_t n)
 {
     if (rule->probability <= 0 || rule->probability >= 1)
@@ -225,7 +225,7 @@ static void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
     act_on_call(rule, call, n);
 }
 
-/* The rank is asked for because the launcher may not have told it. */
+/* MPI is asked for the rank, because the launcher may not have provided it. */
 static void begin_mpi(struct rule *rule)
 {
     int rank;
@@ -390,7 +390,8 @@ static int register_observer(struct rule *rule)
     return QMPIX_Register_tool_observer(rule->tool_id, &observer);
 }
 
-/* Validation of tools (qmpi run --validate) does not report what the layer is for. */
+/* Declares the faults that this layer causes on purpose, so that validation of tools (qmpi run
+ * --validate) does not report them. */
 static void register_faults(struct rule *rule)
 {
     static const char *const provides[] = {"changes-calls", "changes-results", NULL};

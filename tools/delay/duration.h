@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A duration is a time, or a distribution of times, that an option of delay gives. This part does
- * not use MPI. */
+/* A duration is a time, or a distribution of times, in an option of delay. This part does not use
+ * MPI. */
 #ifndef QMPI_TOOL_DELAY_DURATION_H
 #define QMPI_TOOL_DELAY_DURATION_H
 
@@ -23,7 +23,7 @@ bool duration_read(const char *text, struct duration *duration);
 bool duration_read_noise(const char *text, struct duration *detour, uint64_t *period,
                          bool *random_moment);
 
-/* Returns the time, in nanoseconds, that a random number in [0, 1) chooses. */
+/* Returns the time in nanoseconds that corresponds to a random number in [0, 1). */
 uint64_t duration_draw(const struct duration *duration, double drawn);
 
 #endif

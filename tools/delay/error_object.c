@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See error_object.h. Origins are in a tree. An entry is never removed, but is overwritten when MPI
- * reuses the handle. */
+/* See error_object.h. Origins are stored in a tree. Entries are never removed, but overwritten when
+ * MPI reuses a handle. */
 #define _GNU_SOURCE
 #include "tools/delay/error_object.h"
 
@@ -126,8 +126,8 @@ bool error_object_sets_origin(const QMPIX_Function *function)
     return frees_object(function) || makes_handler(function) || meaning_of(function)->made >= 0;
 }
 
-/* Returns whether calls of the function raise errors on another object than that of their
- * arguments. If so, stores this object. */
+/* Returns whether errors of the function are raised on another object than that of its arguments.
+ * If so, stores this object. */
 static bool is_special(const QMPIX_Function *function, struct error_object *error_object)
 {
     const struct error_object process = {.kind = ERROR_OBJECT_PROCESS};
@@ -140,7 +140,8 @@ static bool is_special(const QMPIX_Function *function, struct error_object *erro
     case QMPIX_ROLE_MATCHED_RECEIVE: /* MPICH does not ask the message for its communicator. */
         *error_object = process;
         return !error_object_as_open_mpi;
-    case QMPIX_ROLE_START: /* In Open MPI, only functions that complete requests ask them. */
+    case QMPIX_ROLE_START: /* In Open MPI, the object of a request matters only in functions that
+                              complete it. */
     case QMPIX_ROLE_CANCEL:
     case QMPIX_ROLE_REQUEST_FREE:
     case QMPIX_ROLE_REQUEST_STATUS:
@@ -281,7 +282,8 @@ static bool is_same(const struct error_object *a, const struct error_object *b)
     return a->kind == b->kind && a->handle == b->handle;
 }
 
-/* The object that is freed. twalk has no parameter for it; glibc has twalk_r since 2.30 only. */
+/* The object that is freed. It is a variable, because twalk has no parameter for it, and twalk_r
+ * exists only since glibc 2.30. */
 static const struct error_object *freed_object;
 
 static void forget_object(const void *node, VISIT visit, int depth)
@@ -372,7 +374,7 @@ void error_object_end(const QMPIX_Call *call)
 
 /* Errors of calls without an object are raised on MPI_COMM_WORLD before MPI 4.0, and on
  * MPI_COMM_SELF since then. Some libraries do not follow the version of MPI that they state, so
- * error_object_learn_handlers tries it out. */
+ * error_object_learn_handlers finds out by an error. */
 static bool takes_world = MPI_VERSION < 4;
 
 /* In MPICH 5, functions return MPI_SUCCESS when an error handler of the program has returned. In
@@ -427,7 +429,8 @@ void error_object_learn_handlers(void)
     }
 }
 
-/* Predefined communicators exist only after MPI_Init, while others can also come from a session. */
+/* Returns whether a communicator can be used. Predefined ones exist only after MPI_Init, while
+ * others may come from a session. */
 static bool is_comm_there(MPI_Comm comm)
 {
     int initialized = 0;
@@ -445,7 +448,7 @@ static bool is_opened(const struct error_object *object)
         [ERROR_OBJECT_SESSION] = QMPIX_KIND_SESSION,
     };
     if (object->kind == ERROR_OBJECT_FILE && object->file == MPI_FILE_NULL)
-        return true; /* It has an error handler. */
+        return true; /* The object has an error handler. */
     const struct error_object found = find_origin(kinds[object->kind], object->handle);
     return is_same(&found, object);
 }

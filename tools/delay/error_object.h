@@ -37,7 +37,7 @@ struct error_object {
 };
 
 /* Whether the MPI library raises errors on the objects that Open MPI uses, not on those of MPICH.
- * In a build for the standard ABI, error_object_start finds it out. */
+ * In a build for the standard ABI, error_object_start determines this. */
 #if defined(OPEN_MPI)
 enum { error_object_as_open_mpi = true };
 #elif defined(MPICH_VERSION)
@@ -74,8 +74,8 @@ bool error_object_opens(const QMPIX_Function *function);
 /* Returns whether the error handler is a predefined one that ends the job. */
 bool error_object_is_fatal(const struct error_object *error_object);
 
-/* Calls the error handler with a code. Before MPI_Init and after MPI_Finalize, calls none. Returns
- * what a function of the MPI library would return after that, which is the code or MPI_SUCCESS. */
+/* Calls the error handler with a code, unless MPI is not initialized or is finalized. Returns the
+ * result that a function of the MPI library would return after that: the code or MPI_SUCCESS. */
 int error_object_invoke(const struct error_object *error_object, int code);
 
 /* Finds out which communicator MPI uses for ERROR_OBJECT_PROCESS, and what functions return after

@@ -84,7 +84,7 @@ static struct fault take_fault(void)
     return mine;
 }
 
-/* Tells that delay has caused the error that ends the job. MPI prints only the error. */
+/* Prints that delay has caused the error that ends the job, because MPI prints only the error. */
 static void announce_end(const struct fault *fault)
 {
     const struct rule *rule = fault->rule;
@@ -106,7 +106,8 @@ static int report_error(const struct fault *fault, int code)
     return result;
 }
 
-/* Functions whose result is not an int cannot fail and never reach this code. */
+/* Returns whether the result shows an error. Functions whose result is not an int cannot fail and
+ * never reach this code. */
 static bool has_failed(const void *result, size_t size)
 {
     int code = MPI_SUCCESS;
@@ -151,9 +152,10 @@ QMPIX_FOR_EACH_FUNCTION(WRAP)
 /* ---- Completion of several requests ---------------------------------------------------------- */
 
 /*
- * The first request fails, and the call returns MPI_ERR_IN_STATUS. The statuses say that the other
+ * The first request fails, and the call returns MPI_ERR_IN_STATUS. In the statuses, the other
  * requests are pending or, with carry-out=yes, complete. MPICH raises MPI_ERR_IN_STATUS on the
- * object of calls that have no handle. Open MPI raises the error of the request on its origin.
+ * object that it uses for calls without a handle. Open MPI raises the error of the request on its
+ * origin.
  */
 
 /* Returns the error objects of the requests in an array that take_error_object frees, or NULL. They

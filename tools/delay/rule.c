@@ -17,8 +17,7 @@ const QMPIX_Tool_option rule_options[] = TOOL_OPTIONS;
 
 /* ---- Functions ------------------------------------------------------------------------------- */
 
-/* Programs handle errors with these functions, which therefore fail only if they are named in
- * full. */
+/* Functions with which programs handle errors. They fail only if their full names are given. */
 static const char *const reserved[] = {
     "MPI_Error_class",          "MPI_Error_string",        "MPI_Comm_call_errhandler",
     "MPI_File_call_errhandler", "MPI_Win_call_errhandler", "MPI_Session_call_errhandler",

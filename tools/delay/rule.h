@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rule of a layer of delay says which calls the layer acts on, and how, and counts how often it
- * has done so. It is made from the options when the layer is initialized. After that, only the
- * counters and the rank change.
+ * The rule of a layer of delay describes which calls the layer acts on, and how, and counts them.
+ * It is made from the options when the layer is initialized. After that, only the counters and the
+ * rank change.
  */
 #ifndef QMPI_TOOL_DELAY_RULE_H
 #define QMPI_TOOL_DELAY_RULE_H
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* These bits tell what a rule does with the calls of a function. */
+/* Bits that describe what a rule does with the calls of a function. */
 enum {
     RULE_ACTS = 1 << 0,   /* calls are counted, delayed or failed */
     RULE_FAILS = 1 << 1,  /* calls can be made to fail */
@@ -36,7 +36,8 @@ struct rule {
     struct duration before, after;
     struct duration detour; /* the length of a detour that is caused by noise */
     uint64_t period;        /* nanoseconds in which there is one detour, or 0 for no noise */
-    bool random_moment;     /* the detour is at any moment of the period, not always the same */
+    bool random_moment;     /* the detour is at a random time in the period, instead of always the
+                               same time */
     bool sleeps;            /* waits by sleeping, not by spinning */
     int error;              /* error class or code, or MPI_SUCCESS for none */
     bool carry_out;         /* the call is carried out before its error is reported */

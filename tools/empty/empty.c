@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool empty intercepts every MPI function and passes each call on unchanged. It shows what a
- * layer costs that does nothing, and fills stacks in tests.
+ * The tool empty intercepts every MPI function and passes each call on unchanged. It is used to
+ * measure the cost of a layer that does nothing, and in the stacks of tests.
  */
 #include "generate/build.h"
 #include "tools/empty_manifest.h"

@@ -44,7 +44,7 @@ static bool read_functions(int tool_id, struct layer_options *options)
         options->chosen[number] = listed[number] != 0;
     if (!wrong)
         return true;
-    /* If no item is wrong (""), the list as a whole selects nothing. */
+    /* An empty item means that the list as a whole selects no function. */
     char *problem = *wrong ? refuse_item(wrong) : qmpi_value_refuse_functions("functions=", wrong);
     QMPIX_Tool_fail(tool_id, problem);
     free(problem);

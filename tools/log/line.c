@@ -76,7 +76,8 @@ static void resolve_site(struct site *site)
 static void *run_resolver(void *data)
 {
     struct qmpi_arithmetic ignored;
-    /* The thread inherits settings that the program may have changed. */
+    /* The new thread inherits the floating-point environment, which the program may have
+     * changed. */
     qmpi_arithmetic_begin(&ignored);
     for (;;) {
         while (sem_wait(&sites_to_resolve))
@@ -164,13 +165,13 @@ static struct site *add_site(const void *caller, _Atomic(struct site *) *bucket)
     site->next = atomic_load(bucket);
     do {
         if ((known = find_in_bucket(caller, site->next)))
-            return known; /* Another thread was faster. */
+            return known; /* another thread has added it first */
     } while (!atomic_compare_exchange_weak(bucket, &site->next, site));
     site->next_asked = atomic_load(&asked_sites);
     while (!atomic_compare_exchange_weak(&asked_sites, &site->next_asked, site))
         continue;
     sem_post(&sites_to_resolve);
-    unsigned state = NEW; /* The site may be KNOWN by now. */
+    unsigned state = NEW; /* in the meantime, the site may have become KNOWN */
     atomic_compare_exchange_strong(&site->state, &state, ASKED);
     return site;
 }

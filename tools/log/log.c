@@ -264,8 +264,8 @@ static bool is_wanted(const struct layer *layer, const QMPIX_Call *call, uint64_
     return size >= options->min_size && size <= options->max_size;
 }
 
-/* Queries the numbers of processes that determine the lengths of arrays, such as those of a
- * v-collective. The communicator is valid because the call has succeeded. */
+/* Queries the numbers of processes that determine the lengths of arrays, such as those of
+ * MPI_Gatherv. The communicator is valid, because the call has succeeded. */
 static void meet_processes(struct layer *layer, const QMPIX_Call *call)
 {
     const struct shape *shape = shape_of(call->function);
@@ -341,7 +341,8 @@ static void start_clock(void)
     clock_gettime(CLOCK_REALTIME, &now);
     QMPIX_Clock_get_time(&log_start);
     log_owner = getpid();
-    const int64_t ahead = localtime_r(&now.tv_sec, &parts) ? parts.tm_gmtoff : 0; /* of UTC */
+    const int64_t ahead = localtime_r(&now.tv_sec, &parts) ? parts.tm_gmtoff : 0; /* offset from UTC
+                                                                                     in seconds */
     log_start_local = (uint64_t)(now.tv_sec + ahead) * 1000000000U + (uint64_t)now.tv_nsec;
 }
 

@@ -28,8 +28,9 @@ bool objects_make(struct objects *objects)
     return objects->buckets != NULL;
 }
 
-/* Takes the lock. Returns false if the log's own work is interrupted and the lock is taken. The
- * interrupted work may hold the lock itself, so the call does without names. */
+/* Takes the lock. Returns false if this call interrupts the log's own work and the lock is held.
+ * The interrupted work may hold it, so waiting could last for ever; the call is then printed
+ * without names. */
 static bool lock_objects(struct objects *objects)
 {
     return !(thread_level_interrupts() ? pthread_mutex_trylock(&objects->lock)

@@ -138,9 +138,8 @@ static void add_to_batch(struct ring_shared *shared, struct batch *batch,
     }
 }
 
-/* The bound is read before the heads. If one line causes another, the first line has the lower
- * number and is in its ring before the second line gets its number. Therefore, no line is written
- * before the line that it follows. */
+/* The bound is read before the heads. A line that is caused by another line gets its number after
+ * that line is in its ring. Therefore, no line is written before one that caused it. */
 bool ring_drain(struct ring_shared *shared, int descriptor)
 {
     const uint64_t bound = atomic_load(&shared->number);

@@ -22,8 +22,8 @@
 
 enum { START_MS = 2000, FLUSH_MS = 10000, STEP_MS = 50 };
 
-/* This flag tells whether this process has started the buffers. It lies in memory that the kernel
- * clears in a forked child, regardless of how the child was forked. */
+/* Whether this process has started the buffers. The flag is in memory that the kernel clears in a
+ * forked child, even if the child was created without fork(). */
 static atomic_bool *is_here;
 
 static bool is_active(const struct sink_buffer *buffer)

@@ -3,18 +3,18 @@
  * A sink writes lines to stderr or to a file of this process. Lines of different threads and ranks
  * do not mix, and no line is lost when the process ends.
  *
- * On stderr, on terminals and in pipes, the lines may alternate with the program's own output or a
- * reader may be waiting for them, so each line is written with one system call. Lines for a regular
- * file or a device other than a terminal wait in a buffer, because a system call for each line
- * would take most of the time that a line costs. If the lines waited in the memory of the process,
- * they would be lost when SIGKILL, _exit (which some MPI libraries call after a fatal error) or
- * exec ends the process. A thread that writes the lines would be lost as well, and it should not be
- * started in a program that may have no other threads. Therefore, lines are put into memory that is
- * shared with a small program of ours (ring.h, writer.c). This program writes the lines within
- * 100 ms, writes them at once when a ring is half full, and writes all remaining lines as soon as
- * the process is gone, however it ends. It runs detached: it is not a child of the process, it
- * shares only this memory and the file with the process, and signals that are sent to the process
- * group do not reach it.
+ * On stderr, on terminals and in pipes, each line is written with one system call, because the
+ * lines may alternate with the program's own output, or a reader may be waiting for them. Lines for
+ * a regular file or a device other than a terminal wait in a buffer, because a system call for each
+ * line would take most of the time that a line costs. If the lines waited in the memory of the
+ * process, they would be lost when SIGKILL, _exit (which some MPI libraries call after a fatal
+ * error) or exec ends the process. A thread that writes the lines would be lost as well, and it
+ * should not be started in a program that may have no other threads. Therefore, lines are put into
+ * memory that is shared with a small program of ours (ring.h, writer.c). This program writes the
+ * lines within 100 ms, writes them at once when a ring is half full, and writes all remaining lines
+ * as soon as the process is gone, however it ends. It runs detached: it is not a child of the
+ * process, it shares only this memory and the file with the process, and signals that are sent to
+ * the process group do not reach it.
  *
  * If the program cannot be started or was killed, each line is written by its own system call. The
  * same happens in a forked child, because the memory that the child inherits belongs to its parent.

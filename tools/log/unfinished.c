@@ -34,7 +34,8 @@ static void *run_search(void *data)
     struct layer_search *search = &layer->search;
     uint64_t step = layer->options.stuck / 4;
     struct qmpi_arithmetic ignored;
-    /* The thread inherits settings that the program may have changed. */
+    /* The new thread inherits the floating-point environment, which the program may have
+     * changed. */
     qmpi_arithmetic_begin(&ignored);
     if (step > 1000000000U)
         step = 1000000000U;

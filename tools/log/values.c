@@ -140,8 +140,8 @@ int values_error_class(struct layer *layer, int code)
     return class;
 }
 
-/* Skips a prefix such as "internal_Send(78): ", which is the position in MPICH's source with which
- * each line of MPICH begins. */
+/* Skips a prefix such as "internal_Send(78): ". Each line of MPICH begins with such a position in
+ * MPICH's source. */
 static const char *skip_place(const char *line)
 {
     const char *end = line;
@@ -156,7 +156,7 @@ static const char *skip_place(const char *line)
     return end[0] == ':' && end[1] == ' ' && end[2] ? end + 2 : line;
 }
 
-/* Skips the name of the error class with which Open MPI's lines begin, such as "MPI_ERR_RANK: ". */
+/* Skips the name of the error class, such as "MPI_ERR_RANK: ". Open MPI's lines begin with it. */
 static const char *skip_name(const char *line, const char *name)
 {
     const size_t length = name ? strlen(name) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* All variables and categories below a layer of mpit, with their values at one moment, and lists of
- * them. */
+/* All variables and categories below a layer of mpit, with their values at one time, and functions
+ * that print them. */
 #ifndef QMPI_TOOL_MPIT_CATALOGUE_H
 #define QMPI_TOOL_MPIT_CATALOGUE_H
 
@@ -24,14 +24,14 @@ struct catalogue {
     struct variable *cvars, *pvars;
     struct catalogue_category *categories;
     int cvar_count, pvar_count, category_count;
-    bool early; /* the values of some variables are from before MPI_Init */
+    bool early; /* some values were read before MPI_Init */
 };
 
 /*
  * Reads all variables and categories. MPI_T must be initialized. Variables in `watch` are read by
  * its handles, which count from their start. Variables bound to communicators are read for
- * MPI_COMM_WORLD if `has_world`. `early` tells which variables of the library must not be read,
- * unless `patterns`, those of the user, name them. The caller frees the result with catalogue_free.
+ * MPI_COMM_WORLD if `has_world`. Variables of the library that `early` excludes are read only if
+ * `patterns`, which come from the user, name them. The caller frees the result with catalogue_free.
  */
 struct catalogue *catalogue_read(int tool_id, const struct samples_watch *watch,
                                  const struct variable_early *early, const char *patterns,
@@ -50,7 +50,7 @@ struct catalogue_list {
 /* Prints a table of the variables with their values, and of the categories with their sizes. */
 void catalogue_print_table(FILE *stream, const struct catalogue_list *list);
 
-/* Prints everything, with schema qmpi-mpit/1. Returns false if it cannot be written. */
+/* Prints everything in JSON with schema qmpi-mpit/1. Returns false if it cannot be written. */
 bool catalogue_print_json(FILE *stream, const struct catalogue_list *list);
 
 #endif

@@ -62,7 +62,7 @@ static void print_unwritten(const struct mpit_layer *layer, const char *name, co
                 layer->tool_id, name, reason);
 }
 
-/* Flushes stdout first, so that the list follows the output of the program. */
+/* Prints the list. Flushes stdout first, so that the list follows the output of the program. */
 static void print_list(const struct mpit_layer *layer, const char *text)
 {
     const size_t length = strlen(text);
@@ -95,7 +95,8 @@ struct list_request {
     const char *moment;
 };
 
-/* If the processes of a job would all write the same file, only the first one writes. */
+/* Writes the list. If all processes of a job would write the same file, only the first process
+ * writes it. */
 static void write_list_now(void *data)
 {
     const struct list_request *request = data;
@@ -126,7 +127,8 @@ static void write_list_now(void *data)
     variable_early_clear(&layer->early);
 }
 
-/* The program may have used up its memory, but must be able to continue. */
+/* Writes the list, or skips it if memory is exhausted, because the program must be able to
+ * continue. */
 static void write_catalogue(struct mpit_layer *layer, const char *moment)
 {
     struct list_request request = {layer, moment};

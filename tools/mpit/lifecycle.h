@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The work of one layer of mpit: it makes settings before MPI is initialized, then prints the list
- * or starts handles, and prints the list or a last sample before MPI is finalized.
+ * The work of one layer of mpit. Before MPI is initialized, it makes settings. Then it prints the
+ * list or starts handles. Before MPI is finalized, it prints the list or takes a last sample.
  */
 #ifndef QMPI_TOOL_MPIT_LIFECYCLE_H
 #define QMPI_TOOL_MPIT_LIFECYCLE_H
@@ -20,7 +20,7 @@ struct mpit_layer {
     bool json;
     const char *output; /* pattern; NULL: stderr; "-": stdout */
     const char *patterns, *globs, *csv;
-    pthread_mutex_t lock; /* of the following members */
+    pthread_mutex_t lock; /* protects the following members */
     bool begun;           /* MPI_T is initialized, and settings are made */
     bool running, ended;  /* between the end of MPI_Init and MPI_Finalize */
     bool has_world;
@@ -33,7 +33,7 @@ struct mpit_layer {
 
 /*
  * Called before MPI is initialized. Initializes MPI_T through the whole stack, so that all layers
- * that publish on demand do so, also those above this one.
+ * that publish on demand do so, including those above this one.
  */
 void lifecycle_begin(struct mpit_layer *layer);
 
@@ -48,9 +48,10 @@ void lifecycle_sample(struct mpit_layer *layer);
 void lifecycle_end(struct mpit_layer *layer);
 
 /*
- * Sets the control variables of the options set.NAME=VALUE; in settings.c. Called when MPI_T, but
- * not MPI, is initialized. If one cannot be set, one process of the job prints a message, and each
- * process exits with status 2; with QMPI_ON_ERROR=skip, it continues without the setting.
+ * Sets the control variables of the options set.NAME=VALUE. It is defined in settings.c. Called
+ * when MPI_T, but not MPI, is initialized. If one cannot be set, one process of the job prints a
+ * message, and each process exits with status 2; with QMPI_ON_ERROR=skip, it continues without the
+ * setting.
  */
 void mpit_apply_settings(int tool_id);
 

@@ -80,7 +80,7 @@ static int mpit_session_init(QMPI_Context context, MPI_Info info, MPI_Errhandler
     return result;
 }
 
-/* The end of the last session is that of MPI, unless MPI_Init was called. */
+/* The end of the last session is also the end of MPI, unless MPI_Init was called. */
 static int mpit_session_finalize(QMPI_Context context, MPI_Session *session)
 {
     struct mpit_layer *layer = layer_of(context);
@@ -110,7 +110,8 @@ static bool read_file_options(struct mpit_layer *layer)
            !tool_option_file_is_taken(tool_id, "csv", layer->csv);
 }
 
-/* Reads the options of a layer. Returns false if one is invalid, after QMPIX_Tool_fail. */
+/* Reads the options of a layer. If an option is invalid, calls QMPIX_Tool_fail and returns
+ * false. */
 static bool read_options(struct mpit_layer *layer)
 {
     static const char *const moments[] = {"init", "finalize", "never", NULL};

@@ -140,7 +140,7 @@ static bool is_sampled(void *data, const struct variable *variable)
     return chosen && allowed;
 }
 
-/* Called once, because no more is written afterwards. */
+/* Prints an error. Called at most once, because nothing is written after the first error. */
 static void print_write_error(struct samples *samples, const char *what, int problem)
 {
     qmpi_printf("mpit (layer %d): cannot write %s%s: %s\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples of chosen performance variables. */
+/* Takes samples of chosen performance variables. */
 #ifndef QMPI_TOOL_MPIT_SAMPLES_H
 #define QMPI_TOOL_MPIT_SAMPLES_H
 
@@ -14,8 +14,8 @@
 /* ---- Handles of variables -------------------------------------------------------------------- */
 
 /*
- * A session with a started handle for each chosen performance variable, also for variables that
- * appear later.
+ * A session with a started handle for each chosen performance variable. Variables that appear later
+ * are included.
  */
 
 struct samples_watched {
@@ -72,15 +72,15 @@ struct samples {
     bool has_left_out; /* `early` forbids reading some variables that match */
     int tool_id, rank;
     char *file, *path;         /* name as given, and absolute path */
-    struct qmpi_output output; /* behind `stream` */
-    FILE *stream;              /* NULL: no more output */
+    struct qmpi_output output; /* the file that `stream` writes */
+    FILE *stream;              /* NULL: no output, or no more */
     int number;                /* of the next sample */
     uint64_t begin;            /* ticks */
     struct samples_watch watch;
     pthread_mutex_t lock;
 };
 
-/* Opens `file`, which `samples` owns then, and starts the handles. Prints errors. */
+/* Opens `file`, which then belongs to `samples`, and starts the handles. Prints errors. */
 void samples_begin(struct samples *samples, int tool_id, int rank, bool has_world,
                    const char *globs, const struct variable_early *early, char *file);
 

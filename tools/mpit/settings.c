@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options set.NAME=VALUE: see lifecycle.h. */
+/* Implements the options set.NAME=VALUE: see lifecycle.h. */
 #define _GNU_SOURCE
 #include "toolkit/toolkit.h"
 #include "tools/mpit/lifecycle.h"
@@ -171,8 +171,7 @@ static void report_problem(int tool_id, const char *key, const char *value, cons
         free(shown);
     }
     if (!skips)
-        _exit(2); /* _exit as for unusable tools, so that exit handlers do not report on a run that
-                     did not happen */
+        _exit(2); /* not exit: exit handlers must not report on a run that did not take place */
 }
 
 static bool next_setting(int tool_id, int *at, const char **key, const char **value)

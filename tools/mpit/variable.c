@@ -77,7 +77,7 @@ static const struct variable_type types[] = {
     TYPE(MPI_UINT32_T, UNSIGNED, uint32_t),
     TYPE(MPI_INT64_T, SIGNED, int64_t),
     TYPE(MPI_UINT64_T, UNSIGNED, uint64_t),
-    TYPE(MPI_C_BOOL, UNSIGNED, bool), /* only in Open MPI */
+    TYPE(MPI_C_BOOL, UNSIGNED, bool), /* exists only in Open MPI */
 };
 
 const struct variable_type *variable_type_of(MPI_Datatype datatype)

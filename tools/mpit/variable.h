@@ -31,10 +31,11 @@ struct variable {
     int count;                                   /* of elements in `data` */
     void *data;                                  /* NULL: there is no value */
     const char *reason;                          /* why there is no value */
-    bool early;                                  /* the value is from before MPI_Init */
+    bool early;                                  /* the value was read before MPI_Init */
 };
 
-/* Read the description of a variable, without its value. Return false if the index does not exist.
+/* These functions read the description of a variable, without its value. They return false if the
+ * index does not exist.
  */
 bool variable_read_cvar_info(int tool_id, int index, struct variable *variable);
 bool variable_read_pvar_info(int tool_id, int index, struct variable *variable);
@@ -42,14 +43,14 @@ void variable_clear(struct variable *variable);
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* Returns the type of a datatype; NULL: MPI_T has no variables of it. */
+/* Returns the type of a datatype; NULL: no variable of MPI_T can have this datatype. */
 const struct variable_type *variable_type_of(MPI_Datatype datatype);
 
-/* Allocates memory for the elements, zeroed, and one more, since some libraries terminate strings
+/* Allocates zeroed memory for the elements and one more, because some libraries terminate strings
  * behind the last element. The caller frees it. */
 void *variable_make_room(const struct variable_type *type, int count);
 
-/* Return element `i` of an array; the function must fit the kind of its type. */
+/* These functions return element `i` of an array. The function must match the kind of its type. */
 long long variable_signed(const struct variable_type *type, const void *array, int i);
 unsigned long long variable_unsigned(const struct variable_type *type, const void *array, int i);
 double variable_double(const void *array, int i);
@@ -69,8 +70,8 @@ bool variable_parse_element(const struct variable_type *type, const char *text, 
 
 /* ---- Constants ------------------------------------------------------------------------------- */
 
-/* Return the names of the standard in lower case, without their prefix; "?": the standard has no
- * such constant. */
+/* These functions return the names of the standard in lower case, without their prefix; "?": the
+ * standard has no such constant. */
 const char *variable_verbosity_name(int verbosity); /* "user_basic" */
 const char *variable_class_name(int var_class);     /* "counter" */
 const char *variable_scope_name(int scope);         /* "all_eq" */
@@ -84,8 +85,8 @@ const char *variable_binding_name(int binding);     /* "comm"; "none" */
  * MPI_Init of Open MPI closes components that it does not use, and their variables disappear. For
  * some, only the memory disappears: MPI_T still describes them, but reading the control variable or
  * allocating a handle of the performance variable crashes (Open MPI 4.1.4: opal_common_ucx_verbose,
- * mtl_psm2_tx_num), and MPI_T does not distinguish them from others. Therefore, if variables of the
- * library have disappeared, its control variables have the values from before MPI_Init, and its
+ * mtl_psm2_tx_num), and nothing in MPI_T distinguishes them from others. Therefore, if variables of
+ * the library have disappeared, its control variables have the values from before MPI_Init, and its
  * performance variables are read only if the user has named them.
  */
 
