@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the MPI library knows MPI_T_PVAR_ALL_HANDLES: some crash with the standard ABI's. */
+/* Tests whether the MPI library supports MPI_T_PVAR_ALL_HANDLES, because some libraries crash with
+ * the value of the standard ABI. */
 #include <mpi.h>
 
 int main(void)

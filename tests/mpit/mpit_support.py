@@ -18,20 +18,22 @@ SOURCES = SOURCE / "tests" / "mpit" / "programs"
 
 @functools.cache
 def lists_its_variables():
-    """Whether the MPI library alone survives that all its variables are read."""
+    """Returns whether all variables of the MPI library can be read without libqmpi, without a
+    crash."""
     return run_mpi(MPIT_PROGRAMS / "list_all", ranks=1, preload=()).returncode == 0
 
 
 @functools.cache
 def knows_all_handles():
-    """Whether the MPI library alone survives MPI_T_PVAR_ALL_HANDLES."""
+    """Returns whether the MPI library supports MPI_T_PVAR_ALL_HANDLES without libqmpi, without a
+    crash."""
     with tempfile.TemporaryDirectory(prefix="qmpi-test-") as folder:
         program = Path(folder) / "all_handles"
         subprocess.run([MPICC, "-o", program, SOURCE / "tests/mpit/all_handles.c"], check=True)
         return run_mpi(program, ranks=1, preload=()).returncode == 0
 
 
-# Programs and tools that do so.
+# Programs and tools that read all variables.
 READ_ALL = {"list_all", "conform", "conform_native", "conform_pmpi"}
 
 

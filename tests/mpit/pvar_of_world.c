@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the MPI library gives a handle for the performance variable argv[1] of MPI_COMM_WORLD,
- * whatever is in memory around it: Open MPI 6.0.0rc2 takes what follows the handle of a
- * communicator, or its copy on the stack, for the communicator itself, and refuses some.
+ * Tests whether the MPI library provides a handle for the performance variable argv[1] of
+ * MPI_COMM_WORLD, whatever the surrounding memory contains. Open MPI 6.0.0rc2 takes the memory
+ * behind the handle of the communicator, or behind its copy on the stack, for the communicator
+ * itself, and refuses some.
  */
 #include <mpi.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 int main(int argc, char **argv)
 {
     int provided, count, result = 1;
-    MPI_Comm world[64 * argc]; /* next to the frames of what is called */
+    MPI_Comm world[64 * argc]; /* next to the frames of called functions */
     memset(world, -1, sizeof world);
     world[0] = MPI_COMM_WORLD;
     MPI_T_pvar_session session;

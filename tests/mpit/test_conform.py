@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rules of MPI_T, one case each, for clients of every sort and in every place of a stack."""
+"""The rules of MPI_T, with one case each, for all kinds of clients at all positions in a stack."""
 import re
 
 import pytest
@@ -12,7 +12,7 @@ CASES = {name: need for path in sorted(SOURCES.glob("conform_*.c"))
          for name, need in CASE.findall(path.read_text(encoding="utf-8"))
          if MPI_VERSION >= 4 or "events" not in name}
 
-# program, its arguments, and how it is run
+# name -> (program, its arguments, how it is run)
 CLIENTS = {
     "library alone": ("conform", [], {"preload": ()}),
     "no layer": ("conform", [], {}),
@@ -34,7 +34,7 @@ CLIENTS = {
 if MPI_NAME != "mpich":
     del CLIENTS["MPICH's variant around"]
 ALONE = {"library alone", "no layer", "no publisher"}
-# What the libraries do not do; later ones may.
+# Rules that these libraries do not follow; later versions may.
 FAULTS = {
     "a_string_that_does_not_fit_is_cut_and_its_length_told":
         "MPICH 4.0.2 and Open MPI 4.1.4 tell the length that fitted, not the one that is needed",
@@ -47,7 +47,7 @@ if OPEN_MPI:
             "Open MPI 4.1.4 calls an index out of range MPI_T_ERR_INVALID",
     }
 STARTS_ALL = "nothing_to_start_is_no_error"
-WITHOUT_LAYERS = {"library alone", "no layer"}  # it is the library that starts them all
+WITHOUT_LAYERS = {"library alone", "no layer"}  # these clients start the library directly
 OUTCOME = re.compile(r"^(ok|not ok|skip) (\w+)$", re.M)
 
 runs = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What MPI_T calls cost, in instructions."""
+"""The cost of MPI_T calls in instructions."""
 import pytest
 
 from mpit_support import run_mpit
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.skipif(bool(ASAN), reason="the sanitizers' instructions
 
 
 def instructions(what, **how):
-    """Of one call: from the difference of two numbers of calls."""
+    """Returns the cost of one call, from runs with two different numbers of calls."""
     few, many = 2, 10
     result = run_mpit("cost", what, few, many, wrapper=[BUILD / "tests/count_steps"], **how)
     assert result.returncode == 0

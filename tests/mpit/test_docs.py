@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The layer of docs/write/mpi_t.md is built as it stands there, and publishes what the page says."""
+"""The layer in docs/write/mpi_t.md can be built as it is printed, and publishes the variables that
+the page mentions."""
 import re
 import shutil
 

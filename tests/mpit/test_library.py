@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the MPI library itself has stays as it is, whoever publishes; and where MPICH 4.0.2 and Open
-MPI 4.1.4 do not survive that several users of MPI_T come and go, a stack does."""
+"""The MPI library's own variables do not change when layers publish variables. Where MPICH 4.0.2
+and Open MPI 4.1.4 crash when several users initialize and finalize MPI_T, a stack does not."""
 import pytest
 
 from mpit_support import run_mpit
@@ -32,6 +32,6 @@ def test_layers_change_no_variable_of_the_library_when_there_are_none():
 @pytest.mark.parametrize("stack", STACKS)
 def test_mpi_t_may_be_initialised_and_finalized_at_any_time(order, stack):
     if OPEN_MPI and not ABI and order == "after" and "publisher" not in stack:
-        order = "refused"  # the stack has not used MPI_T, and Open MPI does not survive it later
+        order = "refused"  # the stack has not used MPI_T before, and using it so late crashes Open MPI
     result = run_mpit("come_and_go", order, tools=stack)
     assert (result.returncode, result.stdout) == (0, "done\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is published under which name, and what is refused."""
+"""The names of published items, and what is refused."""
 import re
 
 import pytest
@@ -21,8 +21,8 @@ def names(stack, **how):
 
 
 def check_stability(first, again):
-    """MPI_Init brings variables and takes others: these were the library's, those come last, and the
-    rest has the indices that it had."""
+    """MPI_Init adds and removes variables of the library. The added ones must come last, and the
+    others must keep their indices."""
     alone = run_mpit("names", preload=())
     library = set(re.findall(r"^\w+ \d+ (.*)$", alone.stdout, re.M))
     assert {name for _, _, name in set(first) - set(again)} <= library
@@ -47,7 +47,7 @@ def test_layers_have_categories_and_switches_under_their_labels():
 
 
 def test_the_category_of_a_layer_has_the_same_description_in_every_stack():
-    """Descriptions must not differ between the processes of a job."""
+    """Descriptions must be equal in all processes of a job."""
     described = [set(re.findall(r"(?m)^described (qmpi\.now: .*)$", names(stack)[0].stdout))
                  for stack in ("now", "empty:publisher:now")]
     assert described == [{"qmpi.now: Variables of the tool now"}] * 2
@@ -59,7 +59,8 @@ def test_the_same_variables_of_two_layers_have_two_names():
     first = {name for name in pvars if name.startswith("qmpi.publisher.")}
     second = {name.replace("#2", "") for name in pvars if name.startswith("qmpi.publisher#2.")}
     assert len(pvars) == len(set(pvars))
-    # The lower layer is initialised first and gets the bare name; the upper one the long one.
+    # The lower layer is initialized first, so it gets the name without a prefix, and the upper one
+    # the long name.
     assert first - second == {"qmpi.publisher.publisher_bound"}
     assert second - first == set()
     assert ("pvar", "publisher_bound") in listed
@@ -100,7 +101,7 @@ def test_a_layer_whose_category_has_the_name_of_another_ones_gets_the_next():
 
 
 def test_what_is_written_to_a_control_variable_of_a_bundled_tool_is_read_back(tmp_path):
-    """Also where each write has an effect of its own, as with qmpi.trace.save."""
+    """This must also work if each write has an effect, as for qmpi.trace.save."""
     tools = "trace,output=t:count,output=c:profile,output=p:log,output=l:delay,before=1us:mpit,output=m:empty"
     result = run_mpit("read_back", tools=tools, cwd=tmp_path, env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
     assert result.returncode == 0

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Runs a program of this folder under the witness, and holds what was seen against the truth.
+"""Runs a program of this folder under the witness, and compares the observed calls with the actual
+ones.
 
-A program writes what it did (`expected.RANK`, programs/expect.h), the witness what it saw
-(`witness.RANK`, tools/witness.c). Both are one line for each call.
+A program writes down its calls (`expected.RANK`, programs/expect.h), and the witness writes down
+the observed calls (`witness.RANK`, tools/witness.c). Both files have one line for each call.
 """
 from collections import Counter
 from fnmatch import fnmatchcase
@@ -18,12 +19,12 @@ PMPI_TOOLS = BUILD / "tests" / "pmpi" / "tools"
 HAS_COUNTER = ("tsc" in open("/sys/devices/system/clocksource/clocksource0/available_clocksource",
                              encoding="ascii").read())
 
-# What a line of the program means that leaves the field out.
+# The values of fields that a line of the program leaves out.
 DEFAULTS = {
     "result": "0", "sent": "0", "received": "0", "transfers": "-", "comm": "-", "root": "-",
     "started": "-", "completed": "-", "fault": "-",
 }
-# And those that are as another field where they are left out.
+# Fields that have the value of another field if they are left out.
 SAME_AS = {
     "sent_before": "sent", "received_before": "received", "transfers_before": "transfers",
     "comm_after": "comm", "root_before": "root", "came": "received",
@@ -36,7 +37,7 @@ def observe_program(name) -> Path:
 
 
 def run_observed(name, *args, env=None, **kwargs):
-    """run_mpi with this folder's tools in the tool path, those for PMPI after them."""
+    """Calls run_mpi with the tools of this folder in the tool path, followed by the PMPI tools."""
     path = observe_program(name)
     environment = {"QMPI_TOOL_PATH": f"{OBSERVE_TOOLS}:{PMPI_TOOLS}:{TOOLS}", **(env or {})}
     return run_mpi(path if path.exists() else program(name), *args, env=environment, **kwargs)
@@ -75,13 +76,14 @@ def differences(expected: dict[str, str], seen: dict[str, str]) -> list[str]:
 
 
 def plain(line: dict[str, str]) -> str:
-    """Without the arguments, for messages."""
+    """Formats a line without arguments, for messages."""
     return " ".join(f"{name}={value}" for name, value in line.items()
                     if not name.startswith("a.") and name != "function")
 
 
 def check_rank(folder, rank) -> list[dict[str, str]]:
-    """Every call was seen once, in order, and every figure is exact. Returns what was seen."""
+    """Checks that each call was observed once, in order, and that all values are exact. Returns the
+    observed calls."""
     expected, seen = read(folder, "expected", rank), read(folder, "witness", rank)
     wrong = []
     for number, (true, got) in enumerate(zip(expected, seen), 1):
@@ -100,9 +102,10 @@ def check_rank(folder, rank) -> list[dict[str, str]]:
 
 
 def check_unordered(folder, rank) -> None:
-    """Every call was seen once; for threads, whose calls come in any order."""
+    """Checks that each call was observed once, for threads, whose calls have no order."""
     keys = ["function", *DEFAULTS, *SAME_AS]
-    for free in ("root", "root_before", "comm_after", "came"):  # with `*` in these programs, or not seen
+    # these programs use `*` for these fields, or they are not observed
+    for free in ("root", "root_before", "comm_after", "came"):
         keys.remove(free)
 
     def key(line):
@@ -114,13 +117,14 @@ def check_unordered(folder, rank) -> None:
 
 
 def witness(folder, more="") -> str:
-    """The entry of QMPI_TOOLS for the witness that writes into `folder`."""
+    """Returns the entry of QMPI_TOOLS for the witness that writes into `folder`."""
     return f"witness,folder={folder}{more}"
 
 
 def check_program(name, folder, *args, ranks=2, more="", upper=(), lower=(), check=check_rank,
                   **kwargs):
-    """Runs the program under the witness, other layers above and below it, and checks each rank."""
+    """Runs the program with the witness and other layers above and below it, and checks each
+    rank."""
     tools = ":".join([*upper, witness(folder, more), *lower])
     result = run_observed(name, folder, *args, ranks=ranks, tools=tools, **kwargs)
     assert result.returncode == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every call of a program is seen once, in order, and every figure that is told of it is exact."""
+"""Each call of a program is observed once, in order, and all values about it are exact."""
 import pytest
 
 from observe_support import OBSERVE_PROGRAMS, check_program, check_unordered, completed, observe_program, read
@@ -16,7 +16,8 @@ def test_completion(tmp_path, lower):
 
 
 def test_completion_without_statuses(tmp_path):
-    """Of calls that fail, too: Open MPI's MPI_Waitall then returns the error of the operation."""
+    """This includes calls that fail: Open MPI's MPI_Waitall then returns the error of the
+    operation."""
     def check_requests(folder, rank):
         calls = zip(read(folder, "expected", rank), read(folder, "witness", rank), strict=True)
         for expected, seen in calls:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The clock: its properties, and its relation to rank 0's, held against clocks that are known to differ.
+"""The clock: its properties, and its relation to that of rank 0, with clocks whose differences are
+known.
 
-tools/skew.c gives each rank a clock, tools/times.c notes what libqmpi tells of it.
+tools/skew.c gives each rank a clock, and tools/times.c prints what libqmpi determines about it.
 """
 import re
 import time
@@ -17,7 +18,7 @@ needs_counter = pytest.mark.skipif(not HAS_COUNTER, reason="there is no cycle co
 
 
 def run_times(*steps, ranks=1, options="", program="calls", tools="times{}", spawns=False, **env):
-    """The trace of `times`, without the words of the program."""
+    """Returns the trace of `times`, without the words of the program."""
     result = run_observed(program, *steps, ranks=ranks, tools=tools.format(options), env=env,
                           preload=[LIBQMPI, SKEW], spawns=spawns)
     assert result.returncode == 0
@@ -25,9 +26,9 @@ def run_times(*steps, ranks=1, options="", program="calls", tools="times{}", spa
 
 
 def run_skewed(clocks, nodes=None, program="calls", steps=("init", "comm_rank", "finalize"), **kwargs):
-    """Runs with clocks [(nanoseconds, ppm)] of the ranks; returns the result and a function that reads the
-    moments from a trace: {(phase, rank): [moments]}, what the clock of rank 0 showed at first and at last,
-    the time that libqmpi tells, and its bound."""
+    """Runs with clocks [(nanoseconds, ppm)] of the ranks. Returns the result, and a function that
+    reads the times from a trace: {(phase, rank): [times]}, each with the times of rank 0's clock
+    before and after, the time that libqmpi returns, and its bound."""
     since = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     env = {"QMPI_CLOCK": "monotonic", "SKEW_SINCE": since,
            "SKEW_CLOCKS": ",".join(f"{shift}/{ppm}" for shift, ppm in clocks)}
@@ -51,14 +52,15 @@ def run_skewed(clocks, nodes=None, program="calls", steps=("init", "comm_rank", 
 
 
 def examples_of(result, phase):
-    """{rank: the time of a moment}, for one number of ticks."""
+    """Returns {rank: converted time}, for one number of ticks."""
     return {int(rank): int(world) for rank, world in
             re.findall(rf"{phase} (\d+) example (\d+)", "\n".join(result.trace))}
 
 
 def check_bounds(moments):
     for (phase, rank), of_rank in moments.items():
-        # What both measurements tell is something else, unless the clock is that of rank 0.
+        # The results after both measurements differ from those after the first, unless the clock is
+        # that of rank 0.
         if any(bound for *_, bound in of_rank) and phase == "both":
             assert of_rank != moments["first", rank]
         for first, last, world, bound in of_rank:
@@ -82,7 +84,7 @@ def test_known_clocks_are_found_within_the_bound(clocks):
 
 
 def test_spawned_processes_have_the_time_of_their_own_rank_0():
-    """They have the clocks of the same ranks of the parents' world here."""
+    """In this test, the children have the clocks of the same ranks of the parents' world."""
     if not can_spawn(observe_program("observe_identities"), "spawn"):
         pytest.skip("this MPI library cannot spawn")
     result, read = run_skewed(CLOCKS["both"], program="observe_identities", steps=["spawn"],

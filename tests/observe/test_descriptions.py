@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Every function of this MPI is described as mpi.h declares it, and is in the group of its chapter.
+"""Each function of this MPI is described as mpi.h declares it, and belongs to the group of its
+chapter.
 
-What libqmpi says comes from the program `describe`; what is true from mpi.h, by the compiler.
+libqmpi's descriptions come from the program `describe`, and the expected ones from mpi.h, by the
+compiler.
 """
 import os
 import re
@@ -21,7 +23,7 @@ KNOWN = set((SOURCE / "src/functions/functions.txt").read_text(encoding="utf-8")
 GROUPS = ["point_to_point", "completion", "collective", "one_sided", "io", "datatype",
           "communicator", "group", "topology", "environment", "info", "process",
           "tool_information"]
-# In the order of QMPIX_Kind, with the C type that each one stands for.
+# The kinds in the order of QMPIX_Kind, as the C types that they represent.
 KINDS = ["other", "int", "MPI_Aint", "MPI_Count", "MPI_Offset", "MPI_Fint", "double", "char",
          "void", "function", "MPI_Status", "MPI_Comm", "MPI_Datatype", "MPI_Errhandler", "MPI_File",
          "MPI_Group", "MPI_Info", "MPI_Message", "MPI_Op", "MPI_Request", "MPI_Session", "MPI_Win",
@@ -41,7 +43,7 @@ class Parameter:
 
     @property
     def base(self) -> str:
-        """The type at the end of the pointers, without const."""
+        """The type without pointers and const."""
         return re.match(r"(?:const\s+)?(?:struct |enum )?(\w+)", self.type)[1]
 
 
@@ -59,7 +61,7 @@ class Function:
 
     @property
     def declared(self) -> list[Parameter]:
-        """Those that mpi.h names."""
+        """The parameters that mpi.h names."""
         return self.parameters[:1] if self.is_variadic else self.parameters
 
 
@@ -90,9 +92,10 @@ def functions():
 
 
 def declared_in(include, folder) -> dict[str, list[str]]:
-    """What the mpi.h there declares: name -> its parameters, by the compiler's preprocessor."""
+    """Returns the declarations of mpi.h, as name -> parameters, from the compiler's
+    preprocessor."""
     source = folder / "mpi_h.c"
-    # Open MPI shows the functions of MPI 1 that MPI 3 took away only to whoever asks for them.
+    # Open MPI declares functions that were removed in MPI 3 only if this macro is set.
     source.write_text("#define OMPI_OMIT_MPI1_COMPAT_DECLS 0\n#include <mpi.h>\n"
                       "#ifdef OPEN_MPI\n#include <mpi-ext.h>\n#endif\n", encoding="utf-8")
     text = subprocess.run([*CC, "-E", "-P", f"-I{include}", source], check=True,
@@ -116,7 +119,7 @@ def standard(tmp_path_factory):
 
 
 def name_in(declaration) -> str:
-    """The name of a parameter; empty: it has none."""
+    """Returns the name of a parameter; empty: it has none."""
     found = re.search(r"\b([A-Za-z_]\w*)(?=\s*(?:\[|\)|$))", declaration)
     has_type = found and re.search(r"\b(?!const\b|struct\b|enum\b)\w", declaration[:found.start()])
     return found[1] if has_type else ""
@@ -124,14 +127,15 @@ def name_in(declaration) -> str:
 
 @pytest.fixture(scope="module")
 def provided() -> set[str]:
-    """What the MPI library has: functions of later versions of the standard are missing in it."""
+    """Returns the functions that the MPI library defines; those of later versions of the standard
+    are missing."""
     text = subprocess.run(["nm", "-D", "--defined-only", LINKED], check=True, capture_output=True,
                           text=True).stdout
     return set(re.findall(r" (PMPIX?_\w+)", text))
 
 
 def split(parameters: str) -> list[str]:
-    """At the commas outside parentheses."""
+    """Splits a list at the commas outside parentheses."""
     parts, depth = [""], 0
     for character in parameters:
         depth += (character == "(") - (character == ")")
@@ -143,14 +147,14 @@ def split(parameters: str) -> list[str]:
 
 
 def exported() -> set[str]:
-    """The functions that the MPI library has, by libqmpi's own entries for them."""
+    """Returns the functions that the MPI library has, from libqmpi's entry points."""
     text = subprocess.run(["nm", "-D", "--defined-only", LIBQMPI], check=True, capture_output=True,
                           text=True).stdout
     return set(re.findall(r"\b(MPIX?_\w+)$", text, flags=re.MULTILINE))
 
 
 def check_by_compiler(lines, folder):
-    """What does not hold is a compiler's error, which names the line."""
+    """Checks claims by compiling them. The compiler's error for a wrong claim names its line."""
     source = folder / "claims.c"
     source.write_text("#include <qmpi/qmpi.h>\n" + "\n".join(lines) + "\n", encoding="utf-8")
     includes = [SOURCE / "include", LIBQMPI.parent / "generate" / "include", MPI_INCLUDE]
@@ -171,13 +175,14 @@ def test_every_function_is_described(functions):
 
 
 def test_types_are_those_of_the_declaration(functions, tmp_path):
-    """A second declaration from the described types must agree with mpi.h's."""
+    """A second declaration, made from the described types, must agree with that in mpi.h."""
     lines = []
     for function in functions.values():
         types = [parameter.type for parameter in function.declared]
         types += ["..."] if function.is_variadic else []
         result = "void *" if function.result == "other" else function.result  # MPICH 5: PMPIX_Async_get_state
-        lines.append(f"{result} (P{function.name})({', '.join(types) or 'void'});")  # it may be a macro
+        # the function may also be a macro
+        lines.append(f"{result} (P{function.name})({', '.join(types) or 'void'});")
     check_by_compiler(lines, tmp_path)
 
 
@@ -187,7 +192,7 @@ def test_a_wrong_type_would_be_found(tmp_path):
 
 
 def test_types_are_written_as_in_the_declaration(functions, declarations):
-    """The compiler does not tell one kind of handle from another where all of them are ints."""
+    """The compiler cannot distinguish the kinds of handles if all of them are ints."""
     for function in functions.values():
         declared = declarations[function.name]
         described = function.declared
@@ -200,7 +205,8 @@ def test_types_are_written_as_in_the_declaration(functions, declarations):
 
 
 def test_names_are_those_of_the_standard(functions, declarations, standard):
-    """Those of functions that the standard does not have are as in mpi.h; made-up ones where it has none."""
+    """For functions that are not in the standard, the names are those in mpi.h, or made up if it
+    has none."""
     unnamed = 0
     for function in functions.values():
         wanted = standard.get(re.sub("^MPIX_", "MPI_", function.name), [])
@@ -257,7 +263,7 @@ def test_indirection_arrays_and_const_are_those_of_the_types(functions):
             if parameter.kind == "function":
                 continue
             levels = parameter.type.count("*") + parameter.type.count("[")
-            if re.search(r"\]\s*\[\d+\]", parameter.type):  # rows of so many: one thing each
+            if re.search(r"\]\s*\[\d+\]", parameter.type):  # an array of rows: each row counts as one element
                 assert parameter.indirection in (levels, levels - 1), where
             else:
                 assert parameter.indirection == levels, where
@@ -274,7 +280,7 @@ def test_pcontrol_has_its_words(functions):
 
 # ---- Groups --------------------------------------------------------------------------------------
 
-# By the chapters of the MPI standard.
+# The groups, by the chapters of the MPI standard.
 MEMBERS = {
     "point_to_point": """Send Recv Ssend Bsend Rsend Isend Irecv Issend Ibsend Irsend Sendrecv
         Sendrecv_replace Isendrecv Probe Iprobe Mprobe Improbe Mrecv Imrecv Send_init Recv_init
@@ -334,11 +340,11 @@ def test_groups_are_the_standards_chapters(functions, provided, group):
 
 
 def test_prefixes_tell_the_group(functions):
-    """Whatever this MPI has under these prefixes belongs together."""
+    """All functions of this MPI with these prefixes belong to one group."""
     prefixes = {"MPI_T_": "tool_information", "MPI_File_": "io", "MPI_Win_": "one_sided",
                 "MPI_Type_": "datatype", "MPI_Info_": "info", "MPI_Group_": "group",
                 "MPI_Session_": "environment"}
-    buffers = {"MPI_Session_": "point_to_point"}  # MPI_Session_attach_buffer and others
+    buffers = {"MPI_Session_": "point_to_point"}  # MPI_Session_attach_buffer and similar functions
     for name, function in functions.items():
         for prefix, group in prefixes.items():
             if name.startswith(prefix):
@@ -348,7 +354,7 @@ def test_prefixes_tell_the_group(functions):
 
 
 def test_an_extension_is_in_the_group_of_the_function_that_it_became(functions):
-    """MPI 4's persistent collectives are MPIX_X_init in Open MPI 4.1."""
+    """Persistent collectives of MPI 4 are named MPIX_X_init in Open MPI 4.1."""
     for name, function in functions.items():
         became = functions.get(f"MPI_{name[5:-5]}")
         if re.fullmatch(r"MPIX_\w+_init", name) and became:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Every communicator has one id on all its members, and no two have the same.
+"""Each communicator has the same id on all its members, and no two communicators have the same one.
 
-programs/identities.c names its communicators, tools/identity.c notes what it learns of each.
+programs/identities.c names its communicators, and tools/identity.c prints what it finds out about
+each.
 """
 from collections import defaultdict
 from dataclasses import replace
@@ -15,7 +16,7 @@ ALL = ["copies", "parts", "topologies", "groups", "intercommunicators", "again"]
 
 
 def noted(result):
-    """{name: {(rank, id, parent, processes)}}."""
+    """Returns {name: {(rank, id, parent, processes)}}."""
     found = defaultdict(list)
     for line in result.trace:
         kind, *values = line.split()
@@ -108,7 +109,8 @@ def test_memory_does_not_grow():
 
 
 def test_spawned_processes_have_the_identities_of_a_job_of_their_own():
-    """Those of the parents are counted on as if nothing had been spawned, also where that fails."""
+    """Those of the parents are numbered as if no process had been spawned, even if spawning
+    fails."""
     alone = run_identities("copies", "parts")
     parents = run_identities("copies", "spawn", "parts", spawns=True)
     if not can_spawn(observe_program("observe_identities"), "spawn"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a layer observes, in which order its callbacks come, and what is refused."""
+"""Tests which functions a layer observes, the order of its callbacks, and what is refused."""
 import re
 
 import pytest
@@ -8,14 +8,14 @@ from observe_support import run_observed
 from support import LIBQMPI
 
 RUN = ["init", "comm_rank", "comm_size", "barrier", "finalize"]
-# QMPIX_GROUP_…, as the header numbers them.
+# The values of QMPIX_GROUP_… in the header.
 COMMUNICATOR, COLLECTIVE, ENVIRONMENT, ONE_SIDED = 1 << 6, 1 << 2, 1 << 9, 1 << 3
 
 
 def succeed(tools, *steps, name="calls", **kwargs):
     result = run_observed(name, *(steps or RUN), ranks=1, tools=tools, **kwargs)
     assert result.returncode == 0
-    if "wrong" in tools.split(":"):  # it registers what is refused, on purpose, and looks at no error
+    if "wrong" in tools.split(":"):  # this layer registers invalid things on purpose, and ignores errors
         assert len(result.messages) == 2 and "QMPIX_Register_tool_observer returned MPI_ERR_ARG" in result.messages[0]
     else:
         assert result.messages == []
@@ -75,7 +75,7 @@ def intercepted(options):
 
 
 def test_functions_that_are_not_chosen_are_not_intercepted():
-    """They cost nothing."""
+    """Functions that are not observed cost nothing."""
     assert intercepted(",functions=MPI_Barrier+MPI_Bcast+lacking") == {"MPI_Barrier", "MPI_Bcast"}
     assert intercepted(",twice=yes,functions=MPI_Barrier") == {"MPI_Barrier"}
     one_sided, everything = intercepted(f",groups={ONE_SIDED}"), intercepted("")
@@ -136,7 +136,8 @@ def test_wrong_questions_are_errors_and_set_nothing():
     notes = notes_of(result, "wrong")
     asked = [line for line in notes if re.match(
         r"wrong (bytes|transfers|neighbors|binding|comm|root|peer|started|completed|argument|caller) ", line)]
-    # In `before`, what a call started is not known yet, whatever else is wrong.
+    # In `before`, it is not yet known what a call has started, even if the question is also wrong
+    # in another way.
     allowed = ("argument", "other")
     assert len(asked) == 25
     assert all(line.endswith(allowed) for line in asked), asked

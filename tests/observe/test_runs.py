@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Adjacent observers are called by one interceptor, and notice nothing of it.
+"""Adjacent observers are called by one interceptor, without a difference for them.
 
-The callbacks of random stacks of observers are compared with a model of the stack in which each layer
-calls the next one. Layers of other kinds stand between some of the observers.
+The callbacks of random stacks of observers are compared with a model of the stack in which each
+layer calls the next one. There are layers of other kinds between some of the observers.
 """
 import random
 import re
@@ -14,7 +14,8 @@ from support import MPI_NAME, TOOLS
 
 MPICH_TOOLS = BUILD / "tests" / "mpich" / "tools"
 OTHERS = ["now", "lazy", "counter"] + (["teller"] if MPI_NAME == "mpich" else [])
-# The calls of programs/runs.c: (function, requests that it completes, status that it gives).
+# The calls of programs/runs.c: (function, number of requests that it completes, status that it
+# passes).
 CALLS = [
     ("MPI_Init_thread", 0, "none"), ("MPI_Comm_size", 0, "none"), ("MPI_Barrier", 0, "none"),
     ("MPI_Isend", 0, "none"), ("MPI_Recv", 0, "ignored"), ("MPI_Wait", 1, "ignored"),
@@ -24,17 +25,19 @@ CALLS = [
     ("MPI_Wait", 1, "given"), ("MPI_Send_init", 0, "none"), ("MPI_Request_free", 0, "none"),
     ("MPI_Finalize", 0, "none"),
 ]
-# With the flag, an observer gives these a status that the program ignores.
+# With the flag `statuses`, an observer passes a status to these functions although the program
+# ignores it.
 STATUS_GIVEN = ("MPI_Recv", "MPI_Mprobe", "MPI_Mrecv", "MPI_Wait", "MPI_Waitall")
 OPTIONS = ["acts", "statuses", "requests", "intercept", "nested", "few", "only=before", "only=after", "time", "entry"]
-# What `few` observes, and what it is called for without callbacks: MPI_Start and MPI_Mrecv need it.
+# The functions that `few` observes, and those that are observed for it without callbacks, because
+# MPI_Start and MPI_Mrecv depend on them.
 FEW = ("MPI_Barrier", "MPI_Start", "MPI_Mrecv")
 TRACKED = ("MPI_Mprobe", "MPI_Send_init", "MPI_Request_free")
 
 
 def expected_notes(stack, calls=None):
-    """`stack`: for each layer the options of a member, or None for another layer.
-    `calls`: (function, requests, status, layers that are off)."""
+    """`stack`: for each layer, the options of a member, or None for another layer. `calls`:
+    (function, requests, status, layers that are off)."""
     notes = []
     off = ()
 
@@ -134,7 +137,7 @@ def test_random_stacks_that_are_switched(seed):
 
 
 def runs_of(result):
-    """{tool_id: functions that the layer observes in a run with the layer below}."""
+    """Returns {tool_id: (functions observed in a run with the layer below, functions observed)}."""
     found = re.findall(r"layer (\d+) observes (\d+) functions, (\d+) of them in a run", result.stderr)
     return {int(tool_id): (int(joined), int(observed)) for tool_id, observed, joined in found}
 
@@ -159,8 +162,8 @@ def test_which_observers_form_a_run(stack, joined):
 
 
 def test_ten_witnesses_of_a_run_agree(tmp_path):
-    """Every figure that the helpers tell is right for each of them, and so are the requests, whose handles
-    MPI has overwritten by then."""
+    """All results of the helper functions are right for each observer, and so are the requests,
+    although MPI has overwritten the handles."""
     folders = [tmp_path / str(number) for number in range(10)]
     for folder in folders:
         folder.mkdir()
@@ -178,7 +181,7 @@ def test_ten_witnesses_of_a_run_agree(tmp_path):
 
 
 def test_layers_of_a_run_are_switched_while_threads_call():
-    """A call ends in the layers in which it began; those that stay on see every call."""
+    """A call ends in the layers in which it began, and layers that stay on see every call."""
     height = 6
     result = run_stack([["quiet"]] * height, [None] * height, 1000)
     assert (result.returncode, result.messages) == (0, [])

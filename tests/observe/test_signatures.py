@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Datatypes have equal signatures if and only if they are sequences of the same basic types.
 
-programs/signatures.c names its datatypes by these sequences, tools/signature.c notes their signatures.
+programs/signatures.c names its datatypes by these sequences, and tools/signature.c prints their
+signatures.
 """
 from collections import defaultdict
 
@@ -17,7 +18,8 @@ def run_signatures(*args, ranks=1, tools="signature"):
 
 
 def noted(result):
-    """{sequence: {(hash, count, packed)}}, and the same of three copies."""
+    """Returns {sequence: {(hash, count, packed)}} for one element, and the same for three
+    elements."""
     one, three = defaultdict(set), defaultdict(set)
     for line in result.trace:
         kind, name, *values = line.split()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The callers of a call, and what is at their addresses, on stacks of many kinds. The tool `sites`
-compares each walk with the C library's unwinder."""
+"""The callers of a call, and the descriptions of their addresses, on stacks of many kinds. The tool
+`sites` compares each walk with the C library's unwinder."""
 import os
 import random
 import re
@@ -18,7 +18,7 @@ COMPILED = ["O0", "O2", "fp", "large"]
 
 
 def walks(name, *args, tools="sites", lines=False, **kwargs):
-    """What the tool printed: a list of callers for each call."""
+    """Returns what the tool printed: a list of callers for each call."""
     result = run_observed(name, *args, ranks=1, tools=tools, **kwargs)
     assert result.returncode == 0 and result.messages == []
     assert "some walks, 0 wrong" in result.trace
@@ -28,7 +28,7 @@ def walks(name, *args, tools="sites", lines=False, **kwargs):
 
 
 def upper(found):
-    """The callers of the leaf, without what contains them; `main` may be inlined."""
+    """Returns the callers of the leaf, without the leaf itself; `main` may be inlined."""
     assert all(callers[0] == LEAF for callers in found)
     return [" ".join(callers[1:]) for callers in found]
 
@@ -42,8 +42,9 @@ def line_of(file, place):
 def test_frames_of_changing_size(how):
     main = "frames main" if how == "O0" else "frames < main"
     found = upper(walks(f"observe_sites_{how}", "frames"))
-    found = [re.sub("(libc )+", "libc ", callers) for callers in found]  # as many as its version of qsort has
-    if ASAN:  # it calls the function of qsort itself, too
+    # the number of frames in qsort depends on the version of the C library
+    found = [re.sub("(libc )+", "libc ", callers) for callers in found]
+    if ASAN:  # AddressSanitizer also calls the comparison function of qsort
         found = [callers for callers in found if "interceptor" not in callers]
     assert found == [f"{callers} {main}" for callers in (
         "one", "two", "one", "recurse", "recurse recurse", "recurse recurse recurse",
@@ -59,7 +60,7 @@ def test_thousands_of_random_stacks(how):
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer comes first")
 @pytest.mark.parametrize("how", COMPILED)
 def test_no_such_stack_is_unwound_in_full(how):
-    """All their frames have rules that the walk knows, which takes nanoseconds."""
+    """The walk supports the rules of all these frames, so it takes nanoseconds."""
     result = run_observed(f"observe_sites_{how}", "frames", "random", "thread", "coroutines", "barrier",
                           OBSERVE_PROGRAMS, ranks=1, tools="sites,describe=no",
                           preload=(OBSERVE_TOOLS / "unwinds.so", LIBQMPI))
@@ -73,7 +74,8 @@ def test_lines_are_those_of_the_calls():
 
 
 def test_debug_information_is_read_again_after_its_release():
-    """Descriptions stay, and only an address that was not described opens it again."""
+    """Descriptions are kept. Only an address that was not described before opens the debug
+    information again."""
     result = run_observed("observe_sites_O2", "frames", "frames", ranks=1, tools="sites,release=yes")
     released = [line for line in result.trace if line.startswith("released")]
     assert released[0] == "released: mapped before, not mapped now" and len(released) > 2
@@ -101,7 +103,7 @@ def test_threads_signals_coroutines_and_jumps(how):
 @pytest.mark.parametrize("how", COMPILED)
 @pytest.mark.parametrize("closed", ["", "found="], ids=["dlclose", "dlsym"])
 def test_a_library_in_the_place_of_another_one(how, closed):
-    """Also where the program has found the C library's dlclose by dlsym, as UCX does."""
+    """This includes programs that have found the C library's dlclose by dlsym, as UCX does."""
     found = walks(f"observe_sites_{how}", f"{closed}{OBSERVE_PROGRAMS}")
     assert [callers[:-1] for callers in found] == [
         callers for _ in range(3) for name in ("plugin_first", "plugin_second") for callers in (
@@ -111,20 +113,21 @@ def test_a_library_in_the_place_of_another_one(how, closed):
 
 def test_a_library_that_was_closed_is_still_known():
     result = run_observed("observe_sites_O0", OBSERVE_PROGRAMS, ranks=1, tools="sites,end=yes")
-    assert re.search("^[0-5] in the same place$", result.stdout, re.MULTILINE)  # where the kernel maps it
+    # whether the address is the same depends on the kernel
+    assert re.search("^[0-5] in the same place$", result.stdout, re.MULTILINE)
     last = [line for line in result.trace if line.startswith("at the end: ")]
     assert [re.sub(r":\d+", "", line) for line in last] == [
         "at the end: plugin_second | call_back | plugins | main"]
 
 
 def test_a_library_that_was_opened_by_a_relative_name():
-    """Its file is known also where the program has gone to another directory since."""
+    """The file is found even if the program has changed its directory."""
     assert walks("observe_sites_O0", f"relative={OBSERVE_PROGRAMS}") == [
         ["plugin_first", "call_back", "relative", "main"]]
 
 
 def test_libraries_that_two_threads_close():
-    """Neither looks at what the loader frees of the other one's."""
+    """A thread does not read what the loader frees for the other one."""
     result = run_observed("observe_sites_O0", f"closing={OBSERVE_PROGRAMS}", ranks=1, tools="sites,describe=no")
     assert result.returncode == 0 and "some walks, 0 wrong" in result.trace
 
@@ -138,21 +141,21 @@ def test_a_program_that_the_loader_was_told_to_run():
 
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer's own memory grows")
 def test_a_program_without_file_descriptors():
-    """The bounds of the stack cannot be read then."""
+    """Without descriptors, the bounds of the stack cannot be read."""
     result = run_observed("observe_sites_O2", "descriptors", ranks=1, tools="sites,describe=no")
     assert "some walks, 0 wrong" in result.trace
     assert int(result.stdout.split()[-1]) < 100, "pages"
 
 
 def section(path, name):
-    """The place of a section in a file, and its size."""
+    """Returns the offset of a section in a file, and its size."""
     listed = subprocess.run(["readelf", "-SW", path], check=True, capture_output=True, text=True).stdout
     found = re.search(rf"\] {re.escape(name)} +PROGBITS +\w+ (\w+) (\w+)", listed)
     return int(found[1], 16), int(found[2], 16)
 
 
 def damage(original, sections, seed):
-    """The bytes of a program with a few wrong ones in these sections."""
+    """Returns the bytes of a program with some wrong bytes in these sections."""
     chance, data = random.Random(seed), bytearray(original)
     for _ in range(chance.choice([1, 2, 4, 16, 64])):
         at, size = chance.choice(sections)
@@ -164,7 +167,7 @@ def damage(original, sections, seed):
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer reads these tables itself")
 @pytest.mark.parametrize("how", ["O2", "fp"])
 def test_a_program_whose_unwind_tables_are_damaged_runs_as_without_tools(how, tmp_path):
-    """It never throws. With DAMAGED=N, N programs are tried."""
+    """The program never throws an exception. With DAMAGED=N, N damaged programs are tried."""
     original = observe_program(f"observe_sites_{how}")
     sections = [section(original, ".eh_frame")] * 9 + [section(original, ".eh_frame_hdr")]
     program = tmp_path / "damaged"
@@ -210,7 +213,7 @@ def test_fortran(module, how):
 
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer is found first")
 def test_without_debug_information_the_exported_function_is_known(tmp_path):
-    """Where the library that reads it is missing, as it is in an installation without libdw."""
+    """The library that reads debug information is missing, as in an installation without libdw."""
     copy = tmp_path / "libqmpi.so"
     shutil.copy(LIBQMPI, copy)
     (tmp_path / "qmpi").mkdir()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""valgrind finds nothing in libqmpi nor in a tool that observes; these tests find what is wrong; a
-call that does not return has no `after`."""
+"""valgrind finds no error in libqmpi or in a tool that observes; these tests detect planted errors;
+a call that does not return has no `after`."""
 import pytest
 
 from observe_support import (PMPI_TOOLS, OBSERVE_TOOLS, check_rank, observe_program, run_observed,

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The figures are the same wherever the observer stands, and with whatever above and below it."""
+"""The values are the same at each position of the observer, and with any layers above and below
+it."""
 import pytest
 
 from observe_support import check_program, check_rank, run_observed, witness
 
-# PMPI tools of tests/pmpi and native layers of tests/stack, above and below.
+# Layers above and below: PMPI tools of tests/pmpi and native layers of tests/stack.
 PLACES = [
     (["now"], []), ([], ["now"]), (["lazy"], ["next_pmpi"]), (["counter"], ["counter"]),
     (["empty", "now"], ["lazy", "counter"]),
@@ -28,7 +29,7 @@ def test_collectives(tmp_path, upper, lower):
 
 
 def test_three_observers_agree(tmp_path):
-    """Of two the upper gives the lower a status in place of MPI_STATUS_IGNORE."""
+    """The upper one of two passes a status to the lower one in place of MPI_STATUS_IGNORE."""
     folders = [tmp_path / name for name in ("first", "second", "third")]
     for folder in folders:
         folder.mkdir()

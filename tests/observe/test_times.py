@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""The time of a call: read once for adjacent observers, without what they do themselves."""
+"""The time of a call is read once for adjacent observers, and does not include their own time."""
 import re
 
 import pytest
 
 from observe_support import HAS_COUNTER, run_observed
 
-# Callbacks and interceptors take much longer than MPI_Barrier of one process.
-LONG = 200  # milliseconds
+# The time that callbacks and interceptors take, much longer than MPI_Barrier with one process.
+LONG = 200  # in milliseconds
 IN_NANOSECONDS = LONG * 1_000_000
 
 CALLS = 3
 
 
 def run_timed(*layers, calls=CALLS, clock="monotonic"):
-    """{tool_id: (lines before, lines after)} of the layers' calls of MPI_Barrier."""
+    """Returns {tool_id: (lines before, lines after)} for calls of MPI_Barrier in the layers."""
     result = run_observed("switch", "init", *["barrier"] * calls, "finalize", ranks=1,
                           tools=":".join(layers), env={"QMPI_CLOCK": clock})
     assert (result.returncode, result.messages) == (0, [])
@@ -28,7 +28,7 @@ def run_timed(*layers, calls=CALLS, clock="monotonic"):
 
 
 def fields(text):
-    """Of `name VALUE name VALUE`; an entry has two values."""
+    """Parses `name VALUE name VALUE`; an entry has two values."""
     words = re.findall(r"[a-z]+ -?\d+(?: -?\d+)?", text)
     return {word.split()[0]: [int(number) for number in word.split()[1:]] for word in words}
 
@@ -38,7 +38,7 @@ def times(after):
 
 
 def shortest(after):
-    """The shortest of a few calls: a busy machine makes some of them longer."""
+    """Returns the shortest of a few calls, because a busy machine makes some calls longer."""
     return min(times(after))
 
 
@@ -85,7 +85,7 @@ def test_readings_go_forward(clock):
 
 
 def test_the_time_holds_no_work_of_observers():
-    """Neither of those above nor of those below, nor of the one that asks."""
+    """The time does not include other layers above and below, nor the layer itself."""
     seen = run_timed("timed,time=yes", f"timed,time=yes,sleep={LONG}", "timed,time=yes")
     for _, after in seen.values():
         assert shortest(after) < IN_NANOSECONDS

@@ -2,7 +2,8 @@
 /*
  * The MPI standard's example of a tool that uses performance variables (MPI 4.0, section 15.3.7
  * "Performance Variables", "Detecting receives with long unexpected message queues"): a PMPI tool
- * that knows of nothing but the standard. Its functionality is a line on stderr.
+ * that only uses the standard. Where the example leaves the action open, it prints a line on
+ * stderr.
  */
 #include <assert.h>
 #include <mpi.h>
@@ -46,7 +47,8 @@ int MPI_Init(int *argc, char ***argv)
         err = PMPI_T_pvar_get_info(i, name, &namelen, &verbosity, &var_class, &datatype, &enumtype,
                                    NULL, NULL, &bind, &readonly, &continuous, &atomic);
 #if defined(OPEN_MPI) || defined(MPI_ABI_VERSION)
-        /* Of a variable that has gone there is no information, and the standard's loop ends. */
+        /* A variable that no longer exists has no information; without this, the standard's loop
+         * would end here. */
         if (err != MPI_SUCCESS)
             name[0] = '\0';
         err = MPI_SUCCESS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application in which it is known how many messages wait for their receives: rank 1 sends 8 of
- * 100 ints to rank 0, which begins to receive them when all have been sent.
+ * An application with a known number of messages that wait for their receives: rank 1 sends 8
+ * messages of 100 ints to rank 0, which begins to receive them when all have been sent.
  */
 #include <mpi.h>
 

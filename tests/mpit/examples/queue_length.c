@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A native layer that publishes MPI_T_UMQ_LENGTH, under that bare name, from what it sees: messages
- * that were sent to this process by MPI_Send on MPI_COMM_WORLD and that no MPI_Recv has matched.
- * Senders announce theirs in a window of the receiver. For the example that reads a control
- * variable it also publishes one that is bound to a communicator: the communicator's size.
+ * A native layer that publishes MPI_T_UMQ_LENGTH, under this name without a prefix. It counts the
+ * messages that were sent to this process by MPI_Send on MPI_COMM_WORLD and that no MPI_Recv has
+ * matched. Senders announce their messages in a window of the receiver. For the example that reads
+ * a control variable, it also publishes the size of a communicator as a variable that is bound to
+ * the communicator.
  */
 #include <qmpi/mpit.h>
 #include <qmpi/qmpi.h>
@@ -32,7 +33,8 @@ static int finalize(QMPI_Context c)
     return QMPIX_NEXT(c, Finalize)(QMPIX_NEXT_CONTEXT(c));
 }
 
-/* When the flush returns the receiver has the announcement, whatever becomes of the message. */
+/* When the flush returns, the receiver has the announcement, even if the message is still under
+ * way. */
 static int send(QMPI_Context c, const void *buf, int count, MPI_Datatype datatype, int dest,
                 int tag, MPI_Comm comm)
 {
@@ -70,7 +72,8 @@ static int read_length(void *user, const void *object, void *buffer, int count)
     (void)user;
     (void)object;
     (void)count;
-    if (window != MPI_WIN_NULL) { /* a layer below may ask before MPI_Init is back here */
+    if (window != MPI_WIN_NULL) { /* a layer below may read the variable before MPI_Init has
+                                     returned to this layer */
         PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
         PMPI_Fetch_and_op(&nothing, &sum, MPI_LONG, rank, 0, MPI_NO_OP, window);
         PMPI_Win_flush(rank, window);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The MPI standard's example "Reading the value of a control variable" (MPI 4.0, section 15.3.6
- * "Control Variables"), which is bound to a communicator; the main program, which looks for it by
- * its name and reads it for two communicators, is ours.
+ * "Control Variables"), in which the variable is bound to a communicator. The main program, which
+ * finds the variable by name and reads it for two communicators, is not part of the example.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The MPI standard's own examples of its tool interfaces run as they are printed."""
+"""The MPI standard's own examples of the tool information interface run as they are printed."""
 import re
 
 from support import BUILD, BUNDLED_TOOLS, run_mpi

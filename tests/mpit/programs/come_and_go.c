@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Initialises MPI_T and finalizes it again, several times, at the time that its argument says:
- * before MPI_Init, between MPI_Init and MPI_Finalize, after, or at all three. In between MPI_T must
- * answer that it is not initialised. `refused` after MPI_Finalize: it must not be initialised any
- * more.
+ * Initializes and finalizes MPI_T several times. The argument selects when: before MPI_Init,
+ * between MPI_Init and MPI_Finalize, after MPI_Finalize, or all three. In between, MPI_T must
+ * report that it is not initialized. With `refused`, MPI_T must not be initialized any more after
+ * MPI_Finalize.
  */
 #include <mpi.h>
 #include <stdio.h>

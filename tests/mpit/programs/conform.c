@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See conform.h: running the cases, and the client around them. */
+/* See conform.h. Runs the cases, and contains the clients that run them. */
 #include "conform.h"
 
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static bool there_is_a_publisher(void)
 
 static void run_part(const struct conform_case *part, bool publisher)
 {
-    const char *without = getenv("CONFORM_WITHOUT"); /* a case */
+    const char *without = getenv("CONFORM_WITHOUT"); /* the name of a case to leave out */
     for (; part->name; part++) {
         if ((part->need == PUBLISHER && !publisher) || (without && !strcmp(part->name, without))) {
             printf("skip %s\n", part->name);

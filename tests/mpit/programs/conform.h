@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The conformance test of MPI_T: what its parts share. A part is a table of cases, each named after
- * the rule that it checks. The same source is built as a program, as a native layer and as a PMPI
- * tool, which runs it in MPI_Finalize: T(x) is the MPI_T_x that such a client calls.
+ * The conformance test of MPI_T: the declarations that its parts share. A part is a table of cases;
+ * the name of a case is the rule that it checks. The same source is built as a program, as a native
+ * layer, and as a PMPI tool, which runs it in MPI_Finalize. T(x) is MPI_T_x as such a client calls
+ * it.
  */
 #ifndef CONFORM_H
 #define CONFORM_H
@@ -20,7 +21,7 @@
 #define T(x) MPI_T_##x
 #endif
 
-/* A case needs the layer `publisher`, or the MPI library alone is enough. */
+/* Whether a case needs the layer `publisher`, or only the MPI library. */
 enum need { LIBRARY, PUBLISHER };
 
 struct conform_case {
@@ -37,12 +38,12 @@ struct conform_case {
 extern const struct conform_case conform_cvars[], conform_pvars[], conform_sessions[],
     conform_categories[], conform_general[];
 
-/* The label of the publishing layer that is tested: "publisher", or "publisher#2". */
+/* The label of the publishing layer under test: "publisher" or "publisher#2". */
 extern const char *conform_publisher;
 
 void conform_fail(const char *file, int line, const char *what, long long got, long long expected);
 
-/* Both sides are numbers. */
+/* Compares two numbers. */
 #define IS(got, expected)                                                                          \
     do {                                                                                           \
         const long long got_ = (long long)(got), expected_ = (long long)(expected);                \
@@ -53,8 +54,9 @@ void conform_fail(const char *file, int line, const char *what, long long got, l
 #define SUCCEEDS(call) IS(call, MPI_SUCCESS)
 
 /*
- * Asks about one of all indices. Open MPI closes components in MPI_Init and takes their variables
- * away, while their indices stay: false for such a one. All else must succeed.
+ * Makes a call for one of all indices, which must succeed if the index exists. Returns false if it
+ * does not: Open MPI closes components in MPI_Init and removes their variables, but keeps the
+ * indices.
  */
 #define EXISTS(call)                                                                               \
     __extension__({                                                                                \
@@ -66,15 +68,17 @@ void conform_fail(const char *file, int line, const char *what, long long got, l
         !gone_;                                                                                    \
     })
 
-/* The whole name of what the publisher calls NAME; valid until the fourth call after. */
+/* Returns the full name of the item that the publisher calls NAME; valid until the fourth call
+ * after this one. */
 const char *conform_name(const char *name);
 
-/* Indices by NAME; of `name` itself where the publisher has none. */
+/* Return the index of the item NAME of the publisher, or of `name` itself if the publisher has
+ * none. */
 int conform_cvar(const char *name);
 int conform_pvar(const char *name, int var_class);
 int conform_category(const char *name);
 
-/* Writes a cvar of the publisher: one element of its datatype, or what `value` points to. */
+/* Writes one element, or the data at `value`, to a control variable of the publisher. */
 void conform_write(const char *name, const void *value);
 void conform_set_counter(unsigned long long value);
 

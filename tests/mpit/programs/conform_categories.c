@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Categories; and variables that come while the program runs. */
+/* Cases about categories, and about variables that appear while the program runs. */
 #include "conform.h"
 
 enum { MANY = 5000 };
@@ -112,7 +112,7 @@ static void a_layers_variables_are_in_its_categories(void)
     IS(lists(T(category_get_cvars), inner, cvars, conform_cvar("limit")), true);
 }
 
-/* Every category is below itself nowhere. */
+/* Returns whether a category is a subcategory of another one. No category may be below itself. */
 static bool is_subcategory(int category, int sought, int depth)
 {
     int count = 0, indices[64];
@@ -171,7 +171,7 @@ static void what_is_published_later_is_added_at_the_end(void)
     static int times;
     int cvars, pvars, categories, stamp, more, index, group = 0;
     char name[32];
-    /* Not what a former run of this case published, with another client. */
+    /* Skips names that were published by an earlier run of this case with another client. */
     do {
         snprintf(name, sizeof name, "late.%d", ++times);
     } while (T(category_get_index)(conform_name(name), &index) == MPI_SUCCESS);

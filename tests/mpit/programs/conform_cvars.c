@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Control variables. */
+/* Cases about control variables. */
 #include "conform.h"
 
 #include "library_names.h"
@@ -194,7 +194,7 @@ static void a_bound_cvar_has_a_count_and_values_for_each_object(void)
     IS(bind, MPI_T_BIND_MPI_COMM);
     SUCCEEDS(T(cvar_handle_alloc)(index, &world, &handle, &count));
     IS(count, 2);
-    world = MPI_COMM_NULL; /* the handle was copied */
+    world = MPI_COMM_NULL; /* the handle of the communicator has been copied */
     SUCCEEDS(T(cvar_read)(handle, values));
     IS(values[0] * 1000 + values[1], 100101);
     close_cvar(&handle);
@@ -261,8 +261,8 @@ static void a_layer_is_on_with_any_value_but_0_which_is_read_again(void)
     close_cvar(&handle);
 }
 
-/* As MPICH's own tests do with every variable that belongs to no object and whose string they have
- * room for: what is written is read again, and the old value put back. */
+/* As in MPICH's own tests, each variable that is not bound to an object, and whose string fits into
+ * their buffer, is written, read again, and restored. */
 static void what_is_written_to_any_variable_of_the_dispatchers_is_read_again(void)
 {
     enum { ROOM = 512 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The interface itself, strings and enumerations. */
+/* Cases about the interface itself, strings and enumerations. */
 #include "conform.h"
 
 static void initialising_is_counted(void)
@@ -39,7 +39,7 @@ static void what_is_no_level_is_refused_or_counts(void)
 
 static void errors_reach_no_error_handler(void)
 {
-    /* MPI_ERRORS_ARE_FATAL is in force: a handler that is called ends the process. */
+    /* MPI_ERRORS_ARE_FATAL is set, so the process ends if an error handler is called. */
     int num, index;
     IS(T(cvar_get_index)("no such variable", &index), MPI_T_ERR_INVALID_NAME);
     IS(T(category_get_info)(100000, NULL, NULL, NULL, NULL, &num, NULL, NULL),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Performance variables: what there are, and the values of each class. */
+/* Cases about performance variables, and the values of each class. */
 #include "conform.h"
 
 static MPI_T_pvar_session session;
@@ -125,7 +125,7 @@ static void a_counter_counts_while_it_is_started(void)
     SUCCEEDS(T(pvar_start)(session, handle));
     conform_set_counter(1051);
     IS(value_of(handle), 4);
-    SUCCEEDS(T(pvar_start)(session, handle)); /* started already */
+    SUCCEEDS(T(pvar_start)(session, handle)); /* it has been started before */
     IS(value_of(handle), 4);
     close_pvar(&handle);
 }
@@ -260,7 +260,7 @@ static void a_high_watermark_keeps_the_highest_level_since_its_start(void)
     SUCCEEDS(T(pvar_start)(session, handle));
     IS(value_of(handle), 40);
     set_level(60);
-    set_level(10); /* nobody read in between */
+    set_level(10); /* no value is read in between */
     IS(value_of(handle), 60);
     SUCCEEDS(T(pvar_stop)(session, handle));
     set_level(90);
@@ -287,7 +287,7 @@ static void a_low_watermark_keeps_the_lowest_level_since_it_was_allocated(void)
     IS(value_of(handle), 70);
     close_pvar(&handle);
     handle = open_pvar("low", MPI_T_PVAR_CLASS_LOWWATERMARK, 1);
-    IS(value_of(handle), 70); /* a handle's memory, used again, remembers nothing */
+    IS(value_of(handle), 70); /* the memory of a freed handle is reused without its old value */
     close_pvar(&handle);
 }
 
@@ -313,7 +313,7 @@ static void watermarks_of_doubles_go_by_their_values(void)
     close_pvar(&peak);
 }
 
-/* A publisher that refuses is not heard, and what it had before stays. */
+/* If the publisher's callback refuses, the handle keeps its old value. */
 static void a_watermark_of_many_elements_is_read_by_a_callback(void)
 {
     const int lost = -1, idle = 0;
@@ -325,7 +325,7 @@ static void a_watermark_of_many_elements_is_read_by_a_callback(void)
     MPI_T_pvar_handle handle = open_pvar("wide", MPI_T_PVAR_CLASS_HIGHWATERMARK, 40);
     SUCCEEDS(T(pvar_start)(session, handle));
     set_level(30);
-    set_level(20); /* nobody read in between */
+    set_level(20); /* no value is read in between */
     conform_write("raw.state", &lost);
     set_level(90);
     set_level(5);
@@ -404,7 +404,7 @@ static void a_generic_pvar_is_written_and_reset_to_what_it_was(void)
     close_pvar(&handle);
 }
 
-/* What a handle shows that is not started is what was there when it was stopped, or written. */
+/* A handle that is not started has the value from when it was stopped or written. */
 static void generic_pvars_of_every_size_are_told_and_reset(void)
 {
     static const double halves[2] = {0.5, -1.5}, thirds[2] = {1. / 3, -2. / 3};
@@ -447,8 +447,9 @@ static void callbacks_read_write_and_reset(void)
 
 const struct conform_case conform_pvars[] = {
     CASE(indices_and_names_of_pvars_belong_together, LIBRARY),
-    CASE(an_index_that_no_pvar_has_is_invalid, PUBLISHER),    /* MPICH 4.0.2 alone crashes */
-    CASE(a_pvars_name_is_sought_within_its_class, PUBLISHER), /* likewise */
+    CASE(an_index_that_no_pvar_has_is_invalid, PUBLISHER),    /* MPICH 4.0.2 without libqmpi
+                                                                 crashes */
+    CASE(a_pvars_name_is_sought_within_its_class, PUBLISHER), /* so does it here */
     CASE(a_published_pvar_is_as_it_was_described, PUBLISHER),
     CASE(a_counter_counts_while_it_is_started, PUBLISHER),
     CASE(a_counter_is_reset_and_written_for_its_handle, PUBLISHER),

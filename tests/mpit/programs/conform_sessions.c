@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions and handles of performance variables. */
+/* Cases about sessions and handles of performance variables. */
 #include "conform.h"
 
 #include <stdint.h>
@@ -126,7 +126,8 @@ static void all_handles_are_started_stopped_and_reset_together(void)
     MPI_T_pvar_handle outside = open_in(bystander, "calls", MPI_T_PVAR_CLASS_COUNTER);
     MPI_T_pvar_handle calls = open_in(session, "calls", MPI_T_PVAR_CLASS_COUNTER);
     MPI_T_pvar_handle total = open_in(session, "total", MPI_T_PVAR_CLASS_COUNTER);
-    open_in(session, "time", MPI_T_PVAR_CLASS_TIMER); /* readonly, continuous: left alone */
+    open_in(session, "time", MPI_T_PVAR_CLASS_TIMER); /* read-only and continuous, so that it is not
+                                                         affected */
     SUCCEEDS(T(pvar_start)(session, MPI_T_PVAR_ALL_HANDLES));
     conform_set_counter(12);
     IS(value_in(session, calls), 2);
@@ -227,7 +228,8 @@ const struct conform_case conform_sessions[] = {
     CASE(without_a_session_there_are_no_handles, PUBLISHER),
     CASE(a_pvar_handle_is_no_handle_once_it_or_its_session_is_freed, PUBLISHER),
     CASE(all_handles_are_started_stopped_and_reset_together, PUBLISHER),
-    CASE(all_handles_cannot_be_read_written_or_freed, PUBLISHER), /* MPICH 4.0.2 alone crashes */
+    CASE(all_handles_cannot_be_read_written_or_freed, PUBLISHER), /* MPICH 4.0.2 without libqmpi
+                                                                     crashes */
     CASE(nothing_to_start_is_no_error, LIBRARY),
     CASE(a_session_of_the_library_alone_may_be_used, PUBLISHER),
     CASE(a_bound_pvar_has_a_count_and_values_for_each_object, PUBLISHER),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For tests/count_steps.c: `cost WHAT N…` makes 1 call of one sort, and then N calls in a
- * loop for each N. read: MPI_T_pvar_read of a published counter; num: MPI_T_cvar_get_num; nothing:
- * a function of its own that does nothing, with as many arguments as MPI_T_pvar_read.
+ * Used with tests/count_steps.c: `cost WHAT N…` makes 1 call, and then N calls in a loop for each
+ * N. WHAT is read (MPI_T_pvar_read of a published counter), num (MPI_T_cvar_get_num), or nothing (a
+ * function of this program that does nothing and has as many parameters as MPI_T_pvar_read).
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
@@ -25,7 +25,7 @@ static int number_of_variables(MPI_T_pvar_session session, MPI_T_pvar_handle han
     return MPI_T_cvar_get_num(buffer);
 }
 
-/* The functions are compared with each other: each is called by this same loop. */
+/* All functions are called by the same loop, so that they can be compared. */
 __attribute__((noinline)) static int call(read_function *function, int calls,
                                           MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 {
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     result |= call(function, 1, session, handle);
     for (int i = 2; i < argc; i++) {
         const int calls = atoi(argv[i]);
-        raise(SIGURG); /* ignored by default */
+        raise(SIGURG); /* this signal is ignored by default */
         result |= call(function, calls, session, handle);
         raise(SIGURG);
     }

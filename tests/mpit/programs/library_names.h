@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose the MPI library is, which the standard ABI does not tell; and control variables that it
- * has: an int that may be written, and one whose name the layer `publisher` wants too. */
+/* Identifies the MPI library, because the standard ABI does not, and names two of its control
+ * variables: a writable int, and one whose name the layer `publisher` also uses. */
 #ifndef LIBRARY_NAMES_H
 #define LIBRARY_NAMES_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes all that MPI_T tells of the MPI library's own variables and categories, with their values:
- * before MPI_Init, between, and after MPI_Finalize. With `write`, what comes of writing each back
- * is told too. Those that were there at first keep their indices; those that come later are `new`.
+ * Prints all data that MPI_T provides about the MPI library's own variables and categories, with
+ * their values: before MPI_Init, between MPI_Init and MPI_Finalize, and after MPI_Finalize. With
+ * `write`, writes each value back and prints the result. Items that exist at first keep their
+ * indices; later ones are printed as `new`.
  */
 #include "library_names.h"
 
@@ -17,7 +18,8 @@ static union {
     double real;
 } value;
 
-/* How many the library alone has at first: variables that control, that tell, categories. */
+/* The numbers of items that the library has at first: control variables, performance variables,
+ * categories. */
 static int at_first[3];
 
 static void print_index(const char *what, int index, int first)
@@ -28,13 +30,13 @@ static void print_index(const char *what, int index, int first)
         printf("%s new", what);
 }
 
-/* What layers publish is none of this program's business. */
+/* Returns whether an item was published by a layer; such items are not printed. */
 static int is_published(const char *name)
 {
     return !strncmp(name, "qmpi", 4) || !strncmp(name, "publisher_", 10);
 }
 
-/* Some MPI library's datatypes are addresses. */
+/* Returns a number for a datatype, because in some MPI libraries, datatypes are addresses. */
 static int number_of(MPI_Datatype datatype)
 {
     const MPI_Datatype all[] = {MPI_INT,  MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG,
@@ -61,8 +63,8 @@ static void print_value(MPI_Datatype datatype, int count)
             printf(" %02x", (unsigned char)value.bytes[i]);
 }
 
-/* Open MPI 4.1.4 does not survive that these are read once it has closed their components; those
- * of the job's and the process's names differ from run to run. */
+/* Returns whether a variable must not be read. Open MPI 4.1.4 crashes if some are read after it has
+ * closed their components; those with the names of the job and the process differ between runs. */
 static int is_unreadable(const char *name)
 {
     return is_open_mpi() && (strstr(name, "ucx") || strstr(name, "psm2") || strstr(name, "_uri") ||
@@ -207,7 +209,8 @@ int main(int argc, char **argv)
     list("before MPI_Init", write, 0);
     MPI_Init(&argc, &argv);
     list("after MPI_Init", write, 1);
-    if (is_open_mpi()) { /* 4.1.4 does not survive it by itself; nor that MPI ends before MPI_T */
+    if (is_open_mpi()) { /* Open MPI 4.1.4 crashes here even without libqmpi, and also if MPI ends
+                            before MPI_T */
         MPI_T_finalize();
         MPI_Finalize();
         return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the names of all performance variables, categories with the descriptions of ours, and of
- * the variables of ours that control something, in the order of their indices, and what
- * `qmpi.stack` says; twice, for that must not change. */
+/* Prints the names of all performance variables and categories, with the descriptions of published
+ * categories, and of the published control variables, in the order of their indices, and the value
+ * of `qmpi.stack`. Prints all of it twice, because it must not change. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     puts("again");
     print();
-    fflush(stdout); /* Open MPI 4.1.4 may not survive the end by itself */
+    fflush(stdout); /* Open MPI 4.1.4 may crash at the end even without libqmpi */
     MPI_Finalize();
     MPI_T_finalize();
     return 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two threads make random MPI_T calls on the layer `publisher`, each in sessions of its own, and
- * hold every answer against a model of a few lines: `random_calls SEED CALLS`. What the publisher
- * counts is raised between their steps alone, so each thread knows what it must be.
+ * `random_calls SEED CALLS`: two threads make random MPI_T calls for variables of the layer
+ * `publisher`, each in sessions of its own, and compare all results with a small model. The
+ * publisher's counter is only raised between their steps, so that each thread knows the expected
+ * value.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -14,12 +15,13 @@
 
 enum { SESSIONS = 4, HANDLES = 24, THREADS = 2, PHASE = 50 };
 
-/* What the model knows of a handle. */
+/* The model of a handle. */
 struct handle {
     MPI_T_pvar_handle handle;
     int session;
     bool continuous, readonly, atomic, started;
-    unsigned long long frozen, base; /* its value while stopped; the raw one of value 0 */
+    unsigned long long frozen, base; /* its value while it is stopped; the raw value that
+                                        corresponds to 0 */
 };
 
 struct client {
@@ -29,7 +31,8 @@ struct client {
     struct handle handles[HANDLES];
 };
 
-static unsigned long long raw; /* of the publisher's counter; changed while all threads wait */
+static unsigned long long raw; /* value of the publisher's counter; changed while all threads
+                                  wait */
 static pthread_barrier_t barrier;
 static int calls_index, total_index;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes numbers to each control variable of a layer that is a number and may be written, as
- * MPICH's test mpi_t/cvarwrite does, and prints what is not read back. */
+/* Writes numbers to each writable numeric control variable of a layer, like MPICH's test
+ * mpi_t/cvarwrite, and prints values that are not read back. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two threads that get in each other's way: `shared WHAT ROUNDS`.
+ * `shared WHAT ROUNDS`: two threads access the same objects at the same time.
  *   handles   One session. One thread makes handles, uses them and frees them; the other one
  * starts, stops and resets all handles of the session. sessions  Each makes a session with a handle
  * in it, reads it and frees the session. objects   One makes an object and a handle of the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A signal handler reads, writes, resets, starts and stops handles of variables at an address while
- * the program does the same to them, allocates memory, and publishes and allocates handles. No call
- * may fail, hang or tell a value that cannot be.
+ * A signal handler reads, writes, resets, starts and stops handles of variables at an address,
+ * while the program uses the same handles, allocates memory, publishes variables and allocates
+ * handles. No call may fail, hang or return an impossible value.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -23,7 +23,7 @@ static void expect(int result)
         failures++;
 }
 
-/* The publisher's counter stands at 1000: no value may be above it. */
+/* The publisher's counter is 1000, so no value may be larger. */
 static void handle(int number)
 {
     unsigned long long value = 0, four[4];

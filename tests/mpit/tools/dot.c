@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Publishes a category `ted`, under whatever name it is built. */
+/* Publishes a category `ted`; the name of the tool is set when it is built. */
 #include <qmpi/mpit.h>
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Publishes what cannot be, and says with which error it was refused where that is not the right
- * one; then the same from four threads at once. With the option `fail` it says thereafter that it
- * cannot work, and is called no more.
+ * Publishes invalid items, and prints the error if it is not the expected one; then does the same
+ * from four threads at once. With the option `fail`, it then calls QMPIX_Tool_fail, and is not
+ * called any more.
  */
 #include <qmpi/mpit.h>
 
@@ -79,7 +79,7 @@ static void refuse_pvars(void)
     expect(__LINE__, QMPIX_Pvar_create(99, &good, NULL), MPI_ERR_ARG);
     expect(__LINE__, QMPIX_Pvar_create(-1, &good, NULL), MPI_ERR_ARG);
     expect(__LINE__, QMPIX_Pvar_create(me, &good, NULL), MPI_SUCCESS);
-    expect(__LINE__, QMPIX_Pvar_create(me, &good, NULL), MPI_ERR_ARG); /* the name is taken */
+    expect(__LINE__, QMPIX_Pvar_create(me, &good, NULL), MPI_ERR_ARG); /* the name is in use */
     COUNTER(.address = NULL);
     COUNTER(.name = NULL, .address = &number);
     COUNTER(.name = "", .address = &number);
@@ -98,7 +98,7 @@ static void refuse_pvars(void)
     COUNTER(.address = &number, .datatype = MPI_FLOAT);
     COUNTER(.address = &number, .datatype = MPI_DATATYPE_NULL);
     COUNTER(.address = &number, .var_class = -1);
-#ifndef OPEN_MPI /* where 0 is a class and a scope */
+#ifndef OPEN_MPI /* in Open MPI, 0 is a valid class and scope */
     COUNTER(.address = &number, .var_class = 0);
     CVAR_REFUSED(.address = &integer, .scope = 0);
 #endif
@@ -106,7 +106,7 @@ static void refuse_pvars(void)
     REFUSED(.name = "x", .var_class = MPI_T_PVAR_CLASS_STATE, .datatype = MPI_DOUBLE,
             .address = &real);
     REFUSED(.name = "x", .var_class = MPI_T_PVAR_CLASS_GENERIC, .datatype = MPI_INT,
-            .read = nothing); /* nobody writes, and it is not readonly */
+            .read = nothing); /* without a callback for writing, although it is not readonly */
     REFUSED(.name = "x", .var_class = MPI_T_PVAR_CLASS_GENERIC, .datatype = MPI_INT,
             .read = nothing, .write = write_nothing, .flags = QMPIX_PVAR_ATOMIC);
 }
@@ -143,7 +143,7 @@ static void refuse_others(void)
     CVAR_REFUSED(.read = nothing);
     CVAR_REFUSED(.read = nothing, .write = write_nothing, .scope = MPI_T_SCOPE_CONSTANT);
     CVAR_REFUSED(.address = &real, .datatype = MPI_DOUBLE, .enumtype = made);
-    CVAR_REFUSED(.name = "enabled", .address = &integer); /* the dispatcher's */
+    CVAR_REFUSED(.name = "enabled", .address = &integer); /* the name of a variable of libqmpi */
     expect(__LINE__, QMPIX_Pvar_sample(-1), MPI_ERR_ARG);
     expect(__LINE__, QMPIX_Pvar_sample(1000000), MPI_ERR_ARG);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Publishes a watermark `level` that is bound to an info object, and a control variable `sample`:
- * writing it samples the watermark. It knows which info objects the program has, and notes when it
- * is asked about one that is gone.
+ * Publishes a watermark `level` that is bound to an info object, and a control variable `sample`;
+ * writing the latter samples the watermark. The tool follows which info objects exist, and prints a
+ * note if the callback is called for one that was freed.
  */
 #include "trace.h"
 
@@ -21,7 +21,7 @@ static MPI_Info alive[MOST];
 static bool used[MOST];
 static int level_index;
 
-/* True: the object was known; then, with `forget`, it is not any more. */
+/* Returns whether the object exists. With `forget`, it does not exist any more afterwards. */
 static bool find(MPI_Info info, bool forget)
 {
     bool found = false;
@@ -54,7 +54,7 @@ static int mortal_free(QMPI_Context context, MPI_Info *info)
     return QMPIX_NEXT(context, Info_free)(QMPIX_NEXT_CONTEXT(context), info);
 }
 
-/* Others get the time to free what it was called for, where they do not wait. */
+/* Pauses, so that other threads have time to free the object, unless they wait. */
 static int read_level(void *user, const void *object, void *buffer, int count)
 {
     const unsigned long long level = 7;

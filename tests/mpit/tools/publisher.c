@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layer that publishes one variable of every sort. What its performance variables get their
- * values from are control variables too (`raw.…`), so whoever can call MPI_T can set them, wherever
- * in the stack it stands; the control variable `publish` publishes more when it is written.
+ * A layer that publishes one variable of each kind. The sources of its performance variables are
+ * control variables (`raw.…`), so that any client of MPI_T can set them, at any position in the
+ * stack. Writing to the control variable `publish` publishes more variables.
  */
 #include "library_names.h"
 
@@ -47,7 +47,7 @@ static int publish(struct layer *layer, QMPIX_Pvar pvar)
 static void offer_constant(const struct layer *layer, QMPIX_Cvar cvar)
 {
     cvar.size = sizeof cvar;
-    cvar.scope = MPI_T_SCOPE_CONSTANT; /* 0 in Open MPI */
+    cvar.scope = MPI_T_SCOPE_CONSTANT; /* in Open MPI, this constant is 0 */
     check(cvar.name, QMPIX_Cvar_create(layer->tool_id, &cvar, NULL));
 }
 
@@ -86,7 +86,8 @@ static int reset_called(void *user, const void *object)
     return MPI_SUCCESS;
 }
 
-/* Two elements for the world, one for others, nothing for no communicator. */
+/* The variable has two elements for MPI_COMM_WORLD, one for other communicators, and none for null
+ * handles. */
 static int open_comm(void *user, const void *object, int *count)
 {
     MPI_Comm comm;
@@ -115,8 +116,8 @@ static int read_comm(void *user, const void *object, void *buffer, int count)
     return MPI_SUCCESS;
 }
 
-/* The level of the watermarks is set: they are told. */
-/* A publisher may refuse a value. */
+/* Writing the level of the watermarks samples them. */
+/* The publisher refuses larger values. */
 #define LEVEL_MAX (1ULL << 62)
 
 static int write_level(void *user, const void *object, const void *buffer, int count)
@@ -143,7 +144,7 @@ static int read_level(void *user, const void *object, void *buffer, int count)
     return MPI_SUCCESS;
 }
 
-/* More elements than few, unless the state is "lost". */
+/* Reads more elements than fit into a small buffer, or fails in the state "lost". */
 static int read_wide(void *user, const void *object, void *buffer, int count)
 {
     const struct layer *layer = user;
@@ -173,7 +174,7 @@ static int read_zero(void *user, const void *object, void *buffer, int count)
     return MPI_SUCCESS;
 }
 
-/* Publishes one of each sort, with the number in their names. */
+/* Publishes one item of each kind, with the number in its name. */
 static int write_publish(void *user, const void *object, const void *buffer, int count)
 {
     struct layer *layer = user;
@@ -365,7 +366,7 @@ static void publish_cvars(struct layer *layer)
                               .read = read_zero,
                               .write = write_publish,
                               .user = layer});
-    /* A name that the MPI library has: this one gets the long one. */
+    /* This name is also used by the MPI library, so this variable gets the long name. */
     offer(layer, (QMPIX_Cvar){.name = TAKEN_NAME,
                               .datatype = MPI_INT,
                               .flags = QMPIX_BARE_NAME,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool of MPICH's variant, which knows a stock mpi.h alone, and passes on some MPI_T calls: below
- * it stands the merged whole too.
+ * A tool of MPICH's variant, which uses only MPICH's mpi.h, and passes on some MPI_T calls. The
+ * merged functions are below it, too.
  */
 #include <mpi.h>
 

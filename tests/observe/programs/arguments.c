@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arguments as they were given: of every kind, by value and by pointer; and results that are no
- * error codes. On one rank.
+ * Tests that arguments are passed on unchanged, for all kinds, by value and by pointer, and that
+ * results need not be error codes. On one rank.
  */
 #include "expect.h"
 
@@ -78,11 +78,11 @@ static void results(void)
 {
     const double time = MPI_Wtime();
     expect_call("MPI_Wtime", MPI_SUCCESS, says("result=%g", time));
-#ifndef MPI_Aint_add /* Open MPI: a macro, which nobody sees */
+#ifndef MPI_Aint_add /* in Open MPI, this is a macro that no layer sees */
     const MPI_Aint address = MPI_Aint_add(40, 2);
     expect_call("MPI_Aint_add", MPI_SUCCESS, says("result=%ld a.base=40 a.disp=2", (long)address));
 #endif
-    /* A call that fails, and one that fails before it can do anything. */
+    /* A call that fails, and one that fails before it has any effect. */
     int size;
     const int error = MPI_Comm_size(MPI_COMM_NULL, &size);
     EXPECT_TRUE(error != MPI_SUCCESS);
@@ -91,7 +91,7 @@ static void results(void)
     const int refused = MPI_Send(&size, 1, MPI_INT, 5, 0, MPI_COMM_SELF);
     EXPECT_TRUE(refused != MPI_SUCCESS);
     expect_call("MPI_Send", MPI_SUCCESS, says("comm=* result=%d sent=* transfers=*", refused));
-    /* Not MPI_Allgather, which Open MPI 4.1.4 does not survive. */
+    /* MPI_Allgather would crash Open MPI 4.1.4. */
     const int bad = MPI_Alltoall(&size, 1, MPI_INT, &size, 1, MPI_INT, MPI_COMM_NULL);
     EXPECT_TRUE(bad != MPI_SUCCESS);
     expect_call("MPI_Alltoall", MPI_SUCCESS, says("comm=* result=%d sent=* received=*", bad));

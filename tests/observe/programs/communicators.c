@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Communicators of every making, on three ranks: what a rank in them is in MPI_COMM_WORLD (the
- * witness' option ranks=yes: it asks for every rank of every communicator that it meets). Handles
- * are freed and given to communicators with other processes, by calls that are seen and not seen.
+ * Creates communicators in all ways on three ranks, and checks the ranks in MPI_COMM_WORLD of their
+ * members. With ranks=yes, the witness asks for each rank of each communicator that it sees.
+ * Handles are freed and reused for communicators with other processes, by calls that are observed
+ * and calls that are not.
  */
 #include "expect.h"
 
 static int rank;
 static int number;
 
-/* A message to oneself in `comm`. */
+/* Sends a message to the own process on `comm`. */
 static void message(MPI_Comm comm, const char *ranks)
 {
     int me;
@@ -41,12 +42,12 @@ static void split(void)
         else
             PMPI_Comm_split(MPI_COMM_WORLD, 0, keys[i % 3][rank], &comm);
         message(comm, orders[i % 3]);
-        /* The ways to free it meet every order. */
+        /* All ways to free it are combined with all orders. */
         let_go(&comm, i / 3);
     }
     for (int i = 0; i < 3; i++) {
         MPI_Comm comm;
-        /* One of them is left out, each time another. */
+        /* Each time, a different rank is left out. */
         const int left_out = rank == i;
         DO(Comm_split, (MPI_COMM_WORLD, left_out ? MPI_UNDEFINED : 1, -rank, &comm), "@world");
         if (left_out)
@@ -84,7 +85,7 @@ static void made_otherwise(void)
     DO(Comm_split_type, (MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, -rank, MPI_INFO_NULL, &shared),
        "@world");
     PMPI_Comm_size(shared, &size);
-    if (size < 3) { /* as each process is in MPICH 5.0.2 */
+    if (size < 3) { /* in MPICH 5.0.2, each process is alone */
         let_go(&shared, 0);
         DO(Comm_split, (MPI_COMM_WORLD, 0, -rank, &shared), "@world");
     }
@@ -99,7 +100,7 @@ static void made_otherwise(void)
     let_go(&shared, 0);
 }
 
-/* What asks about a communicator is given one too; what is not about one is given none. */
+/* The call has a communicator if it queries one, and none otherwise. */
 static void questions(void)
 {
     int value, flag;

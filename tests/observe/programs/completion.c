@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What Wait… and Test… complete: requests of which it is known when they are done. Two ranks; rank
- * 0 sends, rank 1 receives.
+ * Tests which requests functions of Wait… and Test… complete, with requests whose completion is
+ * known. Two ranks: rank 0 sends, rank 1 receives.
  */
 #include "expect.h"
 
 static int rank, peer;
 static int numbers[64];
 
-/* Three receives on rank 1, three sends on rank 0; complete at the barrier at the latest. */
+/* Starts three receives on rank 1 and three sends on rank 0, which are complete at the barrier at
+ * the latest. */
 static void begin(MPI_Request requests[3])
 {
     for (int i = 0; i < 3; i++) {
@@ -47,7 +48,7 @@ static void all_of_them(void)
     DO(Waitall, (3, requests, MPI_STATUSES_IGNORE), done(3, saved));
     begin(requests);
     copy(saved, requests);
-    requests[3] = requests[2]; /* null handles among them are left out */
+    requests[3] = requests[2]; /* null handles in the array are left out */
     requests[2] = MPI_REQUEST_NULL;
     requests[4] = MPI_REQUEST_NULL;
     DO(Waitall, (5, requests, statuses), done(3, saved));
@@ -58,7 +59,7 @@ static void all_of_them(void)
     copy(saved, requests);
     while (!flag)
         DO(Testall, (3, requests, &flag, MPI_STATUSES_IGNORE), flag ? done(3, saved) : "");
-    /* Not yet: rank 1's message is sent after the test. */
+    /* It cannot be complete yet: the message of rank 1 is sent after the test. */
     if (rank == 1) {
         MPI_Request unmatched;
         PMPI_Irecv(numbers, 1, MPI_INT, peer, 50, MPI_COMM_WORLD, &unmatched);
@@ -142,7 +143,8 @@ static void some_of_them(void)
 
 /* ---- Operations that fail -------------------------------------------------------------------- */
 
-/* Four ints come where there is room for one: the completion says so, and the request is gone. */
+/* Four ints arrive in a buffer for one. The completion reports the error, and the request is
+ * freed. */
 static void truncated(int form)
 {
     MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
@@ -171,7 +173,8 @@ static void truncated(int form)
     EXPECT_TRUE(request[1] == MPI_REQUEST_NULL);
 }
 
-/* What is complete has no handle any more; the rest is completed by calls that nobody sees. */
+/* Completed requests have no handle any more; the others are completed by calls that are not
+ * observed. */
 static const char *done_among(const MPI_Request *saved, const MPI_Request *requests)
 {
     MPI_Request finished[3];
@@ -183,8 +186,8 @@ static const char *done_among(const MPI_Request *saved, const MPI_Request *reque
     return done(count, finished);
 }
 
-/* The first of three fails: MPI_ERR_IN_STATUS; of the others MPI may say that they are pending.
- * Where the statuses are ignored, Open MPI returns the error of the operation. */
+/* The first of three operations fails: MPI_ERR_IN_STATUS. MPI may report the others as pending. If
+ * statuses are ignored, Open MPI returns the error of the operation. */
 static void some_fail(int form)
 {
     MPI_Request requests[3], saved[3];
@@ -215,7 +218,8 @@ static void some_fail(int form)
     }
     PMPI_Error_class(error, &class);
     EXPECT_TRUE(form == 4 || class == MPI_ERR_IN_STATUS);
-    EXPECT_TRUE(form == 1 || requests[0] == MPI_REQUEST_NULL); /* MPICH 5 leaves all of them then */
+    EXPECT_TRUE(form == 1 || requests[0] == MPI_REQUEST_NULL); /* MPICH 5 then leaves all
+                                                                  requests */
     PMPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints what QMPIX_Function_describe says of every function number: one line `function …` for each
- * that this MPI has, one line `parameter …` for each parameter, fields parted by `|`. Numbers that
- * this MPI lacks are checked to be errors.
+ * Prints the result of QMPIX_Function_describe for each function number: a line `function …` for
+ * each function of this MPI, and a line `parameter …` for each parameter; fields are separated by
+ * `|`. Checks that numbers which this MPI lacks are errors.
  */
 #include <qmpi/observer.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One collective in its six forms: blocking, nonblocking and persistent, each with int and with
- * MPI_Count counts. Persistent ones are started once: at the second start MPICH 4.0 loses the
- * communicator and the datatypes of some. ARGS(PICK) is the list of arguments up to the
- * communicator; PICK(counts) takes the array of the right type out of a `struct counts`,
- * PICK(displacements) likewise.
+ * Calls one collective in its six forms: blocking, nonblocking and persistent, each with int and
+ * MPI_Count counts. Persistent ones are started once, because MPICH 4.0 loses the communicator and
+ * the datatypes of some at the second start. ARGS(PICK) is the list of arguments up to the
+ * communicator; PICK(counts) selects the array of the right type from a `struct counts`, and
+ * PICK(displacements) does the same.
  */
 #ifndef TEST_EVERY_FORM_H
 #define TEST_EVERY_FORM_H
@@ -31,7 +31,8 @@ struct displacements {
 #define SMALL(array) (array).small
 #define LARGE(array) (array).large
 
-/* What the call reads and writes of this process's data; `root`: fields for it, or "". */
+/* Returns the fields for the bytes that the call reads and writes in this process; `root`: fields
+ * for the root, or "". */
 static inline const char *amount(long sent, long received, const char *root)
 {
     return says("@ sent=%ld received=%ld %s", sent, received, root);
@@ -63,7 +64,7 @@ static inline const char *amount(long sent, long received, const char *root)
         ONE_NONBLOCKING(I##x##_c, (ARGS(LARGE), &request_of), sent, received, root);               \
     } while (0)
 
-/* Those with MPI_Count counts alone. */
+/* Calls only the forms with MPI_Count counts. */
 #define EVERY_LARGE_FORM(X, x, ARGS, sent, received, root)                                         \
     do {                                                                                           \
         DO(X##_c, (ARGS(LARGE)), amount(sent, received, root));                                    \

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a program knows of its own calls, written beside it: one line for each call into
- * FOLDER/expected.RANK. These programs are the truth that observers are held against, so nothing
- * here comes from libqmpi: the figures stand in the program's text.
+ * Writes down what a program knows about its own calls: one line for each call in
+ * FOLDER/expected.RANK. Observers are compared with these lines, so nothing here comes from
+ * libqmpi; the values are constants in the text of the program.
  *
- * A line is the function and fields NAME=VALUE; observe_support.py holds it against what the test
- * tool `witness` saw and says what a field left out means (no bytes, no transfer, no root, …).
- * `@` is the communicator that expect_on() named last, `@world` and `@self` are those. A transfer
- * is
- * `>peer/world/tag/bytes` where it is sent, `<…` where it is received. `*` matches anything.
+ * A line is the function and fields NAME=VALUE; observe_support.py compares it with what the test
+ * tool `witness` saw and defines the values of missing fields (no bytes, no transfer, no root, …).
+ * `@` is the communicator of the last expect_on(), and `@world` and `@self` are the predefined
+ * ones. A transfer is `>peer/world/tag/bytes` if it is sent, `<…` if it is received. `*` matches
+ * anything.
  *
- * `came` is what a receive that the call posts gets in the end, where that is not `received`.
+ * `came` is the data that a receive posted by the call gets in the end, if it differs from
+ * `received`.
  *
- * All calls that the witness is to see are made with DO; setting up is done by PMPI calls.
+ * All calls that the witness must observe are made with DO; other calls are made as PMPI calls.
  */
 #ifndef TEST_EXPECT_H
 #define TEST_EXPECT_H
@@ -25,36 +26,36 @@
 #endif
 #include <stddef.h>
 
-/* argv[1] is the folder. To be called first. */
+/* argv[1] is the folder. This must be called first. */
 void expect_begin(int argc, char **argv);
 /* Ends the program with a message unless `good`. */
 void expect_true(int good, const char *what);
 #define EXPECT_TRUE(condition) expect_true((condition) != 0, #condition)
 
-/* The communicator for `@`, in this thread. */
+/* Sets the communicator for `@` in this thread. */
 void expect_on(MPI_Comm comm);
-/* Writes a line; ends the program if the call failed. */
+/* Writes a line, or ends the program if the call has failed. */
 void expect_call(const char *function, int error, const char *fields);
-/* Of a call that must fail. */
+/* Does the same for a call that must fail. */
 void expect_failure(const char *function, int error, const char *fields);
 
-/* Formatted text that lives until this thread has made 255 more. */
+/* Returns formatted text that is valid until this thread has made 255 more calls. */
 #ifdef __GNUC__
 __attribute__((format(printf, 1, 2)))
 #endif
 const char *
 says(const char *format, ...);
-/* `fields`, and what is to be seen of a request, if it is not null. */
+/* Returns `fields`, followed by the field `seen` for a request unless it is null. */
 const char *expect_request(const char *seen, const char *fields, MPI_Request request);
-/* The bytes of a handle. */
+/* Returns the bytes of a handle. */
 const char *expect_hex(const void *object, size_t size);
 #define COMM(value) expect_hex(&(MPI_Comm){value}, sizeof(MPI_Comm))
 #define REQUEST(value) expect_hex(&(MPI_Request){value}, sizeof(MPI_Request))
 #define DATATYPE(value) expect_hex(&(MPI_Datatype){value}, sizeof(MPI_Datatype))
 
-/* One call, and what is to be seen of it; `fields` is evaluated after the call. An MPI without
- * large counts has the function with small ones in place of MPI_X_c, one that is older than MPI_X
- * may have MPIX_X; where there is neither, nothing. */
+/* Makes one call and writes what must be observed; `fields` is evaluated after the call. In an MPI
+ * without large counts, MPI_X_c is replaced by the function with small counts; in one that is older
+ * than MPI_X, by MPIX_X if there is one. If there is neither, nothing is done. */
 #define DO(X, ARGUMENTS, fields)                                                                   \
     DO_AS(EXISTS_SECOND(EXISTS_##X, 0, none, ~), EXISTS_THIRD(EXISTS_##X, 0, none, ~), ARGUMENTS,  \
           fields)
@@ -73,7 +74,7 @@ const char *expect_hex(const void *object, size_t size);
         expect_call(#function, error_of_call, fields);                                             \
     } while (0)
 
-/* Statements for an MPI that has something for DO(X, …). */
+/* Statements for an MPI that has a function for DO(X, …). */
 #define WHERE_EXISTS(X, ...) WHERE_AS(EXISTS_SECOND(EXISTS_##X, 0, none, ~), __VA_ARGS__)
 #define WHERE_AS(exists, ...) WHERE_AS_IT(exists, __VA_ARGS__)
 #define WHERE_AS_IT(exists, ...) WHERE_##exists(__VA_ARGS__)
@@ -81,7 +82,7 @@ const char *expect_hex(const void *object, size_t size);
 #define WHERE_MPI(...) __VA_ARGS__
 #define WHERE_MPIX(...) __VA_ARGS__
 
-/* A call that gives a request, which may be null, and the wait for it. */
+/* Makes a call that returns a request, which may be null, and waits for it. */
 #define DO_AND_WAIT(X, ARGUMENTS, request, fields)                                                 \
     do {                                                                                           \
         request = MPI_REQUEST_NULL;                                                                \
@@ -92,7 +93,7 @@ const char *expect_hex(const void *object, size_t size);
                         expect_request("completed", "", old_request)));                            \
     } while (0)
 
-/* MPI_Init, and the others' beginning and end. */
+/* Call MPI_Init, and begin and end the other parts. */
 void expect_init(int argc, char **argv, int *rank, int *size);
 void expect_finalize(void);
 

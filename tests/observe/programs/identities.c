@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Creates communicators in all ways, and names them for the tool `identity`: NAME<PARENT=PROCESSES,
- * the same on all members; `?` as the number: the identity cannot be known. No two communicators
- * have one name. The command line says what to do, in this order.
+ * Creates communicators in all ways, and names them for the tool `identity`: NAME<PARENT=PROCESSES
+ * is the same on all members; `?` as the number means that the identity cannot be known. Each
+ * communicator has a different name. The command line lists the steps in their order.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -167,8 +167,8 @@ static void create_topologies(void)
 
 /* ---- By the members alone -------------------------------------------------------------------- */
 
-/* With the first process and one other: often between these two, so that their numbers of calls
- * differ from those of the others. */
+/* Creates communicators of the first process and one other, many of them with the same two, so that
+ * numbers of calls differ between processes. */
 static void create_pairs(MPI_Comm parent, const char *parent_name)
 {
     MPI_Group all, pair;
@@ -218,7 +218,8 @@ static void create_intercommunicators(void)
     name_it(other, "dup_inter", "inter", size);
     drop(half);
     drop(inter);
-    /* Of four, the first of one side and the second of the other, and the reverse. */
+    /* With four processes, the first of one side and the second of the other form a communicator,
+     * and vice versa. */
     MPI_Comm_split(other, size == 4 ? (rank == 0 || rank == 3) : 0, 0, &part);
     name_it(part,
             size != 4                  ? "part_of_inter"
@@ -231,7 +232,7 @@ static void create_intercommunicators(void)
 
 /* ---- More of them ---------------------------------------------------------------------------- */
 
-/* One handle, again and again; then handles freed in another order. */
+/* Reuses one handle many times, then handles that were freed in another order. */
 static void use_handles_again(void)
 {
     enum { COUNT = 5 };
@@ -265,7 +266,8 @@ static void fail(void)
     drop(comm);
 }
 
-/* What the layers do not see has no identity, and neither has what comes from it. */
+/* Communicators that the layers do not see have no identity, and neither have those created from
+ * them. */
 static void create_unseen(void)
 {
     MPI_Comm unseen, child, next;
@@ -280,7 +282,7 @@ static void create_unseen(void)
     drop(next);
 }
 
-/* The first rank switches the layer off, when the others do not. */
+/* The first rank switches the layer off at a time when the others do not. */
 static void switch_layer(void)
 {
     MPI_Comm first, second;
@@ -363,7 +365,7 @@ static void create_in_threads(void)
 
 /* ---- Beyond the world ------------------------------------------------------------------------ */
 
-/* Also what has processes of one world alone has come from what has not. */
+/* Even a communicator with processes of only one world was created from one with both. */
 static void meet_other_world(MPI_Comm inter, int is_child)
 {
     MPI_Comm merged, mine;
@@ -377,7 +379,7 @@ static void meet_other_world(MPI_Comm inter, int is_child)
     MPI_Comm_disconnect(&inter);
 }
 
-/* The children are a world of their own, and create in it what a job of theirs would. */
+/* The children form a world of their own, and create in it what a separate job would. */
 static void spawn(char **argv)
 {
     MPI_Comm inter = MPI_COMM_NULL;

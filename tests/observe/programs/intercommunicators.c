@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Intercommunicators on three ranks: group A is rank 2, group B ranks 0 and 1, so that the groups
- * differ in size and ranks in them are not ranks in MPI_COMM_WORLD. Collectives with MPI_ROOT and
- * MPI_PROC_NULL, where whoever takes no part gives garbage, as far as MPICH lets that pass; counts
- * are the remote group's. Messages.
+ * Intercommunicators on three ranks. Group A is rank 2, and group B is ranks 0 and 1, so that the
+ * groups have different sizes, and their ranks differ from those in MPI_COMM_WORLD. Contains
+ * collectives with MPI_ROOT and MPI_PROC_NULL, in which processes that take no part pass invalid
+ * arguments, as far as MPICH permits it (counts are those of the remote group), and messages.
  */
 #include "every_form.h"
 
 static MPI_Comm comm;
-static int in_a, me, local, remote; /* my rank in my group, and the groups' sizes */
+static int in_a, me, local, remote; /* rank in the local group, and the sizes of the groups */
 static int out[256], in[256];
 
 static const struct counts by_rank = COUNTS(1, 2, 3, 4);
@@ -20,9 +20,9 @@ static const MPI_Datatype ints[MOST] = {MPI_INT, MPI_INT, MPI_INT, MPI_INT};
 
 /* ---- With a root: the last of group A or of group B ------------------------------------------ */
 
-static int root; /* as this process gives it */
+static int root; /* the value that this process passes */
 #define IS_ROOT (root == MPI_ROOT)
-#define IS_OTHER (root >= 0) /* in the group that the root is not in */
+#define IS_OTHER (root >= 0) /* this process is not in the group of the root */
 #define BCAST(PICK) out, 3, MPI_INT, root, comm
 #define AT_ROOT(count) IS_ROOT ? (count) : -1
 #define AT_OTHER(count) IS_OTHER ? (count) : -1
@@ -71,7 +71,7 @@ static void with_root(int in_mine)
     out, PICK(by_rank), PICK(places), MPI_INT, in, PICK(mine), PICK(places), MPI_INT, comm
 #define ALLTOALLW(PICK) out, PICK(twos), PICK(bytes), ints, in, PICK(twos), PICK(bytes), ints, comm
 #define ALLREDUCE(PICK) out, in, 5, MPI_INT, MPI_SUM, comm
-/* Six ints in each group: they are counted by the local group. */
+/* Each group has six ints, whose parts are defined by the local group. */
 #define REDUCE_SCATTER(PICK) out, in, PICK(*shares), MPI_INT, MPI_SUM, comm
 #define REDUCE_SCATTER_BLOCK(PICK) out, in, in_a ? 6 : 3, MPI_INT, MPI_SUM, comm
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A message that is probed while another one's receive is not over yet: the layer `again` below the
- * observer does that, as another thread could. MPI gives it the same handle.
+ * Probes a message while the receive of another one is not complete: the layer `again` below the
+ * observer does so, as another thread could. MPI gives both messages the same handle.
  */
 #include "expect.h"
 

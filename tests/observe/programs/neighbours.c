@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Neighbourhood collectives, in all forms, on two ranks: a line (with no neighbour beyond its
- * ends), a ring (with the other process on both sides), a graph, a directed graph with more edges
- * one way than the other, and one without any. Every sent block is counted once for each process
- * that it is for, but what all neighbours get alike only once, for it is read from one place.
+ * Neighborhood collectives in all forms, on two ranks: a line (without neighbors beyond its ends),
+ * a ring (with the other process on both sides), a graph, a directed graph with different numbers
+ * of edges in each direction, and one without edges. Each block that is sent counts once for each
+ * receiver, but data that all neighbors receive count only once, because they are read once.
  */
 #include "every_form.h"
 
-/* MPICH 4.0 converts int counts for MPI_Neighbor_alltoallw into an array that is too short where a
- * process has more sources than destinations, and reads what follows it. */
+/* If a process has more sources than destinations, MPICH 4.0 converts int counts for
+ * MPI_Neighbor_alltoallw into an array that is too short, and reads beyond its end. */
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
 enum { READS_PAST_COUNTS = 1 };
 #else
 enum { READS_PAST_COUNTS = 0 };
 #endif
 
-static int rank, sources, destinations; /* that there are */
-static int is_symmetric = 1;            /* as many sources as destinations, in all processes */
+static int rank, sources, destinations; /* numbers of sources and destinations */
+static int is_symmetric = 1;            /* in all processes, there are as many sources as
+                                           destinations */
 static MPI_Comm comm;
 static int out[256], in[256];
 
-/* Block i is i + 1 ints; in a line or ring those of the missing neighbours must not count. */
+/* Block i has i + 1 ints. In a line or ring, the blocks of missing neighbors must not count. */
 static struct counts counts_out, counts_in;
 static const struct displacements places = COUNTS(0, 10, 20, 30);
 static const MPI_Aint bytes[MOST] = {0, 40, 80, 120};
@@ -39,7 +40,8 @@ static void set(struct counts *counts, int at, int value)
     counts->large[at] = value;
 }
 
-/* `together`: the ints of the blocks that do go out and come in. */
+/* Calls all collectives. The parameters are the total numbers of ints that are sent and
+ * received. */
 static void everything(int together_out, int together_in)
 {
     const int once = destinations ? 12 : 0;
@@ -63,8 +65,8 @@ static void line(void)
     DO(Cart_create, (MPI_COMM_WORLD, 1, (int[]){2}, (int[]){0}, 0, &comm), "@world");
     expect_on(comm);
     sources = destinations = 1;
-    /* Before and after each process: rank 0's block 1 goes to rank 1's block 0. The blocks for
-     * nobody have counts too. */
+    /* The neighbors before and after each process: block 1 of rank 0 goes to block 0 of rank 1.
+     * Blocks without a receiver have counts, too. */
     set(&counts_out, 0, rank == 0 ? 9 : 5);
     set(&counts_out, 1, rank == 0 ? 7 : 9);
     set(&counts_in, 0, rank == 0 ? 9 : 7);
@@ -73,7 +75,7 @@ static void line(void)
     PMPI_Comm_free(&comm);
 }
 
-/* Two dimensions, of which one is periodic with one process: it is its own neighbour. */
+/* Two dimensions, one of which is periodic with a single process, which is its own neighbor. */
 static void ring(void)
 {
     DO(Cart_create, (MPI_COMM_WORLD, 2, ((int[]){2, 1}), ((int[]){0, 1}), 0, &comm), "@world");
@@ -89,7 +91,7 @@ static void ring(void)
 
 static void graph(void)
 {
-    /* Each is the other's neighbour, and rank 1 its own. */
+    /* Each rank is a neighbor of the other one, and rank 1 is also its own neighbor. */
     DO(Graph_create, (MPI_COMM_WORLD, 2, (int[]){1, 3}, (int[]){1, 0, 1}, 0, &comm), "@world");
     expect_on(comm);
     sources = destinations = rank == 0 ? 1 : 2;
@@ -103,7 +105,7 @@ static void graph(void)
 
 static void directed(void)
 {
-    /* From rank 0 two edges to rank 1; from rank 1 one to itself, none to rank 0. */
+    /* There are two edges from rank 0 to rank 1, one from rank 1 to itself, and none to rank 0. */
     static const int from_zero[] = {1, 1}, from_one[] = {1}, to_one[] = {0, 0, 1};
     sources = rank == 0 ? 0 : 3;
     destinations = rank == 0 ? 2 : 1;

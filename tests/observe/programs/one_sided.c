@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All nine one-sided calls and their request-based forms, on two ranks of the reverse of
- * MPI_COMM_WORLD: rank 0 of it reaches into rank 1's window and into its own. Then MPI_PROC_NULL,
- * zero counts, MPI_NO_OP (which reads nothing of the origin) and datatypes with gaps.
+ * All nine one-sided calls and their request-based forms, on a communicator of two ranks in the
+ * reverse order of MPI_COMM_WORLD: its rank 0 accesses the window of rank 1 and its own. Then
+ * MPI_PROC_NULL, counts of 0, MPI_NO_OP (which does not read the origin buffer) and datatypes with
+ * gaps.
  */
 #include "expect.h"
 
@@ -57,7 +58,7 @@ static void access_to(int target)
     BOTH_REQUESTS(Rget_accumulate,
                   (out, 2, MPI_INT, in, 2, MPI_INT, peer, 0, 2, MPI_INT, MPI_SUM, window, &request),
                   both(8, 8));
-    /* The value to compare with does not count: it is no data of the origin's. */
+    /* The value for the comparison does not count as data of the origin. */
     DO(Compare_and_swap, (out, in, in + 1, MPI_INT, peer, 0, window), both(4, 4));
 }
 
@@ -97,7 +98,7 @@ static void datatypes(void)
     MPI_Datatype gaps;
     PMPI_Type_vector(3, 2, 4, MPI_INT, &gaps);
     PMPI_Type_commit(&gaps);
-    /* The origin's datatype is this process's. */
+    /* The origin's datatype belongs to this process. */
     DO(Put, (out, 2, gaps, peer, 0, 12, MPI_INT, window), to(48));
     DO(Get, (in, 12, MPI_INT, peer, 0, 2, gaps, window), from(48));
     PMPI_Type_free(&gaps);
@@ -113,7 +114,7 @@ int main(int argc, char **argv)
     PMPI_Comm_rank(reversed, &me);
     expect_on(reversed);
     DO(Win_allocate, (256, sizeof *base, MPI_INFO_NULL, reversed, &base, &window), "@");
-    PMPI_Comm_free(&reversed); /* the window has the processes still */
+    PMPI_Comm_free(&reversed); /* the window still has the processes */
     DO(Win_fence, (0, window), "");
     if (me == 0)
         DO(Put, (out, 3, MPI_INT, 1, 0, 3, MPI_INT, window), "sent=12 transfers=>1/0/-/12");
@@ -130,7 +131,8 @@ int main(int argc, char **argv)
     DO(Win_unlock_all, (window), "");
     DO(Win_free, (&window), "");
 
-    /* A window whose handle may be the freed one's, on the other communicator. */
+    /* The handle of this window may be that of the freed one, which was on the other
+     * communicator. */
     DO(Win_create, (in, sizeof in, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window), "@world");
     DO(Win_lock, (MPI_LOCK_SHARED, 1, 0, window), "");
     DO(Put, (out, 1, MPI_INT, 1, 0, 1, MPI_INT, window), "sent=4 transfers=>1/1/-/4");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What may be called before MPI_Init and after MPI_Finalize, and MPI_Pcontrol's words; on one rank.
+ * Functions that may be called before MPI_Init and after MPI_Finalize, and the arguments of
+ * MPI_Pcontrol, on one rank.
  */
 #include "expect.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What MPI_Start and MPI_Startall start, on two ranks; rank 0 sends, rank 1 receives. Persistent
- * and partitioned requests are started twice, freed, and their handles used again for others.
+ * Tests what MPI_Start and MPI_Startall start, on two ranks: rank 0 sends, rank 1 receives.
+ * Persistent and partitioned requests are started twice and freed, and their handles are reused.
  */
 #include "expect.h"
 
@@ -39,7 +39,7 @@ static void start_and_wait(MPI_Request *request, const char *fields)
         DO(Request_free, (&request), "");                                                          \
     } while (0)
 
-/* The send must find its receive: a ready send may otherwise fail. */
+/* The receive must be posted first, because a ready send may fail otherwise. */
 static void ready_persistent(int large)
 {
     MPI_Request request;
@@ -65,7 +65,8 @@ static void persistent(void)
     void *detached;
     int size;
     PMPI_Buffer_attach(room, sizeof room);
-    /* The handle is one after the other's: what it starts must be its own. */
+    /* The same handle belongs to one request after the other. Each start must be assigned to the
+     * current one. */
     if (rank == 0) {
         PERSISTENT(Send_init, 1);
         PERSISTENT(Send_init_c, 2);
@@ -86,8 +87,8 @@ static void persistent(void)
     ready_persistent(1);
 }
 
-/* Freed by a call that no observer sees, or while it runs; room that the message does not fill; the
- * communicator freed before the start. */
+/* Requests that are freed by an unobserved call or while they are active, a buffer that is larger
+ * than the message, and a communicator that is freed before the start. */
 static void persistent_otherwise(void)
 {
     MPI_Request request, saved;
@@ -103,14 +104,14 @@ static void persistent_otherwise(void)
                 rank == 0 ? 0 : 8, REQUEST(request)));
         saved = request;
         if (rank == 0 && i == 1) {
-            DO(Request_free, (&request), ""); /* it is sent all the same */
+            DO(Request_free, (&request), ""); /* it is sent nevertheless */
             continue;
         }
         DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &saved));
         PMPI_Request_free(&request);
     }
     PMPI_Barrier(MPI_COMM_WORLD);
-    /* Rank 1 - rank in `comm` is this rank. */
+    /* The rank of this process in `comm` is 1 - rank. */
     expect_on(comm);
     const MPI_Comm freed = comm;
     if (rank == 0)
@@ -125,7 +126,8 @@ static void persistent_otherwise(void)
     expect_on(MPI_COMM_WORLD);
     DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &request));
     DO(Request_free, (&request), "");
-    /* Made by a call that no observer sees, with the handle just freed: nothing is known of it. */
+    /* The request is created by an unobserved call and has the handle that was just freed, so
+     * nothing is known about it. */
     if (rank == 0)
         PMPI_Send_init(numbers, 3, MPI_INT, peer, 10, MPI_COMM_WORLD, &request);
     else
@@ -158,7 +160,7 @@ static void all_started(void)
         DO(Request_free, (&requests[i]), "");
 }
 
-/* More than there are places to keep them in; those that are freed make room again. */
+/* Creates more requests than there are entries for; freed ones make room for others. */
 static void many(void)
 {
     enum { MANY = 1100 };
@@ -183,7 +185,7 @@ static void many(void)
 }
 
 #ifdef MPI_SESSION_NULL
-/* Each partition of 3 ints is made ready by itself; all of them count at the start. */
+/* Each partition of 3 ints is made ready separately; all of them count at the start. */
 static void partitioned(void)
 {
     MPI_Request request;

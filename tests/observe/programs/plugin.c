@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library of which there are two, alike but for the size of the frame and the name of a function:
- * one is opened where the other one was. */
+/* A library that is built twice, with different frame sizes and function names. One is opened at
+ * the address where the other one was. */
 #include <mpi.h>
 
 __attribute__((noinline)) void NAME(void (*function)(void));

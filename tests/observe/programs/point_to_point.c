@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every point-to-point function, on two ranks: rank 0 sends, rank 1 receives; then what is special:
- * MPI_PROC_NULL, nothing sent, more room than message, datatypes with gaps, MPI_BOTTOM, probes,
- * wildcards, and cancelling. The communicator is MPI_COMM_WORLD's reverse, so that ranks in it are
- * not ranks in MPI_COMM_WORLD.
+ * All point-to-point functions, on two ranks: rank 0 sends, rank 1 receives. Then special cases:
+ * MPI_PROC_NULL, no data, buffers larger than the message, datatypes with gaps, MPI_BOTTOM, probes,
+ * wildcards, and cancelling. The communicator has the reverse order of MPI_COMM_WORLD, so that its
+ * ranks differ from those in MPI_COMM_WORLD.
  */
 #include "expect.h"
 
-static int me, peer, world_peer; /* in `comm`, and the peer's in MPI_COMM_WORLD */
+static int me, peer, world_peer; /* the ranks in `comm`, and the peer's rank in MPI_COMM_WORLD */
 static MPI_Comm comm;
 static int numbers[64];
 
 #define SENDS (me == 0)
 
-/* Four ints with tag 7 from rank 0; received by an unseen call, or sent by one. */
+/* Receives four ints with tag 7 from rank 0, or sends them, by a call that is not observed. */
 static void counterpart(void)
 {
     if (SENDS)
@@ -32,7 +32,7 @@ static const char *received(int bytes, int tag)
     return says("@ received=%d transfers=<%d/%d/%d/%d", bytes, peer, world_peer, tag, bytes);
 }
 
-/* What came is fewer than there was room for. */
+/* Returns the fields of a receive that gets less data than its buffer can hold. */
 static const char *received_of(int bytes, int tag, int room)
 {
     return says("%s received_before=%d transfers_before=<%d/%d/%d/%d", received(bytes, tag), room,
@@ -63,7 +63,7 @@ static const char *received_of(int bytes, int tag, int room)
         }                                                                                          \
     } while (0)
 
-/* A ready send needs a receive that is there. */
+/* A ready send needs a receive that is already posted. */
 static void ready_sends(void)
 {
     for (int form = 0; form < 4; form++) {
@@ -115,7 +115,7 @@ static void sends(void)
                  DO(Comm_detach_buffer_c, (comm, &detached, &large), "@"));
 }
 
-/* Four ints come; `room` is asked for. */
+/* Four ints arrive; receives ask for `room`. */
 static void receives(void)
 {
     MPI_Status status;
@@ -171,7 +171,7 @@ static void exchange(void)
                 request, fields);
     DO_AND_WAIT(Isendrecv_replace_c, (numbers, 4, MPI_INT, peer, to, peer, from, comm, &request),
                 request, fields);
-    /* One way is to nobody. */
+    /* In one of the calls, one direction is MPI_PROC_NULL. */
     if (SENDS)
         DO(Sendrecv,
            (numbers, 4, MPI_INT, peer, 7, in, 4, MPI_INT, MPI_PROC_NULL, 5, comm,
@@ -197,7 +197,7 @@ static void matched(void)
             counterpart();
         return;
     }
-    /* The receive names neither communicator nor source; both are those of the probe. */
+    /* The receive has no arguments for communicator and source; both are those of the probe. */
     const char *mine = says("@ received=16 transfers=<%d/%d/7/16 received_before=24 "
                             "transfers_before=<%d/%d/7/24",
                             peer, world_peer, peer, world_peer);
@@ -210,7 +210,8 @@ static void matched(void)
     DO(Mrecv_c, (numbers, 6, MPI_INT, &message, MPI_STATUS_IGNORE), mine);
     DO(Mprobe, (peer, MPI_ANY_TAG, comm, &message, MPI_STATUS_IGNORE), "@");
     DO_AND_WAIT(Imrecv, (numbers, 6, MPI_INT, &message, &request), request, room);
-    DO(Improbe, (peer, 99, comm, &flag, &message, MPI_STATUS_IGNORE), "@"); /* none comes */
+    DO(Improbe, (peer, 99, comm, &flag, &message, MPI_STATUS_IGNORE), "@"); /* there is no such
+                                                                               message */
     EXPECT_TRUE(!flag);
     while (!flag)
         DO(Improbe, (peer, 7, comm, &flag, &message, MPI_STATUS_IGNORE), "@");
@@ -218,7 +219,8 @@ static void matched(void)
     for (flag = 0; !flag;)
         DO(Iprobe, (MPI_ANY_SOURCE, 7, comm, &flag, &status), "@");
     DO(Recv, (numbers, 4, MPI_INT, status.MPI_SOURCE, 7, comm, MPI_STATUS_IGNORE), received(16, 7));
-    PMPI_Mprobe(peer, 7, comm, &message, MPI_STATUS_IGNORE); /* the observer saw no probe */
+    PMPI_Mprobe(peer, 7, comm, &message, MPI_STATUS_IGNORE); /* the observer has not seen the
+                                                                probe */
     DO(Mrecv, (numbers, 4, MPI_INT, &message, MPI_STATUS_IGNORE),
        says("received=16 transfers=<%d/-/7/16 transfers_before=<any/-/any/16", peer));
 }
@@ -263,7 +265,8 @@ static void datatypes(void)
         DO(Send, (numbers, 2, gaps, peer, 7, comm), sent(48, 7));
         DO(Send, (MPI_BOTTOM, 1, absolute, peer, 7, comm), sent(20, 7));
         DO(Send, (numbers, 9, nothing, peer, 7, comm), sent(0, 7));
-        /* Four ints into whole threes, and 7 bytes into ints: no whole number of elements. */
+        /* Four ints are received as elements of three ints, and 7 bytes as ints, so that the number
+         * of elements is not whole. */
         DO(Send, (numbers, 4, MPI_INT, peer, 7, comm), sent(16, 7));
         DO(Send, (numbers, 7, MPI_BYTE, peer, 7, comm), sent(7, 7));
         DO(Send, (numbers, 7, MPI_DOUBLE_INT, peer, 7, comm), sent(84, 7));
@@ -282,7 +285,7 @@ static void datatypes(void)
     PMPI_Type_free(&nothing);
 }
 
-/* A receive that is cancelled completes, and nothing came; and a message to oneself. */
+/* A receive that is cancelled completes without data. Also sends a message to the own process. */
 static void cancelled_and_to_self(void)
 {
     MPI_Request request, saved;

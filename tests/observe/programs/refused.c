@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls with null handles, which MPI refuses: the observer that asks about them beforehand must not
- * be the one who calls the program's error handler.
+ * Calls with null handles, which MPI refuses. If the observer asks about these handles before the
+ * call, this must not invoke the program's error handler.
  */
 #include "expect.h"
 
@@ -14,10 +14,11 @@ static void handle(MPI_Comm *comm, int *error, ...)
     handled++;
 }
 
-/* MPICH 5 gives MPI_SUCCESS once the handler has returned: then the observer takes it for one. */
+/* After the handler has returned, MPICH 5 returns MPI_SUCCESS, so the observer treats the call as
+ * successful. */
 #define AFTER_SUCCESS " sent=* received=* transfers=* started=* completed=* fault=*"
 
-/* Where MPI looks at its arguments at all. */
+/* A call that is refused if MPI checks its arguments. */
 #define REFUSED(X, ARGUMENTS, fields)                                                              \
     do {                                                                                           \
         handled = 0;                                                                               \
@@ -46,7 +47,7 @@ int main(int argc, char **argv)
             "@ root=0 sent_before=- received_before=-");
     MPI_Request request;
     REFUSED(Send_init, (numbers, 1, MPI_DATATYPE_NULL, 0, 1, MPI_COMM_SELF, &request), "@");
-#ifndef OPEN_MPI /* 4.1.4 calls no handler of the program's, but ends it */
+#ifndef OPEN_MPI /* 4.1.4 does not call a handler of the program, but ends the program */
     MPI_Message message = MPI_MESSAGE_NULL;
     REFUSED(Mrecv, (numbers, 1, MPI_INT, &message, MPI_STATUS_IGNORE),
             "received_before=4 transfers_before=<any/-/any/4");

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls for the observers of a run, in one process: messages whose statuses the program ignores or
- * not, persistent requests, matched probes. With an argument N: eight threads call MPI_Comm_rank
- * while layers are switched N times by qmpi.TOOL.enabled, all but the lowest of those named
- * `member`.
+ * Calls for the observers of a run, in one process: messages whose statuses are ignored or not,
+ * persistent requests, matched probes. With an argument N, eight threads call MPI_Comm_rank while
+ * all layers named `member` except the lowest are switched N times by qmpi.TOOL.enabled.
  */
 #include <mpi.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with sessions alone, on two ranks: MPI_COMM_WORLD does not exist, and world ranks are
- * those in mpi://WORLD. Once more in a second session; it begins before the first ends, for
- * MPICH 4.0 cannot begin anew.
+ * A program that uses only sessions, on two ranks: MPI_COMM_WORLD does not exist, and world ranks
+ * are those in mpi://WORLD. A second session repeats this. It begins before the first one ends,
+ * because MPICH 4.0 cannot be initialized again.
  */
 #include "expect.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls MPI from stacks of many kinds, one argument each. It is compiled in several ways, for the
- * compiler decides what a frame is like. The functions are known to the test by their names.
+ * Calls MPI from stacks of many kinds, one for each argument. It is compiled in several ways,
+ * because frames depend on the compiler. The test knows the functions by name.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #define FUNCTION static __attribute__((noinline, noclone))
-/* What comes after a call keeps it from becoming a jump. */
+/* The statement after a call keeps the call from becoming a tail call. */
 #define STAY() __asm__ volatile("" ::: "memory")
-/* Enough to read debug information, which the tool does. */
+/* The tool needs this much stack to read debug information. */
 #define STACK (1 << 20)
 #define USE(pointer) __asm__ volatile("" ::"r"(pointer) : "memory")
 
@@ -89,7 +89,7 @@ FUNCTION void vary(int size, int depth)
     STAY();
 }
 
-/* With parameters on the stack, which are found by another register then. */
+/* Parameters are on the stack, and are then addressed by another register. */
 FUNCTION void align(int depth, int b, int c, int d, int e, int f, int g, int h)
 {
     char aligned[256] __attribute__((aligned(128)));
@@ -144,7 +144,7 @@ static void frames(void)
     sort();
 }
 
-/* Each call is the next one of a stack that nobody has seen, with words of earlier ones in it. */
+/* Each call has a new stack that contains words of earlier ones. */
 FUNCTION void wander(unsigned state, int depth)
 {
     state = state * 1103515245 + 12345;
@@ -208,7 +208,7 @@ FUNCTION void interrupted(void)
     STAY();
 }
 
-/* On its own stack, and on the program's. */
+/* Runs a handler on its own stack and on that of the program. */
 static void signals(void)
 {
     static char memory[STACK];
@@ -293,7 +293,8 @@ static void *open_plugin(const char *folder, int number, callback **call)
 
 typedef int closer(void *library);
 
-/* As dlsym finds it in the C library: what UCX does, to call it from a dlclose of its own. */
+/* Returns dlclose of the C library as dlsym finds it; UCX does so to call it from its own
+ * dlclose. */
 static closer *found_dlclose(void)
 {
     closer *found = (closer *)(uintptr_t)dlsym(dlopen("libc.so.6", RTLD_NOW), "dlclose");
@@ -302,7 +303,7 @@ static closer *found_dlclose(void)
     return found;
 }
 
-/* One after the other in the same place. */
+/* Opens two libraries, one after the other, at the same address. */
 static void plugins(const char *folder, closer *close_library)
 {
     callback *place = NULL, *call;
@@ -318,7 +319,7 @@ static void plugins(const char *folder, closer *close_library)
     printf("%d in the same place\n", same);
 }
 
-/* Opened by a name that is relative to a directory which the program then leaves. */
+/* Opens a library by a name that is relative to a directory which the program then leaves. */
 static void relative(const char *folder)
 {
     callback *call;
@@ -343,7 +344,7 @@ static void *open_and_close(void *number)
     return NULL;
 }
 
-/* Two threads, of which each opens and closes a library of its own. */
+/* Two threads each open and close a library at the same time. */
 static void close_at_once(const char *folder)
 {
     pthread_t threads[2];
@@ -365,7 +366,8 @@ static long pages_in_use(int statm)
     return used;
 }
 
-/* The program has used up its file descriptors; prints by how many pages it grows. */
+/* Calls MPI when the program has used up its file descriptors, and prints by how many pages it
+ * grows. */
 static void without_descriptors(void)
 {
     const int statm = open("/proc/self/statm", O_RDONLY);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Inlined functions and exceptions of C++: which functions call MPI is known to the test by their
-// names.
+// Inlined functions and exceptions of C++. The test knows the functions that call MPI by name.
 #include <mpi.h>
 #include <stdexcept>
 #include <vector>

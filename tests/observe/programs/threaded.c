@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Four threads on each of two ranks, under MPI_THREAD_MULTIPLE, each with messages, collectives and
- * persistent requests of its own, on communicators that are made and freed meanwhile.
+ * Four threads on each of two ranks, with MPI_THREAD_MULTIPLE. Each has its own messages,
+ * collectives and persistent requests, on communicators that are created and freed meanwhile.
  */
 #include "expect.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Once the first message has been received it probes for the next one, before the layers above know
- * that the receive is over; and receives that one when the program calls MPI_Barrier.
+ * Once the first message has been received, this layer probes for the next one before the layers
+ * above know that the receive is complete. It receives that message when the program calls
+ * MPI_Barrier.
  */
 #include "trace.h"
 

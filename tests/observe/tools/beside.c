@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An observer of every function, and beside it in the same layer interceptors of MPI_Comm_rank and
- * MPI_Comm_size; the latter gives the layers below MPI_COMM_SELF instead. Notes the order in which
+ * A layer with an observer of all functions, and with interceptors of MPI_Comm_rank and
+ * MPI_Comm_size; the latter passes MPI_COMM_SELF to the layers below. Prints the order in which
  * they are called.
  */
 #define _GNU_SOURCE
@@ -46,7 +46,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
 
 static void init(int tool_id)
 {
-    /* Copied: what becomes of it afterwards must not matter. */
+    /* libqmpi copies the structure, so that later changes have no effect. */
     QMPIX_Observer observer = {
         .size = sizeof observer, .before = before, .after = after, .data = &my_data};
     QMPI_Register_tool_function(tool_id, MPI_COMM_RANK_T, (void (*)(void))my_Comm_rank);

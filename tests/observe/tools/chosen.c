@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An observer of a chosen set. Options: functions=MPI_Send+MPI_Barrier, groups=NUMBER (of
- * QMPIX_GROUP_…), only=before or only=after: no other callback; twice=yes: first all are asked for.
- * Notes `chosen TOOL_ID MPI_X` in each callback; with tell=yes, at first, `chosen TOOL_ID
- * intercepts MPI_X` for each function that the library intercepts for it.
+ * An observer of a chosen set. Options: functions=MPI_Send+MPI_Barrier; groups=NUMBER (of
+ * QMPIX_GROUP_…); only=before or only=after: no other callback; twice=yes: first registers an
+ * observer of all functions. Prints `chosen TOOL_ID MPI_X` in each callback; with tell=yes, first
+ * prints `chosen TOOL_ID intercepts MPI_X` for each function that libqmpi intercepts for it.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -58,7 +58,7 @@ static void init(int tool_id)
     QMPIX_Tool_get_option(tool_id, "groups", &groups);
     QMPIX_Tool_get_option(tool_id, "only", &only);
     QMPIX_Tool_get_option(tool_id, "twice", &twice);
-    /* Gone when init returns, as the observer is. */
+    /* These variables no longer exist when init returns. */
     enum QMPI_Functions_enum numbers[64];
     QMPIX_Observer observer = {.size = sizeof observer, .before = callback, .after = callback};
     if (twice && QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notes `identity RANK NAME ID PARENT PROCESSES` for each communicator that the program names
- * (MPI_Comm_set_name); ID is `-` if it is unknown. Option quiet=yes: the layer observes the same
- * function, and does not ask for identities.
+ * Prints `identity RANK NAME ID PARENT PROCESSES` for each communicator that the program names
+ * (MPI_Comm_set_name); ID is `-` if it is unknown. With quiet=yes, the layer observes the same
+ * function, but does not request identities.
  */
 #define _GNU_SOURCE
 #include "trace.h"

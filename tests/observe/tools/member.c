@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One of the observers of a run. Notes each callback: the word that it finds, the requests of the
- * record, and whether the call has a status or statuses. `before` leaves its tool_id in the word.
+ * One of the observers of a run. Prints for each callback: the word that it finds, the requests of
+ * the record, and whether the call has a status or statuses. `before` stores its tool_id in the
+ * word.
  *
  * Options: only=before or only=after; acts, statuses, requests, time, entry: the flags of the
- * observer; intercept: intercepts MPI_Barrier too; few: observes MPI_Barrier, MPI_Start and
- * MPI_Mrecv alone; nested: in `before` of MPI_Barrier, calls the layers below once more; quiet:
- * notes nothing but, at MPI_Finalize, how many callbacks there were and how many of them were given
- * the wrong context, observer or word.
+ * observer; intercept: also intercepts MPI_Barrier; few: observes only MPI_Barrier, MPI_Start and
+ * MPI_Mrecv; nested: in `before` of MPI_Barrier, calls the layers below once more; quiet: prints
+ * only, in MPI_Finalize, the number of callbacks, and how many of them got a wrong context,
+ * observer or word.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -24,7 +25,7 @@ struct member {
     atomic_ullong before, after, wrong;
 };
 
-static _Thread_local int within; /* a call of `nested` */
+static _Thread_local int within; /* in a call of `nested` */
 
 static struct member *check(const QMPIX_Call *call, const QMPIX_Word *word,
                             unsigned long long expected)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notes `signature NAME HASH COUNT PACKED HASH COUNT PACKED` for each datatype that the program
- * names (MPI_Type_set_name): of one element, and of three. Computes that of the types whose extent
- * the program asks for, too.
+ * Prints `signature NAME HASH COUNT PACKED HASH COUNT PACKED` for each datatype that the program
+ * names (MPI_Type_set_name): for one element and for three. Also computes the signatures of types
+ * whose extent the program queries.
  */
 #define _GNU_SOURCE
 #include "trace.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints the callers of each call of MPI_Comm_rank and MPI_Comm_size: the functions at each
- * address, inlined ones first, in source order from the inside out. Compares each walk with what
- * the C library's unwinder tells. Calls of MPI_Comm_size it makes itself, in MPI_Barrier.
- * Options: `describe=no`: compares alone; `end=yes`: describes at the end; `release=yes`: releases
- * the debug information after each call, and looks whether it is still mapped.
+ * address, inlined ones first, in source order from the inside out. Compares each walk with the
+ * result of the C library's unwinder. It makes calls of MPI_Comm_size itself, in MPI_Barrier.
+ * Options: `describe=no`: only compares; `end=yes`: describes at the end; `release=yes`: releases
+ * the debug information after each call, and checks whether it is still mapped.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -30,13 +30,13 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path ? path : "?";
 }
 
-/* "inner < function (file.c) library" */
+/* Prints the functions of an address, as in "inner < function (file.c) library". */
 static int print(char *text, int room, const void *address)
 {
     const QMPIX_Address *found, *again = NULL;
     const char *library;
     size_t offset;
-    /* What is known of the file alone, which may be less. */
+    /* What is known from the file alone may be less. */
     if (QMPIX_Address_find(address, &library, &offset) == MPI_SUCCESS)
         QMPIX_Library_describe(library, offset, &found);
     if (QMPIX_Address_describe(address, &found) != MPI_SUCCESS)
@@ -67,7 +67,7 @@ static void print_all(const char *what, void *const *callers, int count)
     trace("%s: %s", what, length ? text : "");
 }
 
-/* Whether the library that reads debug information is mapped. */
+/* Returns whether the library that reads debug information is mapped. */
 static bool is_mapped(const char *library)
 {
     char line[512];
@@ -84,12 +84,13 @@ static void release(void)
 {
     const bool before = is_mapped("/qmpi-symbols.module");
     QMPIX_Debug_info_release();
-    QMPIX_Debug_info_release(); /* nothing is open now */
+    QMPIX_Debug_info_release(); /* nothing is open at this time */
     trace("released: %smapped before, %smapped now", before ? "" : "not ",
           is_mapped("/qmpi-symbols.module") ? "" : "not ");
 }
 
-/* All of the callers are in the unwinder's list, in its order, and the first ones in a row. */
+/* Checks that all callers are in the unwinder's list, in its order, and the first ones without
+ * gaps. */
 static void compare(void *const *callers, int count)
 {
     void *all[DEEP + 56];
@@ -101,7 +102,7 @@ static void compare(void *const *callers, int count)
             found = i;
         }
     }
-    rest = all_count - 1 - found; /* _start, and the C library's two */
+    rest = all_count - 1 - found; /* _start and two functions of the C library */
     walks++;
     if (k == count && (rest <= 3 || count == DEEP))
         return;
@@ -145,7 +146,8 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
     }
 }
 
-/* The tool is native, and calls for itself: what an outsider calls from is told as well. */
+/* This call is made by the tool itself, which is native. The callers of a call from elsewhere are
+ * found, too. */
 static void check_errors(void)
 {
     const QMPIX_Address *description = NULL;
@@ -168,7 +170,7 @@ static void init(int tool_id)
     static const QMPIX_Observer observer = {.size = sizeof observer, .after = after};
     const char *value;
     void *frame;
-    backtrace(&frame, 1); /* loads the unwinder */
+    backtrace(&frame, 1); /* the first call loads the unwinder */
     describes = QMPIX_Tool_get_option(tool_id, "describe", &value) != MPI_SUCCESS ||
                 strcmp(value, "no") != 0;
     at_end = QMPIX_Tool_get_option(tool_id, "end", &value) == MPI_SUCCESS;

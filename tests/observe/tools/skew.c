@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded: gives the ranks different clocks. SKEW_CLOCKS has one entry for each rank, separated
- * by commas: `NANOSECONDS/PPM`, what is added to CLOCK_MONOTONIC, and by how much it is too fast
- * from SKEW_SINCE on: such a clock is that of another time namespace. SKEW_NODES has the name of a
- * node for each rank, for libqmpi alone, and SKEW_COUNTER=no lets the kernel offer no cycle
- * counter.
+ * Preloaded to give the ranks different clocks. SKEW_CLOCKS has an entry `NANOSECONDS/PPM` for each
+ * rank, separated by commas: the number to add to CLOCK_MONOTONIC, and by how much it is too fast
+ * from SKEW_SINCE on. Such a clock is that of another time namespace. SKEW_NODES contains the name
+ * of a node for each rank, which only libqmpi sees. With SKEW_COUNTER=no, the kernel seems to offer
+ * no cycle counter.
  */
-#undef _FILE_OFFSET_BITS /* it makes open64 of open */
+#undef _FILE_OFFSET_BITS /* this macro would replace open64 by open */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

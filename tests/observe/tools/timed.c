@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An observer that asks for the times of MPI_Barrier and notes them, in ticks.
+ * An observer that requests the times of MPI_Barrier and prints them in ticks.
  *
- * Options: time, entry, acts: the flags of the observer; sleep=MS: each callback takes so long;
- * intercept=MS: intercepts MPI_Barrier too, and takes so long; nested: in `before`, calls the
+ * Options: time, entry, acts: the flags of the observer; sleep=MS: the duration of each callback;
+ * intercept=MS: also intercepts MPI_Barrier, for this duration; nested: in `before`, calls the
  * layers below once more.
  */
 #define _GNU_SOURCE
@@ -20,7 +20,7 @@ struct timed {
     int nested;
 };
 
-static _Thread_local int within; /* a call of `nested` */
+static _Thread_local int within; /* in a call of `nested` */
 
 static void take(long milliseconds)
 {

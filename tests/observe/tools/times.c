@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notes what <qmpi/clock.h> tells: in `init`, after MPI_Init and in MPI_Finalize. Options: `ask=no`
- * does not request offsets; `observe=no` has interceptors instead of an observer; `off=RANK`
- * switches the layer off on that rank after MPI_Init; `fail=RANK` makes `init` fail there at last;
- * `messages=N` sends as many around, with the
- * time at which they are sent, and notes how many arrive earlier.
+ * Prints the results of <qmpi/clock.h> in `init`, after MPI_Init and in MPI_Finalize. Options:
+ * `ask=no` does not request offsets; `observe=no` has interceptors instead of an observer;
+ * `off=RANK` switches the layer off on that rank after MPI_Init; `fail=RANK` makes `init` fail on
+ * that rank at its end; `messages=N` sends N messages between the ranks with their times of
+ * sending, and prints how many seem to arrive before they were sent.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -21,13 +21,13 @@
 enum { MOMENTS = 50 };
 static struct {
     uint64_t ticks;
-    unsigned long long before, after; /* the true time */
+    unsigned long long before, after; /* the actual times */
 } moments[MOMENTS];
 
-static uint64_t example; /* of rank 0 */
+static uint64_t example; /* a time on the clock of rank 0 */
 static int layer, rank, size, messages, off;
 
-/* Not through the C library, whose function the tests replace. */
+/* Calls the kernel, because the tests replace the function of the C library. */
 static unsigned long long true_time(void)
 {
     struct timespec time;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* To be preloaded before libqmpi: counts the stacks that libqmpi has the C library unwind. */
+/* Preloaded before libqmpi: counts how often libqmpi lets the C library unwind a stack. */
 #define _GNU_SOURCE
 #include "trace.h"
 

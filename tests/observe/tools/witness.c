@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Observes every function and writes one line for each call into FOLDER/witness.RANK: the function,
- * what the helpers of <qmpi/observer.h> say of the call in `after` (and, in fields named …_before,
- * what they said in `before`), and every argument as it was given (`a.NAME=VALUE`). What the header
- * promises of any call is tested here too; a field `fault` names what did not hold.
+ * Observes all functions and writes one line for each call to FOLDER/witness.RANK: the function,
+ * the results of the helper functions of <qmpi/observer.h> in `after` (and in `before`, in fields
+ * named …_before), and each argument (`a.NAME=VALUE`). It also tests what the header guarantees for
+ * all calls; a field `fault` names what was violated.
  *
- * Options: folder=FOLDER; ranks=yes: also the world ranks of the communicator that the call is
- * given; few=yes: asks for no statuses where the program ignores them.
+ * Options: folder=FOLDER; ranks=yes: also writes the world ranks of the communicator of the call;
+ * few=yes: does not request statuses that the program ignores.
  */
 #define _GNU_SOURCE
 #include "fortran_handles.h"
@@ -26,11 +26,12 @@ struct layer {
     int ranks;
 };
 
-/* What the helpers say of a call, as text. */
+/* The results of the helper functions for a call, as text. */
 struct said {
     char sent[32], received[32], transfers[2048], comm[32], root[32], ranks[256];
-    MPI_Count sum_sent, sum_received; /* of the transfers */
-    int count, first[3];              /* how many, and the peer, world rank and tag of the first */
+    MPI_Count sum_sent, sum_received; /* sums over the transfers */
+    int count, first[3];              /* number of transfers, and the peer, world rank and tag of
+                                         the first one */
 };
 
 static void fault(FILE *line, const char *what)
@@ -95,7 +96,7 @@ static void note_transfer(void *data, const QMPIX_Transfer *transfer)
     }
 }
 
-/* The first transfer is the one that QMPIX_Call_get_peer tells of. */
+/* QMPIX_Call_get_peer returns the peer of the first transfer. */
 static int peer_agrees(const QMPIX_Call *call, const struct said *said)
 {
     int got[3] = {-77, -77, -77};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Carries a word from `before` to `after`: the number of the call, which `after` must find although
- * calls lie within calls: inside MPI_Barrier's callbacks MPI_Comm_rank is called from the top of
- * the stack. Notes the words that were lost, and the caller's address where it is none.
+ * Carries a word from `before` to `after`: the number of the call, which `after` must find even
+ * with nested calls; in MPI_Barrier's callbacks, MPI_Comm_rank is called from the top of the stack.
+ * Prints the words that were lost, and the calls without a caller's address.
  */
 #define _GNU_SOURCE
 #include "trace.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registers observers wrongly and asks the helpers wrong things, and notes what came of it: `wrong
- * WHAT CLASS`. Then it observes MPI_Init, MPI_Comm_rank, MPI_Send and MPI_Finalize and goes on so.
+ * Registers observers wrongly, asks the helper functions invalid questions, and prints the results:
+ * `wrong WHAT CLASS`. Then it observes MPI_Init, MPI_Comm_rank, MPI_Send and MPI_Finalize, and
+ * continues in the same way.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -31,7 +32,7 @@ static void each(void *data, const QMPIX_Transfer *transfer)
     (void)transfer;
 }
 
-/* Every output is set to 77 before: an error must leave it. */
+/* All outputs are set to 77 first; an error must not change them. */
 static void ask_wrongly(const QMPIX_Call *call)
 {
     MPI_Count sent = 77;
