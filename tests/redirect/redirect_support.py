@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the exchange calls, and ways to run it and to read what tools counted."""
+"""The numbers of calls in the exchange, functions that run it, and functions that read what tools
+counted."""
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from support import ASAN, BUILD, BUNDLED_TOOLS, MPICC, QMPI, TOOLS, clean_enviro
 REDIRECT_PROGRAMS = BUILD / "tests" / "redirect" / "programs"
 REDIRECT_TOOLS = BUILD / "tests" / "redirect" / "tools"
 
-# What exchange.c and its likes call, in each of the two ranks.
+# The calls that exchange.c and its variants make in each of the two ranks.
 EXCHANGE = {
     "MPI_Init": 1, "MPI_Finalize": 1, "MPI_Comm_rank": 1, "MPI_Wtime": 2,
     "MPI_Send": 3, "MPI_Recv": 3, "MPI_Get_count": 1,
@@ -50,15 +51,16 @@ def redirect_environment(env=None):
 
 
 def reach(name, *args, env=None, **kwargs):
-    """run_mpi for a program of this folder, or a path, with these tests' tools."""
+    """Calls run_mpi with the tools of these tests, for a program of this folder or a path."""
     path = name if "/" in str(name) else redirect_program(name)
     return run_mpi(path, *args, env=redirect_environment(env), **kwargs)
 
 
 @cache
 def of_the_static_library():
-    """What the static MPI library calls by an MPI_X in an exchange: bound when the program is linked, these calls
-    cannot be told from the program's. ROMIO asks for the communicator's hints, in MPICH 4.2 not by PMPI."""
+    """Returns the functions that a static MPI library itself calls as MPI_X in an exchange: these
+    calls are bound when the program is linked, and cannot be distinguished from those of the
+    program. ROMIO asks for the communicator's hints, which MPICH 4.2 does not do by PMPI."""
     options = subprocess.run([MPICC, "-show"], check=True, text=True, capture_output=True).stdout.split()
     path = next((path for option in options if option.startswith("-L")
                  if (path := Path(option[2:], "libmpich.a")).exists()), None)
@@ -74,21 +76,22 @@ def qmpi(*arguments, env=None, **more):
 
 
 def mpi_soname():
-    """The MPI library as programs here need it."""
+    """Returns the name of the MPI library that the programs here need."""
     text = subprocess.run(["readelf", "-d", REDIRECT_PROGRAMS / "exchange_c"], check=True, text=True,
                           capture_output=True, env={**os.environ, "LC_ALL": "C"}).stdout
     return re.search(r"NEEDED.*\[(libmp[^]]*)\]", text)[1]
 
 
 def needs(path):
-    """The libraries that a file names, in their order, without a sanitizer's."""
+    """Returns the libraries that a file needs, in their order, without those of a sanitizer."""
     text = subprocess.run(["readelf", "-d", path], check=True, text=True, capture_output=True,
                           env={**os.environ, "LC_ALL": "C"}).stdout
     return [name for name in re.findall(r"NEEDED.*\[(.*)\]", text) if "san.so" not in name]
 
 
 def counted(path):
-    """function -> (calls of all ranks, of the rank with fewest, with most), of a file of count."""
+    """Returns function -> (calls of all ranks, of the rank with fewest, of the rank with most),
+    from a file of count."""
     data = json.loads(path.read_text())
     assert data["schema"] == "qmpi-count/1"
     return {name: (row["calls"], row["min"], row["max"])
@@ -100,7 +103,7 @@ def in_each_rank(calls, ranks=2):
 
 
 def tallied(folder, name="tally"):
-    """function -> calls, summed over the processes' files."""
+    """Returns function -> number of calls, summed over the files of the processes."""
     total = Counter()
     for path in folder.glob(f"{name}.*"):
         for line in path.read_text().splitlines():

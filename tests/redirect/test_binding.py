@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Fortran programs: who called, what the binding does for itself, and tools that have Fortran
-wrappers of their own."""
+"""Fortran programs: callers, calls that the binding makes for its own purposes, and tools that have
+their own Fortran wrappers."""
 import pytest
 
 from redirect_support import REDIRECT_TOOLS, counted, needs, qmpi, reach, redirect_program
@@ -51,7 +51,8 @@ def test_the_caller_is_the_fortran_procedure_when_all_is_bound_at_once(binding, 
 
 
 def test_each_section_that_is_not_contiguous_is_one_send(tmp_path):
-    """By mpi_f08 the binding makes a datatype of it, which is its own affair."""
+    """With mpi_f08, the binding makes a datatype for the section, which is not a call of the
+    program."""
     result = reach("section", tools="count,output=calls.json", cwd=tmp_path)
     assert result.stdout == "got 1 5 9 1 2 5 6\n"
     assert counted(tmp_path / "calls.json") == {
@@ -65,7 +66,8 @@ def test_each_section_that_is_not_contiguous_is_one_send(tmp_path):
 @pytest.mark.skipif(ABI, reason="the standard ABI has no Fortran bindings")
 @pytest.mark.parametrize("tools", [None, "site", "site:tally:site"])
 def test_a_program_may_unload_the_binding_and_load_it_again(tools):
-    """Layers that ask for the caller make us look into it, also while it is closed."""
+    """Layers that ask for the caller make libqmpi read the binding, even while it is being
+    closed."""
     binding = FORTRAN_LIBRARIES["mpif_h"]
     result = reach("reload", 3, ranks=1, tools=tools,
                    env={"REDIRECT_BINDING": binding, "REDIRECT_TALLY": "/nowhere"})
@@ -109,7 +111,7 @@ def test_a_native_layer_above_fortran_wrappers_knows_the_caller(binding, preload
 @every_binding
 @every_place
 def test_fortran_wrappers_on_top_are_called_by_the_program(binding, preload, tmp_path):
-    """mpi_f08 has procedures of other names, which this tool does not wrap."""
+    """mpi_f08 has procedures with other names, which this tool does not wrap."""
     notes = barriers(binding, "libwrappers.so:count,output=calls.json", preload, tmp_path)
     assert notes == [f"wrappers MPI_Barrier from {FORTRAN_LIBRARIES['mpif_h']}" if binding == "f08"
                      else f"wrappers mpi_barrier_ from sites_{binding}"]
@@ -129,7 +131,7 @@ def test_fortran_wrappers_between_layers_run_once_and_pass_on(binding, preload, 
 
 @every_binding
 def test_fortran_wrappers_on_top_when_a_preloaded_tools_constructor_has_built_the_stack(binding, tmp_path):
-    """It runs before libqmpi's constructor, as that of Extrae does."""
+    """The tool's constructor runs before that of libqmpi, as with Extrae."""
     early = REDIRECT_TOOLS / "libearly.so"
     notes = barriers(binding, "libwrappers.so:libearly.so", (LIBQMPI, early), tmp_path)
     assert notes == barriers(binding, "libwrappers.so", (LIBQMPI,), tmp_path)
@@ -138,7 +140,8 @@ def test_fortran_wrappers_on_top_when_a_preloaded_tools_constructor_has_built_th
 @every_binding
 @pytest.mark.parametrize("preload", [False, True])
 def test_a_call_that_a_fortran_wrapper_would_pass_to_the_binding_is_seen_once(binding, preload, tmp_path):
-    """In C. With @fortran=yes, the wrapper in Fortran sees it, too, as in MPICH without qmpi."""
+    """The tool sees the call in C. With @fortran=yes, its Fortran wrapper sees it, too, as with
+    MPICH without qmpi."""
     tool = REDIRECT_TOOLS / "libpassing_wrappers.so"
     libraries = (LIBQMPI, tool) if preload else (LIBQMPI,)
     in_c = f"wrappers MPI_Barrier from {FORTRAN_LIBRARIES['mpif_h']}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Fortran's constants of which the address counts, under a tool that has wrappers for Fortran: these
-know the addresses once the tool's own wrapper for initialisation in Fortran was called."""
+"""Fortran constants that are identified by their addresses, under a tool with Fortran wrappers.
+These know the addresses once the tool's own Fortran wrapper for initialization was called."""
 import pytest
 
 from redirect_support import REDIRECT_PROGRAMS, REDIRECT_TOOLS, counted, reach, redirect_program
@@ -34,20 +34,21 @@ STEPS = {"init": [("Init",)], "thread": [("Init_thread",)], "initialized": [("In
 
 
 def in_fortran(steps):
-    """What the tool notes of these steps where its wrappers for Fortran are called."""
+    """Returns the notes of the tool for these steps if its Fortran wrappers are called."""
     return [" ".join(("constants", f"mpi_{name.lower()}_", *constants))
             for step in steps.split() for name, *constants in STEPS[step]]
 
 
 def in_c(steps):
-    """And where those for C are. Open MPI's binding has statuses of its own for MPI_Waitall."""
+    """Returns the notes if its C wrappers are called. Open MPI's binding passes statuses of its own
+    to MPI_Waitall."""
     return [" ".join(("constants", f"MPI_{name}", *constants)).replace(
                 "STATUSES_IGNORE", "none" if OPEN_MPI else "STATUSES_IGNORE")
             for step in steps.split() for name, *constants in STEPS[step]]
 
 
 def run(binding, steps, tools, preload, tmp_path):
-    """The notes of the tools; the results must be right."""
+    """Returns the notes of the tools. The results must be right."""
     result = reach(f"constants_{binding}", *steps.split(), "finalize", ranks=1, tools=tools,
                    preload=preload, cwd=tmp_path)
     assert result.returncode == 0
@@ -72,7 +73,7 @@ def test_the_tool_is_one_that_works_without_us(binding, tmp_path):
 @every_old_binding
 def test_on_top_its_wrappers_are_called_from_initialisation_on(binding, beginning, preload,
                                                                tmp_path):
-    """A call before that comes through the C wrappers."""
+    """A call before initialization reaches the C wrappers."""
     notes = run(binding, f"{beginning} numbers", "libconstants.so:count,output=calls.json", preload,
                 tmp_path)
     *before, init = beginning.split()
@@ -106,7 +107,7 @@ def test_below_others_only_its_c_wrappers_are_called(tools, binding, preload, tm
 @behind_libqmpi
 @every_old_binding
 def test_of_two_layers_of_it_the_lower_is_called_in_c(binding, preload, tmp_path):
-    """Each has its own copy of what it learnt, and both learn the program's addresses."""
+    """Each layer has its own copy of the addresses, and both get those of the program."""
     notes = run(binding, "init numbers", "libconstants.so:libconstants.so", preload, tmp_path)
     assert [note for note in notes if " mpi_" in note] == in_fortran("init numbers")
     lower = [note for note in notes if " MPI_" in note]
@@ -146,13 +147,14 @@ def test_where_it_has_none_of_that_name_its_c_wrappers_are_called(binding, tmp_p
 
 @behind_libqmpi
 @pytest.mark.parametrize("tools, steps, expected", [
-    # The tool, after it was initialised: its wrappers again, as before.
+    # The tool is switched off after it was initialized; afterwards, its wrappers are called as
+    # before.
     ("libconstants.so:count,output=/dev/null", "init numbers off numbers on numbers",
      in_fortran("init numbers numbers")),
-    # MPI is initialised while it is off.
+    # MPI is initialized while the tool is off.
     ("libconstants.so:count,output=/dev/null", "initialized off init numbers on numbers",
      in_c("initialized numbers")),
-    # It comes to stand on top before that, and after.
+    # The tool becomes the topmost one before MPI is initialized, and afterwards.
     ("empty:libconstants.so", "initialized off init numbers on numbers",
      in_c("initialized") + in_fortran("init numbers") + in_c("numbers")),
     ("empty:libconstants.so", "init numbers off numbers on numbers",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Calls that the MPI library makes of itself are not the application's, unless QMPI_INTERNAL=1."""
+"""Calls that the MPI library makes itself do not count as calls of the application, unless
+QMPI_INTERNAL=1."""
 import pytest
 
 from redirect_support import counted, in_each_rank, reach, tallied
@@ -8,7 +9,7 @@ from support import ABI, OPEN_MPI
 with_inner_calls = pytest.mark.skipif(
     OPEN_MPI, reason="Open MPI's library makes no MPI calls of its own")
 
-# What files.c calls, in each rank.
+# The calls that files.c makes in each rank.
 EXPECTED = {
     "MPI_Init": 1, "MPI_Finalize": 1, "MPI_Comm_rank": 1, "MPI_Comm_size": 1,
     "MPI_Type_vector": 1, "MPI_Type_commit": 1, "MPI_Type_free": 1,
@@ -38,13 +39,14 @@ def test_the_librarys_own_calls_are_hidden(internal, tmp_path):
 
 @with_inner_calls
 def test_qmpi_internal_shows_them(tmp_path):
-    """MPICH's ROMIO asks for the view's datatype, from 5 on in functions of MPICH's own, and duplicates the
-    communicator."""
+    """MPICH's ROMIO asks for the datatype of the view (since MPICH 5 by functions of MPICH's own)
+    and duplicates the communicator."""
     files(tmp_path, "count,output=calls.json", QMPI_INTERNAL="1")
     calls = counted(tmp_path / "calls.json")
     inner = set(calls) - set(EXPECTED)
     assert "MPI_Comm_dup" in inner
-    assert ABI or {"MPI_Type_get_envelope", "MPIX_Type_iov_len"} & inner  # the ABI has no functions of MPICH's own
+    # the ABI does not contain functions of MPICH's own
+    assert ABI or {"MPI_Type_get_envelope", "MPIX_Type_iov_len"} & inner
     for name, number in EXPECTED.items():
         assert calls[name][0] >= 2 * number, name
     assert calls["MPI_File_open"] == (2, 1, 1)
@@ -64,6 +66,6 @@ def test_pmpi_tools_see_them_too_with_qmpi_internal(tmp_path):
 def test_every_layer_sees_the_same_inner_calls(tmp_path):
     files(tmp_path, "count,output=%t.json:empty:count,output=%t.json", QMPI_INTERNAL="1")
     upper, lower = counted(tmp_path / "1.json"), counted(tmp_path / "3.json")
-    # What the upper layer itself does in MPI_Finalize may make the library call MPI.
+    # Calls of the upper layer itself in MPI_Finalize may make the library call MPI.
     assert set(upper) - set(EXPECTED)
     assert {name: lower[name] for name in upper} == upper

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One exchange, written in every language and bound to MPI in every way: the same calls are seen,
-once each, by native layers and by a PMPI layer between them."""
+"""One exchange, in all languages and with all kinds of binding to MPI: native layers, and a PMPI
+layer between them, see the same calls, each of them once."""
 import sys
 
 import pytest
@@ -9,10 +9,10 @@ from redirect_support import (EXCHANGE, GOT, counted, in_each_rank, needs, of_th
                            outside_asan, reach, redirect_program, tallied)
 from support import ASAN, FORTRAN_LIBRARIES, LIBQMPI, MPI_LIBRARY, OPEN_MPI
 
-# A tool brings libqmpi.so along into a program that holds libqmpi.a, where it does nothing.
+# A tool loads libqmpi.so into a program that contains libqmpi.a; libqmpi.so does nothing then.
 TWO_COPIES = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:detect_odr_violation=0"}
 
-# NAME: (program, arguments before the folder, environment, libraries to preload)
+# name -> (program, arguments before the folder, environment, libraries to preload)
 PRELOADED = (LIBQMPI,)
 BINDINGS = {
     "C": ("exchange_c", (), {}, PRELOADED),
@@ -59,7 +59,8 @@ def exchange(binding, folder, tools, **more):
 
 
 def exchanged(binding):
-    """Open MPI's C++ bindings ask for more, in code that is the program's; so may a library that is its part."""
+    """The inlined code of Open MPI's C++ bindings, which belongs to the program, makes more calls;
+    so may a library that is part of the program."""
     if binding == "static":
         redirect_program(BINDINGS[binding][0])
         return {**EXCHANGE, **of_the_static_library()}
@@ -102,7 +103,8 @@ def test_without_tools_the_program_is_undisturbed(binding, tmp_path):
 @pytest.mark.parametrize("how", ["local", "global"])
 @pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
 def test_a_plugin_that_is_opened_after_a_call_is_seen_by_a_qmpi_tool_alone(order, how, env, calls, tmp_path):
-    """No PMPI tool has libqmpi watch dlopen there. MPI_Init itself looks at what is loaded."""
+    """Without a PMPI tool, libqmpi does not watch dlopen. MPI_Init itself examines the loaded
+    objects."""
     exchange((f"plugin_host_{order}", ("plugin_c", how), env, ()), tmp_path, "count,output=%t.json")
     assert counted(tmp_path / "1.json") == in_each_rank({**EXCHANGE, **calls})
 
@@ -111,7 +113,8 @@ def test_a_plugin_that_is_opened_after_a_call_is_seen_by_a_qmpi_tool_alone(order
 @pytest.mark.parametrize("how", ["local", "global", "deep"])
 @pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
 def test_a_plugin_that_is_opened_after_the_first_call_is_seen_too(order, how, env, tmp_path):
-    """The loader binds it when nobody looks: to the MPI library, where that comes before us."""
+    """The plugin is loaded unnoticed, and the loader binds it to the MPI library if that comes
+    before libqmpi."""
     if how == "deep" and (order == "qmpi_first" or ASAN):
         pytest.skip("a known limit, or refused by the sanitizer")
     exchange((f"plugin_host_{order}", ("plugin_c", how), env, ()), tmp_path,
@@ -142,7 +145,7 @@ def test_the_caller_below_a_pmpi_layer_is_the_program(binding, tmp_path):
 
 
 def test_the_programs_reach_mpi_in_the_way_that_they_stand_for():
-    """Else all of the above would show little."""
+    """The tests above are only meaningful if these programs are not linked with MPI."""
     assert not any("mpi" in name for name in needs(redirect_program("exchange_by_name")))
     assert not any("mpi" in name for name in needs(redirect_program("plugin_host")))
     assert any(MPI_LIBRARY in name for name in needs(redirect_program("plugin_c.so")))
@@ -159,7 +162,8 @@ def test_the_static_program_needs_neither_library():
     assert not any("libmpi" in name or "libqmpi" in name for name in names)
 
 
-# Bound when it was linked: these conversions of the binding cannot be told from the program's.
+# Calls that are bound when the program is linked: these conversions of the binding cannot be
+# distinguished from those of the program.
 CONVERSIONS = {"MPI_File_f2c", "MPI_File_c2f"}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Real programs, as Debian packages them: their results do not change, and their calls are seen."""
+"""Programs of Debian packages: their results do not change, and tools see their calls."""
 import re
 
 import pytest
@@ -14,18 +14,20 @@ every_stack = pytest.mark.parametrize("tools", STACKS.values(), ids=STACKS)
 
 @pytest.fixture(autouse=True)
 def all_libraries(monkeypatch):
-    """The MPI library opens as many libraries as it does for users: see cheap_mpi_start in tests/meson.build."""
+    """The MPI library opens all libraries that it opens for users: see cheap_mpi_start in
+    tests/meson.build."""
     for name in ("HWLOC_PLUGINS_PATH", "UCX_MODULES"):
         monkeypatch.delenv(name, raising=False)
 
 
 def without_times(text):
-    """The report's lines; in those of results the times and the speeds are left out."""
+    """Returns the lines of the report, without the times and speeds in lines with results."""
     lines = []
     for line in text.splitlines():
         words = line.split()
         if words[:1] in (["WALL"], ["CPU"]):
-            # TIME M N NB NRHS NBRHS P Q, LU and solve time, MFLOPS, then the verdict.
+            # The columns are TIME M N NB NRHS NBRHS P Q, LU and solve time, MFLOPS, and the
+            # verdict.
             line = " ".join([word for word in words if not re.fullmatch(r"\d*\.\d+", word)])
         lines.append(line)
     return lines

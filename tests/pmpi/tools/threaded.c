@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool whose constructor starts a thread, waits for it, and lets it ask MPI something. */
+/* A tool whose constructor starts a thread, waits for it, and lets it make an MPI call. */
 #include "trace.h"
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool that reads TEST_SET and TEST_UNSET from the environment, at each of its occasions. */
+/* A tool that reads TEST_SET and TEST_UNSET from the environment in each of its functions. */
 #define _GNU_SOURCE
 #include "trace.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The part in C of attributes.F90: it sets and gets the attributes that Fortran gets and sets. */
+/* The C part of attributes.F90: it sets and gets attributes that Fortran gets and sets. */
 #include <mpi.h>
 
 #include <stdint.h>
@@ -11,8 +11,8 @@ intptr_t get_at_address_in_c(MPI_Fint comm, int keyval);
 int get_integer_at_address_in_c(MPI_Fint comm, int keyval);
 int keyval_in_c(void);
 
-/* Of PMPI: in some versions of MPICH it is a function, which would be counted, and a macro in
- * others. */
+/* Uses PMPI, because MPI_Comm_f2c is a function, which would be counted, in some versions of MPICH,
+ * and a macro in others. */
 static MPI_Comm comm_in_c(MPI_Fint comm)
 {
     return PMPI_Comm_f2c(comm);
@@ -38,7 +38,7 @@ intptr_t get_in_c(MPI_Fint comm, int keyval)
     return (intptr_t)get(comm, keyval);
 }
 
-/* MPI 4.0, section 19.3.7: to C an attribute of Fortran's is the address of a value. */
+/* MPI 4.0, section 19.3.7: in C, an attribute that was set in Fortran is the address of a value. */
 intptr_t get_at_address_in_c(MPI_Fint comm, int keyval)
 {
     return *(const intptr_t *)get(comm, keyval);
@@ -49,7 +49,7 @@ int get_integer_at_address_in_c(MPI_Fint comm, int keyval)
     return *(const int *)get(comm, keyval);
 }
 
-/* The first time, when 4712 takes another's place: sets 4712 on another communicator. */
+/* At the first call, when 4712 replaces another value: sets 4712 on another communicator. */
 static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     static volatile int times;
@@ -60,7 +60,7 @@ static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
         return MPI_SUCCESS;
     times++;
     const int result = MPI_Comm_set_attr(MPI_COMM_SELF, keyval, (void *)(intptr_t)4712);
-    times++; /* after the call, which else might leave no frame of this function's */
+    times++; /* after the call, because a tail call might leave no frame of this function */
     return result;
 }
 

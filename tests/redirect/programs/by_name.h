@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every MPI function that exchange.c calls, found by dlsym at each call, as programs do that have
- * no link to MPI. REDIRECT_MPI names the library; REDIRECT_WAY says how it is asked: by its own
- * handle (local), by its handle after loading it for everybody (global), or by RTLD_DEFAULT
- * (default).
+ * All MPI functions that exchange.c calls, found by dlsym at each call, as in programs that are not
+ * linked with MPI. REDIRECT_MPI is the name of the library. REDIRECT_WAY is how functions are
+ * looked up: by the library's own handle (local), by its handle after loading it globally (global),
+ * or by RTLD_DEFAULT (default).
  */
 #ifndef BY_NAME_H
 #define BY_NAME_H
@@ -29,7 +29,7 @@ static inline void *by_name_find(const char *name)
     return found;
 }
 
-#ifdef OPEN_MPI /* whose handles are addresses of its data */
+#ifdef OPEN_MPI /* its predefined handles are addresses of data */
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global) ((type)by_name_find(#global))
 #endif

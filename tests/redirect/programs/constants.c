@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps of constants.F90 in C. libqmpi, with which it was not linked, switches layer 1. */
+/* The C part of constants.F90. It switches layer 1 by libqmpi, with which the program was not
+ * linked. */
 #define _GNU_SOURCE
 #include <mpi.h>
 

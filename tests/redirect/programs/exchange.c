@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The exchange of two ranks that the other programs repeat in their languages: the same MPI calls
- * in the same numbers. redirect_support.py says how many; whoever changes one changes all.
- * Argument: a folder for one file per rank. Each rank prints a sum of what it received.
+ * The exchange of two ranks that other programs repeat in their languages, with the same numbers of
+ * the same MPI calls; a change of one program must be made in all of them. redirect_support.py
+ * contains the numbers. The argument is a folder for one file of each rank. Each rank prints a sum
+ * of the data that it received.
  *
- * PLUGIN: the same as a function of a shared object, in which MPI_Init is left out where
- * REDIRECT_INITIALIZED is set. BY_NAME: without a link to MPI.
+ * PLUGIN: a function of a shared library does the same; MPI_Init is left out if
+ * REDIRECT_INITIALIZED is set. BY_NAME: the program is not linked with MPI.
  */
 #include <mpi.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The exchange of exchange.c by MPI's C++ bindings, whose calls are inlined into the program; what
-// they never had, or make other calls for, is called as in C.
+// The exchange of exchange.c with MPI's C++ bindings, whose calls are inlined into the program.
+// Functions that these bindings lack, or that make other calls there, are called as in C.
 #include <mpi.h>
 
 #include <array>
@@ -62,7 +62,7 @@ void collectives()
     sum += result;
 }
 
-// The binding of this one asks for the communicator's size again and again.
+// The C++ binding of this function queries the size of the communicator many times.
 void every_type()
 {
     const int counts[2] = {1, 1}, places[2] = {0, sizeof(int)};
@@ -76,7 +76,7 @@ void grid()
 {
     const int extent[1] = {2};
     const bool around[1] = {true};
-    const bool remain[10] = {true}; // the binding reads ten
+    const bool remain[10] = {true}; // the binding reads ten elements
     int source = 0, target = 0;
     MPI::Cartcomm all = world.Create_cart(1, extent, around, false);
     sum += all.Get_dim();

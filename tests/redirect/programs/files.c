@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files written and read by all ranks through a strided view: the MPI library calls MPI for its own
- * needs. Argument: the file. files.c makes the calls that EXPECTED in test_internal.py names.
+ * All ranks write and read a file through a strided view, for which the MPI library makes MPI calls
+ * itself. The argument is the file. files.c makes the calls in EXPECTED of test_internal.py.
  */
 #include <mpi.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Users of MPI_T without MPI_Init: libredirectwatcher.so from its constructor to its destructor,
- * two threads of the program, and its main. They take turns, and the library stays a user all the
- * time: MPICH 4.0.2 survives neither two first users at once nor a second first user.
+ * two threads of the program, and main. They take turns, and the library is a user all the time,
+ * because MPICH 4.0.2 crashes if two first users come at once, or if there is a first user for the
+ * second time.
  */
 #include <mpi.h>
 

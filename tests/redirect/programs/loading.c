@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with Fortran's binding that switches layer 1 off and on while another of its threads
- * loads a library, PLUGIN.
+ * A program with a Fortran binding that switches layer 1 off and on while another thread loads a
+ * library, PLUGIN.
  */
 #define _GNU_SOURCE
 #include "loading.h"
@@ -18,7 +18,8 @@ static void *load(void *path)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     int (*loaded)(void) = library ? (int (*)(void))(uintptr_t)dlsym(library, "loaded") : NULL;
-    atomic_store(&LOADING->began, 1); /* or it cannot be loaded */
+    atomic_store(&LOADING->began, 1); /* otherwise, the other side would wait if it cannot be
+                                         loaded */
     printf("loaded: %s\n", loaded && loaded() == 1 ? "right" : dlerror());
     return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library that is being loaded for as long as its program wants: the loader asks it which
- * function `chosen` is in the midst of binding its references, one of which is in memory that the
+ * A library whose loading lasts as long as the program wants. While the loader binds references, it
+ * calls an ifunc resolver of the library for `chosen`. One of the references is in memory that the
  * loader makes read-only when all are bound.
  */
 #include "loading.h"

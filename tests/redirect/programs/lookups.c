@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks names up as its command line says, one line on stdout each.
+ * Looks up the names on its command line, and prints one line for each on stdout.
  *   where=HANDLE=NAME  in which library the address lies that dlsym gives
  *   error=HANDLE=NAME  what dlerror says after that
  *   call=HANDLE        finds MPI_Comm_rank and calls it
  *   init, finalize     MPI_Init, MPI_Finalize by their names
  * HANDLE: default (RTLD_DEFAULT), next (RTLD_NEXT), self (the program's own handle), mpi (the
- * handle of the MPI library, by REDIRECT_MPI), own (that of the library by REDIRECT_NAMESAKE),
- * middle (as RTLD_NEXT for the library that is linked in as libredirectmiddle.so). Linked with MPI.
+ * handle of the MPI library, by REDIRECT_MPI), own (the handle of the library in
+ * REDIRECT_NAMESAKE), middle (RTLD_NEXT in the library libredirectmiddle.so, with which this
+ * program is linked). The program is linked with MPI.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A malloc wrapper, as memory tools are: it finds the next malloc by RTLD_NEXT, and counts. */
+/* A malloc wrapper like those of memory tools: it finds the next malloc by RTLD_NEXT, and counts
+ * calls. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that knows no MPI (LINKED: has called it before, MPI_Init where REDIRECT_INITIALIZED is
- * set). It loads a plugin that does, and
- * calls it: plugin_host PLUGIN HOW ARGUMENT, where HOW is local, global or deep. As Fortran
- * procedures are called without arguments, they take ARGUMENT from REDIRECT_FOLDER. A library that
- * REDIRECT_FIRST names is loaded before the plugin.
+ * A program that does not use MPI itself. (LINKED: it has called MPI before, and MPI_Init if
+ * REDIRECT_INITIALIZED is set.) It loads a plugin that uses MPI, and calls it: plugin_host PLUGIN
+ * HOW ARGUMENT, where HOW is local, global or deep. Fortran procedures are called without
+ * arguments, so they read ARGUMENT from REDIRECT_FOLDER. If REDIRECT_FIRST names a library, it is
+ * loaded before the plugin.
  */
 #define _GNU_SOURCE
 #ifdef LINKED

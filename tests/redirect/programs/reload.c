@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program without a link to MPI that loads the MPI library (REDIRECT_MPI), calls it and unloads
- * it, as often as its argument says; between two times the place where it lay is taken. So with a
- * language binding beside it, if REDIRECT_BINDING names one.
+ * A program that is not linked with MPI. It loads the MPI library (REDIRECT_MPI), calls it and
+ * unloads it; the argument is the number of times. In between, the address range of the library is
+ * occupied. If REDIRECT_BINDING names a language binding, the same is done with it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

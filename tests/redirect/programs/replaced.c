@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library with wrappers of its own for Fortran alone: no tool, for it replaces nothing of C's. */
+/* A library that has wrappers only for Fortran. It is not a tool, because it replaces no C
+ * functions. */
 #include "trace.h"
 
 #include <mpi.h>

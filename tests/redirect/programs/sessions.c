@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions, and never MPI_Init. With an argument two of them, the second within the first: when the
- * last one has been finalized, MPICH 4.0.2 can open no more.
+ * Uses sessions without MPI_Init; with an argument, two of them, the second one within the first.
+ * When the last session has been finalized, MPICH 4.0.2 cannot open another one.
  */
 #include <mpi.h>
 

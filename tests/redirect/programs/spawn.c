@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks for two children, itself with the argument `child`; with the argument `fatal` errors stay
- * fatal, with `return` they are told.
+ * Spawns two children, which run this program with the argument `child`. With the argument `fatal`,
+ * errors stay fatal; with `return`, they are printed.
  */
 #include <mpi.h>
 

@@ -48,7 +48,7 @@ static void complain(const char *what)
     trace(LAYER " finds %s wrong", what);
 }
 
-/* In a native layer nobody sees this, in a PMPI tool the layers below do. */
+/* In a native layer, no layer sees this; in a PMPI tool, the layers below do. */
 static void ask(void)
 {
     static int keyval = MPI_KEYVAL_INVALID;
@@ -67,7 +67,7 @@ static void ask(void)
         complain("its own attribute");
 }
 
-/* The attributes of MPI's own, as C is given them. */
+/* MPI's own attributes, as they are passed to C. */
 static const struct {
     int keyval;
     const char *name;
@@ -85,7 +85,7 @@ static void note_got(const char *function, int keyval, void *value, int found)
     }
 }
 
-/* AGAIN asks for the same once more: what C gets does not change. */
+/* AGAIN makes the same request a second time, because the result in C must not change. */
 #define GET(X, HANDLE, INSTEAD, ON, AGAIN)                                                         \
     WRAPPER(X, HANDLE handle, int keyval, void *value, int *flag)                                  \
     {                                                                                              \
@@ -148,7 +148,8 @@ SET(Type_set_attr, MPI_Datatype, SAME, NEXT_Type_set_attr)
 SET(Win_set_attr, MPI_Win, SAME, NEXT_Win_set_attr)
 SET(Attr_put, MPI_Comm, instead_of, NEXT_Attr_put)
 
-/* What must work on the duplicate, too, where that takes the place of MPI_COMM_WORLD. */
+/* The wrappers of other functions that must also work on the duplicate, if it replaces
+ * MPI_COMM_WORLD. */
 WRAPPER(Comm_dup, MPI_Comm comm, MPI_Comm *copy)
 {
     return NEXT(Comm_dup, instead_of(comm), copy);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A PMPI tool with wrappers for C and for Fortran, which carry out a call by C's PMPI_X. The
- * addresses of Fortran's constants are known once its wrapper of MPI_Init or MPI_Init_thread in
- * Fortran was called, as in many a real tool; INIT_ALONE: it has none for the latter. Each wrapper
- * notes its name and the constants that it was given.
+ * A PMPI tool with wrappers for C and for Fortran, which carry out a call by C's PMPI_X. It knows
+ * the addresses of Fortran's constants once its Fortran wrapper of MPI_Init or MPI_Init_thread was
+ * called, like many tools; INIT_ALONE: it has no wrapper of the latter. Each wrapper prints its
+ * name and the constants in its arguments.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -245,7 +245,7 @@ void mpi_dist_graph_create_adjacent_(MPI_Fint *comm, MPI_Fint *in, MPI_Fint *sou
     *graph = MPI_Comm_c2f(handles);
 }
 
-/* A text of Fortran's as one of C's, to be freed. */
+/* Returns a Fortran string as a C string, which the caller frees. */
 static char *text_of(const char *given, size_t length)
 {
     while (length && given[length - 1] == ' ')
@@ -273,7 +273,7 @@ void mpi_comm_spawn_(const char *command, char *argv, MPI_Fint *count, MPI_Fint 
     free(argument);
 }
 
-/* Of one command alone. */
+/* For a single command. */
 void mpi_comm_spawn_multiple_(MPI_Fint *count, const char *commands, char *argvs, MPI_Fint *counts,
                               MPI_Fint *infos, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *children,
                               MPI_Fint *errors, MPI_Fint *error, size_t command_length,

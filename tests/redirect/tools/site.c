@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notes for every MPI call the library or program and the function that its caller lies in, as
- * dladdr knows them.
+ * Prints for each MPI call the library or program that contains its caller, and the function, as
+ * dladdr finds them.
  */
 #define _GNU_SOURCE
 #include "trace.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A PMPI tool that knows nothing of libqmpi: it counts some functions. In MPI_Finalize it appends
- * its counts to the file that REDIRECT_TALLY and the process id name, behind those of other layers.
+ * A PMPI tool that does not use libqmpi: it counts some functions. In MPI_Finalize, it appends its
+ * counts to the file with the name in REDIRECT_TALLY and the process id, to which other layers also
+ * append theirs.
  */
 #include <mpi.h>
 

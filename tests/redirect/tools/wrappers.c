@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A PMPI tool with Fortran wrappers of its own beside its C ones, as mpiP and dumpi have them. Each
- * notes the library or program that it was called from, the Fortran program if nothing is between.
- * With PASSES_ON, the Fortran wrapper calls PMPI in Fortran, as that of TALP does; with
- * FORTRAN_ALONE, so does it, and there are no wrappers in C.
+ * A PMPI tool with Fortran wrappers in addition to C wrappers, like mpiP and dumpi. Each wrapper
+ * prints the library or program that called it, which is the Fortran program if nothing is in
+ * between. With PASSES_ON, the Fortran wrapper calls PMPI in Fortran, like that of TALP; with
+ * FORTRAN_ALONE, it does the same, and there are no C wrappers.
  */
 #define _GNU_SOURCE
 #include "fortran_handles.h"
@@ -29,7 +29,8 @@ int MPI_Barrier(MPI_Comm comm)
 {
     note("MPI_Barrier", __builtin_return_address(0));
     const int result = PMPI_Barrier(comm);
-    done++; /* else this function would have left the stack when the layers below look at it */
+    done++; /* otherwise, this function would not be on the stack when the layers below examine
+               it */
     return result;
 }
 
