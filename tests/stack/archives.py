@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Archives in OTF2, as otf2-print and the Python reader (python3-otf2) read them. Every archive that a test makes is
-read by both without a warning: `run_mpi` and the helpers of tests that make archives otherwise call check_archives."""
+"""Reads archives in OTF2 with otf2-print and with the Python reader (python3-otf2). Neither may
+print a warning for any archive that a test makes: `run_mpi`, and helpers of tests that make
+archives in another way, call check_archives."""
 import contextlib
 import functools
 import importlib.util
@@ -13,12 +14,12 @@ import warnings
 from pathlib import Path
 
 HAS_READER = importlib.util.find_spec("otf2") is not None
-LARGE = 200_000  # events, which the Python reader takes seconds for
+LARGE = 200_000  # number of events for which the Python reader takes seconds
 
 
 @contextlib.contextmanager
 def nothing_said():
-    """What libotf2 writes to standard error, or Python warns of, is an error."""
+    """Output of libotf2 on standard error, and warnings of Python, are errors."""
     with tempfile.TemporaryFile() as said, warnings.catch_warnings():
         warnings.simplefilter("error")
         before = os.dup(2)
@@ -40,7 +41,8 @@ def check_by_otf2_print(anchor):
 
 
 def read_archive(anchor):
-    """The locations and all events, [(location, event)], of an archive; no events of a large one."""
+    """Returns the locations and all events, [(location, event)], of an archive; for a large one, no
+    events."""
     return read_version(Path(anchor).resolve(), os.stat(anchor).st_mtime_ns)
 
 
@@ -58,7 +60,7 @@ def read_version(anchor, _):
 
 
 def check_archives(folder):
-    """All in a folder. Those that are not whole have no anchor file."""
+    """Checks all archives in a folder. Those that are incomplete have no anchor file."""
     for anchor in sorted(Path(folder).rglob("traces.otf2")):
         if shutil.which("otf2-print"):
             check_by_otf2_print(anchor)

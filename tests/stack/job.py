@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Runs an MPI job and reads from each rank itself what it wrote and how it ended.
+"""Runs an MPI job, and reads directly from each rank what it wrote and how it ended.
 
-What a launcher says of a job that does not end well is a matter of chance: it kills all ranks when one
-aborts or ends badly, the status that it gives is that of any, and it loses what they wrote last. Here
-programs/run_rank.c stands between it and each rank: it learns of a rank's end when all have ended, and
-what the ranks write does not go through it. It is still the launcher that kills an aborting rank.
+If a job does not end well, the output of the launcher is unreliable: it kills all ranks when one
+aborts or fails, returns the status of any of them, and loses their last output. Therefore,
+programs/run_rank.c is between the launcher and each rank: the launcher learns that a rank has ended
+only when all have ended, and the output of ranks does not pass through it. When a rank aborts, it
+is still the launcher that kills it.
 """
 import contextlib
 import itertools
@@ -41,9 +42,10 @@ class Rank:
 
 
 class Job:
-    """A job under way. `launcher` and `command` make its command line, `variables` are set in front of
-    the program, `ends` are the ranks that end by themselves: when they have, the others are killed.
-    `takes`: how many processors, if not one for each rank."""
+    """A job that is running. `launcher` and `command` are parts of its command line, and
+    `variables` are set in front of the program. `ends` are the ranks that end by themselves; when
+    they have ended, the others are killed. `takes`: the number of processors, if it is not one for
+    each rank."""
 
     def __init__(self, run_rank, launcher, command, *, ranks, ends=None, variables=None, env=None, cwd=None,
                  takes=None):
@@ -70,7 +72,7 @@ class Job:
         return self
 
     def __exit__(self, *_):
-        """Nothing of the job stays."""
+        """Ends everything that belongs to the job."""
         self.end()
         for connection in self.connections.values():
             connection.close()
@@ -98,7 +100,7 @@ class Job:
             if source != self.process.stdout.fileno():
                 os.close(source)
             elif len(self.ranks) < self.size or self.process.wait() < 0:
-                self.end()  # they wait for ranks that do not come, or for a launcher that died
+                self.end()  # they wait for ranks that never come, or for a launcher that has ended
         self.selector.register(source, selectors.EVENT_READ, read)
 
     def accept(self):
@@ -106,8 +108,8 @@ class Job:
         self.selector.register(connection, selectors.EVENT_READ, lambda: self.hear(connection))
 
     def hear(self, connection):
-        """`rank N` when a rank is there, `pid N` when the launcher cannot keep it from telling the rest,
-        `status N` when its program has ended."""
+        """A rank sends `rank N` when it exists, `pid N` when the launcher can no longer stop it
+        from reporting, and `status N` when its program has ended."""
         try:
             word, _, number = connection.recv(64).decode().partition(" ")
         except ConnectionError:
@@ -139,7 +141,7 @@ class Job:
                 self.read_from(read, self.ranks[number].output[name])
 
     def end(self):
-        """Of ranks that have ended the launcher learns that; the others are killed."""
+        """Tells the launcher which ranks have ended, and kills the others."""
         for number, connection in self.connections.items():
             self.ranks[number].killed |= self.ranks[number].returncode is None
             with contextlib.suppress(OSError):
@@ -155,14 +157,14 @@ class Job:
         return [key for key in self.selector.get_map().values() if key.fileobj is not self.listener]
 
     def step(self, end):
-        """Hears what comes next; False where nothing does in time."""
+        """Handles the next event. Returns False if there is none in time."""
         events = self.selector.select(max(0, end - time.monotonic()))
         for key, _ in events:
             key.data()
         return bool(events)
 
     def wait(self, timeout):
-        """Until the launcher and all ranks have ended and all of their output is here."""
+        """Waits until the launcher and all ranks have ended and all of their output has arrived."""
         end = time.monotonic() + timeout
         while self.sources():
             if not self.step(end):
@@ -175,7 +177,7 @@ class Job:
         return ranks
 
     def wait_for(self, there, timeout=120):
-        """Until `there()` gives something, which is returned; it is asked again and again."""
+        """Calls `there()` repeatedly until its result is true, and returns the result."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             self.step(time.monotonic() + 0.05)

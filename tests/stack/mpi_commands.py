@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""The launcher and the compiler command of an MPI. Those of a build are the ones that src/generate/find_mpi.py
-has found; they have many names, and another MPI's commands may stand before them in PATH."""
+"""The launcher and the compiler command of an MPI. Those of a build were found by
+src/generate/find_mpi.py, because they have different names, and PATH may first contain the commands
+of another MPI."""
 import json
 import os
 import shutil
 from pathlib import Path
 
-OTHER_BUILD = os.environ.get("QMPI_OTHER_BUILD")  # a build folder for the other MPI; ./check names it
+OTHER_BUILD = os.environ.get("QMPI_OTHER_BUILD")  # the build folder for the other MPI, which ./check sets
 
 
 def mpi_command(name: str, kind: str, build: Path) -> str | None:
-    """`mpiexec` or `mpicc` of an MPI (mpich, openmpi): that of the build, or of the one beside it, if one is
-    for this MPI and knows it, otherwise that of PATH with the MPI's name. None: there is none."""
+    """Returns `mpiexec` or `mpicc` of an MPI (mpich, openmpi): that of this build or of the other
+    build, if one of them is for this MPI and has the command, otherwise the command in PATH whose
+    name contains that of the MPI. None: there is none."""
     for folder in filter(None, (build, OTHER_BUILD)):
         with open(Path(folder) / "tests/mpi.json", encoding="utf-8") as file:
             told = json.load(file)

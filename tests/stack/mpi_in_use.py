@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The MPI that the tests' programs run with. For the standard ABI (QMPI_TEST_MPI=abi), it is any library
-that has it: QMPI_TEST_ABI chooses one, as mpich, openmpi, or the path of its file. Without it, it is the
-library with which the programs were linked.
+"""The MPI with which the test programs run. For the standard ABI (QMPI_TEST_MPI=abi), any library
+with this ABI is possible: QMPI_TEST_ABI selects one, as mpich, openmpi, or the path of its file. If
+it is not set, it is the library with which the programs were linked.
 """
 import atexit
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 BUILD_MPI = os.environ.get("QMPI_TEST_MPI", "mpich")
 LINKED = Path(os.environ.get("QMPI_TEST_MPI_LIBRARY") or "/usr/lib/x86_64-linux-gnu/libmpi_abi.so")
-MARKS = {"mpich": b"MPIR_", "openmpi": b"ompi_"}  # parts of names that only this library exports
+MARKS = {"mpich": b"MPIR_", "openmpi": b"ompi_"}  # parts of symbols that only this library exports
 
 
 def soname(library):
@@ -22,7 +22,7 @@ def soname(library):
 
 
 def implementation_of(library):
-    """Whose library it is, of those with the standard ABI."""
+    """Returns the implementation of a library with the standard ABI."""
     content = Path(library).read_bytes()
     return next(name for name, mark in MARKS.items() if mark in content)
 
@@ -38,7 +38,7 @@ def library_with_abi():
 
 
 def folder_of(library):
-    """A folder in which programs find the library under the name that they need."""
+    """Returns a folder in which programs find the library under the name that they need."""
     folder = Path(tempfile.mkdtemp(prefix="qmpi-test-abi-"))
     folder.chmod(0o755)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -47,7 +47,7 @@ def folder_of(library):
 
 
 IMPLEMENTATION = BUILD_MPI  # mpich, openmpi
-ENVIRONMENT = {}  # with which programs find it
+ENVIRONMENT = {}  # the variables with which programs find it
 if BUILD_MPI == "abi":
     library = library_with_abi()
     IMPLEMENTATION = implementation_of(library)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What Open MPI's launcher is told wherever this project starts it."""
+"""The settings for Open MPI's launcher, for all places where this project starts it."""
 
-# It may be started by root, and with more ranks than processors. PRRTE, the launcher since Open MPI 5,
-# has taken different names in its versions; it warns of the old ones, which it still takes. It places spawned
-# processes on cores, which hwloc must therefore find; it need not read the registers of PCI devices, which takes
-# a third of the processor time of a small job. Nor need PMIx keep its few values in files that are mapped.
+# Root may start it, with more ranks than processors. The names of these settings differ between
+# versions of PRRTE, the launcher since Open MPI 5; it still accepts the old names, but prints a
+# warning. hwloc must find the cores, because PRRTE binds spawned processes to them. It need not
+# read the registers of PCI devices, which takes a third of the processor time of a small job. PMIx
+# need not store its few values in mapped files.
 LAUNCHER = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -19,6 +20,7 @@ LAUNCHER = {
     "PMIX_MCA_mca_base_suppress_deprecated_warning": "1",
 }
 
-# A process without a launcher starts none either. MPI_Init of Open MPI 4 also takes the component `isolated`
-# if MPI_T was initialized before it; Open MPI 5 has neither this component nor those.
+# A process without a launcher does not start one. MPI_Init of Open MPI 4 also needs the component
+# `isolated` if MPI_T was initialized before; Open MPI 5 has neither this component nor the excluded
+# ones.
 SINGLETON = {"OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_pmix": "^cray,ext3x,flux,pmix3x,s1,s2"}

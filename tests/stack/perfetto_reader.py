@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Reads traces in Perfetto's format, as its documentation says that they are to be read, and is strict: what
-is not defined, out of order or left open is an error."""
+"""Reads traces in Perfetto's format as its documentation describes, and strictly: anything that is
+undefined, out of order or incomplete is an error."""
 import shutil
 import subprocess
 import sys
@@ -16,7 +16,7 @@ REALTIME, BOOTTIME = 1, 6
 
 
 def load_messages():
-    """The classes that protoc makes of perfetto.proto."""
+    """Returns the classes that protoc generates from perfetto.proto."""
     pytest.importorskip("google.protobuf", reason="python3-protobuf is missing")
     if not shutil.which("protoc"):
         pytest.skip("protobuf-compiler is missing")
@@ -49,16 +49,16 @@ class Slice:
 class Sequence:
     track: int | None = None
     clock: int | None = None
-    times: dict = field(default_factory=dict)  # clock: [the last time, its distance to BOOTTIME]
+    times: dict = field(default_factory=dict)  # clock -> [the last time, its offset from BOOTTIME]
     tables: dict = field(default_factory=dict)
     open: list = field(default_factory=list)
 
 
 class Perfetto:
-    """slices and instants by track, counters, flows {id: [(is_end, slice)]}."""
+    """A trace: slices and instants by track, counters, and flows {id: [(is_end, slice)]}."""
 
     def __init__(self, data, messages):
-        """`data`: the path of a file, or bytes: files that are joined are a file, too."""
+        """`data`: the path of a file, or bytes; several files can be joined."""
         self.messages = messages
         self.tracks, self.sequences, self.flows, self.counters = {}, {}, {}, {}
         self.slices, self.snapshots = [], set()
@@ -83,7 +83,7 @@ class Perfetto:
             yield from self.unpacked(part.packet)
 
     def check_known(self, message):
-        """All fields are those of the documentation: none is unknown."""
+        """Checks that all fields are in the documentation, so that none is unknown."""
         copy = type(message)()
         copy.CopyFrom(message)
         copy.DiscardUnknownFields()
@@ -113,7 +113,7 @@ class Perfetto:
             self.read_event(sequence, packet)
 
     def read_descriptor(self, descriptor):
-        # The root track may be described by each of several files that are joined.
+        # If several files are joined, each of them may describe the root track.
         assert self.tracks.get(descriptor.uuid, descriptor) == descriptor
         assert descriptor.uuid not in self.tracks or not descriptor.uuid
         if descriptor.parent_uuid:
@@ -177,7 +177,7 @@ class Perfetto:
         return descriptor
 
     def everything(self):
-        """What two files have in common that are the same trace."""
+        """Returns the parts that are equal in two files of the same trace."""
         return {
             "tracks": {uuid: str(descriptor) for uuid, descriptor in self.tracks.items()},
             "sequences": {number: sequence.track for number, sequence in self.sequences.items()},
@@ -193,11 +193,12 @@ class Perfetto:
         return [it for it in self.slices if not it.is_instant and self.tracks[it.track].HasField("thread")]
 
     def arrows(self):
-        """[(begin, end)]: each flow has both ends, and leads forward."""
+        """Returns [(begin, end)]. Each flow must have both ends, and lead forward in time."""
         found = []
         for ends in self.flows.values():
             assert sorted(is_end for is_end, _ in ends) == [False, True]
             begin, end = (made for _, made in sorted(ends, key=lambda it: it[0]))
-            assert begin.end < end.begin  # as viewers draw it: from the end of one slice to the begin of the other
+            # viewers draw it from the end of one slice to the begin of the other
+            assert begin.end < end.begin
             found.append((begin, end))
         return found

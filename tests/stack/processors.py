@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Shares the machine's processors between the test files that run side by side.
+"""Distributes the machine's processors among the test files that run in parallel.
 
-MPICH's ranks that wait take all the time that they are given, for about a millisecond before they give way
-(tools/programs/yielding.c), so that many jobs on the same processors keep each other from ending. Each job takes as
-many processors as it has ranks, and waits until they are free; one with more ranks is alone. A launcher and the start
-of a process wait for other things most of the time: two processes more than there are processors may run. Open MPI's
-ranks give way while they wait (as the tests set it), and its launcher takes half a second in which nothing happens:
-several jobs share the processors, also those with more ranks. So may jobs of MPICH whose ranks sleep in place of
-working and of waiting: these take one processor.
+Waiting ranks of MPICH use all processor time for about a millisecond before they yield
+(tools/programs/yielding.c), so that many jobs on the same processors would keep each other from
+ending. Each job takes as many processors as it has ranks, and waits until they are free; a job with
+more ranks than processors runs alone. Launchers and starting processes mostly wait for other
+things, so two more processes than there are processors may run. Ranks of Open MPI yield while they
+wait (the tests set this), and its launcher is idle for half a second, so several jobs share the
+processors, even those with more ranks. The same applies to jobs of MPICH whose ranks sleep instead
+of working and waiting: each takes one processor.
 """
 import contextlib
 import fcntl
@@ -20,11 +21,11 @@ from mpi_in_use import OPEN_MPI
 BUILD = pathlib.Path(os.environ.get("QMPI_BUILD_ROOT", "build")).resolve()
 AVAILABLE = len(os.sched_getaffinity(0))
 COUNT = 6 * AVAILABLE if OPEN_MPI else AVAILABLE + 2
-in_use = 0  # by this process, which may run commands while its job runs
+in_use = 0  # the number that this process has taken; it may run other commands while its job runs
 
 
 def lock(stack, path):
-    """Waits for the lock, and holds it until the stack is left or the process ends."""
+    """Waits for the lock, and holds it until the stack is closed or the process ends."""
     file = stack.enter_context(open(path, "w", encoding="ascii"))
     fcntl.flock(file, fcntl.LOCK_EX)
 
@@ -42,7 +43,8 @@ def try_lock(stack, path):
 
 @contextlib.contextmanager
 def processors(wanted):
-    """Within it, this process has `wanted` processors; if there are fewer, it is alone where ranks do not give way."""
+    """Within this context, the process has `wanted` processors. If there are fewer, and ranks do
+    not yield, it has all of them."""
     global in_use
     if in_use:
         yield
@@ -51,8 +53,8 @@ def processors(wanted):
     folder.mkdir(exist_ok=True)
     free = [folder / str(number) for number in range(COUNT)]
     with contextlib.ExitStack() as taken:
-        # One process at a time waits: else single processors would be taken again and again
-        # while a job waits for all of them.
+        # Only one process at a time waits. Otherwise, single processors would be taken again and
+        # again while a job waits for all of them.
         with contextlib.ExitStack() as queue:
             lock(queue, folder / "queue")
             missing = min(wanted, COUNT) if OPEN_MPI or wanted <= AVAILABLE else COUNT

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs as Debian packages them: ScaLAPACK's test of its LU factorization, and NetPIPE."""
+"""Programs of Debian packages: ScaLAPACK's test of its LU factorization, and NetPIPE."""
 import shutil
 from pathlib import Path
 
@@ -29,7 +29,7 @@ LU = """'ScaLAPACK, LU factorization input file'
 
 
 def scalapack(folder, *, sizes=(5, 13), block=4, right=3, grid=(2, 1), more="T"):
-    """The program, which reads its input from the folder in which it runs; or a skip."""
+    """Returns the program, which reads its input from the current directory, or skips the test."""
     found = next(Path("/usr/lib").glob(f"*/scalapack/{BUILD_MPI}-tests/xdlu"), None)
     if not found:
         pytest.skip("ScaLAPACK's tests are not installed for this MPI")
@@ -39,7 +39,7 @@ def scalapack(folder, *, sizes=(5, 13), block=4, right=3, grid=(2, 1), more="T")
 
 
 def netpipe():
-    """The program, or a skip."""
+    """Returns the program, or skips the test."""
     found = shutil.which("NPopenmpi" if OPEN_MPI else "NPmpich2")
     if ABI or not found:
         pytest.skip("NetPIPE is not installed for this MPI")

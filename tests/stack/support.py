@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs an MPI program under a stack of tools, the way a user would, and reads what came out."""
+"""Runs an MPI program under a stack of tools, as a user would, and reads its output."""
 import atexit
 import functools
 import os
@@ -37,7 +37,8 @@ MPIEXEC = mpi_command("mpiexec", IMPLEMENTATION, BUILD) or "mpiexec"
 
 
 def abi_compiler() -> str:
-    """A command that compiles programs for the standard ABI, as the compiler commands of an MPI do."""
+    """Returns a command that compiles programs for the standard ABI, like the compiler commands of
+    an MPI."""
     folder = tempfile.mkdtemp(prefix="qmpi-test-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = Path(folder) / "mpicc"
@@ -47,13 +48,14 @@ def abi_compiler() -> str:
 
 
 RUN_RANK = PROGRAMS / "run_rank"
-# Makes ranks of MPICH give way while they wait: see tools/programs/yielding.c.
+# Makes ranks of MPICH yield while they wait: see tools/programs/yielding.c.
 YIELDING = BUILD / "tests" / "yielding.so" if MPI_NAME == "mpich" else None
 MPICC = abi_compiler() if ABI else mpi_command("mpicc", MPI_NAME, BUILD) or "mpicc"
 
 
 def read_macros() -> dict[str, str]:
-    """What mpi.h defines. The product's build has asked the compiler, but for the standard ABI."""
+    """Returns the macros of mpi.h. The build has asked the compiler for them, except for the
+    standard ABI."""
     built = BUILD / "src" / "generate" / "mpi.macros"
     text = built.read_text() if built.exists() else subprocess.run(
         [MPICC, "-E", "-dM", "-include", "mpi.h", "-x", "c", os.devnull],
@@ -65,12 +67,11 @@ MPI_MACROS = read_macros()
 MPI_VERSION = int(MPI_MACROS["MPI_VERSION"])
 HAS_SESSIONS = "MPI_SESSION_NULL" in MPI_MACROS
 needs_sessions = pytest.mark.skipif(not HAS_SESSIONS, reason="this MPI has no sessions")
-# The library that holds the procedures of each Fortran binding.
+# The library that contains the procedures of each Fortran binding.
 FORTRAN_LIBRARIES = ({"f08": "libmpi_usempif08.so.40", "mpi": "libmpi_mpifh.so.40",
                       "mpif_h": "libmpi_mpifh.so.40"} if OPEN_MPI else
                      dict.fromkeys(("f08", "mpi", "mpif_h"), "libmpichfort.so.12"))
-# A control variable of the MPI library that is an int and may be written, and a pattern
-# that no other one's name matches.
+# A writable int control variable of the MPI library, and a pattern that matches no other variable.
 LIBRARY_CVAR, LIBRARY_CVAR_GLOB = (
     ("coll_tuned_bcast_algorithm_segmentsize", "coll_tuned_bcast_algorithm_s*") if OPEN_MPI else
     ("MPIR_CVAR_BCAST_MIN_PROCS", "MPIR_CVAR_BCAST_M*"))
@@ -78,16 +79,17 @@ TOOLS_FOLDER = f"qmpi{SUFFIX}"
 
 
 def private_tmpdir() -> str:
-    """Jobs of one user share a folder there, which one makes while another that ends removes it: this
-    process has its own, whatever a test makes of TMPDIR, and one that any user may use."""
+    """All jobs of a user share a folder in the temporary directory, which a job that ends may
+    remove while another one creates it. Therefore, this process has its own directory, even if a
+    test changes TMPDIR. Any user may use it."""
     folder = tempfile.mkdtemp(prefix="qmpi-test-")
     os.chmod(folder, 0o1777)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
-# Ranks that wait give way; and Open MPI begins faster without looking for networks. Sockets are for
-# processes that were spawned.
+# Ranks that wait yield. Open MPI starts faster without looking for networks. Sockets are needed for
+# spawned processes.
 OPEN_MPI_SETTINGS = open_mpi.LAUNCHER | {
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_orte_tmpdir_base": private_tmpdir() if OPEN_MPI else tempfile.gettempdir(),
@@ -98,13 +100,14 @@ OPEN_MPI_SETTINGS = open_mpi.LAUNCHER | {
 }
 OPEN_MPI_SETTINGS["PRTE_MCA_prte_tmpdir_base"] = OPEN_MPI_SETTINGS["OMPI_MCA_orte_tmpdir_base"]
 
-# Words by which the sanitizers begin a report.
+# Words with which a report of a sanitizer begins.
 SANITIZER_REPORT = re.compile(r"AddressSanitizer:|runtime error:|UndefinedBehaviorSanitizer:")
 
 
 @dataclass
 class Result:
-    """Of a command; or of a job's ranks, one after the other, and apart what the launcher itself said."""
+    """The result of a command, or of the ranks of a job, one after the other; the output of the
+    launcher is separate."""
     returncode: int
     stdout: str
     stderr: str
@@ -113,25 +116,26 @@ class Result:
 
     @property
     def trace(self) -> list[str]:
-        """What the test tools and programs noted, in order, without the mark."""
+        """The notes of the test tools and programs, in order, without the mark."""
         mark = "trace: "
         return [line[len(mark):] for line in self.stderr.splitlines() if line.startswith(mark)]
 
     @property
     def calls(self) -> list[str]:
-        """The trace without what tools note when they are loaded and initialised."""
+        """The trace without the notes of tools when they are loaded and initialized."""
         return [line for line in self.trace if not re.match(r"(load|init|exit) ", line)]
 
     @property
     def all_messages(self) -> list[str]:
-        """The library's own lines on stderr, without the prefix."""
+        """The lines of libqmpi on stderr, without the prefix."""
         mark = "qmpi: "
         return [line[len(mark):] for line in self.stderr.splitlines() if line.startswith(mark)]
 
     @property
     def messages(self) -> list[str]:
-        """The same without what is said of PMPI tools that wrap one of MPI_Init and MPI_Init_thread, as many of the
-        test tools do. tests/pmpi/test_pmpi_work.py has the tests of this message and its hint."""
+        """The same without messages about PMPI tools that wrap only one of MPI_Init and
+        MPI_Init_thread, like many test tools. tests/pmpi/test_pmpi_work.py tests this message and
+        its hint."""
         lines, found = self.all_messages, []
         for line in lines:
             if re.search(r" wraps MPI_Init(_thread)?, but not MPI_Init", line):
@@ -150,18 +154,20 @@ def tool(name: str) -> Path:
 
 
 def clean_environment() -> dict[str, str]:
-    """This environment without anything that could steer the library or the sanitizers."""
+    """Returns this environment without variables that affect libqmpi or the sanitizers."""
     unwanted = re.compile(r"(QMPI_(?!TEST|BUILD|SOURCE)|LD_|PMI|OMPI_|PRTE_|ASAN_|UBSAN_|LSAN_)")
     environment = {key: value for key, value in os.environ.items() if not unwanted.match(key)}
     environment["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0"
     environment |= (OPEN_MPI_SETTINGS if OPEN_MPI else {}) | ENVIRONMENT
-    environment["XDG_CONFIG_HOME"] = str(BUILD / "no-configuration")  # whoever runs the tests may have one
+    # the user who runs the tests may have a configuration
+    environment["XDG_CONFIG_HOME"] = str(BUILD / "no-configuration")
     environment["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
     return environment
 
 
 def launch(ranks, **variables) -> list[str]:
-    """The launcher in front of a program; the variables are set for the ranks only."""
+    """Returns the launcher to be put in front of a program; the variables are set only for the
+    ranks."""
     command = [MPIEXEC, "-n", str(ranks)]
     for name, value in variables.items():
         command += ["-x", f"{name}={value}"] if OPEN_MPI else ["-genv", name, str(value)]
@@ -170,8 +176,8 @@ def launch(ranks, **variables) -> list[str]:
 
 @contextmanager
 def folder_open_to_all(*files):
-    """A folder of copies that any user may read, with libqmpi among them; the build folder and
-    pytest's own may lie where only its owner comes."""
+    """Returns a folder of copies that any user may read, including libqmpi, because the build
+    folder and pytest's folder may be accessible only to their owner."""
     with tempfile.TemporaryDirectory(prefix="qmpi-test-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -183,14 +189,16 @@ def folder_open_to_all(*files):
 
 
 def without_launcher(stderr) -> str:
-    """What processes wrote: Open MPI's launcher remarks on each that fails, between two rules."""
+    """Returns the output of processes: Open MPI's launcher prints a remark between two rules about
+    each that fails."""
     rule = "-" * 74 + "\n"
     return re.sub(f"{rule}.*?{rule}", "", stderr, flags=re.S) if OPEN_MPI else stderr
 
 
 def lines_without_remarks(stderr) -> list[str]:
-    """What processes wrote, without the notes of test tools and programs, and without what Open MPI's
-    library, or PMIx, remarks on the machine or its launcher: libqmpi has no part in either."""
+    """Returns the output of processes, without the notes of test tools and programs, and without
+    remarks of Open MPI's library or PMIx about the machine or the launcher, which libqmpi does not
+    affect."""
     remark = re.compile(r"\[[^][]+:\d+\] |\[[^][]+\]\[\[" if OPEN_MPI or ABI else "(?!)")
     return [line for line in without_launcher(stderr).splitlines()
             if not line.startswith("trace: ") and not remark.match(line)]
@@ -201,22 +209,22 @@ def check_sanitizers(text):
 
 
 class OpenMpiCrashed(Exception):
-    """Ends a test function, which is then run again from its beginning: see tests/conftest.py."""
+    """Ends a test function, which is then run again from the beginning: see tests/conftest.py."""
 
 
-can_rerun = False  # within a test function, until it has been run again twice
+can_rerun = False  # within a test function, until it was repeated twice
 
 
 def run_again():
-    """After a crash of Open MPI, see run_job: files of this job must not count. In a fixture, the job
-    alone is run again."""
+    """After a crash of Open MPI (see run_job), files of this job must not count. In a fixture, only
+    the job is repeated."""
     if can_rerun:
         raise OpenMpiCrashed
 
 
 def run_command(command, env, timeout=120, cwd=None) -> Result:
-    """Runs `command` in a process group of its own, and ends all of it when time is up. It has one
-    processor, or those of all ranks where it is a launcher."""
+    """Runs `command` in a process group of its own, and ends the group after the time limit. It
+    takes one processor or, if it is a launcher, those of all ranks."""
     command = [str(part) for part in command]
     ranks = command[command.index("-n") + 1] if MPIEXEC in command and "-n" in command else ""
     for _ in range(3):
@@ -233,7 +241,7 @@ def run_command(command, env, timeout=120, cwd=None) -> Result:
 
 
 def communicate(command, env, timeout, cwd):
-    """What `command` ended with and wrote."""
+    """Returns the status and the output of `command`."""
     process = subprocess.Popen(
         command,
         env=env,
@@ -253,20 +261,22 @@ def communicate(command, env, timeout, cwd):
         raise AssertionError(
             f"not done after {timeout} s: {command}\nstdout:\n{stdout}\nstderr:\n{stderr}"
         ) from None
-    except BaseException:  # this process is ended itself
+    except BaseException:  # this process is being ended itself
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         raise
     return process.returncode, stdout, stderr
 
 
-# By which the MPI library tells, in a rank or through the launcher, what MPI_Abort was called with.
+# The line in which the MPI library prints the argument of MPI_Abort, in a rank or through the
+# launcher.
 ABORTED = re.compile(r"(?:^Abort\(|^with errorcode )(-?\d+)", re.MULTILINE)
 
 
 def status_of(ranks, launcher, launcher_status):
-    """What a job was aborted with, else how the first rank ended that did not end well. The launcher may
-    kill all ranks when one aborts, the aborting one included. Its own status is then all there is."""
+    """Returns the status with which a job was aborted, or with which the first failed rank ended.
+    The launcher may kill all ranks when one aborts, including that one; in that case, only its own
+    status is known."""
     for text in (*(rank.stderr for rank in ranks), launcher):
         if found := ABORTED.search(text):
             return int(found[1]) & 0xff
@@ -277,14 +287,15 @@ def status_of(ranks, launcher, launcher_status):
 
 
 def run_job(command, env, *, ranks, ends=None, variables=None, timeout=120, cwd=None, takes=None) -> Result:
-    """Runs `command` in each rank of a job; `ends` are those that end by themselves (None: all), after
-    which the others are killed; `variables` are set for the ranks only; `takes`: see Job."""
+    """Runs `command` in each rank of a job. `ends` are the ranks that end by themselves (None:
+    all), after which the others are killed; `variables` are set only for the ranks; for `takes`,
+    see Job."""
     variables = variables or {}
     if YIELDING:
         preloaded = variables.get("LD_PRELOAD") or env.get("LD_PRELOAD")
         variables = {**variables, "LD_PRELOAD": ":".join(filter(None, [preloaded, str(YIELDING)]))}
     launcher = launch(ranks)
-    if OPEN_MPI:  # which then gives them to spawned processes too
+    if OPEN_MPI:  # they are then also set for spawned processes
         launcher, variables = launch(ranks, **variables), {}
     for _ in range(3):
         with Job(RUN_RANK, launcher, command, ranks=ranks, ends=ends, variables=variables, env=env,
@@ -292,11 +303,11 @@ def run_job(command, env, *, ranks, ends=None, variables=None, timeout=120, cwd=
             done = job.wait(timeout)
             said = job.launcher_output.decode(errors="replace")
             print(f"$ {job.describe()}")
-        # Open MPI 4.1 crashes now and then, also without us. The launcher does when several processes
-        # report errors at once: in a thread of PMIx, in orte_rml_oob_send_buffer_nb. A rank does in
-        # MPI_Finalize (one of about a thousand on a busy machine): the thread that orte_finalize is
-        # about to join calls a function of a component that has just been unloaded. A crash of ours
-        # that happens each time still fails the test.
+        # Open MPI 4.1 sometimes crashes, even without qmpi. The launcher crashes if several
+        # processes report errors at once: in a thread of PMIx, in orte_rml_oob_send_buffer_nb. A
+        # rank crashes in MPI_Finalize (about one of a thousand on a busy machine): the thread that
+        # orte_finalize is about to join calls a function of a component that was just unloaded. A
+        # crash that libqmpi causes each time still makes the test fail.
         crashed = any(rank.returncode == -signal.SIGSEGV for rank in done)
         if not (OPEN_MPI and (job.launcher_died or crashed)):
             break
@@ -309,7 +320,7 @@ def run_job(command, env, *, ranks, ends=None, variables=None, timeout=120, cwd=
 
 
 def wait_until(is_so, seconds=60):
-    """What another process does comes a moment later. Returns what `is_so` said last."""
+    """Waits for an effect of another process. Returns the last result of `is_so`."""
     end = time.monotonic() + seconds
     while not (answer := is_so()) and time.monotonic() < end:
         time.sleep(0.02)
@@ -318,7 +329,7 @@ def wait_until(is_so, seconds=60):
 
 def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), timeout=120, cwd=None,
             wrapper=(), ends=None, spawns=False, sleeps=False) -> Result:
-    """Runs a program of the build folder (or a path) as an MPI job.
+    """Runs a program of the build folder (or of a path) as an MPI job.
 
     ranks    1: started directly, without a launcher; else by mpiexec
     tools    the value of QMPI_TOOLS; None: not set
@@ -342,7 +353,7 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
     command = [*wrapper, path, *args]
     libraries = ":".join(map(str, ([ASAN] if ASAN and preload else []) + list(preload)))
     if spawns and not OPEN_MPI:
-        environment["UCX_TLS"] = "self,posix,cma,tcp"  # MPICH reaches them by sockets
+        environment["UCX_TLS"] = "self,posix,cma,tcp"  # MPICH reaches spawned processes by sockets
     if spawns and libraries:
         environment["LD_PRELOAD"] = libraries
     if ranks > 1:
@@ -350,7 +361,8 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
                          takes=1 if sleeps and MPI_NAME == "mpich" else None,
                          variables={"LD_PRELOAD": libraries} if libraries else {})
     else:
-        # No helper process, which LD_PRELOAD would reach too. Launchers do not survive this.
+        # Avoids a helper process, which LD_PRELOAD would also affect. Launchers do not support this
+        # setting.
         if OPEN_MPI and not any("mpiexec" in str(part) for part in command):
             environment = open_mpi.SINGLETON | environment
         if libraries:
@@ -363,10 +375,11 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
 
 @functools.cache
 def can_spawn(name, *args) -> bool:
-    """Whether this MPI library starts the processes that the program asks for. Debian's MPICH before 5 never
-    does; 5.0 does, but often crashes or does not reach them, where more is asked for than one group."""
+    """Returns whether this MPI library can spawn the processes for a program. Debian's MPICH before
+    5 never can; 5.0 can, but often crashes, or does not reach them if more than one group is
+    spawned."""
     try:
         results = (run_mpi(name, *args, preload=(), spawns=True) for _ in range(1 if OPEN_MPI else 8))
         return all(result.returncode == 0 and "cannot spawn" not in result.stdout for result in results)
-    except AssertionError:  # a rank is lost, or the time is up
+    except AssertionError:  # a rank is lost, or the time limit is reached
         return False

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Whatever is wrong with QMPI_TOOLS: one message that names the entry and a hint, exit status 2
-and no MPI call; or, with QMPI_ON_ERROR=skip, the rest of the stack."""
+"""For each error in QMPI_TOOLS, there is one message that names the entry and has a hint, exit
+status 2 and no MPI call; or, with QMPI_ON_ERROR=skip, the rest of the stack."""
 import os
 import re
 import shutil
@@ -14,13 +14,13 @@ from support import (BUNDLED_TOOLS, LIBQMPI, MPI_SONAME, TOOLS_FOLDER, folder_op
 
 RUN = ["init", "comm_rank", "finalize"]
 
-# Offsets in an ELF header, and values.
+# Offsets and values in an ELF header.
 CLASS_AT, DATA_AT, TYPE_AT, MACHINE_AT = 4, 5, 16, 18
 AARCH64, BIG_ENDIAN, CLASS_32, EXECUTABLE = 183, 2, 1, 2
 
 
 def altered(folder, offset, new, name="altered.so"):
-    """A copy of a good tool with some bytes replaced."""
+    """Returns a copy of a good tool in which some bytes are replaced."""
     data = bytearray(tool("beta").read_bytes())
     data[offset:offset + len(new)] = new
     path = folder / name
@@ -44,7 +44,7 @@ def half_of_a_tool(folder):
     return truncated(folder, tool("beta").stat().st_size // 2)
 
 
-# Name of the case: (the bad entry, made in a folder; what the message must say of it).
+# Name of the case -> (the bad entry, made in a folder; words that the message must contain).
 CASES = {
     "unknown name": (lambda folder: "no_such_tool", "no such tool"),
     "unknown file name": (lambda folder: "no_such_tool.so.1", "no such tool"),
@@ -101,7 +101,8 @@ CASES = {
 
 
 def check_messages(result, entry, expected):
-    """One message, every line of stderr in it (but for the test tools' notes), with a hint."""
+    """Checks that stderr contains exactly one message, with a hint, apart from the notes of the
+    test tools."""
     lines = lines_without_remarks(result.stderr)
     assert all(line.startswith("qmpi: ") for line in lines), lines
     heads = [line for line in result.messages if line.startswith("QMPI_TOOLS")]
@@ -142,7 +143,7 @@ def test_with_skip_the_rest_of_the_stack_runs(case, tmp_path):
 
 
 def test_a_trailing_backslash_is_an_error():
-    """It can only stand at the very end, so it is no case of the table above."""
+    """This error is only possible at the end of the variable, so it is not in the table above."""
     for on_error, code in (("stop", 2), ("skip", 0)):
         result = run_mpi("calls", *RUN, tools="alpha:beta\\", env={"QMPI_ON_ERROR": on_error})
         assert result.returncode == code
@@ -210,7 +211,7 @@ def test_the_message_of_a_name_of_a_file_at_hand_tells_its_path(name, file, tmp_
 def test_the_message_of_an_unknown_name_lists_the_announced_tools():
     result = run_mpi("calls", *RUN, ranks=1, tools="nonesuch",
                      preload=[LIBQMPI, tool("alpha"), tool("beta")])
-    text = "\n".join(result.messages)  # the loader runs constructors in an order of its own
+    text = "\n".join(result.messages)  # the loader may run constructors in another order
     assert "registered tools: alpha, beta" in text or "registered tools: beta, alpha" in text
 
 
@@ -255,7 +256,8 @@ def test_terminal_control_characters_of_an_entry_do_not_break_the_lines():
 
 @pytest.fixture
 def not_root():
-    """A wrapper that runs a program as a user who is not root, to whom every file is open."""
+    """Returns a wrapper that runs a program as a user other than root, because root may read all
+    files."""
     if os.geteuid() != 0:
         return []
     setpriv = shutil.which("setpriv")
@@ -288,7 +290,7 @@ def test_unreadable(closed, on_error, code, not_root):
 @pytest.mark.parametrize("other", [name for name in ("libmpich.so.12", "libmpi.so.40", "libmpi_abi.so.1")
                                    if name != MPI_SONAME])
 def test_a_tool_built_for_another_mpi_is_refused(tmp_path, other):
-    """A library that needs another MPI's library; it is never loaded."""
+    """Creates a library that needs another MPI's library; it is never loaded."""
     compiler = shutil.which("cc")
     if not compiler:
         pytest.skip("there is no C compiler")
@@ -308,7 +310,7 @@ def test_a_tool_built_for_another_mpi_is_refused(tmp_path, other):
 
 
 def test_a_tool_built_with_another_version_of_the_mpi_library_is_refused(tmp_path):
-    """It has the address of a predefined handle that the library in use lacks."""
+    """Creates a tool with the address of a predefined handle that the library in use lacks."""
     compiler = shutil.which("cc")
     if not compiler:
         pytest.skip("there is no C compiler")

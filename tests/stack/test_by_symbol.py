@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the headers give as inline functions is there as symbols as well, for tools in other languages."""
+"""The inline functions of the headers are also exported as symbols, for tools in other
+languages."""
 from support import run_mpi
 
 

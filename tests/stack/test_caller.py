@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""QMPI_Context_get_calling_address lies in the calling function, whatever is in between."""
+"""QMPI_Context_get_calling_address returns an address in the calling function, whatever is in
+between."""
 import json
 import re
 
@@ -50,7 +51,7 @@ def test_a_tools_own_call_has_the_tool_as_caller_and_the_outer_call_keeps_its_ow
 
 
 def test_nested_calls_of_several_layers_keep_their_callers_apart():
-    """Layer 1 and layer 2 both call MPI_Comm_size in MPI_Barrier, through the whole stack."""
+    """Layers 1 and 2 both call MPI_Comm_size in MPI_Barrier, through the whole stack."""
     result = run_mpi("callers", ranks=1, tools="caller:caller")
     notes = [re.sub("^caller ", "", line) for line in callers(result)]
     begin = notes.index("1 MPI_Barrier from caller_of_barrier")
@@ -89,7 +90,7 @@ def test_outside_a_call_there_is_no_caller(layers):
 
 @pytest.mark.parametrize("tools", [
     "caller", "caller:caller", "pmpi_quiet:caller", "caller,asks=no:pmpi_quiet:caller",
-    "counter:pmpi_quiet:caller",  # both leave their frames to what they call last
+    "counter:pmpi_quiet:caller",  # both leave their frames in the call that they make last
     "delay,functions=MPI_Comm_size,after=1us:pmpi_quiet:caller",  # an observer
     "caller,asks=no:pmpi_quiet:counter:pmpi_quiet:caller",
     "pmpi_quiet:caller,asks=no:pmpi_quiet:caller"])
@@ -109,7 +110,8 @@ def test_a_call_that_was_left_by_longjmp_has_its_caller_when_it_is_made_again(to
 @pytest.mark.parametrize("tools", ["caller", "caller:caller", "alpha:caller", "pmpi_quiet:caller",
                                    "caller,asks=no:pmpi_quiet:caller", "log:caller"])
 def test_calls_of_user_level_threads_that_do_not_nest_keep_their_callers(program, tools):
-    """The tool notes the caller again when the other thread has begun or ended a call meanwhile."""
+    """The tool prints the caller again after the other thread has begun or ended a call in
+    between."""
     result = run_mpi("callers", program, ranks=1, tools=tools,
                      env={"QMPI_TOOL_PATH": f"{TOOLS}:{BUILD}/tools"})
     assert (result.returncode, result.stdout) == (0, "done\n")
@@ -126,7 +128,8 @@ def test_calls_of_user_level_threads_that_do_not_nest_keep_their_callers(program
 @pytest.mark.parametrize("program", ["fibers", "fiber"])
 @pytest.mark.parametrize("above", ["", "caller:", "pmpi_quiet:"])
 def test_call_sites_of_user_level_threads_that_do_not_nest_are_told_apart(tmp_path, program, above):
-    """An observer asks when the call returns: also one below a layer that is a function."""
+    """An observer asks for the caller when the call returns, also below a layer that is a
+    function."""
     result = run_mpi("callers", program, ranks=1, cwd=tmp_path,
                      tools=f"{above}profile,output=out.json,format=json",
                      env={"QMPI_TOOL_PATH": f"{TOOLS}:{BUILD}/tests/pmpi/tools:{BUILD}/tools"})

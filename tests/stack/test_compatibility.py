@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/compatibility.md: tools of earlier releases run, and the version is what it says it is."""
+"""docs/compatibility.md: tools of earlier releases run, and the version is as documented."""
 import re
 import subprocess
 

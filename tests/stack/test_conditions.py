@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Conditions of layers: on which ranks, nodes and programs they are on, and for which functions."""
+"""Conditions of layers: the ranks, nodes and programs in which they are on, and for which
+functions."""
 import json
 import re
 import socket
@@ -14,11 +15,11 @@ ENDS = ["MPI_Init", "MPI_Finalize"]
 PATH = {"QMPI_TOOL_PATH": f"{TOOLS}:{BUNDLED_TOOLS}"}
 NODE = socket.gethostname()
 
-# Odd ranks have a variable of their own, and another program by the name.
+# Odd ranks have an additional variable, and run another program under the same name.
 DIFFER = ["sh", "-c", 'odd=$1; shift; rank=${PMI_RANK:-$OMPI_COMM_WORLD_RANK}; '
           'if [ $((rank % 2)) = 1 ]; then ODD=1; export ODD; exec "$odd" "$@"; else exec "$0" "$@"; fi']
 
-# The options, and the ranks of four on which they switch the layer on.
+# Options, and the ranks among four on which they switch the layer on.
 CONDITIONS = {
     "ranks": ("@ranks=1-2", {1, 2}),
     "both": ("@ranks=1-,@ranks=every 2", {2}),
@@ -36,12 +37,13 @@ def run(*steps, tools, ranks=1, **more):
 
 
 def notes(text, who):
-    """The functions that a layer noted, by its name, and its number if it knows that."""
+    """Returns the functions that a layer printed; the layer is given by name, and number if it
+    prints that."""
     return re.findall(rf"(?m)^trace: {who} (MPI_\w+)", text)
 
 
 def run_on_odd_programs(folder, tools, *steps, ranks=4):
-    """The odd ranks have the variable ODD, and run the program by the name odd-calls."""
+    """Odd ranks have the variable ODD, and run the program under the name odd-calls."""
     odd = folder / "odd-calls"
     odd.symlink_to(program("calls"))
     return run_mpi(odd, *steps, tools=tools, ranks=ranks, env=PATH, cwd=folder, timeout=60,
@@ -50,7 +52,7 @@ def run_on_odd_programs(folder, tools, *steps, ranks=4):
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory):
-    """One job of four ranks under layers of all kinds with all conditions."""
+    """Runs one job of four ranks under layers of all kinds with all conditions."""
     folder = tmp_path_factory.mktemp("job")
     stack, where = [], {}
     pmpi = iter(["pmpi_call", "pmpi_table", "pmpi_constant", "pmpi_asks"])
@@ -94,7 +96,8 @@ def test_an_observer_sees_all_calls_on_its_ranks_and_none_on_others(job, name):
 
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_tools_that_merge_have_the_calls_of_their_ranks_alone(job, name):
-    """Whether or not rank 0, which writes, is among them. Nothing is written where no rank has any."""
+    """This does not depend on whether rank 0, which writes the file, is among them. If the layer is
+    on in no rank, nothing is written."""
     folder, _, _ = job
     ranks = CONDITIONS[name][1]
     paths = [folder / f"{tool}.{name}.json" for tool in ("count", "profile")]
@@ -114,7 +117,7 @@ def test_tools_that_merge_have_the_calls_of_their_ranks_alone(job, name):
     ("MPI_Barrier", ["MPI_Barrier"]), ("mpi_comm_r*;io", ["MPI_Comm_rank"]),
     ("collective;environment;!MPI_Finalize", ["MPI_Init", "MPI_Barrier"]), ("!collective", [*CALLS[:2], CALLS[3]])])
 def test_only_these_functions_are_intercepted(tmp_path, functions, seen):
-    """PMPI tools see the beginning and the end in any case."""
+    """PMPI tools always see the functions that initialize and finalize MPI."""
     option = f"@functions={functions}"
     result = run(tools=f"alpha,{option}:pmpi_call,{option}:log,output=log,{option}:count,output=json,{option}:"
                        f"profile,format=json,output=profile,{option}", cwd=tmp_path)
@@ -135,18 +138,18 @@ def test_several_lists_leave_what_all_contain():
 
 
 def test_until_the_rank_is_known_the_layer_sees_its_calls():
-    """Without a launcher, MPI tells it."""
+    """Without a launcher, the rank is known from MPI."""
     result = run("get_version", *RUN, tools="alpha,@ranks=1:alpha,@ranks=0:pmpi_call,@ranks=1")
     assert notes(result.stderr, "alpha 1") == ["MPI_Get_version", "MPI_Init"]
     assert notes(result.stderr, "alpha 2") == ["MPI_Get_version", *CALLS]
-    assert notes(result.stderr, "pmpi_call") == ENDS  # and it has no wrapper of MPI_Get_version
+    assert notes(result.stderr, "pmpi_call") == ENDS  # it has no wrapper of MPI_Get_version
     assert [line for line in result.messages if line[0] != " "] == [
         f"QMPI_TOOLS, entry {entry} '{tool},@ranks=1': no process of this job has a rank in '@ranks'"
         for entry, tool in ((1, "alpha"), (3, "pmpi_call"))]
 
 
 def test_what_mpi_says_counts_more_than_a_variable():
-    """A process that is started by one of a job inherits that one's."""
+    """A process that is started by a process of a job inherits its variables."""
     result = run(tools="alpha,@ranks=3:alpha,@ranks=0", env={"SLURM_PROCID": 3})
     assert notes(result.stderr, "alpha 1") == CALLS[:1]
     assert notes(result.stderr, "alpha 2") == CALLS[1:]
@@ -169,7 +172,7 @@ def test_a_sites_set_may_be_for_larger_jobs(tmp_path):
 
 
 def test_a_layer_that_starts_off_can_be_switched_on():
-    """A later switch counts; @functions limits the layer all the same."""
+    """A later switch takes precedence, but @functions still limits the layer."""
     tools = "alpha,@enabled=no:alpha,@if-env=NONE,@functions=MPI_Barrier:pmpi_call,@program=none:" \
             "pmpi_tally,@ranks=1"
     result = run_mpi("switch", "init", "rank", "on=1", "on=2", "on=3", "on=4", "rank", "barrier", "off=1",
@@ -182,7 +185,7 @@ def test_a_layer_that_starts_off_can_be_switched_on():
 
 
 def test_a_layer_is_called_for_what_it_keeps_also_where_a_condition_leaves_it_off():
-    """Or where @functions excludes it."""
+    """The same if @functions excludes it."""
     for condition in ("@enabled=no", "@functions=MPI_Barrier"):
         result = run(tools=f"keeper,keeps=yes,{condition}:alpha")
         assert notes(result.stderr, "keeper 1") == ["MPI_Comm_rank"]
@@ -191,7 +194,7 @@ def test_a_layer_is_called_for_what_it_keeps_also_where_a_condition_leaves_it_of
 
 
 def test_pcontrol_switches_on_what_only_its_option_left_off():
-    """Any tool, once; a switch of the layer itself counts more."""
+    """For any tool, once; a switch by the layer itself takes precedence."""
     tools = "alpha,@enabled=no:alpha,@enabled=no,@ranks=1:pmpi_call,@enabled=no:pmpi_tally,@enabled=no:" \
             "alpha,@enabled=no,@functions=MPI_Barrier"
     result = run_mpi("switch", "init", "rank", "level=0", "level=2", "rank", "on=4", "off=4", "level=1", "rank",
@@ -206,14 +209,15 @@ def test_pcontrol_switches_on_what_only_its_option_left_off():
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_preloaded_pmpi_tool_starts_off_too(order):
-    """Found by the loader before libqmpi, and behind it."""
+    """The loader finds the tool before libqmpi, or after it."""
     result = run(tools="pmpi_call,@enabled=no:alpha", preload=[LIBQMPI, tool("pmpi_call")][::order])
     assert (notes(result.stderr, "pmpi_call"), notes(result.stderr, "alpha 2")) == (ENDS, CALLS)
 
 
 @pytest.mark.skipif(not program("switch_fortran").exists(), reason="no Fortran compiler")
 def test_a_fortran_wrapper_is_not_called_for_what_the_layer_does_not_see():
-    """pmpi_fortran has Fortran wrappers of its own, which the program calls while it is on top."""
+    """pmpi_fortran has its own Fortran wrappers, which the program calls while it is the topmost
+    layer."""
     stacks = {"pmpi_fortran": 2, "pmpi_fortran,@enabled=no": 1, "pmpi_fortran,@functions=MPI_Comm_size": 0}
     for tools, calls in stacks.items():
         result = run_mpi("switch_fortran", ranks=1, tools=f"{tools}:alpha", preload=())
@@ -285,7 +289,8 @@ def test_a_misspelt_option_is_an_error_all_the_same():
 
 
 def test_the_conditions_of_a_stack_hold_in_addition_to_those_of_its_layers(tmp_path):
-    """One of four ranks is in both sets; a layer of its own is optional or not, whatever its stack is."""
+    """One of four ranks is in both sets. A layer is optional if its own option says so, whatever
+    its stack is."""
     (tmp_path / "conf").write_text("[stack inner]\nalpha\n  @ranks = 1-2\nalpha\n[stack outer]\ninner\n  @ranks = every 2\n"
                                    "nonesuch\n")
     result = run(tools="outer,@optional=yes,@functions=MPI_Barrier:alpha,@enabled=yes", ranks=4,

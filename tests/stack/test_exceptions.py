@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""An exception that a tool's init function throws is the layer's error; nothing stays locked."""
+"""An exception in the init function of a tool is an error of the layer, and no lock stays
+locked."""
 import pytest
 
 from support import run_mpi, tool
@@ -18,7 +19,7 @@ def message(what):
 @pytest.mark.parametrize("what", WHAT)
 @pytest.mark.parametrize("name, arguments", [("catches", []), ("calls", ["init", "finalize"])])
 def test_the_run_stops_with_one_message(name, arguments, what):
-    """Also where the program would catch it, and where it is in C and could not."""
+    """This includes programs that would catch it, and C programs, which could not."""
     result = run_mpi(name, *arguments, ranks=1, tools=f"alpha:throws,what={what}:beta")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.messages[0] == message(what)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A fault while a layer is loaded is told of by its entry; afterwards signals are whose they were."""
+"""A fault while a layer is loaded is reported with its entry. Afterwards, signals have their
+previous actions."""
 import signal
 
 import pytest

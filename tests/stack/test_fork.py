@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A child that was forked while another thread was in qmpi or in the loader does not wait for it."""
+"""A child that was forked while another thread was in libqmpi or in the loader does not wait for
+that thread."""
 import pytest
 
 from support import ASAN, TOOLS, run_mpi

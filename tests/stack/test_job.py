@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What these tests know of a job's ranks is what the ranks did, and nothing of a job stays behind."""
+"""The helpers report what the ranks of a job did, and nothing of a job remains."""
 import shutil
 import signal
 import subprocess
@@ -14,12 +14,12 @@ RANK = "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; "
 
 
 def shell(text, **more):
-    """A job of two ranks that need no MPI."""
+    """Runs a job of two ranks that does not use MPI."""
     return run_mpi("/bin/sh", "-c", RANK + text, preload=(), **more)
 
 
 def is_there(pid, word=b""):
-    """Whether this process runs, with that word in its command line."""
+    """Returns whether this process runs with the given word in its command line."""
     try:
         return word in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -46,7 +46,8 @@ def test_a_test_in_which_open_mpi_crashed_is_run_again_in_an_empty_directory(tmp
 
 
 def test_a_rank_that_ends_badly_does_not_keep_another_from_its_end(tmp_path):
-    """The launcher would kill rank 0 as soon as it knew of rank 1's end, which rank 0 waits for."""
+    """The launcher would kill rank 0 as soon as it learned of the end of rank 1, for which rank 0
+    waits."""
     result = shell("""mkfifo fifo.$rank
         if [ $rank = 1 ]; then until [ -p fifo.0 ]; do :; done; exec 3>fifo.0; exit 9; fi
         read line <fifo.0; echo all; exit 2""", cwd=tmp_path)
@@ -80,7 +81,8 @@ __attribute__((constructor)) static void begin(void) { if (*getenv("PMI_RANK") =
 
 @pytest.mark.skipif(OPEN_MPI, reason="by its connection MPICH's launcher notices that a rank ends")
 def test_a_rank_that_takes_its_time_to_end_is_not_killed_meanwhile(tmp_path):
-    """MPICH's launcher does that as soon as its connection is closed, and the job's status is 9."""
+    """MPICH's launcher reports this as soon as its connection is closed, and the status of the job
+    is 9."""
     (tmp_path / "lingers.c").write_text(LINGERS)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "lingers.so", "lingers.c"], cwd=tmp_path, check=True)
     result = run_mpi("calls", "init", "a step that there is not", preload=[tmp_path / "lingers.so"])
@@ -108,4 +110,4 @@ def test_a_job_that_does_not_end_is_ended_with_all_that_it_started(tmp_path):
                 ranks=2, timeout=3, cwd=tmp_path)
     for path in tmp_path.glob("pid.*"):
         while is_there(path.read_text().strip(), sleep.encode()):
-            time.sleep(0.02)  # it is on its way
+            time.sleep(0.02)  # the message is on its way

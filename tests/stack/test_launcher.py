@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A job that another MPI's launcher started is a heap of programs of one rank: that is said."""
+"""If the launcher of another MPI started the job, each rank is a program of its own, and a warning
+says so."""
 import pytest
 
 from mpi_commands import mpi_command

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Wrong uses of the interface give an MPI error class and change nothing."""
+"""Wrong calls of the interface return an MPI error class and change nothing."""
 import pytest
 
 from support import program, run_mpi

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """libqmpi with another MPI library than the one that it was built with.
 
-Another version of the same MPI: a copy of the real library in which one function has another name, so
-that libqmpi knows a function which the library lacks, and the library has one that libqmpi does not know.
-And libraries of another kind: programs of each MPI that is installed, of which none may die by a signal.
+Another version of the same MPI: a copy of the library in which one function has another name, so
+that libqmpi knows a function that the library lacks, and the library has one that libqmpi does not
+know. Libraries of another kind: programs of each MPI that is installed, none of which may be ended
+by a signal.
 """
 import glob
 import os
@@ -54,7 +55,7 @@ def compile_with(command, folder, *arguments):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The program, and the library in which MPI_Comm_idup is called MPI_Xomm_idup."""
+    """Returns the program, and the library in which MPI_Comm_idup is named MPI_Xomm_idup."""
     folder = tmp_path_factory.mktemp("other_version")
     compile_with([MPICC], folder)
     content = Path(LIBRARY).read_bytes()
@@ -107,7 +108,7 @@ def test_functions_and_doctor_list_what_one_of_the_two_lacks(folder):
     lacks = re.search(r"lacks functions of the MPI library .*? \((\d+)\); .*? a message: ((\bMPIX?_\w+ ?)+)", text)
     has = re.search(r"has functions beyond the MPI library .*? \((\d+)\), .*? do not see: ((\bMPIX?_\w+ ?)+)", text)
     assert "MPI_Comm_idup" in lacks[2].split() and "MPI_Xomm_idup" in has[2].split()
-    if not ABI:  # of whose functions some libraries have only a part
+    if not ABI:  # some libraries have only a part of the functions of the ABI
         assert (lacks[1], has[1]) == ("1", "1")
 
 
@@ -130,7 +131,7 @@ def needed_by(library):
 
 
 def test_bundled_tools_need_no_library_of_an_mpi_but_the_one_whose_name_all_versions_have():
-    """In Open MPI 6, another library than libmpi.so.40 has the predefined handles."""
+    """In Open MPI 6, the predefined handles are in another library than libmpi.so.40."""
     for tool in BUNDLED_TOOLS.glob("*.so"):
         ours = {name for name in needed_by(tool) if re.match(r"lib(mpi|open.|pmi|hwloc|event)", name)}
         assert ours <= ({MPI_SONAME} if MPI_NAME == "openmpi" else set()), tool
@@ -140,7 +141,7 @@ def test_bundled_tools_need_no_library_of_an_mpi_but_the_one_whose_name_all_vers
 
 
 def find_abi():
-    """The libraries of the standard ABI that are installed, each with its header."""
+    """Returns the installed libraries with the standard ABI, each with its header."""
     found = {}
     for library in sorted(glob.glob("/usr/lib/*/libmpi_abi*.so*") + glob.glob("/usr/local/lib/libmpi_abi*.so*")):
         found.setdefault(os.path.realpath(library), library)
@@ -158,7 +159,7 @@ PROGRAMS = [*(f"shared {kind}" for kind, command in COMMANDS.items() if command)
 
 
 def build_program(what, folder):
-    """Its kind and its path; the test is skipped where it cannot be built."""
+    """Returns the kind and the path of the program; skips the test if it cannot be built."""
     how, name = what.split()
     if how == "abi":
         library = next(path for path in ABI_LIBRARIES if path.name == name)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Jobs in which ranks differ: in their stacks, in their programs, in what fails, or in having libqmpi at all.
+"""Jobs in which ranks differ: in their stacks, in their programs, in their errors, or in whether
+they have libqmpi.
 
-No such job hangs: a tool works with the processes that have it, and an error of one process ends the job with a
-message of its own.
+No such job hangs: a tool works with the processes that have it, and an error in one process ends
+the job with a message of that process.
 """
 import json
 import re
@@ -16,12 +17,13 @@ from support import (ASAN, BUNDLED_TOOLS, HAS_SESSIONS, LIBQMPI, MPI_NAME, MPICC
                      can_spawn, clean_environment, launch, program, run_mpi, tool)
 
 RANK = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
-# MPI_Abort is how the job ends under all launchers.
+# The job ends by MPI_Abort under all launchers.
 STATUS = 2
 
 
 def by_rank(**settings):
-    """A command that sets variables in the ranks given as rank0="A=b", ...; an empty text unsets LD_PRELOAD."""
+    """Returns a command that sets variables in the ranks given as rank0="A=b", ...; an empty text
+    unsets LD_PRELOAD."""
     cases = []
     for name, setting in settings.items():
         command = f"export {setting}" if setting else "unset LD_PRELOAD"
@@ -40,7 +42,7 @@ def messages(result):
 
 
 def damaged(folder):
-    """A directory with a truncated tool `count`."""
+    """Creates a directory with a truncated tool `count`."""
     folder.mkdir()
     content = (BUNDLED_TOOLS / "count.so").read_bytes()
     (folder / "count.so").write_bytes(content[:1000])
@@ -50,7 +52,7 @@ def damaged(folder):
 # ---- Spawned processes -------------------------------------------------------------------------------------
 
 def child(tools, **env):
-    """A command of the shell that starts a child under a stack."""
+    """Returns a shell command that starts a child under a stack."""
     settings = {"LD_PRELOAD": ":".join(map(str, ([ASAN] if ASAN else []) + [LIBQMPI])), "QMPI_TOOLS": tools,
                 "QMPI_TOOL_PATH": BUNDLED_TOOLS, **env}
     return " ".join(["exec", "env", *(f"{name}={value}" for name, value in settings.items()),
@@ -68,11 +70,11 @@ def run_parents(folder, *children):
 @pytest.mark.parametrize("wrong", ["cuont", "/no/such/directory/tool.so", "damaged/count.so"])
 @pytest.mark.parametrize("which", [[0], [1], [0, 1]], ids=["first", "second", "both"])
 def test_an_error_of_a_spawned_process_ends_the_job(which, wrong, tmp_path):
-    """The parents, too, which are a job of their own and wait for the child in MPI."""
+    """This also ends the parents, which are a job of their own and wait for the child in MPI."""
     damaged(tmp_path / "damaged")
     wrong = wrong.replace("damaged", str(tmp_path / "damaged"))
     status, text = run_parents(tmp_path, *(child(wrong if i in which else "count,output=children") for i in range(2)))
-    assert status != 0, text  # that of a parent: the launcher kills it
+    assert status != 0, text  # the status of a parent, which the launcher kills
     assert text.count(f"QMPI_TOOLS, entry 1 '{wrong}': ") == 1, text
     assert "was spawned" not in text
 
@@ -138,7 +140,7 @@ def test_a_program_that_opens_a_session_instead_of_calling_mpi_init_does_not_run
 @pytest.mark.skipif(not OPEN_MPI, reason="other MPI libraries use the descriptor themselves")
 @pytest.mark.parametrize("tools", ["count", "cuont"])
 def test_a_descriptor_that_another_launcher_named_is_left_alone(tools):
-    """A rank of MPICH's launcher has started this program, with other descriptors."""
+    """This program was started by a rank of MPICH's launcher, but has other descriptors."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         environment = clean_environment() | {
@@ -155,7 +157,7 @@ def test_a_descriptor_that_another_launcher_named_is_left_alone(tools):
 
 @pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
 def test_a_tool_that_crashes_on_one_rank_ends_the_job():
-    # The launcher of Open MPI ends the job when it learns of the end of rank 1: see job.py.
+    # Open MPI's launcher ends the job when it learns of the end of rank 1: see job.py.
     result = run("barrier", rank1=f"QMPI_TOOLS={tool('dies')}", ends={1} if OPEN_MPI else None)
     assert result.returncode == STATUS
     assert len(re.findall(r"^qmpi: rank 1 on \S+: .*: terminated by SIG\w+ while it was loaded or initialized$",
@@ -165,7 +167,8 @@ def test_a_tool_that_crashes_on_one_rank_ends_the_job():
 # ---- Hydra with -pmi-port ------------------------------------------------------------------------------------
 
 def run_by_port(setting, rank, *, tools="count"):
-    """Two ranks that connect to the launcher by themselves; one of them has the setting. Returns the time, too."""
+    """Runs two ranks that connect to the launcher by themselves; one of them has the setting. Also
+    returns the time."""
     change = f"export {setting}" if setting else "unset LD_PRELOAD"
     script = f'if [ "$PMI_ID" = {rank} ]; then {change}; fi; export LD_PRELOAD; exec "$@"'
     environment = clean_environment() | {"QMPI_TOOLS": tools, "QMPI_TOOL_PATH": str(BUNDLED_TOOLS)}
@@ -193,7 +196,8 @@ def test_a_tool_that_crashes_on_one_rank_ends_a_job_with_a_port(rank):
 @pytest.mark.parametrize("host", ["elsewhere.invalid", "localhost"])
 @pytest.mark.parametrize("rank", [0, 1])
 def test_the_host_of_the_port_may_have_any_name(host, rank):
-    """Hydra's proxy runs on this host, by whatever name it calls it, and it need not be possible to resolve the name."""
+    """Hydra's proxy runs on this host even if it uses another name for it, which need not be
+    resolvable."""
     done, _ = run_by_port(f"PMI_PORT={host}:${{PMI_PORT##*:}} QMPI_TOOLS={tool('dies')}", rank)
     assert done.returncode == STATUS
     assert done.stderr.count("while it was loaded or initialized") == 1
@@ -202,7 +206,8 @@ def test_the_host_of_the_port_may_have_any_name(host, rank):
 
 @BY_PORT
 @pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
-@pytest.mark.parametrize("port", ["elsewhere.invalid:1", "192.0.2.1:9", "nowhere"])  # 192.0.2.1: nobody has it (RFC 5737)
+# 192.0.2.1 is never assigned (RFC 5737)
+@pytest.mark.parametrize("port", ["elsewhere.invalid:1", "192.0.2.1:9", "nowhere"])
 def test_a_job_ends_even_if_the_port_does_not_answer(port):
     done, _ = run_by_port(f"PMI_PORT={port} QMPI_TOOLS={tool('dies')}", 1)
     assert done.returncode not in (0, STATUS)
@@ -215,7 +220,7 @@ def test_a_job_ends_even_if_the_port_does_not_answer(port):
 @BY_PORT
 @pytest.mark.parametrize("rank", [0, 1])
 def test_the_launcher_tells_which_ranks_have_libqmpi_in_a_job_with_a_port(rank):
-    """Otherwise, the other rank would wait ten seconds for it."""
+    """Otherwise, the other rank would wait ten seconds for this one."""
     done, seconds = run_by_port("", rank)
     assert done.returncode == 0
     assert f"qmpi:   rank {rank}: no libqmpi, or no tools" in done.stderr
@@ -297,7 +302,7 @@ def test_options_that_wait_for_other_processes_are_off_where_some_lack_the_layer
 
 
 def test_a_tool_of_the_site_that_one_node_cannot_load_does_not_hang_the_job(tmp_path):
-    """The default of a site's file is on-error = skip."""
+    """In a file of the site, the default is on-error = skip."""
     site = tmp_path / "site.conf"
     site.write_text("[below]\non-error = skip\ncount\n", encoding="utf-8")
     result = run("barrier", tools=None, env={"QMPI_CONFIG": site},
@@ -336,7 +341,7 @@ def test_equal_stacks_are_not_mentioned():
 # ---- Waiting -----------------------------------------------------------------------------------------------
 
 def test_it_is_said_for_which_ranks_a_tool_waits_at_the_end(tmp_path):
-    """Rank 1 goes on to MPI_Finalize when rank 0 has said it."""
+    """Rank 1 continues to MPI_Finalize after rank 0 has printed the message."""
     wrapper = f"""case {RANK} in
     0) "$@" 2>&1 | while read line; do echo "$line"; case "$line" in *waiting*) touch said ;; esac; done ;;
     1) exec "$1" init barrier await=said finalize ;;
@@ -385,7 +390,8 @@ int main(void)
 
 @pytest.mark.skipif(MPI_NAME != "mpich", reason="makes MPICH's launcher unknown to libqmpi")
 def test_an_error_of_libqmpis_own_messages_does_not_raise_the_default_handler(tmp_path):
-    """libqmpi does not know that rank 1 does not have it, and receives a message of the program, which is too long."""
+    """libqmpi does not know that rank 1 does not have it, and receives a message of the program,
+    which is too long."""
     (tmp_path / "message.c").write_text(MESSAGE)
     subprocess.run([MPICC, "-o", tmp_path / "message", tmp_path / "message.c"], check=True)
     wrapper = f"""case {RANK} in
@@ -402,7 +408,7 @@ def test_an_error_of_libqmpis_own_messages_does_not_raise_the_default_handler(tm
 # ---- Programs ----------------------------------------------------------------------------------------------
 
 def test_programs_of_one_job_with_stacks_of_their_own(tmp_path):
-    """mpiexec -n 1 qmpi run … -- app : -n 1 qmpi run … -- app"""
+    """The command is mpiexec -n 1 qmpi run … -- app : -n 1 qmpi run … -- app"""
     app = program("calls")
     parts = []
     for name in "ab":

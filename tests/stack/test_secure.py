@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A privileged program (AT_SECURE) ignores every variable of ours.
+"""A privileged program (AT_SECURE) ignores all variables of qmpi.
 
-The program is linked with libqmpi, since the loader would not preload it there. Copies of it that
-belong to another user or group and carry the set-uid or set-gid bit are run by root; the same copy
-without the bit shows that the variables would have had their effect.
+The program is linked with libqmpi, because the loader would not preload it. Root runs copies of the
+program that belong to another user or group and have the set-uid or set-gid bit. A copy without
+this bit shows that the variables would otherwise have an effect.
 """
 import os
 
@@ -68,7 +68,8 @@ def test_a_privileged_program_ignores(variable, mode, folder):
 
 
 def test_the_privileged_program_does_run_through_libqmpi(folder):
-    """Else all of the above would hold for no reason: without libqmpi it must not even start."""
+    """This shows that the tests above are meaningful: without libqmpi, the program must not even
+    start."""
     library = folder / LIBQMPI.resolve().name
     hidden = folder / "hidden"
     library.rename(hidden)

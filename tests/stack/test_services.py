@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Services that layers offer to each other: who finds what, when, and who is told of a switch."""
+"""Services that layers offer to each other: which layer finds what at which time, and which ones
+are notified of a switch."""
 import pytest
 
 from support import ASAN, BUILD, BUNDLED_TOOLS, run_mpi, tool
 
-# What a layer answers: ten times its tool_id, and a digit for the tool, 5 more for every second offer.
+# The answer of a layer: ten times its tool_id, plus a digit for the tool, plus 5 for each second
+# offer.
 needs_cpp = pytest.mark.skipif(not tool("service_typed").exists(), reason="no C++ compiler")
 
 
@@ -16,13 +18,13 @@ def run(stack, *steps, **kwargs):
 
 
 def notes(result, layer, what):
-    """What a layer noted, without its name."""
+    """Returns the notes of a layer, without its name."""
     mark = f"service {layer} {what} "
     return [line[len(mark):] for line in result.trace if line.startswith(mark)]
 
 
 def test_the_nearest_layer_below_is_found_before_the_nearest_above():
-    """In init, those above have offered nothing yet."""
+    """In init, the layers above have not offered anything yet."""
     offers = "service,offer=a@1.0,find=a@1.0"
     result = run(f"{offers}:alpha,functions=Barrier:{offers}:pmpi_call:{offers}:service,find=a@1.0", "rank", "barrier")
     found = {1: 31, 3: 51, 5: 31, 6: 51}
@@ -34,7 +36,8 @@ def test_the_nearest_layer_below_is_found_before_the_nearest_above():
 
 
 def test_a_version_fits_if_the_major_number_is_the_same_and_the_minor_number_not_lower():
-    """A version that does not fit hides none that is further away. The same major number is not offered twice."""
+    """A version that does not match does not hide others further away. The same major number cannot
+    be offered twice."""
     asked = ["a@1.0", "a@1.2", "a@1.3", "a@1.4", "a@2.0", "a@3.0", "b@1.0", "a@0.0"]
     result = run(f"service,find={'+'.join(asked)}:service,offer=a@1.2+a@2.65535+a@1.3:service,offer=a@1.3", "rank")
     there = {"a@1.0": 21, "a@1.2": 21, "a@1.3": 31, "a@2.0": 26, "b@1.0": "MPI_ERR_NAME"}
@@ -57,7 +60,8 @@ def test_layers_that_are_off_are_passed_over():
 
 
 def test_a_layer_is_told_what_it_finds_and_whenever_that_changes():
-    """Before the callbacks of QMPIX_Register_stack_changed, from the application down; layers that are off, too."""
+    """They are called before the callbacks of QMPIX_Register_stack_changed, from the application
+    down, including those of layers that are off."""
     stack = "service,watch=a@1.0:keeper:service,offer=a@1.0:service,watch=a@1.0+b@1.0:service,offer=a@1.1"
     result = run(stack, "rank", "off=5", "off=1", "on=5", "off=3", "off=5", "on=5", "on=1")
     calls = [line for line in result.calls if "told" in line or "watches" in line or line.startswith("app")]
@@ -93,7 +97,7 @@ def test_a_watch_may_begin_later_and_only_once():
 
 def test_a_callback_may_switch_layers_and_is_called_again_when_it_has_returned():
     result = run("service,watch=a@1.0,switches=3:service,offer=a@1.0:service,offer=a@1.0", "off=2", "on=2")
-    # In init, nothing can be switched: 2 is told, and stays on.
+    # In init, nothing can be switched: layer 2 is reported, and stays on.
     assert notes(result, 1, "is")[:] == ["told: layer 2 answers 21", "told: layer 3 answers 31",
                                          "told: layer 0 answers 0", "told: layer 2 answers 21"]
 
@@ -117,7 +121,7 @@ def test_what_a_layer_that_is_left_out_has_offered_is_not_found():
                  "rank", "off=3", "on=3", env={"QMPI_ON_ERROR": "skip"})
     assert set(notes(result, 1, "finds")) == {"a@1.0 in init: MPI_ERR_NAME", "a@1.0 later: MPI_ERR_NAME"}
     assert notes(result, 1, "is") == []
-    assert notes(result, 2, "is") == ["told: layer 3 answers 31"]  # in its init alone
+    assert notes(result, 2, "is") == ["told: layer 3 answers 31"]  # only in its init
 
 
 def test_misuse_gives_error_classes():

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""A signal may come at any instruction of a call; its handler's calls, and a jump out of it, change
-nothing for the call that was interrupted or for those that follow."""
+"""A signal may arrive at any instruction of a call. Calls of its handler, or a jump out of it, do
+not affect the interrupted call and the calls that follow."""
 import re
 
 import pytest
 
 from support import BUILD, run_mpi
 
-# PMPI layers above native ones, below them and between; observers; layers of both in one tool.
+# PMPI layers above, below and between native ones; observers; layers of both kinds in one tool.
 STACKS = ["counter", "counter:counter", "pmpi_quiet:counter", "pmpi_tally:counter",
           "counter:pmpi_quiet_now:pmpi_quiet:counter", "empty:pmpi_quiet:empty:empty",
           "count,output=/dev/null:pmpi_quiet:count,output=/dev/null",

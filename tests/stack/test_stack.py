@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The order and the separateness of layers, the ways on from a layer, and where tools come from."""
+"""The order and the independence of layers, the ways in which a layer continues, and where tools
+are found."""
 import os
 import shutil
 import subprocess
@@ -40,7 +41,8 @@ def test_order_holds_in_each_rank():
 
 
 def test_preloading_the_whole_launcher_is_the_same():
-    """LD_PRELOAD=libqmpi.so mpiexec …: the launcher makes no MPI call and notices nothing."""
+    """LD_PRELOAD=libqmpi.so mpiexec …: the launcher makes no MPI call, so that nothing happens in
+    it."""
     result = succeed("/usr/bin/env", "LD_PRELOAD=" + str(LIBQMPI), *launch(2),
                      program("calls"), *RUN, tools="alpha", preload=())
     assert result.calls.count("alpha 1 MPI_Comm_rank") == 2
@@ -61,7 +63,8 @@ def test_a_library_is_loaded_once_for_all_its_layers():
 
 
 def test_each_layer_has_its_own_storage():
-    """The counts are kept in the storage: layers of one tool that see different calls differ."""
+    """The counts are in the storage, so layers of one tool that see different calls have different
+    counts."""
     result = succeed("calls", "init", "comm_rank", "comm_rank", "barrier", "finalize",
                      tools="alpha:beta:alpha,functions=Comm_rank+Finalize")
     counts = [line for line in result.trace if "counted" in line]
@@ -200,7 +203,8 @@ def copy_tool(name, folder, file_name=None):
 
 
 def library_path():
-    """For copies of tools: libqmpi is found by their own path only beside the originals."""
+    """Needed for copies of tools, because their own run path leads to libqmpi only beside the
+    originals."""
     return {"LD_LIBRARY_PATH": str(LIBQMPI.parent)}
 
 
@@ -318,7 +322,7 @@ def test_a_linked_program_may_be_preloaded_too():
 
 
 def test_the_program_is_unmodified():
-    """The test programs must not bring libqmpi themselves, or these tests would show little."""
+    """These tests are only meaningful if the test programs do not load libqmpi themselves."""
     text = subprocess.run(["readelf", "-d", program("calls")], check=True, capture_output=True,
                           text=True, env={**os.environ, "LC_ALL": "C"}).stdout
     assert MPI_LIBRARY in text and "libqmpi" not in text

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""When the stack is built, and that calls before MPI_Init and after MPI_Finalize go through it."""
+"""When the stack is built, and that calls before MPI_Init and after MPI_Finalize pass through
+it."""
 import shutil
 import subprocess
 
@@ -21,7 +22,7 @@ FIRST_CALLS = {
 
 
 def steps_after(first):
-    """The rest of a proper program that begins with `first`."""
+    """Returns the remaining steps of a correct program that begins with `first`."""
     return {
         "init": ["finalize"],
         "init_thread": ["finalize"],
@@ -49,7 +50,7 @@ def test_calls_after_finalize_go_through_the_stack():
              "initialized": "MPI_Initialized", "wtime": "MPI_Wtime"}
     steps = ["init", "finalize", *after]
     result = run_mpi("calls", *steps, ranks=1, tools="alpha:beta")
-    raw = run_mpi("calls", *steps, ranks=1, preload=())  # which refuses MPI_Wtime, the last one
+    raw = run_mpi("calls", *steps, ranks=1, preload=())  # it refuses the last call, MPI_Wtime
     assert (result.returncode, result.stdout) == (raw.returncode, raw.stdout)
     expected = []
     for step, function in after.items():
@@ -81,7 +82,7 @@ def test_without_tools_the_program_runs_as_if_alone(tools):
 @pytest.mark.parametrize("program", [("calls", "init", "comm_size", "finalize"), ("/bin/echo", "hello")],
                          ids=["MPI", "no MPI"])
 def test_a_tool_that_is_preloaded_without_libqmpi_does_no_harm(program):
-    """It brings libqmpi, which comes behind the C library in the loader's order then."""
+    """The tool loads libqmpi, which then comes after the C library in the loader's order."""
     raw = run_mpi(*program, ranks=1, preload=())
     result = run_mpi(*program, ranks=1, preload=[TOOLS / "counter.so"])
     assert (result.returncode, result.stdout) == (0, raw.stdout)
@@ -134,7 +135,8 @@ def test_abort_codes_pass_through(code, ranks):
     assert raw.returncode == code
     result = run_mpi("calls", *steps, ranks=ranks, tools="empty:alpha")
     assert result.returncode == code
-    # MPICH 5's MPI_Abort returns, until the launcher has killed the ranks.
+    # MPI_Abort of MPICH 5 returns, and the program continues until the launcher has killed the
+    # ranks.
     if "comm_rank" in result.stdout:
         assert any("comm_rank" in run_mpi("calls", *steps, ranks=ranks, preload=()).stdout for _ in range(5))
     assert "alpha 2 MPI_Abort" in result.calls
@@ -254,7 +256,8 @@ int main(int argc, char **argv)
 
 @pytest.fixture(scope="module")
 def leaves(tmp_path_factory):
-    """A program that goes to the directory of its first argument, and removes the variables of the others."""
+    """Compiles a program that changes to the directory in its first argument, and unsets the
+    variables in the others."""
     folder = tmp_path_factory.mktemp("leaves")
     (folder / "leaves.c").write_text(LEAVES)
     subprocess.run([MPICC, "-o", folder / "leaves", folder / "leaves.c"], check=True)
@@ -263,7 +266,7 @@ def leaves(tmp_path_factory):
 
 @pytest.fixture
 def relative(tmp_path):
-    """A directory with a tool, a directory of tools, and a file that lists one."""
+    """Creates a directory with a tool, a directory of tools, and a file that lists one."""
     folder = tmp_path / "here, a:b"
     (folder / "tools").mkdir(parents=True)
     for place in (folder, folder / "tools"):
@@ -290,7 +293,7 @@ def test_relative_paths_of_qmpi_run_are_those_of_its_directory(leaves, relative,
     options = ["-t", variables["QMPI_TOOLS"]]
     if "QMPI_TOOL_PATH" in variables:
         options += [f"--tool-path={folder}" for folder in variables["QMPI_TOOL_PATH"].split(":")]
-    if "," in str(relative) and "QMPI_TOOL_PATH" in variables:  # a list of directories knows no escapes
+    if "," in str(relative) and "QMPI_TOOL_PATH" in variables:  # lists of directories have no escapes
         relative = relative.rename(relative.parent / "plain")
     for command in ([leaves, "/"], ["sh", "-c", f"cd / && exec {leaves} /"]):
         result = run_command([QMPI, "run", *options, "--", *command], clean_environment(), cwd=relative)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Layers that are switched off and on while the program runs: exactly those that are on see a call,
-in every mixture of native and PMPI layers, and whoever is under way arrives."""
+"""Layers that are switched off and on while the program runs: exactly the layers that are on see a
+call, for all mixtures of native and PMPI layers, and calls in progress are completed."""
 import re
 
 import pytest
@@ -11,7 +11,7 @@ from test_valgrind import ASAN, VALGRIND, errors_of_ours, run_under_valgrind
 
 NATIVE = {"alpha", "beta"}
 
-# A walk through all subsets of three layers that switches one at a time, and back.
+# A path through all subsets of three layers, which switches one layer at a time, and back.
 WALK = [3, 2, 3, 1, 3, 2, 3, 2, 3, 1, 3, 2, 3, 1]
 
 THREE = [
@@ -38,7 +38,7 @@ def succeed(*args, **kwargs):
 
 
 def without_counts(calls):
-    """Tools of tests/pmpi end each note with a count of their own."""
+    """Removes the count with which notes of tools of tests/pmpi end."""
     return [re.sub(r" \d+$", "", call) for call in calls]
 
 
@@ -54,7 +54,7 @@ def expected_notes(stack, off, function):
 
 
 def check_walk(stack, walk, **kwargs):
-    """One call of each of two functions after each switch, and what was noted of them."""
+    """Returns one call of each of two functions after each switch, and the expected notes."""
     steps, expected, off = ["init"], [], set()
     for tool_id in [None, *walk]:
         if tool_id:
@@ -67,7 +67,7 @@ def check_walk(stack, walk, **kwargs):
     result = succeed(*steps, "finalize", tools=stack, **kwargs)
     calls = without_counts(result.calls)
     assert calls[calls.index("app rank"):calls.index("app finalize")] == expected
-    asks = "pmpi_asks:" in stack  # and keeps nothing, which cannot be known
+    asks = "pmpi_asks:" in stack  # it keeps no pointers, but libqmpi cannot know this
     assert (len(result.messages) > 0) == asks
 
 
@@ -92,7 +92,7 @@ def test_the_counts_of_two_ranks_stop_at_the_switch_and_go_on_after_it():
 
 
 def test_a_preloaded_tool_is_switched():
-    """Found by the loader before libqmpi, and behind it."""
+    """The loader finds the tool before libqmpi, or after it."""
     for order in ([tool("pmpi_call"), LIBQMPI], [LIBQMPI, tool("pmpi_call")]):
         check_walk("pmpi_call:alpha", [1, 2, 1, 2], preload=order)
 
@@ -106,12 +106,13 @@ def test_switching_to_what_is_already_so_changes_nothing():
 
 
 def test_the_caller_is_right_whichever_layers_are_on():
-    """Where PMPI layers stand above it, it is noted where they call the first native one."""
+    """If PMPI layers are above it, the caller is recorded where they call the first native
+    layer."""
     stack = ["pmpi_call", "caller", "pmpi_constant", "caller"]
     steps, off = ["init"], set()
     expected = []
     for number in range(1, 32):
-        tool_id = (number & -number).bit_length()  # a Gray code, round about
+        tool_id = (number & -number).bit_length()  # a cyclic Gray code
         if tool_id > 4:
             tool_id = 4
         steps.append(f"on={tool_id}" if tool_id in off else f"off={tool_id}")
@@ -135,7 +136,8 @@ def test_a_layer_that_is_off_at_the_end_reports_what_it_saw():
     "alpha:beta", "pmpi_call:alpha", "pmpi_fortran:alpha", "pmpi_fortran:pmpi_fortran",
     "alpha:pmpi_fortran"])
 def test_calls_of_a_fortran_program_follow_the_switch(stack):
-    """pmpi_fortran has Fortran wrappers of its own, which the program calls while it is on top."""
+    """pmpi_fortran has its own Fortran wrappers, which the program calls while it is the topmost
+    layer."""
     result = run_mpi("switch_fortran", ranks=1, tools=stack, preload=())
     assert (result.returncode, result.stdout, result.messages) == (0, "ranks 0 0 0 0\n", [])
     calls = [line for line in result.calls if "comm_rank" in line.lower()]
@@ -201,7 +203,8 @@ def test_calls_of_a_fortran_program_do_not_pass_by_a_layer_that_keeps_functions(
 
 
 def test_what_is_not_possible_is_refused():
-    """Asked in init: to switch before the stack is there, layers that there are not, NULL."""
+    """The tool tries these in init: switching before the stack exists, layers that do not exist,
+    NULL."""
     result = succeed("init", "rank", "finalize", tools="keeper:alpha:keeper")
     assert not [line for line in result.trace if "wrong answers" in line]
 
@@ -209,7 +212,7 @@ def test_what_is_not_possible_is_refused():
 def test_wrappers_that_are_part_of_the_program_cannot_be_switched_but_layers_below_them_can():
     result = run_mpi("switch_own", "init", "off=1", "rank", "off=2", "rank", "finalize", ranks=1,
                      tools="alpha", preload=())
-    assert result.returncode == 1  # as it says where an answer is another than MPI_SUCCESS
+    assert result.returncode == 1  # the program returns 1 if a result is not MPI_SUCCESS
     assert re.fullmatch(r"layer 1 to 0: result [1-9]\d*, now 1\n", result.stdout)
     assert [call for call in without_counts(result.calls) if "Comm_rank" in call] == [
         "own MPI_Comm_rank", "alpha 2 MPI_Comm_rank", "own MPI_Comm_rank"]
@@ -226,7 +229,7 @@ def test_a_pmpi_tool_that_keeps_what_dlsym_told_it_is_named():
 
 
 def test_a_preloaded_tool_that_looked_up_early_is_pointed_elsewhere():
-    """What dlsym told it before there was a stack leads through slots of ours."""
+    """The pointers that dlsym returned before the stack existed lead through slots of libqmpi."""
     check_walk("pmpi_keeps:alpha:pmpi_call", WALK,
                preload=[LIBQMPI, tool("pmpi_keeps")])
 
@@ -242,7 +245,7 @@ def calls_of(result):
     "counter:counter:counter", "pmpi_tally:counter:counter",
     "counter:pmpi_tally:counter", "pmpi_tally:pmpi_tally:counter"])
 def test_no_call_is_lost_or_doubled_while_layers_are_switched(stack):
-    # Pages of PMPI tools are opened for each switch: that takes its time.
+    # Each switch opens the pages of PMPI tools, which takes time.
     switches = 10000 if ASAN or "pmpi_" in stack else 100000
     result = succeed("init", f"race={switches}", "finalize", tools=stack, timeout=240)
     assert counts(result, 3)["MPI_Comm_rank"] == calls_of(result) > 0
@@ -252,8 +255,8 @@ def test_many_switches_take_no_memory():
     switches = 200000 if ASAN else 250000
     result = succeed("init", f"repeat={switches}", "finalize", timeout=240,
                      tools="keeper,told=no:caller:pmpi_tally:caller:keeper,told=no:caller")
-    # KiB; a node for each switch would be 16 MiB, in the sanitizer's build 12. What the kernel tells
-    # is not exact, and AddressSanitizer keeps what is freed for a while.
+    # In KiB. A node for each switch would take 16 MiB, or 12 in the build with sanitizers. The
+    # kernel's numbers are not exact, and AddressSanitizer keeps freed memory for a while.
     assert int(re.search(r"^grown (-?\d+)$", result.stdout, re.MULTILINE)[1]) < 8192
 
 

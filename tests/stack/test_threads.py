@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Several threads: no call is lost or doubled, and the stack is built once whoever comes first."""
+"""Several threads: no call is lost or counted twice, and the stack is built once, by whichever
+thread comes first."""
 import pytest
 
 from support import run_mpi

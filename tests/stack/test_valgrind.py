@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""valgrind finds nothing in libqmpi and in tools. What it finds inside the MPI library (called by
-us or not) is the MPI library's: an error is ours if the innermost function that is neither
-valgrind's nor the C library's lies in libqmpi or in a tool."""
+"""valgrind finds no error in libqmpi and in tools. Errors in the MPI library (called by libqmpi or
+not) do not count. An error counts if the innermost function outside valgrind and the C library is
+in libqmpi or in a tool."""
 import shutil
 from xml.etree import ElementTree
 
@@ -19,7 +19,7 @@ NOT_TO_BLAME = ("vgpreload", "/libc.so", "/libc-", "/ld-linux", "/ld-", "/libpth
 
 
 def culprit(stack):
-    """The object to which the memory at fault belongs, or that made the access."""
+    """Returns the object that owns the memory of an error, or that made the access."""
     for frame in stack.iter("frame"):
         library = frame.findtext("obj") or ""
         if not any(part in library for part in NOT_TO_BLAME):
@@ -76,7 +76,8 @@ def test_the_way_round_bad_entries_is_clean(tools, tmp_path):
 
 
 def test_a_damaged_library_is_read_within_its_bounds(tmp_path):
-    """Cut at many places: the file is mapped, and reading past its end would be a bus error."""
+    """The file is truncated at many places; it is mapped, so that reading beyond its end would
+    cause a bus error."""
     whole = tool("alpha").read_bytes()
     entries = []
     for part in range(1, 30):
@@ -92,7 +93,7 @@ def test_a_damaged_library_is_read_within_its_bounds(tmp_path):
 
 
 def test_a_fault_of_a_tool_is_found(tmp_path):
-    """Or the tests above would pass for any library."""
+    """Otherwise, the tests above would pass for any library."""
     report = tmp_path / "report.xml"
     run_under_valgrind(report, "calls", "init", "finalize", tools="leaky")
     assert [error for error in errors_of_ours(report) if error.startswith("UninitCondition")]

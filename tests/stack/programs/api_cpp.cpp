@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The interface from C++, after MPICH's mpi.h: a program with a tool of its own linked in, which
-// intercepts two functions, goes on in both ways, and uses the calls wrongly. Numbers beyond the
-// range of the enumeration are left to the C test: in C++ they cannot be written down at all.
+// The interface in C++, included after MPICH's mpi.h. The program contains a tool, which intercepts
+// two functions, continues in both ways, and makes wrong calls. Numbers outside the range of the
+// enumeration are tested in C, because they cannot be written in C++.
 #include <mpi.h>
 
 #include <qmpi/qmpi.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls MPI from functions of known names, which it exports, so that a tool can tell by dladdr
- * where a call came from. With the argument `threads`, four threads call from four functions, over
- * and over; with `comes_back`, the error handler leaves a call by longjmp, and the call is made
- * again.
+ * Calls MPI from functions with known names, which are exported so that a tool can find the caller
+ * by dladdr. With the argument `threads`, four threads call from four functions repeatedly; with
+ * `comes_back`, the error handler leaves a call by longjmp, and the call is made again.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -14,7 +13,7 @@
 
 enum { THREADS = 4, ROUNDS = 5000 };
 
-/* The addition keeps the call from becoming a jump: the function itself must be the caller. */
+/* The addition prevents a tail call, because the function itself must be the caller. */
 #define CALLER(name, call)                                                                         \
     __attribute__((noinline, visibility("default"))) int name(void);                               \
     int name(void)                                                                                 \
@@ -67,7 +66,7 @@ static void leave(MPI_Comm *comm, int *code, ...)
     longjmp(before, 1);
 }
 
-/* Both times from one place, so that the frames of both calls have one address. */
+/* Both calls are made from one place, so that their frames have the same address. */
 __attribute__((noinline, visibility("default"))) int caller_that_comes_back(void);
 int caller_that_comes_back(void)
 {
@@ -88,7 +87,7 @@ static void leave_a_call(void)
     MPI_Errhandler_free(&handler);
 }
 
-/* Those of the main program if it only waits, and of the two fibers. */
+/* The contexts of main while it waits, and of the two fibers. */
 static ucontext_t contexts[3];
 static int running, home, finished[3];
 static char stacks[3][1 << 18] __attribute__((aligned(16)));
@@ -157,7 +156,7 @@ static void run_fibers(int count)
 
 int main(int argc, char **argv)
 {
-    /* With several, MPICH 5 holds a lock while it calls an error handler. */
+    /* With several threads, MPICH 5 holds a lock while it calls an error handler. */
     if (argc > 1 && (!strcmp(argv[1], "comes_back") || !strncmp(argv[1], "fiber", 5)))
         level = MPI_THREAD_SINGLE;
     caller_of_initialized();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application that makes the MPI calls named on its command line, in that order, and prints what
- * came of each on stdout: `calls init comm_rank finalize`. `trace: app STEP` on stderr goes before
- * each, between the notes that the test tools make. An unknown step ends it with status 99.
+ * An application that makes the MPI calls on its command line in this order, and prints the result
+ * of each on stdout: `calls init comm_rank finalize`. Before each, it prints `trace: app STEP` on
+ * stderr, so that the steps are in order with the notes of the test tools. An unknown step ends it
+ * with status 99.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -48,7 +49,7 @@ static void run_step(const char *step)
     else if (!strcmp(step, "t_finalize"))
         result = MPI_T_finalize();
     else if (!strcmp(step, "wtime"))
-        flag = MPI_Wtime() >= 0; /* Open MPI's first is 0 */
+        flag = MPI_Wtime() >= 0; /* Open MPI's first time is 0 */
     else if (!strcmp(step, "get_version"))
         result = MPI_Get_version(&number, &number2);
     else if (!strcmp(step, "comm_rank"))
@@ -65,7 +66,7 @@ static void run_step(const char *step)
         result = MPI_Finalize();
     else if (!strcmp(step, "finalized"))
         result = MPI_Finalized(&flag);
-    else if (!strncmp(step, "await=", 6)) /* until there is such a file */
+    else if (!strncmp(step, "await=", 6)) /* waits until a file exists */
         while (access(step + 6, F_OK))
             usleep(1000);
     else if (!strncmp(step, "abort=", 6))

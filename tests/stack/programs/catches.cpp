@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Catches whatever its first MPI call throws, and then calls MPI from another thread. */
+/* Catches any exception that its first MPI call throws, and then calls MPI from another thread. */
 #include <mpi.h>
 
 #include <cstdio>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Provokes MPI errors and prints what the application gets to see of them: error codes, classes,
- * texts, and the calls of its own error handler. The argument `fatal` lets the default handler end
- * the job.
+ * Causes MPI errors and prints what the application sees: error codes, classes, texts, and the
+ * calls of its own error handler. With the argument `fatal`, the default handler ends the job.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Usage: forks [LIBRARY]. Forks over and over while another thread switches a layer, or loads and
- * unloads LIBRARY; each child switches the other layer, looks a function up and calls MPI. Prints
- * how many children ended as they should.
+ * Usage: forks [LIBRARY]. Forks repeatedly while another thread switches a layer, or loads and
+ * unloads LIBRARY. Each child switches the other layer, looks up a function and calls MPI. Prints
+ * how many children ended normally.
  */
 #define _GNU_SOURCE
 #include <qmpi/qmpi.h>
@@ -36,11 +36,11 @@ static void *load(void *library)
     return NULL;
 }
 
-/* Every layer on again: a switch that the fork interrupted is completed by the next one. */
+/* Switches each layer on again. The next switch completes one that the fork has interrupted. */
 static int be_child(void)
 {
     int initialized = 0, enabled = 0, wrong = 0;
-    alarm(SECONDS); /* who hangs is killed */
+    alarm(SECONDS); /* kills a process that hangs */
     wrong += QMPIX_Tool_set_enabled(2, 0) != MPI_SUCCESS;
     wrong += QMPIX_Tool_set_enabled(2, 1) != MPI_SUCCESS;
     wrong += QMPIX_Tool_set_enabled(1, 1) != MPI_SUCCESS;

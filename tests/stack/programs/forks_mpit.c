@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forks while another thread has a tool, which is in this program, publish its MPI_T variables. The
- * child initializes MPI_T. Prints whether it could.
+ * Forks while another thread makes a tool in this program publish its MPI_T variables. The child
+ * initializes MPI_T. Prints whether that was possible.
  */
 #define _GNU_SOURCE
 #include <qmpi/mpit.h>
@@ -14,7 +14,7 @@
 
 enum { SECONDS = 10 };
 
-static int begun[2], go_on[2]; /* pipes: the publisher has begun; it may end */
+static int begun[2], go_on[2]; /* pipes: the publisher has begun; it may continue */
 
 static void publish(int tool_id)
 {
@@ -43,7 +43,7 @@ static void *initialize(void *unused)
 static int be_child(void)
 {
     int provided;
-    alarm(SECONDS); /* who hangs is killed */
+    alarm(SECONDS); /* kills a process that hangs */
     return MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS;
 }
 

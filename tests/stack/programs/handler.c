@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Has handlers of its own for faults before MPI is initialised, and faults after: `handler SIGNAL`.
+/* `handler SIGNAL`: installs handlers for faults before MPI is initialized, and causes a fault
+ * afterwards.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

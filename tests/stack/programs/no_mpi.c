@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An application that is linked with MPI and could call it, but this time does not. */
+/* An application that is linked with MPI and may call it, but does not do so in this run. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands between the launcher and one rank of a test's job, so that a test reads what the rank
- * itself wrote and how it ended, whatever the launcher made of the job: run_rank SOCKET
- * [NAME=VALUE]... PROGRAM [ARGUMENT]... tests/stack/job.py holds the other end of the socket (an
- * abstract name).
+ * run_rank SOCKET [NAME=VALUE]... PROGRAM [ARGUMENT]... is between the launcher and one rank of a
+ * test's job, so that a test reads the output and the status of the rank itself, whatever the
+ * launcher reports. tests/stack/job.py has the other end of the socket (an abstract name).
  *
- * The process that the launcher knows only waits, and keeps what the launcher gave it. Its child
- * leaves the session, so that the launcher cannot kill it, runs the program, which it can, and
- * tells the test how that ended. Then it waits for the test: a launcher kills all ranks as soon as
- * it learns of one that ended otherwise than well, and the others may have something to say.
+ * The process that the launcher started only waits, and keeps the launcher's descriptors. Its child
+ * leaves the session, so that the launcher cannot kill it; it runs the program, which the launcher
+ * can kill, and reports to the test how the program ended. Then it waits for the test, because a
+ * launcher kills all ranks as soon as it learns that one has failed, and the others may still have
+ * output.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,7 +33,7 @@ static _Noreturn void fail(const char *what)
     exit(127);
 }
 
-/* As the program ended: the launcher shall see what it would have seen. */
+/* Ends in the same way as the program, so that the launcher sees what it would have seen. */
 static _Noreturn void end_as(int status)
 {
     if (WIFSIGNALED(status)) {
@@ -72,11 +72,11 @@ static void tell(int fd, const char *word, long number)
 {
     char text[64];
     const int length = snprintf(text, sizeof text, "%s %ld", word, number);
-    send(fd, text, (size_t)length, MSG_NOSIGNAL); /* a test that is gone needs no answer */
+    send(fd, text, (size_t)length, MSG_NOSIGNAL); /* if the test has ended, no error is reported */
 }
 
-/* Waits for the test's next word; with the first one come the pipes for stdout and stderr. Where
- * the test is gone, or wants no more, false. */
+/* Waits for the next message of the test; the first one contains the pipes for stdout and stderr.
+ * Returns false if the test has ended, or wants nothing more. */
 static bool hear(int fd, int pipes[2])
 {
     char text[8], control[CMSG_SPACE(2 * sizeof(int))];
@@ -92,7 +92,7 @@ static bool hear(int fd, int pipes[2])
     return true;
 }
 
-/* The process that becomes the program, when its gate is opened. */
+/* The process that becomes the program when its gate is opened. */
 static _Noreturn void run(int gate, const int pipes[2], char **arguments)
 {
     char byte;
@@ -116,7 +116,7 @@ static int rank_here(void)
     return -1;
 }
 
-/* The launcher waits for all that hold what it gave to the first process. */
+/* Closes descriptors, because the launcher waits for all processes that have its descriptors. */
 static void close_all_but(int saved, int saved_too)
 {
     const int null = open("/dev/null", O_RDWR);
@@ -127,7 +127,7 @@ static void close_all_but(int saved, int saved_too)
             close(fd);
 }
 
-/* Until the program has ended, by itself or because the test ended it: by closing its side. */
+/* Waits until the program has ended, by itself or because the test has closed its side. */
 static int watch(int fd, pid_t program, const sigset_t *child_ends)
 {
     struct pollfd watched[2] = {{.fd = fd, .events = POLLIN},
@@ -147,7 +147,8 @@ static int watch(int fd, pid_t program, const sigset_t *child_ends)
     }
 }
 
-/* No program begins before all ranks have left the launcher's reach: the test says when. */
+/* The test decides when programs begin, because no program may begin before all ranks are out of
+ * the launcher's reach. */
 static int run_and_tell(char **arguments)
 {
     int pipes[2], gate[2], ignored[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Spawns a process for each argument, which is a command of the shell that starts this program, and
- * waits for all of them in a barrier.
+ * Spawns a process for each argument, which is a shell command that starts this program, and waits
+ * for all of them in a barrier.
  */
 #include <mpi.h>
 

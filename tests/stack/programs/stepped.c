@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lets a signal come after each single instruction of an MPI call: the processor traps where its
- * trap flag is set, and the handler makes an MPI call of its own.
+ * Raises a signal after each instruction of an MPI call: the processor traps if its trap flag is
+ * set. The handler makes an MPI call.
  *
  *   stepped signals  MPI_Wtime in the handler; checks what the interrupted calls give
  *   stepped reads    MPI_T_pvar_read of the first layer's MPI_Comm_rank counter, too
  *   stepped jumps    the handler of the n-th instruction leaves by siglongjmp, for one n after
- *                    another; other calls come after each. No call may load a library, as the
- *                    handler would leave the loader in the middle of it
+ *                    another; other calls follow each. No call may load a library, because the
+ *                    handler would leave the loader in an inconsistent state
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -27,7 +27,7 @@ static const greg_t trap_flag = 0x100;
 static volatile sig_atomic_t stepping, signals, jump_at, backwards;
 static sigjmp_buf start;
 static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handle; /* MPI_T_PVAR_HANDLE_NULL: none is read */
+static MPI_T_pvar_handle handle; /* MPI_T_PVAR_HANDLE_NULL: no variable is read */
 
 static void step(int number, siginfo_t *info, void *data)
 {
@@ -116,8 +116,8 @@ static const struct call {
              {"MPI_Get_processor_name", get_name}};
 enum { CALLS = sizeof calls / sizeof *calls };
 
-/* The second is left only where it is not in a layer yet, and then made again by the same function:
- * its frame is where that of the call was that was left. */
+/* The second call is left only if it has not reached a layer yet. The same function then makes it
+ * again, so that its frame has the address of the frame that was left. */
 static const struct call left = {"MPI_Wtime", get_time};
 enum { ANYWHERE = 1 << 20, BEFORE_LAYERS = 25 };
 
@@ -160,7 +160,7 @@ static void make_with_jumps(const struct call *call, int last)
         wrong += !caller_of_size() + !call->make();
     if (!done && n < last) {
         signals = 0;
-        jump_at = n += 1 + n / 40; /* few of the many in the MPI library */
+        jump_at = n += 1 + n / 40; /* only few of the many instructions in the MPI library */
         begin_steps();
         const int right = call->make();
         end_steps();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application that switches layers while it runs. Its command line names the steps; `trace: app
- * STEP` on stderr goes before each:
+ * An application that switches layers while it runs. Its command line contains the steps. Before
+ * each, it prints `trace: app STEP` on stderr:
  *   init rank barrier size finalize   MPI calls, those but the ends from functions that it exports
  *   level=N                           MPI_Pcontrol(N)
  *   single                            init for one thread: with several, MPICH 5 holds a lock
@@ -34,7 +34,7 @@ enum { THREADS = 2 };
 static atomic_bool stop;
 static int failures;
 
-/* Not as jumps: the function itself must be the caller. */
+/* These calls are not tail calls, because the function itself must be the caller. */
 #define CALLER(name, call)                                                                         \
     __attribute__((noinline, visibility("default"))) int name(void);                               \
     int name(void)                                                                                 \
@@ -79,7 +79,7 @@ static void switch_layer(int tool_id, int enabled)
     }
 }
 
-/* The same numbers in every run. */
+/* Returns the same sequence of numbers in each run. */
 static unsigned next_number(void)
 {
     static unsigned state = 1;
@@ -108,7 +108,7 @@ static void *call_on(void *counter)
     return NULL;
 }
 
-/* However the threads are scheduled, calls and switches are to alternate. */
+/* Waits for calls, so that calls and switches alternate, however the threads are scheduled. */
 static void wait_for_calls(atomic_long *calls)
 {
     for (int i = 0; i < THREADS; i++) {
@@ -162,7 +162,7 @@ static void make_counted_calls(int calls)
 {
     int size;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    raise(SIGURG); /* ignored by default */
+    raise(SIGURG); /* this signal is ignored by default */
     for (int i = 0; i < calls; i++)
         MPI_Comm_size(MPI_COMM_WORLD, &size);
     raise(SIGURG);

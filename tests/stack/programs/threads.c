@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Four threads at once, under MPI_THREAD_MULTIPLE. `count N`: each makes N calls of MPI_Comm_rank
- * and N of MPI_Iprobe. `race`: each makes the process's first MPI call, MPI_Initialized, at the
- * same moment.
+ * Four threads with MPI_THREAD_MULTIPLE. `count N`: each makes N calls of MPI_Comm_rank and N of
+ * MPI_Iprobe. `race`: all make the first MPI call of the process, MPI_Initialized, at the same
+ * time.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Libraries that cannot serve as a tool, each for its own reason (BROKEN):
+ * Libraries that cannot be used as tools, each for a different reason (BROKEN):
  *   1 fails     its init gives up with QMPIX_Tool_fail
  *   2 silent    refers to QMPI_Register_tool_name but announces nothing
  *   3 undefined needs a function that nobody defines

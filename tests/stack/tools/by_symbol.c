@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool that uses no inline function of the headers, as one in another language would: the small
- * calls have symbols too. It intercepts and observes MPI_Comm_rank.
+ * A tool that uses no inline function of the headers, like a tool in another language, for which
+ * the inline functions are also exported. It intercepts and observes MPI_Comm_rank.
  */
 #define _GNU_SOURCE
 #include "trace.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts every call of every function, exactly, from any number of threads, and how often its init
- * ran; MPI_Finalize notes both.
+ * Counts all calls of all functions exactly, from any number of threads, and how often its init
+ * ran, and prints both in MPI_Finalize.
  */
 #include "trace.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Declares in its description what it conflicts with, as the macro DECLARES says. Its init notes
- * that it runs.
+ * Declares conflicts in its description, which the macro DECLARES selects. Its init prints a note.
  *   1  provides adds-messages, and excludes it
  *   2  provides adds-messages
  *   3  excludes the tools [a]lpha, and other_*, which there are none of

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool as release 0.1 compiled it: it includes no header of today. What it knows of qmpi is
- * copied from that release's headers, and must never be changed: names, types, numbers of
- * functions, the layout of nodes and records. Its references have no symbol version. A handle is an
- * int or a pointer: a long holds both.
+ * A tool as it was compiled for release 0.1: it includes no current header. All that it knows of
+ * qmpi is copied from the headers of that release and must never be changed: names, types, numbers
+ * of functions, the layout of nodes and records. Its references have no symbol versions. A handle
+ * is an int or a pointer, and fits into a long.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ struct tool_info { /* QMPIX_Tool_info */
 
 enum { MPI_BARRIER_T = 37, MPI_COMM_RANK_T = 87 };
 
-/* mpi.h may declare functions of the same names. */
+/* These have other names here, because mpi.h may declare functions of the same names. */
 int register_name(const char *name, void (*init)(int)) __asm__("QMPI_Register_tool_name");
 int register_function(int tool_id, int function,
                       void (*interceptor)(void)) __asm__("QMPI_Register_tool_function");

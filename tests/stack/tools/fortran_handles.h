@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The standard ABI has no MPI_Fint, and converts handles to int and back by other functions. */
+/* The standard ABI has no MPI_Fint, and has other functions that convert handles to int and
+ * back. */
 #ifndef FORTRAN_HANDLES_H
 #define FORTRAN_HANDLES_H
 

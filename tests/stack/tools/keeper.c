@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks its next function up once, in init, and keeps it. When it is told that the stack was
- * changed it looks it up again; with the option told=no it does not ask to be told. Option
- * switches=N: whenever it is told, it switches layer N off; with keeps=yes it is called for
- * MPI_Comm_rank also while it is off. Its init tries the calls that are for later, or wrong, and
- * notes what they say.
+ * Looks up its next function once, in init, and keeps the pointer. It looks it up again when it is
+ * notified that the stack was changed; with the option told=no, it does not request notification.
+ * With switches=N, it switches layer N off at each notification; with keeps=yes, it is called for
+ * MPI_Comm_rank even while it is off. Its init tries calls that are not allowed yet, or wrong, and
+ * prints the results.
  */
 #include "trace.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Goes on by QMPI_Get_function, in all the ways that a tool may.
+ * Continues by QMPI_Get_function, in all ways that are allowed for a tool.
  *   MPI_Comm_rank   intercepted; the next one is looked up on each call, or once (cache=yes)
  *   MPI_Barrier     intercepted; before it goes on it calls, below itself, MPI_Comm_size and
  *                   MPI_Get_version, which it does not intercept
  *   init            calls MPI_Initialized below itself
  *   MPI_Finalized   intercepted; with MPI finalized it calls the cached MPI_Get_version again
- * Option below=N: looks up as if it were layer N, which it may.
+ * Option below=N: looks up functions as if it were layer N, which is allowed.
  */
 #include "trace.h"
 
@@ -24,7 +24,7 @@ struct layer {
     int tool_id;
     int looks_as;
     int caches;
-    struct target rank, size, version; /* cached */
+    struct target rank, size, version; /* stored, for cache=yes */
 };
 
 static struct target look_up(int tool_id, enum QMPI_Functions_enum number)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses every call of the interface wrongly, in the constructor, in init and inside an MPI call, and
- * notes each wrong use that did not give the documented error class or that touched an output. A
- * wrong registration names `intruder`, which must never run. Meant for a stack of three layers.
+ * Makes wrong calls of the whole interface, in the constructor, in init and in an MPI call, and
+ * prints each one that did not return the documented error class or that changed an output. Wrong
+ * registrations pass `intruder`, which must never run. For a stack of three layers.
  */
 #include "trace.h"
 
@@ -23,7 +23,7 @@ static void expect(int result, int expected, const char *call)
 #define EXPECT(expected, call) expect(call, expected, #call)
 #define BAD_ARG(call) EXPECT(MPI_ERR_ARG, call)
 
-/* Numbers that are no function's: no other type than int holds them all. */
+/* Invalid function numbers. They are int, because no other type can hold all of them. */
 static const int bad_numbers[] = {-1, INT_MIN, MPI_LAST_FUNC, MPI_LAST_FUNC + 1, INT_MAX};
 static const int bad_ids[] = {-1, INT_MIN, 0, 4, 255, 256, INT_MAX};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -40,7 +40,7 @@ static void second_init(int tool_id)
 
 /* ---- Outputs must stay as they are ----------------------------------------------------------- */
 
-static char mark; /* what outputs point to before a call that fails */
+static char mark; /* outputs point to it before a call that fails */
 
 static void check_get_function(int tool_id, int number)
 {
@@ -164,7 +164,8 @@ static void check_announcing(void (*init)(int))
     BAD_ARG(QMPI_Register_tool_name("a/b", second_init));
     BAD_ARG(QMPI_Register_tool_name(long_name, second_init));
     EXPECT(MPI_SUCCESS, QMPI_Register_tool_name("misuse", init));
-    BAD_ARG(QMPI_Register_tool_name("misuse", second_init)); /* the first one stays */
+    BAD_ARG(QMPI_Register_tool_name("misuse", second_init)); /* the first registration stays
+                                                                valid */
     BAD_ARG(QMPIX_Register_tool_info(NULL, &good));
     BAD_ARG(QMPIX_Register_tool_info("misuse", NULL));
     BAD_ARG(QMPIX_Register_tool_info("misuse", &small));
@@ -228,11 +229,11 @@ static void init(int tool_id)
     }
     EXPECT(MPI_ERR_ARG, QMPIX_Register_finalizer(tool_id, NULL));
     EXPECT(MPI_SUCCESS, QMPIX_Register_finalizer(tool_id, intruding_finalizer));
-    EXPECT(MPI_SUCCESS, QMPIX_Register_finalizer(tool_id, finalizer)); /* replaces the other one */
-    /* MPI is not initialized. */
+    EXPECT(MPI_SUCCESS, QMPIX_Register_finalizer(tool_id, finalizer)); /* replaces the first one */
+    /* These calls fail, because MPI is not initialized. */
     MPI_Comm comm;
     EXPECT(MPI_ERR_OTHER, QMPIX_Tool_create_comm(tool_id, &comm));
-    /* What a layer above this one has below itself is not known yet. */
+    /* The functions below an upper layer are not known yet. */
     check_get_function(1, MPI_SEND_T);
     check_layers();
     check_numbers(tool_id);
@@ -242,7 +243,7 @@ static void init(int tool_id)
 __attribute__((constructor)) static void register_tool(void)
 {
     check_announcing(init);
-    /* Before start-up there is no layer at all to register for. */
+    /* Before start-up, there is no layer to register for. */
     if (QMPIX_Tool_count(NULL) != MPI_ERR_ARG)
         trace("misuse WRONG: QMPIX_Tool_count(NULL)");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls MPI for its own needs: in its constructor and its init MPI_Initialized; in MPI_Barrier
- * MPI_Comm_size (which enters the stack at the top) and PMPI_Comm_rank (which nobody sees), around
- * which it notes the caller.
+ * Makes MPI calls of its own: MPI_Initialized in its constructor and its init; MPI_Comm_size (which
+ * enters the stack at the top) and PMPI_Comm_rank (which no layer sees) in MPI_Barrier, where it
+ * prints the caller before and after them.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -36,7 +36,7 @@ static int nested_barrier(QMPI_Context context, MPI_Comm comm)
     return result;
 }
 
-/* Intercepted, so that it is seen whether the layer's own calls in init come back to itself. */
+/* Intercepted, to find out whether the layer's own calls in init return to the layer. */
 static int nested_initialized(QMPI_Context context, int *flag)
 {
     trace("nested MPI_Initialized");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool that describes itself, and notes the options that each of its layers got. */
+/* A tool that describes itself, and prints the options of each of its layers. */
 #include "trace.h"
 
 #include <qmpi/qmpi.h>

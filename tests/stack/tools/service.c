@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Offers and uses services as its options say, and notes what it learns. A LIST is NAME@MAJOR.MINOR
+ * Offers and uses services as its options say, and prints the results. A LIST is NAME@MAJOR.MINOR,
  * with `+` between several. It has an observer, so that it can be compiled for the standard ABI.
  *   offer=LIST     in init
  *   find=LIST      in init, in MPI_Comm_rank, and by another thread in MPI_Barrier
@@ -33,12 +33,12 @@ struct item {
 
 struct layer {
     int tool_id;
-    int item_told; /* what the last callback told */
+    int item_told; /* the result of the last callback */
     int switches;
     int forks;
     int quiet;
     struct item watched;
-    _Atomic int inside; /* its callback */
+    _Atomic int inside; /* number of callbacks in progress */
 };
 static struct layer layers[256];
 
@@ -125,7 +125,7 @@ static void changed(int tool_id, int offering_id, const void *table, void *data)
     if (layer->inside++)
         trace("service %d WRONG: it is told twice at the same time", tool_id);
     if (layer->quiet)
-        sched_yield(); /* the other thread may switch now */
+        sched_yield(); /* the other thread may switch layers now */
     layer->item_told = offering_id;
     if (!layer->quiet)
         trace("service %d is told: layer %d answers %d", tool_id, offering_id,
@@ -156,7 +156,7 @@ static int answer(int offering_id)
     return offering_id * 10 + DIGIT;
 }
 
-/* Another for each version. */
+/* A different function for each version. */
 static int other_answer(int offering_id)
 {
     return offering_id * 10 + DIGIT + 5;
@@ -194,7 +194,7 @@ static void declare(int tool_id)
     }
     if (QMPIX_Tool_declare(tool_id, flags, names[0], names[1]) != MPI_SUCCESS)
         trace("service %d WRONG: it cannot declare", tool_id);
-    memset(given, 'x', sizeof given); /* they are copied */
+    memset(given, 'x', sizeof given); /* libqmpi has copied them */
 }
 
 static void expect(int result, int expected, const char *call)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of the services that test tools offer, as C and C++ see it. */
+/* The table of the services that test tools offer, for C and C++. */
 #ifndef TEST_SERVICE_H
 #define TEST_SERVICE_H
 
 #include <qmpi/service.h>
 
 typedef struct service_table {
-    int (*answer)(int offering_id); /* ten times the layer, and a digit for the tool */
+    int (*answer)(int offering_id); /* returns ten times the layer, plus a digit for the tool */
 } service_table;
 
-/* typed_offer, typed_find */
+/* Defines typed_offer and typed_find. */
 QMPIX_SERVICE(typed, "typed", 3, 2, service_table)
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool whose init installs a handler for SIGSEGV and SIGABRT, as crash reporters do. */
+/* A tool whose init installs a handler for SIGSEGV and SIGABRT, like crash reporters. */
 #define _GNU_SOURCE
 #include <qmpi/qmpi.h>
 #include <signal.h>

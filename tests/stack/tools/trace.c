@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notes every MPI call on its way down: `TOOL TOOL_ID MPI_X`, and that it was loaded and
- * initialised. Compiled once, and linked with trace_name.c under several names. It asks for the
- * layer's storage on each call and says so where that is not the layer's own. Option
- * functions=Comm_rank+Barrier: only those.
+ * Prints each MPI call on its way down: `TOOL TOOL_ID MPI_X`, and when it is loaded and
+ * initialized. It is compiled once, and linked with trace_name.c under several names. In each call,
+ * it asks for its storage, and prints a note if it is not that of the layer. With
+ * functions=Comm_rank+Barrier, it intercepts only these.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char trace_tool[]; /* the tool's name, in trace_name.c */
+extern const char trace_tool[]; /* the name of the tool, in trace_name.c */
 
 struct layer {
     int tool_id;
-    atomic_int calls; /* by several threads */
+    atomic_int calls; /* several threads change it */
 };
 
 static void trace_note(QMPI_Context context, const char *function)
@@ -48,7 +48,7 @@ static void trace_note(QMPI_Context context, const char *function)
     }
 QMPIX_FOR_EACH_FUNCTION(WRAP)
 
-/* Whether `name` is one of the `list`, whose parts are joined by `+`. */
+/* Returns whether `name` is in `list`, whose elements are separated by `+`. */
 static int listed(const char *list, const char *name)
 {
     const size_t length = strlen(name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the test tools note what happens: one line on stderr, in one write, `trace: …`. */
+/* Prints the notes of test tools: one line `trace: …` on stderr, in one write. */
 #ifndef TEST_TRACE_H
 #define TEST_TRACE_H
 

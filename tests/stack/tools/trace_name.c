@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* The name of a tool that is made of trace.c. */
+/* The name of a tool that is built from trace.c. */
 extern const char trace_tool[];
 const char trace_tool[] = TOOL;

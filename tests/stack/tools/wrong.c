@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Breaks one rule of tools, which its option `does` names, mostly in MPI_Comm_rank. Validation
- * finds each of them: see tests/stack/test_validate.py.
+ * Violates the rule of tools that its option `does` names, usually in MPI_Comm_rank. Validation
+ * finds each violation: see tests/cli/test_validate.py.
  */
 #include <qmpi/observer.h>
 
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static const char *does = "";
-static QMPI_Context other_context; /* of MPI_Comm_size */
+static QMPI_Context other_context; /* the context of MPI_Comm_size */
 static int own_id;
 
 static int is(const char *what)
@@ -283,7 +283,8 @@ static int my_Finalize(QMPI_Context c)
 
 QMPIX_PCONTROL_READER static int my_Pcontrol(QMPI_Context c, const int level, ...)
 {
-    return QMPIX_NEXT(c, Pcontrol)(QMPIX_NEXT_CONTEXT(c), level); /* without its words */
+    return QMPIX_NEXT(c, Pcontrol)(QMPIX_NEXT_CONTEXT(c), level); /* without the variable
+                                                                     arguments */
 }
 
 static void init(int tool_id)
@@ -311,7 +312,7 @@ static void init(int tool_id)
     if (is("changes-status"))
         QMPIX_REGISTER(tool_id, Sendrecv, my_Sendrecv);
     if (is("lacks-variant"))
-        QMPIX_REGISTER(tool_id, Init, my_Init); /* and not MPI_Init_thread */
+        QMPIX_REGISTER(tool_id, Init, my_Init); /* but not MPI_Init_thread */
     if (is("loses-words"))
         QMPIX_REGISTER(tool_id, Pcontrol, my_Pcontrol);
     if (is("declares-all")) {
