@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Copies libraries under numbered names, so that the loader takes each for another one:
+"""Copies libraries under numbered names, so that the loader takes each for a different one:
 copies.py STAMP FOLDER NAME=SOURCE=FIRST=COUNT… writes FOLDER/NAME<FIRST>.so and so on."""
 import shutil
 import sys

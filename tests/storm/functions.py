@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Writes the headers that the storm's programs and tools are made of, from the generated list of
-this MPI's functions: their numbers in the ledger, and rows of wrappers for PMPI tools and for
-tools of MPICH's variant. Usage:
-functions.py numbers|fortran|pmpi|mpich WRAPPERS NUMBERS_OR_MPI_HEADER OUTPUT"""
+"""Writes the headers for the storm's programs and tools from the generated list of this MPI's
+functions: their numbers in the ledger, and rows of wrappers for PMPI tools and for tools of MPICH's
+variant. Usage: functions.py numbers|fortran|pmpi|mpich WRAPPERS NUMBERS_OR_MPI_HEADER OUTPUT"""
 import re
 import sys
 from pathlib import Path
@@ -11,12 +10,13 @@ ROW = re.compile(r"W\((?P<result>[^,]+), (?P<x>\w+), (?P<number>\w+), "
                  r"\(QMPI_Context context(?:, )?(?P<parameters>.*?)\), "
                  r"\(QMPIX_NEXT_CONTEXT\(context\)(?:, )?(?P<arguments>.*)\)\) ?\\?$")
 
-# PMPI tools come with all functions, with about half of them, or with the few that run often.
+# There are PMPI tools with all functions, with about half of them, and with the few that are called
+# often.
 FEW = {"Init", "Init_thread", "Finalize", "Comm_rank", "Comm_size", "Barrier", "Wtime",
        "Initialized", "Isend", "Waitall", "T_pvar_read", "Comm_dup", "Allreduce"}
 
 
-# What Open MPI's mpi.h declares on demand only, or without a PMPI name.
+# Functions that Open MPI's mpi.h declares only on demand, or without a PMPI name.
 REMOVED = {"Address", "Errhandler_create", "Errhandler_get", "Errhandler_set", "Type_extent",
            "Type_hindexed", "Type_hvector", "Type_lb", "Type_struct", "Type_ub"}
 
@@ -75,7 +75,7 @@ def main():
     found = list(prototypes(wrappers))
     if what in ("numbers", "fortran"):
         extra = [line for line in Path(extra).read_text().splitlines() if line[:1] not in ("#", "")]
-        # What a newer MPI has beside these, which no program of the storm calls.
+        # Functions that a newer MPI has in addition, which no program of the storm calls.
         extra += [name for row in found if (name := public_name(row["x"])) not in extra]
     if what == "fortran":
         Path(output).write_text("\n".join(fortran_include(found, extra)) + "\n")

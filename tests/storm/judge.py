@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Compares what the layers saw with what was called. Each difference is one line of text."""
+"""Compares the calls that the layers saw with those that were made. Each difference is one line of
+text."""
 import collections
 import csv
 import json
@@ -9,14 +10,15 @@ import subprocess
 
 from ledger import FUNCTIONS, LAYERS, ON
 
-# What the program also calls after MPI_Finalize, when most tools have reported already.
+# Functions that the program also calls after MPI_Finalize, when most tools have already reported.
 OUTSIDE = {"MPI_Finalize", "MPI_Initialized", "MPI_Finalized", "MPI_Get_version"}
-# A line of log's; the second line of a call with others inside, `... MPI_X(`, is not counted.
+# A line of log. The second line of a call that contains others, `... MPI_X(`, is not counted.
 LOG_LINE = re.compile(r"^\[[^]]*\] (?:\d[\d.]* )? *(MPIX?_\w+)\(", re.M)
 
 
 def arrivals(ledger):
-    """For each layer, the calls of each function that came to its place in the stack."""
+    """Yields for each layer the number of calls of each function that reached its place in the
+    stack."""
     program = list(ledger.program)
     downs = [list(ledger.column(layer, "down")) for layer in range(LAYERS)]
     tops = [list(ledger.column(layer, "top")) for layer in range(LAYERS)]
@@ -30,7 +32,7 @@ def arrivals(ledger):
 
 
 def bounds(ledger, layer, arrived):
-    """(function, least, most): how many calls a layer there must have seen."""
+    """Yields (function, least, most): how many calls a layer at this place must have seen."""
     mark, low, high = (ledger.column(layer, name) for name in ("mark", "low", "high"))
     state = ledger.state(layer)
     for f in range(FUNCTIONS):
@@ -46,7 +48,7 @@ def wrong_number(layer, kind, seen, least, most, name):
 
 
 def counting_layer(ledger, layer, entry, arrived, names):
-    """A layer of one of the storm's own tools. What is preloaded is loaded by child processes, too."""
+    """Checks a layer of one of the storm's own tools. Child processes also load preloaded tools."""
     if ledger.inits(layer) != 1 and not (entry.preloaded and ledger.inits(layer)):
         yield f"layer {layer} ({entry.kind}) was initialised {ledger.inits(layer)} times"
     kind, takes, seen = entry.kind, ledger.column(layer, "takes"), ledger.column(layer, "seen")
@@ -59,7 +61,7 @@ def counting_layer(ledger, layer, entry, arrived, names):
 
 
 def qmpi_trace(place, *words):
-    """What the command prints of a trace, on both streams."""
+    """Returns what the command prints about a trace, on both streams."""
     environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"} | {
         "LD_LIBRARY_PATH": str(place.build / "src")}
     return subprocess.run([place.build / "cli" / ("qmpi" + place.suffix), "trace", *words], env=environment, check=False,
@@ -67,14 +69,15 @@ def qmpi_trace(place, *words):
 
 
 def trace_calls(place, path):
-    """The calls in a trace."""
+    """Returns the calls in a trace."""
     result = qmpi_trace(place, "--to=csv", path)
     rows = csv.DictReader(result.stdout.splitlines())
     return collections.Counter(row["function"] for row in rows if row["event"] == "enter")
 
 
 def trace_problems(place, path, ranks):
-    """What a trace is said to lack. Every process ends with MPI_Finalize."""
+    """Checks what the command reports as missing in a trace. All processes end with
+    MPI_Finalize."""
     which = "rank 0" if ranks == 1 else f"ranks 0-{ranks - 1}"
     summary = qmpi_trace(place, path)
     if not re.search(rf"(?m)^end +MPI_Finalize \({which}\)$", summary.stdout):
@@ -90,7 +93,7 @@ def trace_problems(place, path, ranks):
 
 
 def told_by(kind, paths, place):
-    """The calls that a bundled tool's output tells of."""
+    """Returns the calls that the output of a bundled tool contains."""
     told = {}
     if kind == "trace":
         return trace_calls(place, paths[0])
@@ -106,8 +109,8 @@ def told_by(kind, paths, place):
 
 
 def bundled_layer(ranks, layer, kind, place, folder):
-    """A layer of a bundled tool that tells how often functions were called, over the ranks that have it: `ranks`
-    are their ledgers, with the calls that arrived, and its number there."""
+    """Checks a layer of a bundled tool that counts calls, over the ranks that have it. `ranks`
+    contains their ledgers, with the calls that arrived, and the number of the layer there."""
     files = sorted(folder.glob(f"{kind}.{layer}*"))
     if not files:
         yield f"layer {layer} ({kind}) wrote no file"

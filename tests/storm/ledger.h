@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ledger: one file per process of a run, mapped by the program, by every tool and by every
- * plugin, in which each writes down what it did. It outlives the process however that ends; the
- * judge (judge.py, which knows this layout) compares what the layers saw with what was called.
- * Everything here may be done in a signal handler, in a child after fork, and by any thread.
+ * The ledger: one file for each process of a run, which the program, all tools and all plugins map,
+ * and in which each of them records what it does. It remains after the process has ended in any
+ * way. The judge (judge.py, which knows this layout) compares the calls that the layers saw with
+ * those that were made. Everything here may be done in a signal handler, in a child after fork, and
+ * by any thread.
  */
 #ifndef STORM_LEDGER_H
 #define STORM_LEDGER_H
@@ -18,14 +19,15 @@
 #include <unistd.h>
 
 enum {
-    STORM_FUNCTIONS = 832, /* at least as many as functions.txt numbers: see tools/native.c */
+    STORM_FUNCTIONS = 832, /* at least the number of functions in functions.txt: see
+                              tools/native.c */
     STORM_LAYERS = 17,     /* 1 … 16; 0 is not used */
     STORM_EVENTS = 96,
     STORM_MESSAGES = 32,
     STORM_MESSAGE = 240
 };
 
-/* Where the call that a thread is about to make will return to. `unknown`: nothing is promised. */
+/* The address to which the next call of a thread will return. `unknown`: not known. */
 struct storm_caller {
     const void *from, *to;
     int unknown;
@@ -34,30 +36,33 @@ struct storm_caller {
 typedef uint64_t storm_counts[STORM_FUNCTIONS];
 
 struct storm_layer {
-    uint64_t inits;     /* how often the layer was initialised */
-    uint64_t on;        /* 1: switched on; 0: off; 2: somebody switches it all the while */
+    uint64_t inits;     /* how often the layer was initialized */
+    uint64_t on;        /* 1: switched on; 0: off; 2: being switched all the time */
     storm_counts takes; /* 1: the layer intercepts the function */
-    storm_counts seen;  /* calls that came to the layer */
-    storm_counts down;  /* calls that the layer made itself, to those below it */
-    storm_counts top;   /* calls that the layer made itself by MPI_X: they begin at the top */
-    storm_counts mark;  /* what had come to the layer's place when it was switched last */
-    storm_counts low;   /* of what came before that: at least so many must have been seen, */
-    storm_counts high;  /* and at most so many */
+    storm_counts seen;  /* calls that reached the layer */
+    storm_counts down;  /* calls that the layer itself made to the layers below */
+    storm_counts top;   /* calls that the layer itself made by MPI_X, which begin at the top */
+    storm_counts mark;  /* calls that had reached the layer's place when it was last switched */
+    storm_counts low;   /* the minimum number of earlier calls that it must have seen, */
+    storm_counts high;  /* and the maximum number */
 };
 
 struct storm_ledger {
-    struct storm_caller *(*caller)(void); /* of this thread; NULL until the program is ready */
-    uint64_t steps;                       /* how many steps of the script were carried out */
-    uint64_t ended;                       /* 1: the script came to its end */
-    uint64_t jumps;                       /* calls that a longjmp left half done */
-    uint64_t racing;                      /* layers are being switched: callers are not known */
+    struct storm_caller *(*caller)(void); /* returns that of this thread; NULL until the program is
+                                             ready */
+    uint64_t steps;                       /* number of steps of the script that were carried out */
+    uint64_t ended;                       /* 1: the script was completed */
+    uint64_t jumps;                       /* number of calls that a longjmp left */
+    uint64_t racing;                      /* layers are being switched, so that callers are
+                                             unknown */
     uint64_t message_count;
     char message[STORM_MESSAGES][STORM_MESSAGE];
     uint64_t events[STORM_EVENTS]; /* how often each kind of step was carried out */
     storm_counts program;          /* calls that the program made */
-    storm_counts slack;            /* of these, some may have been left before they came anywhere */
-    storm_counts untold; /* of these, some need not be told of at the end: those of child processes,
-                          * and those that were left by longjmp */
+    storm_counts slack;            /* number of these that may have been left before they reached a
+                                      layer */
+    storm_counts untold; /* number of these that tools may not report at the end: those of child
+                            processes, and those that longjmp left */
     struct storm_layer layer[STORM_LAYERS];
 };
 
@@ -66,7 +71,7 @@ static inline void storm_add(uint64_t *counter, uint64_t amount)
     __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);
 }
 
-/* Notes a difference. Messages beyond the last are counted only. */
+/* Records a difference. If there are too many, they are only counted. */
 __attribute__((format(printf, 2, 3))) static inline void storm_wrong(struct storm_ledger *ledger,
                                                                      const char *format, ...)
 {
@@ -90,8 +95,8 @@ static inline const char *storm_rank_text(void)
     return "0";
 }
 
-/* The ledger of this process: the file $STORM_LEDGER.RANK. Where there is none the library is used
- * for something else, such as `qmpi check`; everything is then written nowhere. */
+/* Returns the ledger of this process: the file $STORM_LEDGER.RANK. If there is none, the library is
+ * used for something else, such as `qmpi check`, and the records are discarded. */
 static inline struct storm_ledger *storm_open_ledger(void)
 {
     char path[512];
@@ -114,7 +119,7 @@ static inline struct storm_ledger *storm_open_ledger(void)
     return map;
 }
 
-/* This object's own part of the address space: a range of callers. */
+/* The address range of this object, as a range of callers. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 

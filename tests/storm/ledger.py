@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The ledger of ledger.h, for those who read it."""
+"""Reads the ledger of ledger.h."""
 import struct
 
 FUNCTIONS, LAYERS, EVENTS, MESSAGES, MESSAGE = 832, 17, 96, 32, 240
@@ -11,7 +11,7 @@ ON = 1
 
 
 def make(path):
-    """An empty one, in which every layer is on."""
+    """Creates an empty ledger, in which all layers are on."""
     with open(path, "wb") as file:
         file.truncate(SIZE)
         for layer in range(LAYERS):

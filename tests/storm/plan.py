@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Plans: what one run does. A plan follows from its seed alone; see README.md for how to add to it."""
+"""Plans: what one run does. A plan depends only on its seed; README.md describes how to extend
+it."""
 from random import Random
 
 import stack
@@ -14,12 +15,12 @@ class Plan:
         self.phase = 0
         self.ranks = 1
         self.threads = 1
-        self.status = 0          # what the process must end with
+        self.status = 0          # the expected status of the process
         self.finalizes = False
-        self.handlers = None     # of errors, in a run that is compared with one without tools
-        self.variants = None     # of the stack, by rank; None: all ranks have it
-        self.fails = ""          # the entry that stops the job
-        self.preload = []        # further libraries of LD_PRELOAD, behind libqmpi
+        self.handlers = None     # kinds of error handlers, in a run that is compared with one without tools
+        self.variants = None     # of the stack, by rank; None: all ranks have the same stack
+        self.fails = ""          # the entry that stops the job; "": none
+        self.preload = []        # further libraries for LD_PRELOAD, after libqmpi
         self.program = "storm_c"
         self.choose_program(["c"] * 8 + ["mpi", "mpi", "f08", "f08", "linked", "behind"])
         names = list(themes)
@@ -37,21 +38,21 @@ class Plan:
 
     @property
     def absent(self):
-        """What the standard ABI has not: PMPI tools and programs in Fortran."""
+        """Returns what is missing for the standard ABI: PMPI tools and programs in Fortran."""
         return ["fortran", "mpi", "f08"] if self.mpi == "abi" else []
 
     def choose_program(self, names):
-        """One of them, or the one that there is already."""
+        """Returns one of these names, or the one that was chosen before."""
         name = self.random.choice(names)
         if name not in self.absent:
             self.program = f"storm_{name}"
 
     def of_the_language(self, action):
-        """The step as it is called in the program's language, or in C at times."""
+        """Returns the name of a step in the program's language, or sometimes in C."""
         return f"f_{action}" if self.fortran and self.random.random() < 0.8 else action
 
     def add(self, action, *numbers, thread=0):
-        if self.program == "storm_behind":  # what is looked up by name is found in the MPI library
+        if self.program == "storm_behind":  # names are looked up in the MPI library there
             if action == "look_up":
                 numbers = (1, numbers[1])
             elif action in ("open", "churn") and 16 <= numbers[0] < 20:
@@ -62,7 +63,7 @@ class Plan:
         self.phase += 1
 
     def calm(self, thread, count=None):
-        """Some ordinary steps of one thread."""
+        """Adds some ordinary steps of one thread."""
         for _ in range(count or self.random.randint(1, 6)):
             fortran = self.fortran and self.random.random() < 0.6
             action, *numbers = self.random.choice(FORTRAN if fortran else CALM)
@@ -73,8 +74,8 @@ class Plan:
             step(thread)
 
     def begin(self, beside=None, outside=True):
-        """MPI_Init and the communicators; `beside`: what other threads do meanwhile; `outside`: calls may be made
-        before."""
+        """Adds MPI_Init and the communicators. `beside`: what other threads do meanwhile;
+        `outside`: whether calls may be made before."""
         if outside and self.random.random() < 0.3:
             self.all_threads(lambda thread: self.add(self.of_the_language("outside"), 0, self.random.randint(1, 3),
                                                      thread=thread))
@@ -90,8 +91,8 @@ class Plan:
         self.next_phase()
 
     def end(self, late=None):
-        """MPI_Finalize, and perhaps calls after it; `late`: the way in which all this is left to the end of the
-        process."""
+        """Adds MPI_Finalize, and possibly calls after it. `late`: how these are deferred to the end
+        of the process."""
         self.next_phase()
         self.finalizes = True
         self.add("cleanup")
@@ -109,7 +110,7 @@ class Plan:
 
     @property
     def linked(self):
-        """libqmpi need not be preloaded."""
+        """Returns whether libqmpi is linked, so that it need not be preloaded."""
         return self.program in ("storm_linked", "storm_behind")
 
     @property
@@ -128,15 +129,16 @@ class Plan:
                         for number, entry in enumerate(self.layers, 1) if not entry.preloaded)
 
     def stack_of(self, rank):
-        """(tool_id, number in the plan, entry) of the layers that a rank has."""
+        """Returns (tool_id, number in the plan, entry) of the layers that a rank has."""
         if self.variants is None:
             return [(number, number, entry) for number, entry in enumerate(self.layers, 1)]
         return [(tool_id, number, self.layers[number - 1])
                 for tool_id, number in enumerate(self.variants[rank].numbers, 1)]
 
     def tools_of(self, rank, **places):
-        """As tools, for a rank with a variant. The storm's tools know their layer by its number there, while a
-        bundled tool with the same options is the same layer in all ranks."""
+        """Returns QMPI_TOOLS for a rank with a variant. The storm's tools identify their layer by
+        its number in that rank, while a bundled tool with the same options is the same layer in all
+        ranks."""
         texts = [entry.text.format(n=tool_id if entry.counts else number, **places)
                  for tool_id, number, entry in self.stack_of(rank)]
         for place, text in sorted(self.variants[rank].broken.items(), reverse=True):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program and its plugins agree upon. */
+/* The interface between the program and its plugins. */
 #ifndef STORM_PLUGIN_H
 #define STORM_PLUGIN_H
 
@@ -7,7 +7,7 @@
 
 #include <mpi.h>
 
-/* What a plugin is to do: `calls` rounds on `comm`, in which this process has `rank`. */
+/* The work of a plugin: `calls` rounds on `comm`, in which this process has `rank`. */
 struct storm_use {
     struct storm_ledger *ledger;
     MPI_Comm comm;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Carries out one plan and says how it differed from what must be."""
+"""Carries out one plan, and reports its differences from the expected results."""
 import os
 import re
 import shlex
@@ -25,20 +25,20 @@ UNWANTED = re.compile(r"(QMPI_|LD_|PMI|OMPI_|PRTE_|STORM_|ASAN_|UBSAN_)")
 
 @dataclass
 class Place:
-    """Where things are: the storm's own build folder, and that of the libqmpi under test."""
-    home: Path      # the build folder that holds the storm's programs and tools
-    build: Path     # the build folder that holds libqmpi and the bundled tools
+    """Folders: the storm's own build folder, and that of the libqmpi under test."""
+    home: Path      # the build folder with the storm's programs and tools
+    build: Path     # the build folder with libqmpi and the bundled tools
     mpi: str
-    names: list     # of functions, by number
+    names: list     # names of functions, by number
     timeout: float = 60
 
     @property
     def suffix(self):
-        """Of the names of libqmpi and the command."""
+        """The suffix of the names of libqmpi and the command."""
         return "" if self.mpi == "mpich" else f"-{self.mpi}"
 
     def __post_init__(self):
-        """Whose library it is, and where programs find it."""
+        """Sets the implementation of the library, and the variables with which programs find it."""
         os.environ["QMPI_TEST_MPI"] = self.mpi
         import mpi_in_use
         self.implementation, self.library = mpi_in_use.IMPLEMENTATION, mpi_in_use.ENVIRONMENT
@@ -51,7 +51,7 @@ class Outcome:
     events: dict = field(default_factory=dict)
     calls: int = 0
     output: str = ""
-    skipped: str = ""  # why it was not run
+    skipped: str = ""  # why it was not run; "": it was
 
 
 def environment(plan, place, folder, bare):
@@ -74,13 +74,14 @@ def environment(plan, place, folder, bare):
                  "QMPI_TOOL_PATH": str(place.build / "tools"),
                  "LD_LIBRARY_PATH": ":".join([str(place.build / "src"), *place.library.values()])}
     if plan.program == "storm_behind":
-        # The loader binds what a constructor calls to the MPI library, which comes first there.
+        # The MPI library comes first there, so the loader binds the calls of a constructor to it.
         environment["STORM_QUIET"] = "1"
     preload += [text.format(tools=storm) for text in plan.preload]
     if place.implementation == "openmpi":
-        # Open MPI 6.0.0rc2 crashes if two threads make windows and it looks whether UCX could carry them.
+        # Open MPI 6.0.0rc2 crashes if two threads create windows and it checks whether UCX can be
+        # used for them.
         environment |= open_mpi.LAUNCHER | {"OMPI_MCA_osc": "^ucx"}
-        if plan.ranks == 1:  # without a daemon; a launcher dies of these
+        if plan.ranks == 1:  # without a daemon; launchers crash with these settings
             environment |= open_mpi.SINGLETON
     if preload:
         environment["LD_PRELOAD"] = ":".join(map(str, preload))
@@ -88,7 +89,7 @@ def environment(plan, place, folder, bare):
 
 
 def by_rank(plan, storm, folder):
-    """A command in front of the program that gives each rank what its variant has."""
+    """Returns a command in front of the program that sets for each rank what its variant needs."""
     cases = []
     for rank, variant in enumerate(plan.variants):
         tools = shlex.quote(plan.tools_of(rank, tools=storm, run=folder))
@@ -106,7 +107,7 @@ def command(plan, place, program=None, folder=None):
 
 
 def execute(words, env, folder, timeout):
-    """The status (negative: the signal; None: it did not end) and the output."""
+    """Returns the status (negative: the signal; None: it did not end) and the output."""
     process = subprocess.Popen(words, env=env, cwd=folder, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                start_new_session=True)
@@ -121,7 +122,8 @@ def execute(words, env, folder, timeout):
 
 
 def becomes_empty(folder, seconds=60):
-    """Whether nothing is left there; a process that was killed has somebody who tidies up."""
+    """Returns whether nothing is left in the folder; after a process was killed, another process
+    cleans up."""
     end = time.time() + seconds
     while any(folder.glob("qmpi*")):
         if time.time() > end:
@@ -130,13 +132,13 @@ def becomes_empty(folder, seconds=60):
     return True
 
 
-# What is rightly said in some of the runs.
+# Correct messages of some of the runs.
 ENDED = re.compile(r"qmpi: (?:count|profile) \(layer \d+\): rank \d+ ended without MPI_Finalize.*\n")
 EXPECTED = re.compile(r"qmpi: layer \d+ \(\w+\) looked up functions of the layers below with dlsym: .*\n"
                       r"qmpi:   \w+: .*\n")
 
 
-# And if ranks differ.
+# Correct messages if ranks differ.
 DIFFERENT = re.compile(r"qmpi: the processes of this job have different tools.*\n(?:qmpi:   .*\n)+|"
                        r"qmpi: (?:ranks? [\d, -]+ (?:on \S+|\(rank \d+ is on \S+\)): )?QMPI_TOOLS, entry \d+ '.*': "
                        r"(?:.*the file is truncated|no such tool)\n(?:qmpi:   .*\n)+")
@@ -149,7 +151,7 @@ def unexpected_lines(output, plan):
 
 
 def wrong_end(plan, output):
-    """Of a job that an error of some ranks ends: it is printed once."""
+    """Checks a job that an error of some ranks ends; the error must be printed once."""
     said = [line for line in output.splitlines() if "no such tool" in line and plan.fails in line]
     places = {place for variant in plan.variants for place, text in variant.broken.items() if text == plan.fails}
     if len(said) != len(places):
@@ -165,7 +167,7 @@ def differences(plan, place, folder, status, output, bare, truth):
     if truth:
         yield from other_lines(truth.results, results_of(folder))
         if truth.status:
-            return  # the program dies before the end of its script
+            return  # the program ends before the end of its script
     yield from unexpected_lines(output, plan)
     if plan.fails and not bare:
         yield from wrong_end(plan, output)
@@ -184,10 +186,10 @@ def differences(plan, place, folder, status, output, bare, truth):
 
 @dataclass
 class Truth:
-    """What the same script did without tools."""
-    skip: set           # numbers of the calls that it left out
+    """The result of the same script without tools."""
+    skip: set           # numbers of the calls that were left out
     status: int
-    results: list       # what MPI said to each call
+    results: list       # the result of MPI for each call
 
 
 def results_of(folder):
@@ -213,7 +215,7 @@ def run_bare(plan, place, folder, handlers, skip):
 
 
 def without_deaths(plan, place, folder, handlers, skip):
-    """Leaves out the calls of which the bare program dies."""
+    """Finds the calls that crash the program without tools."""
     for _ in range(200):
         status, results = run_bare(plan, place, folder, handlers, skip)
         if status == 0 or not results or " = " in results[-1]:
@@ -223,7 +225,7 @@ def without_deaths(plan, place, folder, handlers, skip):
 
 
 def truth_of(plan, place, folder):
-    """If errors are fatal, only the last call may be one that MPI refuses."""
+    """If errors are fatal, MPI may refuse only the last call."""
     skip = set()
     if plan.handlers != FATAL:
         status, results = without_deaths(plan, place, folder, plan.handlers, skip)
@@ -239,12 +241,13 @@ def truth_of(plan, place, folder):
     return Truth(skip, status, results)
 
 
-# UCX 1.18 fails so in 5 of 360 runs of seed 98 without qmpi: threads that make windows add the same entry twice.
+# Without qmpi, UCX 1.18 fails in this way in 5 of 360 runs of seed 98: threads that create windows
+# add the same entry twice.
 UCX_FAILED = re.compile(r"proto_select\.c:\d+ +Assertion `khret == UCS_KH_PUT_BUCKET_EMPTY' failed")
 
 
 def run(plan, place, verbose=False, bare=False, leave=False):
-    """A run in which UCX has failed is made again, at most twice."""
+    """Repeats a run in which UCX has failed, at most twice."""
     for _ in range(2):
         outcome = run_once(plan, place, verbose, bare, leave)
         if not UCX_FAILED.search(outcome.output):

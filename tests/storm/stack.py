@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""Random stacks. An entry says what its layer can stand, so that the plan asks nothing of it that
-its kind does not promise."""
+"""Random stacks. An entry describes the capabilities of its layer, so that a plan requires nothing
+of it that its kind does not guarantee."""
 from dataclasses import dataclass, field
 
 
 @dataclass
 class Entry:
     kind: str
-    text: str = ""        # the entry of QMPI_TOOLS; {n}: the layer's number
-    counts: bool = True   # it writes into the ledger
-    tells: bool = False   # its output, in RUN/KIND.N, tells how often functions were called
+    text: str = ""        # the entry of QMPI_TOOLS; {n}: the number of the layer
+    counts: bool = True   # it counts in the ledger
+    tells: bool = False   # its output, in RUN/KIND.N, contains how often functions were called
     pmpi: bool = False
-    talks: bool = False   # it makes calls of its own by MPI_X, or in its constructor
-    signals: bool = True  # its functions may be interrupted by a handler that calls MPI
+    talks: bool = False   # it makes calls by MPI_X, or in its constructor
+    signals: bool = True  # a handler that calls MPI may interrupt its functions
     jumps: bool = True    # … and left by longjmp
-    preloaded: str = ""   # not listed, but preloaded: "front" of libqmpi or "behind" it
-    bottom: bool = False  # it makes calls that nobody books: nobody may be below
-    keeps: bool = False   # it keeps what it was given for good: below it nothing may be switched
+    preloaded: str = ""   # not listed, but preloaded: "front" of libqmpi, or "behind" it
+    bottom: bool = False  # it makes calls that are not recorded, so no layer may be below it
+    keeps: bool = False   # it keeps pointers to the next functions, so nothing below it may be switched
 
 
 @dataclass
 class Variant:
-    """What one rank has instead of the plan's stack."""
-    numbers: list = field(default_factory=list)  # of the plan's layers, from 1 on
-    broken: dict = field(default_factory=dict)   # by place among these: an entry that cannot be used
+    """The stack of one rank, if it differs from that of the plan."""
+    numbers: list = field(default_factory=list)  # numbers of the plan's layers, from 1 on
+    broken: dict = field(default_factory=dict)   # position among these -> an entry that cannot be used
     absent: bool = False                         # it has no libqmpi
 
 
@@ -47,7 +47,8 @@ PMPI_TOOLS = ["all", "half", "few", "few", "asks", "keeps", "depends", "shares",
 
 
 def leave_out(names):
-    """From now on no stack has PMPI tools of these kinds: to look for one thing beside another."""
+    """Excludes PMPI tools of these kinds from all stacks from now on, to search for other
+    errors."""
     PMPI_TOOLS[:] = [name for name in PMPI_TOOLS if name not in names]
 
 
@@ -69,7 +70,7 @@ BUNDLED = {
 }
 
 
-# Bundled tools that ask MPI about what the program passes.
+# Bundled tools that query MPI about arguments of the program.
 ASKING = {
     **BUNDLED,
     "profile sync": "profile,@force=yes,sync=yes,format=json,output={run}/profile.{n}",
@@ -81,7 +82,7 @@ ASKING = {
 
 
 def asking(random):
-    """What makes entries of one to three of them."""
+    """Returns a function that makes entries of one to three of them."""
     def make(name):
         entry = bundled_entry(name, ASKING[name])
         entry.tells = entry.tells and name != "log errors"
@@ -91,7 +92,7 @@ def asking(random):
     return [lambda _, name=name: make(name) for name in names]
 
 
-# Those whose output tells how often functions were called.
+# Tools whose output contains how often functions were called.
 REPORTING = {
     **{name: text for name, text in BUNDLED.items() if name.split()[0] in ("count", "profile", "log")},
     "trace": "trace,output={run}/trace.{n}", "trace own": "trace,format=own,sites=yes,output={run}/trace.{n}",
@@ -99,7 +100,8 @@ REPORTING = {
 
 
 def reporting(random):
-    """What makes entries of one or two of them, trace in every other run at least."""
+    """Returns a function that makes entries of one or two of them; trace is at least in every other
+    run."""
     names = random.sample(list(REPORTING), random.choice([1, 2]))
     if random.random() < 0.5:
         names[0] = random.choice(["trace", "trace own"])
@@ -119,8 +121,9 @@ def bundled_entry(name, text, tells=False):
 
 
 def preloaded(random, entries, linked):
-    """A tool that nobody listed: it joins the stack at the top or at the bottom. In front it gets what
-    other tools call by MPI_X, too; a preloaded library cannot be behind one that is linked."""
+    """Adds a tool that is not listed: it joins the stack at the top or at the bottom. In front of
+    libqmpi, it also receives calls that other tools make by MPI_X. A preloaded library cannot be
+    behind one that is linked."""
     listed = {entry.kind for entry in entries}
     names = [name for name in ("few", "half") if f"pmpi {name}" not in listed]
     places = [] if any(entry.talks for entry in entries) else ["front"]
@@ -133,7 +136,7 @@ def preloaded(random, entries, linked):
 
 
 def in_order(entries):
-    """The stack as it will be."""
+    """Sorts the entries in the order of the stack."""
     places = {"front": -1, "": 0, "behind": 2}
     return sorted(entries, key=lambda entry: places[entry.preloaded] or int(entry.bottom))
 
@@ -146,8 +149,7 @@ def random_entry(random, mpi):
 
 
 def random_stack(random, mpi, wanted=(), linked=False, without=()):
-    """1 to 8 layers, among them those of the kinds that are wanted, and no PMPI tools of those named
-    in `without`."""
+    """Makes 1 to 8 layers, including the requested kinds, and excluding PMPI tools in `without`."""
     def draw(make):
         entry = make(random)
         while entry.kind.removeprefix("pmpi ") in without:
@@ -157,12 +159,12 @@ def random_stack(random, mpi, wanted=(), linked=False, without=()):
     entries = [draw(make) for make in wanted]
     count = max(random.choice([1, 2, 2, 3, 3, 4, 5, 6, 8]), len(entries))
     while len(entries) < count:
-        if entries and random.random() < 0.2:  # the same again
+        if entries and random.random() < 0.2:  # the same entry again
             entries.append(random.choice(entries))
         else:
             entries.append(draw(lambda random: random_entry(random, mpi)))
     random.shuffle(entries)
-    if len(entries) <= 5 and random.random() < 0.3:  # a run of them
+    if len(entries) <= 5 and random.random() < 0.3:  # adds a run of observers
         place = random.randrange(len(entries) + 1)
         entries[place:place] = [observer(random) for _ in range(random.randint(2, 8 - len(entries)))]
     if random.random() < 0.1:

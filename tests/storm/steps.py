@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The catalogue: ordinary steps, and the themes that random runs are about."""
+"""The catalogue of ordinary steps, and the themes of random runs."""
 from dataclasses import dataclass
 from typing import Callable
 
@@ -10,7 +10,7 @@ def number(most):
     return lambda random: random.randrange(most)
 
 
-# Steps that any thread may make at any time between `setup` and `cleanup`: (action, its numbers).
+# Steps that any thread may make at any time between `setup` and `cleanup`: (action, its arguments).
 CALM = [
     ("sendrecv", number(64), number(1000)), ("sendrecv_replace", number(64)),
     ("isend_irecv", number(64), number(1000), number(5)),
@@ -29,7 +29,7 @@ CALM = [
     ("short_threads", number(4)),
 ]
 
-# Those of programs in Fortran, which make the others, too.
+# Steps of programs in Fortran, which also make the others.
 FORTRAN = [("f_ask", number(30)), ("f_sendrecv", number(1000)), ("f_requests", number(1000)),
            ("f_allreduce",), ("f_allreduce",), ("f_collectives", number(1000)), ("f_objects",)]
 
@@ -44,11 +44,12 @@ class Theme:
     weight: int
     fill: Callable
     layers: Callable = lambda random: []
-    without: Callable = lambda random: []  # PMPI tools that are to leave the theme alone
+    without: Callable = lambda random: []  # PMPI tools that are excluded from the theme
 
 
 def undisturbed(random):
-    """Mostly without the tools that load and copy libraries, whose own mistakes would hide others."""
+    """In most runs, excludes the tools that load and copy libraries, because their own errors would
+    hide others."""
     return ("opens_init", "opens_end", "shares", "depends") if random.random() < 0.7 else ()
 
 
@@ -69,7 +70,7 @@ def calm(plan):
 
 
 def ranks(plan):
-    """A job of two, by the launcher; all processes carry out the same script."""
+    """A job of two ranks, with a launcher; all processes carry out the same script."""
     plan.ranks = 2
     plan.threads = plan.random.choice([1, 1, 2])
     plan.random.choice([calm, switches, plugins, signals, crowd])(plan)
@@ -81,8 +82,8 @@ def threads(plan):
 
 
 def switchable(plan):
-    """The layers that may be switched: none below one that keeps its next functions. One in front of
-    libqmpi is found by look-ups all the same."""
+    """Returns the layers that may be switched: none below one that keeps its next functions.
+    Look-ups find a tool in front of libqmpi even if it is off."""
     keepers = [i for i, entry in enumerate(plan.layers, 1) if entry.keeps]
     return [i for i, entry in enumerate(plan.layers, 1)
             if entry.preloaded != "front" and (not keepers or i < keepers[0])]
@@ -106,7 +107,7 @@ def switches(plan):
 def race(plan):
     """Layers are switched while other threads call MPI and load libraries."""
     some_threads(plan)
-    if plan.random.random() < 0.5:  # switching a layer changes where Fortran calls lead, too
+    if plan.random.random() < 0.5:  # switching a layer also changes where Fortran calls lead
         plan.choose_program(["mpi", "f08"])
     plan.begin()
     layers = switchable(plan)
@@ -153,7 +154,7 @@ def plugins(plan):
 
 
 def start(plan):
-    """Libraries are loaded by other threads while the stack is built."""
+    """Other threads load libraries while the stack is built."""
     some_threads(plan)
     if plan.program == "storm_behind":
         plan.program = "storm_linked"
@@ -181,7 +182,7 @@ def signals(plan):
     plan.next_phase()
     for _ in range(plan.random.randint(1, 4)):
         for thread in range(plan.threads):
-            plan.add("ask", 9, thread=thread)  # what binds at first is bound
+            plan.add("ask", 9, thread=thread)  # makes lazy binding happen first
             what = plan.random.randrange(3)
             if what == 0:
                 plan.add("timer", plan.random.choice([10, 20, 100]),
@@ -211,7 +212,7 @@ def jumps(plan):
 
 
 def crowd(plan):
-    """Many objects are loaded, before libqmpi looks: preloaded, or opened by the program."""
+    """Many objects are loaded before libqmpi examines them: preloaded, or opened by the program."""
     count = plan.random.choice([100, 505, 520, 640, 640])
     if plan.random.random() < 0.6:
         plan.choose_program(["f08", "f08", "mpi"])
@@ -224,7 +225,7 @@ def crowd(plan):
 
 
 def leaving(plan):
-    """The process ends before its time, one way or another."""
+    """The process ends early, in one of several ways."""
     if plan.random.random() < 0.4:
         some_threads(plan)
     plan.begin()
@@ -235,12 +236,13 @@ def leaving(plan):
     plan.status = {3: -9, 4: 5}.get(kind, status)
 
 
-# What becomes of errors: see handles_begin.
+# How errors are handled: see handles_begin.
 RETURNED, COUNTED, FATAL = range(3)
 
 
 def handles(plan):
-    """Calls with handles that are null, freed or otherwise wrong: MPI says the same as without tools."""
+    """Calls with handles that are null, freed or otherwise wrong: MPI returns the same as without
+    tools."""
     if plan.fortran:
         plan.program = "storm_c"
     plan.handlers = plan.random.choice([RETURNED, COUNTED, COUNTED, FATAL, FATAL])
@@ -252,13 +254,14 @@ def handles(plan):
     plan.end()
 
 
-OPEN, COMM, USE, FREE, DISCONNECT, CLOSE = range(6)  # what the step `session` does
-BEFORE, WITHIN, AFTER = range(3)                     # when: before MPI_Init, until MPI_Finalize, after it
-WAYS_TO_END = [0, 0, 0, 1, 2, 3, 4]                  # of the step `finalize_last`
+OPEN, COMM, USE, FREE, DISCONNECT, CLOSE = range(6)  # the actions of the step `session`
+# their times: before MPI_Init, until MPI_Finalize, after it
+BEFORE, WITHIN, AFTER = range(3)
+WAYS_TO_END = [0, 0, 0, 1, 2, 3, 4]                  # the HOW of the step `finalize_last`
 
 
 def session(random, opens, closes):
-    """Steps of one session, each with the time at which it is carried out: [(time, what, rounds)]."""
+    """Returns the steps of one session with their times: [(time, what, rounds)]."""
     def times(count):
         return sorted(random.randint(opens, closes) for _ in range(count))
 
@@ -271,8 +274,8 @@ def session(random, opens, closes):
 
 
 def some_sessions(random):
-    """Steps of up to two sessions, [(time, what, number, rounds)]. A second one is open within the time of the first,
-    or begins later."""
+    """Returns the steps of up to two sessions, [(time, what, number, rounds)]. The second one is
+    open while the first one is, or begins later."""
     opens = random.choice([BEFORE, BEFORE, BEFORE, WITHIN])
     closes = random.randint(opens, AFTER)
     result = [(time, what, 0, rounds) for time, what, rounds in session(random, opens, closes)]
@@ -288,8 +291,8 @@ def some_sessions(random):
 
 
 def is_one_life(steps):
-    """Whether MPI is initialized once: there is a session, or MPI_Init without MPI_Finalize, at all times. MPICH 4.0
-    cannot be initialized twice."""
+    """Returns whether MPI is initialized only once, because there is always a session, or MPI_Init
+    without MPI_Finalize. MPICH 4.0 cannot be initialized twice."""
     opened = 0
     for time, what, *_ in steps:
         if what == OPEN:
@@ -311,9 +314,10 @@ def sessions(random):
 
 
 def reported_after(steps):
-    """The number of steps after which the tools have reported: with MPI_Finalize (None), or if it comes later, with
-    the session from which the first communicator of all processes was made, before MPI_Finalize and while no other
-    session was open, and that was not disconnected before."""
+    """Returns after how many steps the tools have reported. They report in MPI_Finalize (None), or,
+    if it ends later, at the end of the session from which the first communicator of all processes
+    was created, if that was created before MPI_Finalize and while no other session was open, and
+    was not disconnected before."""
     opened, chosen, reported = [], None, None
     for place, (time, what, number, _) in enumerate(steps):
         if what == OPEN:
@@ -331,7 +335,8 @@ def reported_after(steps):
 
 
 def lives(plan):
-    """Sessions that begin before MPI_Init or outlive MPI_Finalize, and what follows from there in a destructor."""
+    """Sessions that begin before MPI_Init or end after MPI_Finalize, some of them in a
+    destructor."""
     random = plan.random
     plan.program = "storm_c"
     plan.ranks = random.choice([1, 2])
@@ -363,7 +368,8 @@ DAMAGED, UNKNOWN = "{run}/damaged.so", "no_such_tool"
 
 
 def variant_of(plan):
-    """Of one rank: the whole stack, a part of it, without libqmpi, or with a tool that cannot be used."""
+    """Returns the stack of one rank: the whole stack, a part of it, without libqmpi, or with a tool
+    that cannot be used."""
     numbers = list(range(1, len(plan.layers) + 1))
     kind = plan.random.choice(["whole", "whole", "part", "part", "absent", "damaged", "unknown"])
     if kind == "absent":
@@ -375,7 +381,8 @@ def variant_of(plan):
 
 
 def differ(plan):
-    """A job whose ranks differ: in their stacks, in what fails, or in having libqmpi at all."""
+    """A job whose ranks differ: in their stacks, in their errors, or in whether they have
+    libqmpi."""
     plan.ranks = plan.random.choice([2, 2, 2, 4])
     plan.program = "storm_c"
     plan.layers = [entry for entry in plan.layers if not entry.preloaded]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps in which MPI calls the program back, which calls MPI in there: attributes that are copied
- * and deleted, error handlers, operators, generalised requests. `nested` is how deep it goes.
+ * Steps in which MPI calls functions of the program, which make MPI calls themselves: copying and
+ * deleting attributes, error handlers, operators, generalized requests. `nested` is the depth.
  */
 #include "program.h"
 
@@ -12,7 +12,7 @@ static _Thread_local int copied, deleted, raised, applied, asked;
 static _Thread_local sigjmp_buf back;
 static _Thread_local int leaves;
 
-/* What callbacks do: calls that are allowed anywhere. */
+/* The calls of callbacks, which are allowed anywhere. */
 static void nested_calls(void)
 {
     int rank = -1, flag = -1;
@@ -84,8 +84,8 @@ static void ignore(MPI_Comm *comm, int *code, ...)
     (void)code;
 }
 
-/* What MPI_Send returns once a handler was told of its error: the error, or success in MPICH 5. Not
- * inlined: sigsetjmp would be in the same function. */
+/* Returns the result of MPI_Send after an error handler has returned: the error, or success in
+ * MPICH 5. It is not inlined, because sigsetjmp would then be in the same function. */
 static __attribute__((noinline)) int returned_by_send(MPI_Comm comm)
 {
     MPI_Errhandler handler;
@@ -98,8 +98,8 @@ static __attribute__((noinline)) int returned_by_send(MPI_Comm comm)
     return error;
 }
 
-/* a[0]: 0 raised by a wrong rank, 1 by MPI_Comm_call_errhandler, 2 the handler leaves by longjmp,
- * unless the process has threads: MPI may hold a lock then. */
+/* a[0]: 0: error by a wrong rank; 1: by MPI_Comm_call_errhandler; 2: the handler leaves by longjmp,
+ * unless the process has threads, because MPI may then hold a lock. */
 static void errors(struct storm_thread *thread, const long *a)
 {
     MPI_Errhandler handler;

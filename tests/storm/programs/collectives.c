@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Collective steps on the thread's communicator, with results that can be told beforehand. */
+/* Collective steps on the thread's communicator, with known results. */
 #include "program.h"
 
 enum { RANKS = 8 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the script and carries it out. Its first line is `threads N`; every other one
+ * Reads the script and carries it out. The first line is `threads N`, and each further line is
  *     PHASE THREAD EVENT ACTION [NUMBER…]
- * Steps of one thread in one phase run in the order of the lines; EVENT is where the ledger counts.
+ * Steps of a thread in a phase run in the order of the lines. EVENT is the counter in the ledger.
  */
 #include "program.h"
 
@@ -20,7 +20,7 @@ int storm_thread_count = 1, storm_rank, storm_size = 1, storm_level, storm_verbo
 
 static struct numbered_step *steps;
 static int step_count, phase_count, phase_now;
-static int phases_of_run; /* the others come when the process ends */
+static int phases_of_run; /* number of phases; later ones run when the process ends */
 static pthread_barrier_t phase_end;
 
 struct storm_caller *storm_caller(void)

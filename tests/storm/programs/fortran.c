@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps of fortran.F90 as actions, and what they need of C. */
+/* The steps of fortran.F90 as actions, and the C functions that they need. */
 #include "program.h"
 
 void storm_book(int number);

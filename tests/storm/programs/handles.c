@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls with handles that are null, freed, of another kind, or were never valid, by one process
- * alone. What MPI says to each call, and how often it has called an error handler, is written to
- * the file $STORM_RESULTS: it must be the same with and without tools. Everything but the call
- * itself is done by PMPI, which no tool sees. $STORM_SKIP has the numbers of the calls that are
- * left out: those of which the bare program dies.
+ * Calls with handles that are null, freed, of another kind or invalid, by one process. The result
+ * of MPI for each call, and the number of calls of an error handler, are written to the file
+ * $STORM_RESULTS; they must be the same with and without tools. Everything except the call itself
+ * is done by PMPI, which no tool sees. $STORM_SKIP contains the numbers of calls to leave out,
+ * because they crash the program without tools.
  */
 #include "program.h"
 
@@ -12,10 +12,10 @@
 
 enum { FREED = 4, BYTES = 64 };
 
-/* What a call may be given. */
+/* The kinds of arguments of a call. */
 enum field { COMM, TYPE, GROUP, REQUEST, WIN, FILE_HANDLE, OP, INFO, ERRHANDLER, KEYVAL, MESSAGE };
 enum { FIELDS = MESSAGE + 1 };
-enum { MESSAGES = 12 }; /* the first calls of the table, which send or receive */
+enum { MESSAGES = 12 }; /* these are the first calls of the table, which send or receive */
 enum { HANDLES_NULL, HANDLES_FREED, HANDLES_OTHER, HANDLES_NEVER, HOWS };
 
 union handle {
@@ -66,8 +66,8 @@ static void on_file_error(MPI_File *file, int *code, ...)
     handled++;
 }
 
-/* MPI libraries give the handle that was freed last to the next object, also to one of a tool. The
- * first of several that are freed stays unused. */
+/* MPI libraries give the handle that was freed last to the next object, which may belong to a tool.
+ * Therefore, several are freed, and the first one stays unused. */
 #define FREE_SEVERAL(field, member, MAKE, FREE)                                                    \
     do {                                                                                           \
         union handle several[FREED];                                                               \
@@ -205,7 +205,8 @@ static union handle null_of(enum field field)
     return null;
 }
 
-/* What MPICH's handles of this kind have in common, with a number that none has. */
+/* Returns a handle with the bits that all of MPICH's handles of this kind share, and a number that
+ * no handle has. */
 static union handle never_of(enum field field)
 {
     union handle never = {.keyval = 0};
@@ -218,9 +219,9 @@ static union handle never_of(enum field field)
     return never;
 }
 
-/* Whether the MPI library finds out that a handle was freed, or does not look at it. Others it
- * takes for good ones, and spoils what is in their place now; the handles of Open MPI are
- * addresses. */
+/* Returns whether the MPI library detects that a handle was freed, or does not use it. Otherwise,
+ * it would take the handle for a valid one and overwrite the object that is at its place now;
+ * handles of Open MPI are addresses. */
 static bool can_be_freed(enum field field, const struct given *given, bool moves)
 {
     return sizeof(MPI_Comm) == sizeof(int) &&
@@ -237,7 +238,7 @@ static union handle wrong(enum field field, long how, const struct given *given,
         return null_of(field);
     case HANDLES_FREED:
         return can_be_freed(field, given, moves) ? freed[field] : null_of(field);
-    case HANDLES_OTHER: /* where handles are addresses, the library would read what is there */
+    case HANDLES_OTHER: /* if handles are addresses, the library would read from them */
         if (field == FILE_HANDLE || sizeof(MPI_Comm) != sizeof(int))
             another = null_of(field);
         else if (field == TYPE)
@@ -252,7 +253,7 @@ static union handle wrong(enum field field, long how, const struct given *given,
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* A receive that whatever is sent finds. */
+/* Posts a receive that matches any message that the call sends. */
 static MPI_Request await(const struct given *given)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -268,7 +269,8 @@ static void withdraw(MPI_Request request)
     PMPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* A message that whatever receives finds; drop_message takes what nobody has received. */
+/* Sends a message that matches any receive of the call; drop_message receives it if the call has
+ * not. */
 static MPI_Request offer(const struct given *given)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -285,7 +287,7 @@ static void drop_message(MPI_Request request)
     PMPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* A request that the call has made. */
+/* Ends the request that the call has created. */
 static void end_request(int error, MPI_Request request, bool receives)
 {
     if (error != MPI_SUCCESS || request == MPI_REQUEST_NULL)
@@ -370,7 +372,7 @@ static int call_Probe(struct given *given)
     return error;
 }
 
-/* A wrong type of a good message, or a wrong message. */
+/* The type is wrong and the message is valid, or the message is wrong. */
 static int call_Mrecv(struct given *given)
 {
     MPI_Message message = given->of[MESSAGE].message;
@@ -505,7 +507,7 @@ static int call_Comm_set_errhandler(struct given *given)
     return error;
 }
 
-/* A copy of the handle is freed; good ones are not. */
+/* Frees a copy of the handle; valid handles are not freed. */
 #define FREES(X, field, member)                                                                    \
     static int call_##X(struct given *given)                                                       \
     {                                                                                              \
@@ -830,7 +832,7 @@ static bool is_skipped(int number)
     return false;
 }
 
-/* The fields of a call that are wrong: one of them, or all. */
+/* Makes the fields of a call wrong: one of them, or all. */
 static void bend(struct given *given, unsigned fields, bool moves, long which, long how)
 {
     int places[FIELDS], count = 0;
@@ -850,7 +852,7 @@ static int class_of(int error)
     return class;
 }
 
-/* a[0]: the call; a[1]: what is wrong; a[2]: in what way; a[3]: count, peer and status. */
+/* a[0]: the call; a[1]: which fields are wrong; a[2]: how; a[3]: count, peer and status. */
 static void handle(struct storm_thread *thread, const long *a)
 {
     static MPI_Status status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The performance variable that signal handlers read: set by `watch`, while no signals come. */
+/* The performance variable that signal handlers read. `watch` sets it while there are no
+ * signals. */
 #ifndef STORM_INFORMATION_H
 #define STORM_INFORMATION_H
 

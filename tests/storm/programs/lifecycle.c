@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps of a process's course: before MPI_Init, MPI_Init, the threads' communicators, the end. */
+/* Steps of the life cycle of a process: before MPI_Init, MPI_Init, the communicators of threads,
+ * the end. */
 #include "../../stack/tools/fortran_handles.h"
 #include "program.h"
 
 #include <dlfcn.h>
 
-/* Allowed before MPI_Init and after MPI_Finalize, and from several threads at once. */
+/* Makes calls that are allowed before MPI_Init and after MPI_Finalize, and in several threads at
+ * once. */
 static void outside(struct storm_thread *thread, const long *a)
 {
     int flag = -1, version = 0, subversion = 0;
@@ -20,7 +22,8 @@ static void outside(struct storm_thread *thread, const long *a)
     }
 }
 
-/* a[0]: 0 MPI_Init, 1 MPI_Init_thread with a[1] as MPI_THREAD_SINGLE … MPI_THREAD_MULTIPLE. */
+/* a[0]: 0: MPI_Init; 1: MPI_Init_thread with level a[1], from MPI_THREAD_SINGLE to
+ * MPI_THREAD_MULTIPLE. */
 static void init(struct storm_thread *thread, const long *a)
 {
     static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
@@ -36,9 +39,10 @@ static void init(struct storm_thread *thread, const long *a)
     }
 }
 
-/* MPI_T is initialised once: some versions of MPICH do not survive a second time. The first call of
- * MPI_Wtime comes here, where one thread runs and no signal comes: Open MPI takes the origin of its
- * clock in it, without a lock, and a second thread that does the same gets a negative time. */
+/* MPI_T is initialized only once, because some versions of MPICH crash at the second time. The
+ * first call of MPI_Wtime is made here, while there are one thread and no signals, because Open MPI
+ * initializes the origin of its clock in it without a lock; a second thread that does so at the
+ * same time gets a negative time. */
 static void setup(struct storm_thread *thread, const long *a)
 {
     int provided = -1;
@@ -53,7 +57,7 @@ static void setup(struct storm_thread *thread, const long *a)
         MPI_Comm *comm = &storm_threads[i].comm;
         OK(Comm_dup, (MPI_COMM_WORLD, comm));
         OK(Comm_set_errhandler, (*comm, MPI_ERRORS_RETURN));
-#ifdef MPI_Comm_c2f /* a macro, as in MPICH 4.0 and 5.0; in 4.2 a function */
+#ifdef MPI_Comm_c2f /* it is a macro in MPICH 4.0 and 5.0, and a function in 4.2 */
         storm_threads[i].fortran_comm = MPI_Comm_c2f(*comm);
 #else
         storm_threads[i].fortran_comm = PMPI_Comm_c2f(*comm);
@@ -85,10 +89,10 @@ __attribute__((destructor)) static void leave(void)
         storm_run_rest();
 }
 
-/* finalize_last HOW: the phases after this one, which begin with MPI_Finalize, are carried out when
- * the process ends. HOW: 0 to 2 in a library of the program, see tools/last.c; 3 in a destructor of
- * the program; 4 in a handler of its own of exit. If the library is opened here, its destructor
- * runs after those of the tools, and before them if it was preloaded. */
+/* finalize_last HOW: all later phases, which begin with MPI_Finalize, are carried out when the
+ * process ends. HOW: 0 to 2: by a library of the program, see tools/last.c; 3: in a destructor of
+ * the program; 4: in an exit handler of the program. If the library is opened here, its destructor
+ * runs after those of the tools; if it was preloaded, before them. */
 static void finalize_last(struct storm_thread *thread, const long *a)
 {
     enum { IN_PROGRAM = 3, BY_ATEXIT = 4 };
@@ -119,10 +123,10 @@ enum { SESSIONS = 4 };
 
 static struct {
     MPI_Session session;
-    MPI_Comm comm; /* of all processes */
+    MPI_Comm comm; /* a communicator of all processes */
 } sessions[SESSIONS];
 
-/* `untold`: the tools have reported already, and need not tell of the call. */
+/* `untold`: the tools have already reported, and need not report the call. */
 #define IN_SESSION(X, ARGUMENTS)                                                                   \
     do {                                                                                           \
         storm_add(&storm->untold[STORM_##X], untold ? 1 : 0);                                      \
@@ -138,7 +142,8 @@ static void session_comm(int number, int untold)
     IN_SESSION(Group_free, (&group));
 }
 
-/* The program may ask who it is only when MPI_Init has been called, so the communicator tells. */
+/* The program may query its rank only after MPI_Init, so the rank is taken from the
+ * communicator. */
 static void session_use(int number, int rounds, int untold)
 {
     MPI_Comm comm = sessions[number].comm;
@@ -157,7 +162,7 @@ static void session_use(int number, int rounds, int untold)
 }
 #endif
 
-/* session WHAT NUMBER ROUNDS UNTOLD */
+/* The arguments are session WHAT NUMBER ROUNDS UNTOLD. */
 static void session(struct storm_thread *thread, const long *a)
 {
     (void)thread;

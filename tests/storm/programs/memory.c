@@ -13,7 +13,7 @@ static void memory(struct storm_thread *thread, const long *a)
     OK(Free_mem, (place));
 }
 
-/* Buffered sending has one buffer for the whole process: for programs with one thread. */
+/* Buffered sends use one buffer for the whole process, so they are for programs with one thread. */
 static void buffered(struct storm_thread *thread, const long *a)
 {
     static char room[4096 + MPI_BSEND_OVERHEAD];
@@ -46,9 +46,9 @@ static void windows(struct storm_thread *thread, const long *a)
 }
 
 /*
- * ROMIO holds a lock of the process while the ranks that open a file wait for each other: two
- * threads that do so in a different order on two ranks never return. Where there are threads, each
- * process opens a file of its own.
+ * ROMIO holds a lock of the process while the ranks that open a file wait for each other. If two
+ * threads open files in a different order on two ranks, they never return. Therefore, with threads,
+ * each process opens a file of its own.
  */
 static void files(struct storm_thread *thread, const long *a)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Point-to-point steps. Each sends to the next process of the thread's communicator and receives
- * from the one before: in a run of one process, to itself. What comes is compared with what the
- * neighbour, which carries out the same script, must have sent. */
+ * from the previous one; in a run of one process, it does both with itself. The received data are
+ * compared with what the neighbor, which carries out the same script, must have sent. */
 #include "program.h"
 
 enum { MOST = 64 };
@@ -62,7 +62,7 @@ static void sendrecv_replace(struct storm_thread *thread, const long *a)
     compare(thread, data, count);
 }
 
-/* a[2] chooses how the two requests are completed. */
+/* a[2] selects how the two requests are completed. */
 static void isend_irecv(struct storm_thread *thread, const long *a)
 {
     int out[MOST], in[MOST] = {0}, count = length(a), flag = 0, index, done, indices[2];
@@ -171,7 +171,7 @@ static void cancel(struct storm_thread *thread, const long *a)
     CHECK(flag);
 }
 
-/* Many cheap calls in a row, so that events of other threads and of timers meet them. */
+/* Makes many cheap calls, so that events of other threads and timers occur during them. */
 static void ask(struct storm_thread *thread, const long *a)
 {
     for (long i = 0; i < a[0]; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps that make objects, use them and free them: communicators, groups, datatypes, infos. */
+/* Steps that create, use and free objects: communicators, groups, datatypes, infos. */
 #include "program.h"
 
 static void communicators(struct storm_thread *thread, const long *a)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Steps that load, use and unload libraries. Library a[0] is $STORM_LIBRARIES/plugin_a[0].so; each
- * thread has four places for open ones. `seen` is what makes a plugin's calls: see tools/plugin.c.
+ * thread has four places for open ones. `seen` makes the calls of a plugin: see tools/plugin.c.
  */
 #include "../plugin.h"
 #include "program.h"
@@ -45,7 +45,7 @@ static void **place(struct storm_thread *thread, long number)
     return &places[thread->number][number % PLACES];
 }
 
-/* open PLUGIN PLACE MODE; use PLACE CALLS; close PLACE */
+/* The arguments are open PLUGIN PLACE MODE; use PLACE CALLS; close PLACE. */
 static void open_plugin(struct storm_thread *thread, const long *a)
 {
     void **where = place(thread, a[1]);
@@ -67,7 +67,7 @@ static void close_plugin(struct storm_thread *thread, const long *a)
     *where = NULL;
 }
 
-/* churn PLUGIN TIMES CALLS MODE: opens, uses and closes it again and again. */
+/* churn PLUGIN TIMES CALLS MODE: opens, uses and closes it repeatedly. */
 static void churn(struct storm_thread *thread, const long *a)
 {
     for (long i = 0; i < a[1]; i++) {
@@ -79,7 +79,7 @@ static void churn(struct storm_thread *thread, const long *a)
     }
 }
 
-/* crowd FIRST COUNT: loads many small libraries, which stay. */
+/* crowd FIRST COUNT: loads many small libraries, which stay loaded. */
 static void crowd(struct storm_thread *thread, const long *a)
 {
     (void)thread;
@@ -100,7 +100,8 @@ static void open_list(struct storm_thread *thread, const long *a)
     }
 }
 
-/* Names the plugin whose calls the first layer does not see, which a sum of all does not. */
+/* Names the plugin whose calls the first layer does not see, which cannot be found from the sum
+ * over all plugins. */
 static void use_list(struct storm_thread *thread, const long *a)
 {
     const uint64_t *seen = &storm->layer[1].seen[STORM_Comm_rank];
@@ -113,7 +114,8 @@ static void use_list(struct storm_thread *thread, const long *a)
     }
 }
 
-/* Looks MPI_Comm_rank up, a[0]: everywhere, in the MPI library, after this object; calls it. */
+/* Looks up MPI_Comm_rank and calls it. a[0]: in the global scope, in the MPI library, or after this
+ * object. */
 static void look_up(struct storm_thread *thread, const long *a)
 {
     int (*function)(MPI_Comm, int *) = NULL;

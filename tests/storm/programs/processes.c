@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps that make processes, and those that end this one before its time. */
+/* Steps that create processes, and those that end this one early. */
 #include "program.h"
 
 #include <dlfcn.h>
@@ -11,8 +11,9 @@ enum { HUNG_AFTER = 20 };
 
 static int (*set_enabled)(int, int);
 
-/* What a child does, which the MPI library knows nothing of. It may not hang. The loader's calls
- * are for the children of processes with one thread: another thread may have held its lock. */
+/* The actions of a child, which the MPI library does not know about. It must not hang. The calls of
+ * the loader are for children of processes with one thread, because another thread may have held
+ * its lock. */
 static void be_child(long kind)
 {
     int flag = -1;
@@ -39,7 +40,7 @@ static void be_child(long kind)
     }
 }
 
-/* fork KIND TIMES */
+/* The arguments are fork KIND TIMES. */
 static void fork_child(struct storm_thread *thread, const long *a)
 {
     (void)thread;
@@ -70,7 +71,7 @@ static void *call_in_thread(void *argument)
     return NULL;
 }
 
-/* spawn COUNT: threads that come and go. */
+/* spawn COUNT: creates threads that end soon. */
 static void short_threads(struct storm_thread *thread, const long *a)
 {
     for (long i = 0; i < a[0]; i++) {
@@ -80,7 +81,7 @@ static void short_threads(struct storm_thread *thread, const long *a)
     }
 }
 
-/* leave KIND STATUS: the plan says that the script ends here. */
+/* leave KIND STATUS: ends the process at this point of the script, as planned. */
 static void leave(struct storm_thread *thread, const long *a)
 {
     storm->ended = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The storm's program: an interpreter of a script, in which one line is one step of one thread in
- * one phase. The threads meet between phases. Every MPI call is made by M(), which writes it into
- * the ledger first: that is what the layers' counts are compared with.
+ * The storm's program: an interpreter of a script, in which each line is one step of one thread in
+ * one phase. Threads wait for each other between phases. All MPI calls are made by M(), which first
+ * records the call in the ledger; the counts of the layers are compared with these records.
  */
 #ifndef STORM_PROGRAM_H
 #define STORM_PROGRAM_H
@@ -16,9 +16,10 @@ enum { STORM_THREADS = 8, STORM_ARGUMENTS = 4 };
 
 struct storm_thread {
     int number;
-    MPI_Comm comm;    /* of its own: of this process alone, or of all processes of the run */
-    int fortran_comm; /* the same as Fortran names it */
-    uint64_t prime;   /* what it calls itself with in messages; grows with each */
+    MPI_Comm comm;    /* the thread's own communicator: of this process, or of all processes of the
+                         run */
+    int fortran_comm; /* its handle in Fortran */
+    uint64_t prime;   /* identifies the thread in messages; increases with each */
 };
 
 struct storm_step {
@@ -27,43 +28,43 @@ struct storm_step {
     long a[STORM_ARGUMENTS];
 };
 
-/* What a step may do. The number of times that it was done goes to events[its place in the list of
- * names in the script's head]. */
+/* A step. The number of times that it was carried out is stored in events[position in the list of
+ * names at the head of the script]. */
 struct storm_action {
     const char *name;
     void (*run)(struct storm_thread *thread, const long *a);
 };
 
-extern struct storm_ledger *storm; /* NULL at no time from main on */
+extern struct storm_ledger *storm; /* never NULL while main runs */
 extern struct storm_thread storm_threads[STORM_THREADS];
 extern int storm_thread_count, storm_rank, storm_size;
 extern int storm_level; /* MPI_THREAD_… */
 extern int storm_verbose;
 
-/* This thread's, async-signal-safe. */
+/* Returns that of this thread; async-signal-safe. */
 struct storm_caller *storm_caller(void);
 
-/* QMPIX_Tool_set_enabled; NULL where there are no layers. */
+/* Returns QMPIX_Tool_set_enabled; NULL if there are no layers. */
 int (*storm_set_enabled(void))(int, int);
 
-/* Tables of actions, each ended by a row without a name. */
+/* Tables of actions; each ends with a row without a name. */
 extern const struct storm_action storm_message_actions[], storm_collective_actions[],
     storm_object_actions[], storm_callback_actions[], storm_memory_actions[],
     storm_information_actions[], storm_lifecycle_actions[], storm_switch_actions[],
     storm_plugin_actions[], storm_signal_actions[], storm_process_actions[], storm_handle_actions[],
     storm_fortran_actions[];
 
-/* Reads the script that $STORM_SCRIPT names and carries it out. */
+/* Reads the script in $STORM_SCRIPT and carries it out. */
 int storm_run(void);
 
-/* Leaves the phases after this one to storm_run_rest, which carries out the steps of the first
- * thread there. */
+/* Leaves all later phases to storm_run_rest, which carries out the steps of the first thread in
+ * them. */
 void storm_leave_rest(void);
 void storm_run_rest(void);
 
 #define M(X, ARGUMENTS) (storm_add(&storm->program[STORM_##X], 1), MPI_##X ARGUMENTS)
 
-/* A condition that must hold, else the run is a difference. */
+/* A condition that must be true; otherwise, the run counts as a difference. */
 #define CHECK(condition)                                                                           \
     ((condition) ? (void)0                                                                         \
                  : storm_wrong(storm, "%s:%d: not so: %s", strrchr("/" __FILE__, '/') + 1,         \

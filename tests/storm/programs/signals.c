@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps in which signals come while MPI is being called. `timer` has a timer send them as fast as
- * it can; `between` has one come between any two instructions of a call, by the processor's trap
- * flag, so that no place is missed. What handlers call is what may be called in one, and is counted
- * like any call. `jump` leaves a call from its n-th instruction by siglongjmp.
+ * Steps in which signals arrive during MPI calls. `timer` sends them by a timer as fast as
+ * possible. `between` raises one between any two instructions of a call, by the processor's trap
+ * flag, so that no place is missed. Handlers make calls that are allowed in them, and these are
+ * counted like all calls. `jump` leaves a call from its n-th instruction by siglongjmp.
  */
 #include "information.h"
 #include "program.h"
@@ -17,12 +17,12 @@
 
 enum { TRAP_FLAG = 0x100 };
 
-/* What the handler does in this thread; read and written by it and its handler alone. */
+/* The actions of the handler in this thread; only the thread and its handler access it. */
 static _Thread_local struct {
     volatile long kind, count, jump_at;
     volatile int stepping;
-    struct itimerspec
-        once; /* the timer is set anew when a handler ends, or nothing else would run */
+    struct itimerspec once; /* the timer is set again when a handler ends, because otherwise nothing
+                               else would run */
     timer_t timer;
     sigjmp_buf back;
 } now;
@@ -97,7 +97,7 @@ static void make_call(struct storm_thread *thread, long function)
     }
 }
 
-/* timer MICROSECONDS CALLS KIND FUNCTION */
+/* The arguments are timer MICROSECONDS CALLS KIND FUNCTION. */
 static void timer(struct storm_thread *thread, const long *a)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
@@ -118,7 +118,7 @@ static void timer(struct storm_thread *thread, const long *a)
 }
 
 #ifdef __x86_64__
-/* What is pushed leaves the red zone alone. */
+/* The push must not overwrite the red zone. */
 static void set_trap_flag(void)
 {
     __asm__ volatile("lea -128(%%rsp), %%rsp\n\t"
@@ -134,8 +134,8 @@ static void set_trap_flag(void)
 }
 #endif
 
-/* The same call with and without the trap flag, from the same place: what unwinds its stack the
- * first time blocks all signals, and the kernel kills a process in which a trap comes that is
+/* The call is made from the same place with and without the trap flag. Unwinding its stack for the
+ * first time blocks all signals, and the kernel kills a process that traps while the trap is
  * blocked. */
 static __attribute__((noinline)) void call_stepwise(struct storm_thread *thread, long function,
                                                     int step)
@@ -148,7 +148,7 @@ static __attribute__((noinline)) void call_stepwise(struct storm_thread *thread,
     __asm__ volatile("nop\n\tnop" ::: "memory");
 }
 
-/* between CALLS KIND FUNCTION: one more call comes first, without signals. */
+/* between CALLS KIND FUNCTION: one call is made first, without signals. */
 static void between(struct storm_thread *thread, const long *a)
 {
     now.kind = a[1];
@@ -159,7 +159,7 @@ static void between(struct storm_thread *thread, const long *a)
 }
 
 /* jump INSTRUCTION TIMES FUNCTION: the call that is left may have reached some layers and not
- * others; what it calls is left out of the count of results. */
+ * others, so its function is not compared. */
 static void jump(struct storm_thread *thread, const long *a)
 {
     static const int functions[] = {STORM_Comm_rank, STORM_Comm_size, STORM_Wtime,
@@ -183,7 +183,7 @@ static void jump(struct storm_thread *thread, const long *a)
     }
 }
 
-/* raise KIND TIMES: a signal that the thread sends to itself, between calls. */
+/* raise KIND TIMES: the thread sends signals to itself, between calls. */
 static void raise_signal(struct storm_thread *thread, const long *a)
 {
     (void)thread;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps that switch layers off and on. The program does not know libqmpi: it looks the call up.
- * What a layer must see is known exactly while nobody calls MPI during a switch; in a race it is
- * bounded, for the layers that are switched. The others must see every call all the same.
+ * Steps that switch layers off and on. The program is not linked with libqmpi, so it looks up the
+ * call. The number of calls that a layer must see is exact if nobody calls MPI during a switch; in
+ * a race, there are bounds for the layers that are switched. The other layers must see all calls.
  */
 #include "program.h"
 
@@ -21,7 +21,8 @@ int (*storm_set_enabled(void))(int, int)
     return count && count(&layers) == MPI_SUCCESS && layers ? function : NULL;
 }
 
-/* The calls that came to the place of the layer: the program's, and what layers called. */
+/* Returns the number of calls that reached the place of the layer: those of the program, and those
+ * of layers. */
 static uint64_t arrived(int layer, int function)
 {
     uint64_t sum = storm->program[function];
@@ -30,7 +31,7 @@ static uint64_t arrived(int layer, int function)
     return sum;
 }
 
-/* Books what came to the layer since it was last switched. */
+/* Records the calls that reached the layer since it was last switched. */
 static void settle(int number)
 {
     struct storm_layer *layer = &storm->layer[number];
@@ -53,7 +54,8 @@ static void switch_layer(struct storm_thread *thread, const long *a)
     storm->layer[layer].on = a[1] ? ON : OFF;
 }
 
-/* Before and after a phase in which layers of the set a[0] are switched; then all of them are on.
+/* Before and after a phase in which layers of the set a[0] are switched; afterwards, all of them
+ * are on.
  */
 static void race_begins(struct storm_thread *thread, const long *a)
 {
@@ -79,7 +81,7 @@ static void race_ends(struct storm_thread *thread, const long *a)
     }
 }
 
-/* Switches the layers of the set a[0], a[1] times. */
+/* Switches the layers of the set a[0]; a[1] is the number of switches. */
 static void race(struct storm_thread *thread, const long *a)
 {
     uint64_t state = thread->prime + (uint64_t)a[2];

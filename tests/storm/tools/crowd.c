@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One of many small libraries that a big program has loaded. */
+/* One of many small libraries that make the process large. */
 int storm_crowd(void);
 
 int storm_crowd(void)

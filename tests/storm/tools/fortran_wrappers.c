@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Fortran side of a PMPI tool, as such tools have it: the wrapper of mpi_init_ notes where
- * Fortran's own MPI_IN_PLACE is, and the others put C's in its place and call the tool's C
- * wrappers.
+ * The Fortran side of a PMPI tool, written as in real tools: the wrapper of mpi_init_ stores the
+ * address of Fortran's MPI_IN_PLACE, and the other wrappers replace it by that of C and call the
+ * tool's C wrappers.
  */
 #include "pmpi.h"
 
-#ifdef MPI_Comm_f2c /* macros, as in MPICH 4.0 and 5.0 */
+#ifdef MPI_Comm_f2c /* these are macros, as in MPICH 4.0 and 5.0 */
 #define COMM(f) MPI_Comm_f2c(f)
 #define TYPE(f) MPI_Type_f2c(f)
 #define OP(f) MPI_Op_f2c(f)
 #else
-/* Functions, which the layers below see. */
+/* These are functions, which the layers below see. */
 #define CONVERSION(X, HANDLE, NAME)                                                                \
     static HANDLE NAME(MPI_Fint handle)                                                            \
     {                                                                                              \

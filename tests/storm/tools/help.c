@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library without MPI calls that a PMPI tool opens and closes. It has something to do at exit
- * and when it is unloaded. */
+/* A library without MPI calls that a PMPI tool opens and closes. It has an exit handler and a
+ * destructor. */
 #include <stdlib.h>
 
 int storm_help(int number);

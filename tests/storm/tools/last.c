@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library of the program that calls one of its functions when the process ends, as frameworks do
- * to finalize MPI: in a destructor function, or in the destructor of a static object that was made
- * when the library was loaded or when it was first used.
+ * A library of the program that calls one of its functions when the process ends, like frameworks
+ * that finalize MPI then: in a destructor function, or in the destructor of a static object that
+ * was created when the library was loaded or first used.
  */
 #include <stddef.h>
 
 enum { DESTRUCTOR, OBJECT, LATE_OBJECT };
 
-/* The C library has these for C++, but no header declares them. */
+/* The C library has these for C++; no header declares them. */
 int __cxa_atexit(void (*call)(void *), void *argument, void *object);
 extern void *__dso_handle;
 

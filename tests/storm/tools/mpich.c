@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool of MPICH's variant, built with a stock mpi.h: each wrapper asks for the next on each call.
+/* A tool of MPICH's variant, built with MPICH's own mpi.h. Each wrapper looks up the next function
+ * in each call.
  */
 #include "tool.h"
 

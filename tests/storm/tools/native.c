@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A native tool with an interceptor for every function. The next one is reached by QMPIX_NEXT, or
- * asked for on each call (-DLOOK_UP). Options: `take`, how many of four functions it intercepts
- * (4: all), `seed`, which ones; `talks=1`: it calls MPI itself, in init and in MPI_Barrier.
+ * A native tool with an interceptor for each function. It reaches the next one by QMPIX_NEXT, or
+ * looks it up in each call (-DLOOK_UP). Options: `take`: how many of four functions it intercepts
+ * (4: all); `seed`: which ones; `talks=1`: it makes its own MPI calls in init and in MPI_Barrier.
  */
 #include "tool.h"
 
@@ -17,7 +17,7 @@ struct layer {
 static struct layer layers[256];
 static _Thread_local int inside;
 
-/* Calls below this layer, at the top, and below all layers. */
+/* Makes calls below this layer, at the top, and below all layers. */
 static void talk(int tool_id)
 {
     const struct storm_tool_call call = storm_tool_call_begin();

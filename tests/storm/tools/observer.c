@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An observer of every function; what begins must end, and be told with the same words. */
+/* An observer of all functions. Each call that begins must end, with the same description. */
 #include "tool.h"
 
 #include <qmpi/observer.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plugin of the program, or a library with MPI calls that plugins and tools share. It is told
- * where to count, and says where its calls come from. How it calls is the BINDING it is built.
+ * A plugin of the program, or a library with MPI calls that plugins and tools share. Its caller
+ * tells it where to count; it records where its calls come from. BINDING selects how it calls MPI.
  */
 #include "../plugin.h"
 #include "storm_numbers.h"
@@ -20,7 +20,7 @@ void storm_shared_calls(const struct storm_use *use);
 void storm_plugin(const struct storm_use *use);
 
 #ifdef LARGE
-/* So many relocations, in a segment that becomes read-only, that loading takes a while. */
+/* This number of relocations, in a segment that becomes read-only, makes loading take some time. */
 extern int storm_large;
 int storm_large = 5;
 #define P8                                                                                         \

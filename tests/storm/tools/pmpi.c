@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A PMPI tool that knows nothing of libqmpi. Its layer's number is in its environment
- * (env.STORM_LAYER), and it counts in a variable of its own beside the ledger. How it is built:
+ * A PMPI tool that does not use libqmpi. The number of its layer is in its environment
+ * (env.STORM_LAYER), and it counts in a variable of its own in addition to the ledger. It is built
+ * with these macros:
  *   WRAPS       STORM_PMPI_ALL, STORM_PMPI_HALF or STORM_PMPI_FEW: what it defines
  *   BY_NAME     it asks dlsym for the next function on each call; KEEPS: once
  *   DEPENDS     it has a library of its own that holds its state (state.c)
@@ -93,7 +94,7 @@ static void note(int function)
 #define CALL(X) (P##X)
 #endif
 
-/* The brackets around the name keep off a macro of mpi.h. */
+/* The parentheses around the name prevent the expansion of a macro of mpi.h. */
 #define WRAP(RESULT, X, NAME, PARAMETERS, ARGUMENTS)                                               \
     RESULT(NAME) PARAMETERS                                                                        \
     {                                                                                              \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The headers of a PMPI tool of the storm: MPI's, and the generated rows of wrappers. */
+/* The headers of a PMPI tool of the storm: those of MPI, and the generated rows of wrappers. */
 #ifndef STORM_PMPI_TOOL_H
 #define STORM_PMPI_TOOL_H
 
@@ -9,7 +9,7 @@
 
 #include "storm_pmpi.h"
 
-/* Before a call of the layer's own to those below it, which is booked. */
+/* Must be called before a call of the layer itself to those below it, which it records. */
 __attribute__((visibility("hidden"))) struct storm_tool_call storm_pmpi_tool_call(int function);
 
 #endif

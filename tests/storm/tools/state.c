@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A PMPI tool's own library without MPI calls: it holds whose it is. Two layers of the tool must
- * not meet in it. */
+/* A PMPI tool's own library without MPI calls, which stores the layer that uses it. Two layers of
+ * the tool must not share it. */
 int storm_state_enter(int layer);
 
 static int owner;

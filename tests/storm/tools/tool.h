@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the storm's tools have in common: a layer writes down each call that comes to it, and
- * compares the calling address with where the program said that the call is. */
+/* Functions that the storm's tools share: a layer records each call that reaches it, and compares
+ * the calling address with that recorded by the program. */
 #ifndef STORM_TOOL_H
 #define STORM_TOOL_H
 
@@ -29,7 +29,7 @@ static inline void storm_check_caller(int layer, int function, const char *addre
                     function, (const void *)address, caller->from, caller->to);
 }
 
-/* A call of the layer's own: its calling address is nothing that the program knows of. */
+/* A call of the layer itself, whose calling address the program does not know. */
 struct storm_tool_call {
     struct storm_caller *caller, before;
 };
@@ -50,7 +50,7 @@ static inline void storm_tool_call_end(const struct storm_tool_call *call)
         *call->caller = call->before;
 }
 
-/* Every layer takes about so many of four functions, chosen by its option `take`. */
+/* A layer takes about `quarters` of four functions, as its option `take` says. */
 static inline int storm_chosen(int function, int quarters, int seed)
 {
     return (function * 7 + seed) % 4 < quarters;
