@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What profile finds in planted.c's and planted.F90's programs, and in others."""
+"""The findings of profile for the programs planted.c and planted.F90, and for others."""
 import os
 import re
 import resource
@@ -13,15 +13,16 @@ from support import BUILD, LIBQMPI, SOURCE, run_mpi
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 SOURCES = SOURCE / "tests" / "tools" / "programs"
 HOSTS = BUILD / "tests" / "tools" / "tools" / "hosts.so"
-# The machine may be busy with something else: a rank is late then that should not be, or waits for longer. So many
-# runs may fail during which nothing else took much of the processors; others are repeated for so long.
+# If the machine is busy, a rank may be late that should not be, or wait longer. Up to QUIET_RUNS
+# runs may fail during which nothing else used much of the processors; other runs are repeated up to
+# this time.
 QUIET_RUNS = 3
 SECONDS = 20
-QUIET = 0.1  # of the processors' time
+QUIET = 0.1  # share of the processors' time that others may use
 
 
 def of_program(document):
-    """Without what is no fault of the program: that the machine is busy."""
+    """Removes findings that are not faults of the program, such as that the machine is busy."""
     findings = [finding for finding in document["findings"] if finding["kind"] != "no-processor"]
     return {**document, "findings": findings}
 
@@ -39,9 +40,10 @@ def run_case(tmp_path, program, case=None, *arguments, ranks=2, tools="{profile}
 
 
 def processor_seconds():
-    """What all processors together have worked, or were not given by the hypervisor; and what our children have."""
+    """Returns how long all processors together have worked or were withheld by the hypervisor, and
+    how long this process's children have worked."""
     fields = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-    worked = sum(fields) - fields[3] - fields[4]  # idle, waiting for I/O
+    worked = sum(fields) - fields[3] - fields[4]  # without idle time and waiting for I/O
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return worked / os.sysconf("SC_CLK_TCK"), children.ru_utime + children.ru_stime
 
@@ -52,7 +54,7 @@ def is_quiet(before, after, seconds):
 
 
 def until(check, *arguments, **more):
-    """The first run that passes the check."""
+    """Repeats a run until it passes the check."""
     quiet, end = 0, time.monotonic() + SECONDS
     while time.monotonic() < end:
         before, begin = processor_seconds(), time.monotonic()
@@ -71,7 +73,8 @@ def line_of(source, case):
 
 
 def check_planted(tmp_path, program, source, case, kind, rank, seconds=None, *, ranks=2, line=True, **more):
-    """The first finding; where ranks do not wait for a processor, the seconds are within 10 %."""
+    """Checks the first finding. If ranks did not wait for a processor, its seconds must be right
+    within 10 %."""
     result, document = run_case(tmp_path, program, case, ranks=ranks, **more)
     assert document["findings"], document["functions"]
     first = document["findings"][0]
@@ -102,7 +105,8 @@ def check_healthy(tmp_path, program, case=None, *arguments, **more):
 
 
 def check_communicating(tmp_path, program, case=None, *arguments, **more):
-    """A program that does nothing wrong, but may be in MPI for most of the time. That is said then."""
+    """Checks a program that does nothing wrong, but may spend most of its time in MPI, which is
+    then reported."""
     result, document = run_case(tmp_path, program, case, *arguments, **more)
     is_efficient = document["efficiency"]["parallel"] >= .8
     assert [finding["kind"] for finding in document["findings"]] == ([] if is_efficient else ["time-in-mpi"])
@@ -111,5 +115,6 @@ def check_communicating(tmp_path, program, case=None, *arguments, **more):
     return result
 
 
-# The options of delay that give a problem its size, where that would be what calls themselves take.
+# The options of delay that determine the size of a problem, if it would otherwise be the time of
+# the calls themselves.
 SLOW = "{{profile}}:delay,functions={},before={}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs programs under log, and reads its lines: never by their times."""
+"""Runs programs under log, and reads its lines, without comparing times."""
 import contextlib
 import os
 import re
@@ -13,7 +13,7 @@ OBSERVED = BUILD / "tests" / "observe" / "programs"
 TOOL_PATH = ":".join(map(str, (BUNDLED_TOOLS, BUILD / "tests" / "pmpi" / "tools")))
 WRITER = "qmpi-log-writer"
 
-# A sanitizer would report faults itself, and end the process in its own way.
+# A sanitizer would report faults itself and end the process in its own way.
 FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] + ":handle_segv=0"}
 
 PREFIX = r"\[(\d+)(?::layer(\d+))?(?::thread(\d+))?\](?: (\d+\.\d{6}|\d\d:\d\d:\d\d\.\d{6}))? "
@@ -26,7 +26,7 @@ TERMINATION = re.compile(rf"{PREFIX}\+\+\+ (.+) \+\+\+")
 
 
 class Line:
-    """A line of a call, in its parts; it must be whole."""
+    """A line of a call, split into its parts; it must be complete."""
 
     def __init__(self, text):
         found = CALL.fullmatch(text)
@@ -51,12 +51,12 @@ def run_log(program, *steps, options="", tools=None, ranks=1, **more):
 
 
 def lines_of(result):
-    """The lines on stderr, without those of how processes end."""
+    """Returns the lines on stderr, without those about the ends of processes."""
     return [Line(text) for text in result.messages if not TERMINATION.fullmatch(text)]
 
 
 def terminations_of(result):
-    """rank -> how it ended."""
+    """Returns rank -> how it ended."""
     found = [TERMINATION.fullmatch(text) for text in result.messages]
     return {int(match[1]): match[5] for match in found if match}
 
@@ -70,12 +70,13 @@ def names(lines):
 
 
 def matches(pattern, text):
-    """`*` stands for an address, a handle or another number that may differ."""
+    """Compares with a pattern, in which `*` stands for an address, a handle or another number that
+    may differ."""
     return re.fullmatch(r"[\w.&@-]+".join(map(re.escape, pattern.split("*"))), text)
 
 
 def writers_of(path):
-    """The process ids of programs that write this file."""
+    """Returns the process ids of programs that write this file."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Compares an archive in OTF2 with the files of the processes from which it was made, event by event, in each thread.
-The contents that docs/run/trace-otf2.md promises are stated here independently."""
+"""Compares an archive in OTF2 with the files of the processes from which it was made, event by
+event, in each thread. The contents that docs/run/trace-otf2.md describes are implemented here a
+second time."""
 from archives import read_archive
 
 RMA = {"rma_put": "RmaPut", "rma_get": "RmaGet", "rma_atomic": "RmaAtomic"}
 OBJECTS = {"comm_create": "CommCreate", "comm_destroy": "CommDestroy", "win_create": "RmaWinCreate",
            "win_destroy": "RmaWinDestroy", "file_open": "IoCreateHandle", "file_close": "IoDestroyHandle"}
 STATES = {"off": ["OFF"], "on": ["ON"], "dropped": ["OFF", "ON"]}
-# The names of operations, which are those of the calls, are left out.
+# Operations whose names are not here are named like their calls.
 COLLECTIVES = {"Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall",
                "Alltoallv", "Alltoallw", "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan"}
 
 
 def members_of(comm):
-    """The ranks in MPI_COMM_WORLD of a communicator's members, and those of the peers in it. An archive has both
-    groups of an intercommunicator in one, the one with the lowest rank first."""
+    """Returns the ranks in MPI_COMM_WORLD of the members of a communicator, and of the peers in it.
+    An archive has both groups of an intercommunicator in one, the group with the lowest rank
+    first."""
     group, remote = ([int(rank) for rank in comm[name].split(",") if rank] for name in ("group", "remote"))
     both = sorted([group, remote], key=min) if remote else [group, []]
     return both[0] + both[1], remote or group
@@ -28,16 +30,16 @@ def collective_of(function):
 
 
 class Expected:
-    """The events that an archive must contain for those of one process."""
+    """Produces the events that an archive must contain for those of one process."""
     def __init__(self, process):
         self.process, self.ignored, self.kinds = process, set(), {}
 
     def comm(self, event):
-        """The ranks of the members in MPI_COMM_WORLD, and the part of the peers."""
+        """Returns the ranks of the members in MPI_COMM_WORLD, and the part of the peers."""
         return members_of(self.process.comms[int(event["comm"])])
 
     def rank(self, event, name):
-        """The rank of a peer in MPI_COMM_WORLD; None: it has none."""
+        """Returns the rank of a peer in MPI_COMM_WORLD; None: it has none."""
         number = int(event.get(name, -4))
         remote = self.comm(event)[1] if "comm" in event else []
         return remote[number] if 0 <= number < len(remote) else None
@@ -55,7 +57,7 @@ class Expected:
         return found | ({"operation": collective_of(function)} if collective_of(function) else {})
 
     def request(self, event):
-        """Handles an event of a request, except that of a message that is received."""
+        """Handles an event of a request, except for a message that is received."""
         kind, number = event["kind"], event["request"]
         sort = self.kinds.get(number)
         if number in self.ignored:
@@ -118,7 +120,7 @@ class Expected:
         if kind in ("leave", "interrupted"):
             name, collective = calls[-1]
             end = [{"kind": "Leave", "function": name}]
-            if collective:  # it failed
+            if collective:  # the call has failed
                 nothing = {"bytes": 0, "received": 0, "root": -4}
                 end.insert(0, self.collective("MpiCollectiveEnd", collective | nothing, name))
             return end
@@ -165,7 +167,7 @@ class Expected:
                 calls.pop()
             elif event["kind"] in ("collective_begin", "collective_end"):
                 calls[-1] = calls[-1][0], event if event["kind"] == "collective_begin" else None
-        while calls:  # those that are in progress where the process ends last until then
+        while calls:  # calls in progress at the end of the process last until then
             found += self.of({"kind": "leave"}, calls)
             calls.pop()
         return found
@@ -182,7 +184,7 @@ def members(location, comm):
 
 
 def tell_archived(location, event):
-    """Returns an event of an archive; None: it is of a region."""
+    """Returns an event of an archive; None: it belongs to a region."""
     import otf2
     kind, found = type(event).__name__, {"kind": type(event).__name__}
     if kind in ("Enter", "Leave"):
@@ -239,7 +241,7 @@ def check_archive_of(processes, anchor):
         for index, name in enumerate(names):
             true = expected.all(process.events.get(index, []))
             found = threads.pop((rank, name), [])
-            if not true:  # one event says that nothing was recorded
+            if not true:  # the archive has a single event, which states that nothing was recorded
                 true = [{"kind": "MeasurementOnOff", "mode": "OFF"}] if found else []
             problem = differences(true, found)
             assert not problem, f"rank {rank}, {name}: {problem}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs programs under profile, and reads what it wrote."""
+"""Runs programs under profile, and reads its results."""
 import collections
 import json
 import re
@@ -12,7 +12,8 @@ TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'tools' / 'tools'}:{BUILD / 'te
 JSON = "profile,output=out.json,format=json"
 
 
-# The processor's cycle counter and CLOCK_MONOTONIC, which the kernel steers, go at the same rate but for this.
+# The maximum difference between the rates of the processor's cycle counter and of CLOCK_MONOTONIC,
+# which the kernel adjusts.
 SLOWER = 0.995
 Watched = collections.namedtuple("Watched", "seconds shortest begin end")
 
@@ -23,7 +24,7 @@ def run_steps(*steps, cwd, program=STEPS, tools="profile", ranks=2, **more):
 
 
 def check_budget(result):
-    """The parts of the loss budget are all of the ranks' time."""
+    """Checks that the parts of the loss budget add up to the time of all ranks."""
     budget, application = result["budget"], result["application"]
     total = len(result["processes"]) * application["max"]
     assert abs(budget["total"] - total) <= 0.001 * total
@@ -41,24 +42,26 @@ def load(path):
 
 
 def profile(tmp_path, *steps, options="", **more):
-    """The result of a run that succeeds and says nothing."""
+    """Returns the result of a run, which must succeed without messages."""
     result = run_steps(*steps, cwd=tmp_path, tools=JSON + options, **more)
     assert result.returncode == 0 and result.messages == []
     return load(tmp_path / "out.json")
 
 
 def watched(result, rank):
-    """function -> what the layer `watch` noted in a rank: never less than what a layer below it did."""
+    """Returns function -> what the layer `watch` printed in a rank, which is never less than what a
+    layer below measured."""
     notes = [line.split() for line in result.trace]
     return {note[2]: Watched(float(note[3]) / SLOWER, float(note[4]) / SLOWER, float(note[5]), float(note[6]))
             for note in notes if note[:2] == ["watch", str(rank)]}
 
 
 def profile_between(tmp_path, *steps, ms, of, **more):
-    """The result of a run between two layers that measure too, so that what it says must lie between
-    what they say, however busy the machine is: the seconds that `slow` spent below it in each rank,
-    and each function's that `watch` measured above it in rank 0. Where the machine was busy with
-    something else for more than 4 % of the time of function `of`, the run is made again, for a closer look."""
+    """Returns the result of a run in which profile is between two layers that also measure, so that
+    its values must be between theirs, however busy the machine is: the seconds that `slow` spent
+    below it in each rank, and those of each function that `watch` measured above it in rank 0. If
+    the machine was busy for more than 4 % of the time of function `of`, the run is repeated for a
+    better comparison."""
     for _ in range(10):
         result = run_steps(*steps, cwd=tmp_path, tools=f"watch:{JSON}:slow,ms={ms}", **more)
         assert result.returncode == 0 and result.messages == []
@@ -71,7 +74,7 @@ def profile_between(tmp_path, *steps, ms, of, **more):
 
 
 def logged(path):
-    """Each call of a rank that `log` wrote to a file: function, begin and end."""
+    """Yields each call of a rank that `log` wrote to a file: function, begin and end."""
     units = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
     line = re.compile(r"\[\d+(?::layer\d+)?\] ([\d.]+) (MPI_\w+)\(.*<([\d.]+) (ns|us|ms|s)>$")
     matches = filter(None, map(line.search, path.read_text().splitlines()))
@@ -80,7 +83,7 @@ def logged(path):
 
 
 def clocks(result):
-    """name -> when the step clock=NAME was taken."""
+    """Returns name -> the time of the step clock=NAME."""
     notes = [line.split() for line in result.stdout.splitlines()]
     return {note[1]: float(note[2]) for note in notes if note[0] == "clock"}
 
@@ -102,7 +105,7 @@ def names(folder):
 
 
 def report(*files):
-    """What `qmpi report` prints of files; they are all readable."""
+    """Returns the output of `qmpi report` for files, all of which must be readable."""
     done = subprocess.run([QMPI, "report", *files], env={**clean_environment()}, text=True,
                           capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr

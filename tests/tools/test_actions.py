@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The handlers by which tools learn that a signal ends the process are as if they were not there: the
-program lives and dies as without tools, and is told of no handler that it did not set."""
+"""The handlers by which tools detect that a signal ends the process have no visible effect: the
+program behaves as without tools, and sees no handler that it did not set."""
 import signal
 
 import pytest
@@ -20,7 +20,7 @@ def run(tools, steps, folder):
 
 @pytest.mark.parametrize("tools", TOOLS)
 @pytest.mark.parametrize("steps", [
-    ["init", f"raise={USR1}", "finalize"],  # MPICH has a handler that chains
+    ["init", f"raise={USR1}", "finalize"],  # MPICH has a handler that calls the previous one
     ["init", f"raise={USR2}"],
     [f"ignore={HUP}", "init", f"raise={HUP}", "finalize"],
     ["init", f"ignore={TERM}", f"raise={TERM}", "finalize"],
@@ -34,7 +34,7 @@ def run(tools, steps, folder):
      *(f"query={number}" for number in (USR1, USR2, TERM, HUP, SEGV))],
     ["init", f"chain={TERM}", "finalize", f"restore={TERM}", f"query={TERM}", f"raise={TERM}"],
     ["init", f"fork={TERM}", f"raise={TERM}"],
-    # A sanitizer reports a fault, also one that is raised.
+    # A sanitizer reports faults, even if they are raised by raise().
     *([] if ASAN else [["init", f"fork={TERM}", f"fork={SEGV}", f"raise={TERM}"]]),
 ])
 def test_a_program_lives_and_dies_as_without_tools(tmp_path, tools, steps):

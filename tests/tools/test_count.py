@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""count: exact numbers, one table or file per layer, and something to read however a process ends."""
+"""count: exact numbers, one table or file for each layer, and a result however a process ends."""
 import json
 
 from support import BUILD, BUNDLED_TOOLS, needs_sessions, run_mpi

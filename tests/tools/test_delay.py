@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""delay: errors arrive as if the MPI library had raised them; calls are selected exactly; delays last at least as long
-as options say."""
+"""delay: errors arrive as if the MPI library had raised them, calls are selected exactly, and
+delays last at least as long as the options say."""
 import re
 import subprocess
 
@@ -13,10 +13,11 @@ FAULTS = PROGRAMS / "tools_faults"
 PMPI_TOOL = BUILD / "tests" / "tools" / "tools" / "libhow_many.so"
 TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'stack' / 'tools'}"
 
-# Numbers of error classes, which each MPI library chooses.
+# Numbers of error classes, which differ between MPI libraries.
 ARG, OTHER = (13, 16) if OPEN_MPI or ABI else (12, 15)
 
-# Step of tests/tools/programs/faults.c: options of delay with which the step ends as with a real error.
+# Step of tests/tools/programs/faults.c -> options of delay with which the step ends as with a real
+# error.
 COMPLETED = ("wait", "test", "start", "waitall", "waitall_ignore", "waitsome",
              "testsome", "testall", "waitany", "testany")
 STEPS = {
@@ -33,10 +34,12 @@ STEPS = {
     "null": "functions=MPI_Ssend,error=MPI_ERR_COMM",
     "information": "functions=MPI_T_cvar_get_index,error=MPI_T_ERR_INVALID_NAME",
 }
-# Any test may find the completion; this one fails.
+# Any test may find that the operation is complete; the one that does so fails.
 for step in ("test", "testsome", "testall", "testany"):
     STEPS[step] = STEPS[step].replace(",calls=1-2", "")
-if OPEN_MPI:  # raises all errors of MPI_Cancel alike; MPICH's of a null request are of another place
+# it raises all errors of MPI_Cancel in the same way; in MPICH, the error for a null request has
+# another position
+if OPEN_MPI:
     STEPS["cancel"] = "functions=MPI_Cancel,error=MPI_ERR_REQUEST"
 
 
@@ -77,7 +80,8 @@ def many(folder, options, ranks=1, tools="{}"):
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
-    """The errors of the MPI library itself, without delay: handler -> step -> its lines."""
+    """The errors that the MPI library itself raises, without delay: handler -> step -> its
+    lines."""
     folder = tmp_path_factory.mktemp("real")
     results = {how: faults(folder, how, "bad", *STEPS, preload=()) for how in ("return", "own")}
     assert all(result.returncode == 0 for result in results.values())
@@ -290,7 +294,7 @@ def test_delays_last_at_least_as_long(tmp_path, delay, least):
     result = faults(tmp_path, "return", "good", "timed",
                     tools=f"delay,functions=MPI_Barrier,report=yes,{delay}")
     acted, delayed, failed, _, added = reports(result)[0]
-    assert seconds(result) >= (0.05 + least) * 0.99  # computing takes 50 ms
+    assert seconds(result) >= (0.05 + least) * 0.99  # the computation takes 50 ms
     assert added >= least
     assert (acted, delayed, failed) == ((5, 5, 0) if "every" in delay else (10, 10, 0))
 
@@ -350,7 +354,7 @@ def test_noise_is_a_detour_in_each_period_of_computing(tmp_path, noise, each):
     _, _, failed, detours, added = reports(result)[0]
     assert failed == 0
     assert detours >= 48  # in 50 ms
-    assert added >= detours * each - 1e-6  # it is printed in microseconds
+    assert added >= detours * each - 1e-6  # it is printed with microseconds
     assert seconds(result) >= 0.05 + 44 * each  # the first detours are due before the first call
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""No tool asks MPI about a handle that MPI has not accepted: the program's error handler would be called for
-the tool's question, and ends the job unless the program has set another one. What MPI accepts, and what it
-refuses, is the same as without tools."""
+"""No tool queries MPI about a handle that MPI has not accepted, because this would invoke the
+program's error handler, which by default ends the job. What MPI accepts and refuses is the same as
+without tools."""
 import functools
 import re
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A signal strikes behind every instruction of what a tool does for a call, and its handler makes the
-calls that docs/write/mpi_t.md allows: nothing hangs, and every call is counted."""
+"""A signal is raised after each instruction of a tool's work for a call, and its handler makes the
+calls that docs/write/mpi_t.md allows: nothing hangs, and each call is counted."""
 import json
 import platform
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="needs th
 
 
 def run(tmp_path, tools, *steps):
-    """How often the handler has read."""
+    """Returns how often the handler has read the variable."""
     result = run_mpi(EVERY_STEP, "qmpi.count.calls.MPI_Comm_rank", *steps, ranks=1, cwd=tmp_path,
                      tools=tools.replace("COUNT", "count,output=count.json"),
                      env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
@@ -46,7 +46,7 @@ def test_profile_loses_no_call(tmp_path, depth, steps):
     assert calls(tmp_path / "count.json") == reads + steps.count("read")
     assert calls(tmp_path / "profile.json") == reads + steps.count("read")
     process, = json.loads((tmp_path / "profile.json").read_text())["processes"]
-    if "thread" not in steps:  # the handler's calls are those of the thread that it interrupts
+    if "thread" not in steps:  # the handler's calls are made in the thread that it interrupts
         assert process["useful"] == pytest.approx(process["application"] - process["mpi"])
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""log: no line is lost, repeated or cut, however a process ends, while lines wait in a buffer."""
+"""log: no line is lost, repeated or truncated while lines wait in a buffer, however a process
+ends."""
 import contextlib
 import os
 import re
@@ -18,12 +19,12 @@ COUNT = 3000  # more lines than are written at once
 
 
 def tags(lines):
-    """The numbers of the calls, in the order of their lines."""
+    """Returns the numbers of the calls, in the order of their lines."""
     return [int(re.search(r"tag=(\d+)", line.arguments)[1]) for line in lines if line.function == "MPI_Iprobe"]
 
 
 def run(folder, *steps, options="", **more):
-    """The lines, when nobody writes any more."""
+    """Returns the lines, when no process writes any more."""
     result = run_log(TERMINATIONS, *steps, options=f",output={folder}/lines.%r{options}", **more)
     path = folder / "lines.0"
     assert wait_until(lambda: not writers_of(path))
@@ -51,7 +52,7 @@ def test_what_a_process_does_after_the_end_of_mpi_loses_nothing(tmp_path):
 
 @pytest.mark.parametrize("end", ["exit", "finalize", "abort", "raise=15", "raise=11"])
 def test_all_lines_are_there_when_the_process_is_gone(tmp_path, end):
-    """These ends are seen: nobody has to wait for what is written later."""
+    """These ends are detected, so no waiting for the output is necessary."""
     run_log(TERMINATIONS, f"calls={COUNT}", end, options=f",output={tmp_path}/lines.%r", env=FAULTS)
     assert tags(read(tmp_path / "lines.0")) == list(range(1, COUNT + 1))
 
@@ -85,7 +86,7 @@ def test_a_line_that_is_longer_than_the_buffer(tmp_path):
 
 
 class Running(Job):
-    """A process under log that goes on after its calls."""
+    """A process under log that continues after its calls."""
 
     def __init__(self, folder, *steps, output="lines.%r", tool_path=BUNDLED_TOOLS):
         libraries = f"{ASAN}:{LIBQMPI}" if ASAN else str(LIBQMPI)
@@ -148,7 +149,7 @@ def test_lines_in_a_pipe_do_not_wait(tmp_path):
 
 
 def test_a_child_that_is_forked_while_a_thread_opens_the_file(tmp_path):
-    """Opening a FIFO takes until somebody reads it."""
+    """Opening a FIFO blocks until there is a reader."""
     fifo, text = tmp_path / "fifo", []
     os.mkfifo(fifo)
 
@@ -189,7 +190,7 @@ def test_a_device_that_is_full_is_said_once_and_changes_nothing():
 
 
 def test_a_full_file_loses_only_what_does_not_fit(tmp_path):
-    """A file system of a few pages: whole lines until it is full."""
+    """A file system of a few pages contains only complete lines until it is full."""
     folder = tmp_path / "small"
     folder.mkdir()
     if os.geteuid() or os.system(f"mount -t tmpfs -o size=16k none {folder} 2>/dev/null"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""log: which calls have a line, where the lines go, and what is said of bad options."""
+"""log: which calls have a line, where the lines go, and the messages about invalid options."""
 import re
 import subprocess
 from collections import Counter

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""log: calls that do not return, or not as usual, are visible however a process ends."""
+"""log: calls that do not return, or do not return normally, are visible however a process ends."""
 import os
 import signal
 
@@ -60,7 +60,9 @@ def test_an_error_that_is_fatal():
     line = lines_of(result)[-1]
     assert matches("(buf=*, count=1, datatype=MPI_INT, dest=5, tag=0, comm=MPI_COMM_WORLD)",
                    line.arguments)
-    if OPEN_MPI:  # whose _exit nobody sees: what the call's beginning left is all
+    # its _exit cannot be detected, so there is only the line that the beginning of the call has
+    # left
+    if OPEN_MPI:
         assert line.result == "<unfinished ...>" and terminations_of(result) == {}
     else:
         assert line.result.startswith("<unfinished after")
@@ -72,7 +74,7 @@ def test_an_error_that_is_fatal():
     ("wild_requests", "MPI_Waitall", "array_of_requests=0x10"),
 ])
 def test_pointers_that_lead_nowhere(part, function, words):
-    """The MPI library faults where it reads them; the log does not."""
+    """The MPI library faults when it reads these arguments, but the log does not."""
     result = run_log(WORDS, part, env=FAULTS)
     assert result.returncode == -signal.SIGSEGV
     line = lines_of(result)[-1]
@@ -119,12 +121,12 @@ def test_profile_in_the_same_stack_ends_in_its_own_way(tmp_path, tools, layers, 
 
 
 def test_the_calls_of_other_ranks_when_one_aborts(tmp_path):
-    """The launcher kills them by SIGKILL, or by a signal that lets them speak. Rank 1 aborts when it
-    has what rank 0 sends first in the call that it hangs in."""
+    """The launcher kills the ranks by SIGKILL, or by a signal that they can handle. Rank 1 aborts
+    when it has received the first message that rank 0 sends in the call in which rank 0 hangs."""
     result = run_log(STEPS, *BEGUN, "only=0", "shift=8", "finalize", "only=1", "send=8", "abort=5",
                      ranks=2, options=f",enter=yes,output={tmp_path}/x")
     assert result.returncode == 5
-    # What a process that was killed had to say is written after its end.
+    # The last lines of a process that was killed are written after its end.
     assert wait_until(lambda: not writers_of(tmp_path / "x.0") + writers_of(tmp_path / "x.1"))
     waiting = [line for line in read(tmp_path / "x.0") if line.function == "MPI_Sendrecv"]
     assert waiting and all(line.result.startswith("<unfinished") for line in waiting)
@@ -135,7 +137,7 @@ def test_the_calls_of_other_ranks_when_one_aborts(tmp_path):
 
 
 class Hanging(Job):
-    """Two ranks of which the first waits for ever for the other one."""
+    """Two ranks, the first of which waits for the other one for ever."""
 
     def __init__(self, folder, options=""):
         libraries = f"{ASAN}:{LIBQMPI}" if ASAN else str(LIBQMPI)
@@ -146,7 +148,7 @@ class Hanging(Job):
         self.log = folder / "log.0"
 
     def wait_for_line(self, words):
-        """Until they are in the first rank's log, whose lines are returned."""
+        """Waits until they are in the log of the first rank, and returns its lines."""
         def there():
             text = self.log.read_text() if self.log.exists() else ""
             return words in text and text.endswith("\n")

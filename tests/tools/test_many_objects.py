@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a call costs does not grow with the number of requests, regions and names that a tool has to remember, or only
-with its logarithm: in instructions. The same holds for what reads a trace with so many of them."""
+"""The cost of a call, in instructions, does not grow with the number of requests, regions and names
+that a tool must store, or only with its logarithm. The same applies to reading a trace with this
+number of objects."""
 import re
 import subprocess
 
@@ -36,14 +37,16 @@ def test_a_region_is_found_among_many(what, tmp_path):
 
 
 def test_regions_may_be_opened_and_closed_in_any_order(tmp_path):
-    """All orders end; closing the first of many first once made each set of those left anew."""
+    """Each order of closing is fast: closing those opened first, first, once rebuilt each set of
+    the remaining regions."""
     result = run_mpi(PROGRAM, "names", 4000, ranks=2, tools="profile,output=profile.json", cwd=tmp_path,
                      env={"QMPI_TOOL_PATH": None})
     assert result.returncode == 0 and (tmp_path / "profile.json").stat().st_size > 0
 
 
 def instructions_of_reader(what, number, arguments, cwd):
-    """Of the command qmpi: it has no calls around which a program could raise signals."""
+    """For the command qmpi, the whole run is counted, because no signals can be raised around its
+    calls."""
     trace = cwd / f"trace-{number}"
     result = run_mpi(PROGRAM, what, number, ranks=1, tools=f"trace,output={trace}", cwd=cwd,
                      env={"QMPI_TOOL_PATH": None})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""mpit: lists, samples and sets what the MPI library and the layers of the stack offer."""
+"""mpit: lists, samples and sets the variables of the MPI library and of the layers."""
 import csv
 import functools
 import json
@@ -18,7 +18,7 @@ MONITOR = EXAMPLES / "example_monitor"
 STEPS = BUILD / "tests" / "tools" / "programs" / "tools_steps"
 TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'mpit' / 'tools'}:{EXAMPLES}"
 JSON = "format=json,output=out.json"
-# After each round: 100 calls more, of 40 bytes.
+# After each round, these count 100 more calls, of 40 bytes each.
 COUNTED = "qmpi.count.calls.MPI_Sendrecv"
 CALLS, SENT, TIME = (f"qmpi.profile.{what}.MPI_Sendrecv" for what in ("calls", "bytes.sent", "time"))
 
@@ -30,7 +30,7 @@ def run(tools, name="calls", *arguments, ranks=1, **more):
 
 
 def listed(tmp_path, tools, *arguments, **more):
-    """The parts of the JSON list that the first layer writes, by name."""
+    """Returns the parts of the JSON list of the first layer, by name."""
     result = run(tools.replace("mpit", f"mpit,{JSON}", 1), *arguments, cwd=tmp_path, **more)
     assert result.returncode == 0
     everything = json.loads((tmp_path / "out.json").read_text())
@@ -50,7 +50,8 @@ def sampled(path):
 
 
 def watched(tmp_path, tools, *arguments):
-    """What the program that watches itself read: after 0 … 4 rounds, and after a reset."""
+    """Returns what the program that monitors itself has read: after 0 … 4 rounds, and after a
+    reset."""
     result = run(tools, MONITOR, *arguments, cwd=tmp_path)
     assert result.returncode == 0
     return [[float(word) for word in line.split()[1:]] for line in result.stdout.splitlines()], result
@@ -216,7 +217,7 @@ def test_samples_are_taken_at_pcontrol_2_and_when_mpi_is_finalized(tmp_path):
     seconds = [float(row["seconds"]) for row in calls]
     assert seconds == sorted(seconds) and seconds[0] > 0
     assert {row["class"] for row in rows} == {"counter"}
-    # mpit samples before count, below it, sees the call.
+    # mpit samples before count, which is below it, sees the call.
     assert [row["value"] for row in rows if "Pcontrol" in row["variable"]] == list("01234")
 
 
@@ -241,7 +242,7 @@ def test_variables_that_appear_later_are_sampled_when_they_do(tmp_path):
 
 @pytest.fixture(scope="module")
 def comma(tmp_path_factory):
-    """The environment of a user whose numbers have a decimal comma."""
+    """Returns the environment of a user whose locale has a decimal comma."""
     folder = tmp_path_factory.mktemp("locales")
     localedef = shutil.which("localedef")
     if localedef:
@@ -271,8 +272,8 @@ def test_a_pattern_that_nothing_matches_is_said(tmp_path):
 
 @functools.cache
 def can_allocate(pvar):
-    """Whether the MPI library alone gives a handle for the variable: Open MPI 6.0.0rc2 gives none for those
-    of communicators."""
+    """Returns whether the MPI library without tools provides a handle for the variable: Open MPI
+    6.0.0rc2 provides none for variables of communicators."""
     with tempfile.TemporaryDirectory(prefix="qmpi-test-") as folder:
         program = Path(folder) / "pvar_of_world"
         subprocess.run([MPICC, "-o", program, SOURCE / "tests/mpit/pvar_of_world.c"], check=True)

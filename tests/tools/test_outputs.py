@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What bundled tools write. output=: a file is one layer's alone; a device or a FIFO is anybody's. And whatever
-the program does to descriptors, limits and stderr: its files are not changed, it is not terminated, and what is lost
-is said once."""
+"""The output of bundled tools. With output=, only one layer writes a file, but any number may use a
+device or a FIFO. Whatever the program does to descriptors, limits and stderr, its files are not
+changed, it is not terminated, and lost output is reported once."""
 import json
 import os
 import re
@@ -27,7 +27,7 @@ def layers_with(output):
 
 @pytest.mark.parametrize("end", ["finalize", "comm_rank"])
 def test_all_layers_may_write_to_one_device(tmp_path, end):
-    device = tmp_path / "null"  # by another name, so that what is made beside it is seen
+    device = tmp_path / "null"  # under another name, so that files created beside it are found
     device.symlink_to("/dev/null")
     result = run(layers_with(device), "init", "barrier", end)
     assert result.returncode == 0 and "the same file" not in result.stderr
@@ -37,7 +37,7 @@ def test_all_layers_may_write_to_one_device(tmp_path, end):
 def test_all_layers_may_write_to_one_fifo(tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    reader = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)  # what is written fits into it
+    reader = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)  # the FIFO has room for the whole output
     try:
         result = run(f"log,output={fifo}:count,output={fifo}:log,output={fifo}",
                      "init", "barrier", "finalize")
@@ -58,11 +58,11 @@ def test_one_file_is_one_layers(tmp_path, tool):
 
 OUTPUTS = BUILD / "tests" / "tools" / "programs" / "tools_outputs"
 UNCHANGED = re.compile(r"files: \d+, changed: 0\n")
-# A sanitizer would report faults itself, and end the process in its own way.
+# A sanitizer would report faults itself and end the process in its own way.
 FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] + ":handle_sigfpe=0"}
 TO_STDERR = ["log", "count", "profile", "mpit", "delay,before=1ns,report=yes"]
 
-# Commands in front of the program: what its stderr is when it starts.
+# Commands in front of the program that determine what its stderr is when it starts.
 EXEC = "import os, signal, sys\n{}\nsignal.signal(signal.SIGPIPE, signal.SIG_DFL)\nos.execv(sys.argv[1], sys.argv[1:])"
 CLOSED = (sys.executable, "-c", EXEC.format("os.close(2)"))
 UNREAD = (sys.executable, "-c", EXEC.format("r, w = os.pipe(); os.dup2(w, 2); os.close(r); os.close(w)"))
@@ -124,7 +124,7 @@ def test_a_nonblocking_stderr_gets_all_lines(tmp_path):
             lines.extend(stream)
 
     thread = threading.Thread(target=read_lines)
-    writer = os.open(fifo, os.O_WRONLY)  # until the program has it
+    writer = os.open(fifo, os.O_WRONLY)  # open until the program has opened it
     thread.start()
     try:
         check_unchanged(run_outputs("mpit:mpit:mpit", "init", "call", "finalize", cwd=tmp_path,
@@ -140,7 +140,8 @@ def test_a_nonblocking_stderr_gets_all_lines(tmp_path):
 
 
 def lost(result, reason):
-    """Of how many ranks and files was said that they cannot be written: each once."""
+    """Returns for how many ranks and files a message says that they cannot be written; each must be
+    reported once."""
     lines = [line for line in result.messages if "cannot write" in line]
     assert all(reason in line for line in lines)
     assert len(set(lines)) == len(lines), lines
@@ -198,7 +199,7 @@ def test_a_file_is_written_when_no_descriptor_is_left(tmp_path, tool):
 # ---- Calls inside MPI_Finalize -------------------------------------------------------------------
 
 LAST_CALLS = STEPS.with_name("tools_last_calls")
-# Those of main, and of each callback.
+# The calls of main, and of each callback.
 LAST_CALLED = {"MPI_Barrier": 3, "MPI_Allreduce": 2, "MPI_Comm_dup": 1, "MPI_Comm_free": 1, "MPI_Comm_rank": 1}
 
 
@@ -209,8 +210,9 @@ def calls_of_last_calls(rank):
 
 
 def run_in_finalize(folder, *steps, program=LAST_CALLS, option=""):
-    """Runs all tools, and returns the calls that they found: of both ranks, by count and profile; by rank, by trace and
-    by log, which also tells the calls that are not nested."""
+    """Runs all tools, and returns the calls that they found: those of both ranks by count and
+    profile; those of each rank by trace and by log, which also shows the calls that are not
+    nested."""
     result = run_mpi(program, *steps, cwd=folder,
                      tools=f"log,output=log.%r:profile,output=profile.json,format=json{option}"
                            ":trace,output=t,format=own:count,output=count.json", env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
@@ -239,8 +241,8 @@ def check_calls(found, of_rank):
 
 @pytest.mark.parametrize("option", ["", ",sync=yes"])
 def test_all_tools_have_the_calls_that_callbacks_make_in_finalize(tmp_path, option):
-    """MPI_Finalize first deletes the attributes of MPI_COMM_SELF, and calls their delete callbacks, also that of an
-    attribute that was set immediately after MPI_Init."""
+    """MPI_Finalize first deletes the attributes of MPI_COMM_SELF, and calls their delete callbacks,
+    including that of an attribute that was set immediately after MPI_Init."""
     found = run_in_finalize(tmp_path, option=option)
     check_calls(found, calls_of_last_calls)
     of_trace = {function["name"]: function["calls"] for function in json.loads(report("-f", "json", tmp_path / "t"))["functions"]}
@@ -265,7 +267,8 @@ def test_finalize_is_as_before_if_no_callback_makes_calls(tmp_path):
 
 @needs_sessions
 def test_a_session_outlives_finalize(tmp_path):
-    """MPICH then deletes the attributes at the end of the session, when the tools can no longer merge anything."""
+    """MPICH then deletes the attributes at the end of the session, when the tools can no longer
+    combine their results."""
     counted, profiled, traced, logged = run_in_finalize(
         tmp_path, "session_init", "init", "barrier", "finalize", "session_finalize", program=STEPS)
     called = {"MPI_Session_init": 1, "MPI_Init": 1, "MPI_Barrier": 1, "MPI_Finalize": 1}
@@ -276,7 +279,7 @@ def test_a_session_outlives_finalize(tmp_path):
 
 
 def test_a_lower_layer_that_keeps_finalize_for_itself(tmp_path):
-    """MPI runs no callbacks then, and the tools report when the call returns."""
+    """MPI does not call callbacks in this case, so the tools report when the call returns."""
     result = run_mpi(STEPS, "init", "barrier", "finalize", cwd=tmp_path,
                      tools="profile,output=profile.json,format=json:trace,output=t,format=own:count,output=count.json"
                            ":keeps_finalize", env={"QMPI_TOOL_PATH": TOOL_PATH})

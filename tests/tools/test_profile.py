@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""profile: options, exact figures over ranks and threads, regions, waiting, and several layers."""
+"""profile: options, exact figures over ranks and threads, regions, waiting times, and several
+layers."""
 import csv
 import io
 import re
@@ -51,7 +52,8 @@ def test_calls_are_summed_over_the_ranks(tmp_path):
 def test_by_default_rank_0_prints_one_table(tmp_path):
     result = run_steps(*PLAIN, cwd=tmp_path)
     assert sum(line.endswith(": 2 ranks") for line in result.messages) == 1
-    assert sum(line.startswith("MPI_Barrier") for line in result.messages) == 2  # and its call site
+    # one line for the function, and one for its call site
+    assert sum(line.startswith("MPI_Barrier") for line in result.messages) == 2
     assert names(tmp_path) == []
 
 
@@ -80,7 +82,7 @@ def test_without_format_the_name_of_the_file_says_it(tmp_path, options, begin):
 
 
 def test_without_the_library_that_writes_html_a_page_is_refused(tmp_path):
-    """The page is in a library beside the tool, which is opened only for it."""
+    """The page is in a library beside the tool, which is opened only to write the page."""
     shutil.copy(BUNDLED_TOOLS / "profile.so", tmp_path)
     text, page = (run_steps("init", "finalize", cwd=tmp_path, ranks=1, tools=f"profile,output={name}",
                             env={"QMPI_TOOL_PATH": str(tmp_path)}) for name in ("out.txt", "out.html"))
@@ -92,7 +94,8 @@ def test_without_the_library_that_writes_html_a_page_is_refused(tmp_path):
 
 def test_mpi_init_has_no_share_of_the_application_time(tmp_path):
     text = "\n".join(run_steps("init", "sleep=100", "finalize", cwd=tmp_path).messages)
-    assert re.findall(r"(?m)^MPI_Init +2 +[\d.]+ .?s +(\S+)", text) == ["-", "-"]  # and its call site
+    # one for the function, and one for its call site
+    assert re.findall(r"(?m)^MPI_Init +2 +[\d.]+ .?s +(\S+)", text) == ["-", "-"]
     assert float(re.search(r"(?m)^total +\d+ +[\d.]+ .?s +(\S+)", text)[1]) < 50
 
 
@@ -108,7 +111,8 @@ def test_lines_fit_into_80_columns(tmp_path, name):
 
 
 def test_names_that_are_no_utf8_are_utf8_in_csv_and_json(tmp_path):
-    """A program gives any bytes: of those that are no UTF-8 each is replaced, in both alike."""
+    """Names may contain any bytes. Each byte that is not UTF-8 is replaced in the same way in both
+    formats."""
     for form in ("csv", "json"):
         result = run_steps("init", "odd_names", "finalize", cwd=tmp_path, ranks=1,
                            tools=f"profile,output=out.{form},format={form}")
@@ -223,7 +227,7 @@ def test_any_number_of_ranks_is_brought_together(tmp_path):
 
 def test_messages_and_accesses_make_the_matrix(tmp_path):
     result = profile(tmp_path, "init", "send=1000", "send=0", "window", "finalize")
-    # Rank 1 puts 16 bytes to rank 0 and gets 64 from it, and the other way round.
+    # Rank 1 puts 16 bytes to rank 0 and gets 64 bytes from it, and vice versa.
     assert result["matrix"] == [{"from": 0, "to": 1, "messages": 4, "bytes": 1080},
                                 {"from": 1, "to": 0, "messages": 2, "bytes": 80}]
 
@@ -235,8 +239,8 @@ def test_a_rank_that_sends_to_itself_and_reads_from_itself_has_one_cell(tmp_path
 
 def test_each_message_from_one_place_counts_for_its_peer_and_communicator(tmp_path):
     result = profile(tmp_path, "init", "peers", "finalize")
-    # Four messages of 10 bytes for rank 0 and of 11 for rank 1, in the second communicator the
-    # other way round. One for rank 0 is empty.
+    # Four messages of 10 bytes to rank 0 and of 11 bytes to rank 1; in the second communicator, the
+    # ranks are reversed. One message to rank 0 is empty.
     assert result["matrix"] == [
         {"from": rank, "to": to, "messages": 12, "bytes": total}
         for rank in (0, 1) for to, total in ((0, 93), (1, 128))]
@@ -269,7 +273,7 @@ def test_sizes_and_times_of_calls_are_in_their_bins(tmp_path):
     assert send["sizes"] == [[9, 1], [10, 1]]
     assert sum(number for _, number in send["times"]) == 3
     bins = [place for place, _ in send["times"]]
-    # What is longest and shortest was measured more exactly, at the end.
+    # The longest and the shortest time are more exact, because they are computed at the end.
     assert all(2 ** (place + 1) * 1.01 > send["shortest"] * 1e9 for place in bins)
     assert all(2 ** place * 0.99 <= send["longest"] * 1e9 for place in bins)
     assert min(bins) >= 24  # 20 ms
@@ -279,7 +283,7 @@ def test_communicators_are_told_apart_by_name_and_processes(tmp_path):
     result = profile(tmp_path, "init", "comms", "finalize")
     rows = [(comm["name"], comm["size"], comm["first"], comm["instances"], comm["calls"])
             for comm in result["communicators"]]
-    # Each communicator: a barrier, its name, and where it is freed that.
+    # Each communicator has a barrier, MPI_Comm_set_name, and, if it is freed, MPI_Comm_free.
     assert sorted(row for row in rows if "WORLD" not in row[0]) == [
         ("kept", 1, 0, 1, 2), ("kept", 1, 1, 1, 2), ("once", 2, 0, 1, 6), ("twice", 2, 0, 2, 12)]
 
@@ -394,7 +398,7 @@ def test_what_is_switched_off_is_not_counted(tmp_path):
     result = profile(tmp_path, "init", "barrier", "level=0", "barrier", "comms", "level=1",
                      "barrier", "finalize")
     assert calls(result)["MPI_Barrier"] == 4
-    # That which begins off is followed all the same.
+    # A process in which the layer starts off is followed nevertheless.
     assert [comm["name"] for comm in result["communicators"]] == ["MPI_COMM_WORLD"]
 
 
@@ -425,7 +429,7 @@ def test_a_region_within_itself_is_one(tmp_path):
     assert region["entries"] == 2
     assert calls(region)["MPI_Barrier"] == 2
     assert (at["ends"] - at["begun"]) * SLOWER <= region["time"]["sum"]
-    assert region["time"]["sum"] <= (at["behind"] - at["before"]) / SLOWER  # not twice
+    assert region["time"]["sum"] <= (at["behind"] - at["before"]) / SLOWER  # it is not counted twice
 
 
 def test_a_region_on_one_rank_alone_has_the_others_as_zero(tmp_path):
@@ -470,7 +474,8 @@ def test_level_2_writes_what_there_is_now(tmp_path):
 
 
 def test_sync_tells_waiting_from_the_operation(tmp_path):
-    """Which begins when both ranks are there, so that it cannot have taken longer than from then on."""
+    """The time begins when both ranks are there, so it cannot be longer than the time from then
+    on."""
     result = run_steps("init", "barrier", "late=500", "bcast", "finalize", cwd=tmp_path,
                        tools=f"watch:{JSON},sync=yes")
     first, second = (watched(result, rank)["MPI_Bcast"] for rank in (0, 1))
@@ -479,18 +484,19 @@ def test_sync_tells_waiting_from_the_operation(tmp_path):
     assert bcast["time"]["max"] <= (max(first.end, second.end) - second.begin) / SLOWER
     assert bcast["wait"]["max"] >= (second.begin - first.begin) / 2
     assert functions(result)["MPI_Barrier"].get("wait", {"sum": 0})["sum"] == 0
-    assert calls(result)["MPI_Barrier"] == 2  # the barriers in front are nobody's calls
+    assert calls(result)["MPI_Barrier"] == 2  # the additional barriers of the tool do not count
 
 
 def test_sync_waits_alike_on_ranks_that_are_switched_off(tmp_path):
-    """Also where a rank counts nothing the others' barrier needs it."""
+    """Even a rank that counts nothing must take part in the barriers of the others."""
     result = profile(tmp_path, "init", "only=1", "level=0", "only=-1", "bcast", "bcast", "finalize",
                      options=",sync=yes")
     assert calls(result)["MPI_Bcast"] == 2
 
 
 def test_only_one_layer_waits_before_collectives(tmp_path):
-    """The other one would report that nobody waits. tests/abi is about such declarations of tools for the standard ABI."""
+    """The second layer would otherwise report that no rank waits. tests/abi tests such declarations
+    of tools for the standard ABI."""
     stack = "profile,sync=yes,output=1:profile,output=2:profile,sync=yes,output=3"
     result = run_steps("init", "finalize", cwd=tmp_path, tools=stack, ranks=1)
     assert result.returncode == 2
@@ -513,14 +519,16 @@ def test_three_layers_have_three_right_results(tmp_path):
     assert {len(site["frames"]) for site in upper["callsites"]} == {1}
     assert {len(site["frames"]) for site in lower["callsites"]} == {2, 3}
     assert {site["frames"][-1]["function"] for site in lower["callsites"]} == {"main"}
-    for name, function in functions(lower).items():  # one time, in ticks whose length each has measured
+    # both measure the same time in ticks, whose length each has determined itself
+    for name, function in functions(lower).items():
         assert function["time"]["sum"] == pytest.approx(functions(upper)[name]["time"]["sum"], rel=0.01)
 
 
 @pytest.mark.parametrize("between", ["empty", "count,output=%t.txt", "empty:log,output=%t.log:empty"])
 def test_a_layer_agrees_with_one_below_it(tmp_path, between):
-    """What is between them takes some nanoseconds or microseconds, the calls milliseconds. A process may
-    be interrupted between the clocks of the two, but not each time: one of a few runs has to agree."""
+    """The work between the two takes nanoseconds or microseconds, while calls take milliseconds. A
+    process may be interrupted between the clock readings of the two, but not each time, so one of a
+    few runs must agree."""
     tools = f"profile,output=upper.json,format=json:{between}:profile,output=lower.json,format=json:" \
             "delay,functions=MPI_Barrier;MPI_Comm_rank,after=20ms"
     for _ in range(5):

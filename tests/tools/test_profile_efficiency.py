@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""profile's efficiency: equal to what is computed from the lines of log, and to what programs are built
-to have; over nodes, threads, regions, and files of single processes."""
+"""profile's efficiency equals the values computed from the lines of log, and those for which
+programs are constructed; over nodes, threads, regions, and files of single processes."""
 import json
 import re
 import subprocess
@@ -14,7 +14,8 @@ HOSTS = BUILD / "tests" / "tools" / "tools" / "hosts.so"
 
 
 def ratios(elapsed, useful, hosts=None):
-    """By the definitions: `useful` is each rank's time outside MPI, `hosts` where it runs."""
+    """Computes the ratios from their definitions: `useful` is the time of each rank outside MPI,
+    and `hosts` contains where it runs."""
     nodes = defaultdict(list)
     for rank, time in enumerate(useful):
         nodes[hosts[rank] if hosts else ""].append(time)
@@ -26,7 +27,7 @@ def ratios(elapsed, useful, hosts=None):
 
 
 def of_processes(result):
-    """What it should be by the figures of the ranks."""
+    """Returns the ratios as computed from the figures of the ranks."""
     processes = result["processes"]
     return ratios(max(process["application"] for process in processes),
                   [process["useful"] for process in processes],
@@ -37,13 +38,14 @@ def of_processes(result):
 
 
 def outside(calls, begin, end):
-    """Seconds between two calls, and those of them outside MPI."""
+    """Returns the seconds between two calls, and how many of them were outside MPI."""
     inside = sum(until - since for _, since, until in calls if begin <= since and until <= end)
     return end - begin, end - begin - inside
 
 
 def run_logged(folder):
-    """What profile and the lines of log say of one run, each of the run and of a region."""
+    """Returns the ratios from profile and from the lines of log for one run, each for the run and
+    for a region."""
     steps = ["init", "sleep=200", "late=300", "barrier", "region=solve", "sleep=300", "bcast", "late=200",
              "barrier", "end=solve", "sleep=100", "barrier", "finalize"]
     tools = f"log,output=%r.log:{JSON}:delay,functions=MPI_Bcast,after=150ms"
@@ -63,7 +65,8 @@ def run_logged(folder):
 
 
 def test_efficiency_is_what_the_lines_of_log_come_to(tmp_path):
-    """A process may be interrupted between the clocks of the two: the nearest of a few runs."""
+    """Compares the closest of a few runs, because a process may be interrupted between the clock
+    readings of the two."""
     for number in range(5):
         (tmp_path / str(number)).mkdir()
         both = run_logged(tmp_path / str(number))
@@ -71,7 +74,7 @@ def test_efficiency_is_what_the_lines_of_log_come_to(tmp_path):
             break
     for found, wanted in both:
         assert found == pytest.approx(wanted, rel=0.01)
-        assert 0.3 < wanted["parallel"] < 0.9  # or the program would not tell
+        assert 0.3 < wanted["parallel"] < 0.9  # otherwise, the test would not be meaningful
 
 
 # ---- programs that are built to have given values ----------------------------------------------------
@@ -87,7 +90,7 @@ def test_efficiency_is_what_the_lines_of_log_come_to(tmp_path):
      0.375, 0.75, 0.5)])
 def test_programs_built_to_have_an_efficiency_have_it(tmp_path, steps, options, parallel, balance,
                                                       communication):
-    """The nearest of a few runs: the machine may be busy with something else."""
+    """Compares the closest of a few runs, because the machine may be busy."""
     wanted = {"parallel": parallel, "load_balance": balance, "communication": communication}
     for _ in range(5):
         found = profile(tmp_path, "init", "barrier", "region=r", *steps, "end=r", "finalize",
@@ -122,12 +125,12 @@ def test_balance_is_told_within_and_between_nodes(tmp_path, hosts):
 
 
 def test_with_several_threads_it_is_the_mean_of_those_that_call_mpi(tmp_path):
-    """Four are in MPI for 0.4 s at the same time, while the first one waits for them."""
+    """Four threads are in MPI for 0.4 s at the same time, while the first one waits for them."""
     result = profile(tmp_path, "init_threads", "region=r", "threads=4", "sleep=400", "end=r", "finalize",
                      ranks=1, options=":delay,functions=MPI_Comm_rank,after=100ms")
     process, = result["processes"]
     assert process["mpi"] >= 1.6 * 0.99
-    # The first thread ends the region, which is a call.
+    # The first thread ends the region by a call.
     for time, mpi, useful in ((process["application"], process["mpi"], process["useful"]),
                               (result["regions"][0]["time"]["sum"], result["regions"][0]["mpi"]["sum"],
                                result["regions"][0]["useful"]["sum"])):

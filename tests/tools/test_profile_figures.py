@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""profile's figures, exact in every family of functions: the programs of tests/observe know what each
-of their calls carries, and all that profile says of it must be the sum."""
+"""profile's figures are exact for all families of functions: the programs of tests/observe know the
+bytes of each of their calls, and all figures of profile must be the sums."""
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -24,17 +24,18 @@ PROGRAMS = [("point_to_point", 2), ("completion", 2), ("persistent", 2), ("colle
 
 
 def transfers_of(call):
-    """Each as (whether it sends, the peer's rank in MPI_COMM_WORLD or None, bytes)."""
+    """Yields each transfer as (whether it is sent, the peer's rank in MPI_COMM_WORLD or None,
+    bytes)."""
     for text in call["transfers"].split(",") if call["transfers"] != "-" else []:
         _, world, _, number = text.lstrip("*<>").split("/")
         world = int(world) if world.isdigit() else None
-        if text[0] == "*":  # MPI_NO_OP: nothing goes out
+        if text[0] == "*":  # MPI_NO_OP sends nothing
             yield True, world, 0
         yield text.startswith(">"), world, int(number)
 
 
 class Expected:
-    """What the lines that the ranks wrote come to."""
+    """The sums of the lines that the ranks wrote."""
 
     def __init__(self, folder, ranks):
         self.calls, self.sent, self.received, self.no_bytes = (Counter() for _ in range(4))
@@ -84,7 +85,7 @@ def test_rows_histograms_and_matrix_are_what_the_program_carried(tmp_path, progr
     matrix = {(cell["from"], cell["to"]): cell for cell in result["matrix"]}
     assert {cell: entry["messages"] for cell, entry in matrix.items()} == expected.messages
     assert {cell: entry["bytes"] for cell, entry in matrix.items()} == expected.bytes
-    # The same calls by where they were made.
+    # The same calls by call site.
     sites, messages = Counter(), Counter()
     for site in result["callsites"]:
         sites[site["name"]] += site["calls"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""profile: findings in words. Programs with one problem each, at a known line and rank, of a known size; and
-programs without any. Most ranks sleep: another test takes no time from them."""
+"""profile: findings in words. Programs with one problem each, at a known line and rank, of a known
+size, and programs without problems. Most ranks sleep, so that another test does not slow them
+down."""
 import json
 import re
 import subprocess
@@ -12,7 +13,7 @@ from processors import processors
 from profile_support import TOOL_PATH, load, report
 from support import ASAN, LIBQMPI, QMPI, clean_environment, launch, run_mpi
 
-# case, kind, rank that the summary names (None: any), seconds (None: the program says), ranks, tools
+# case, kind, rank in the summary (None: any), seconds (None: printed by the program), ranks, tools
 CASES = [
     ("sender_recv", "late-sender", 1, .3, 2),
     ("sender_any", "late-sender", 0, .3, 2),
@@ -148,7 +149,7 @@ def test_that_ranks_end_early_is_found_in_a_short_run_too(tmp_path, ranks):
 
 
 def check_cause(tmp_path, case, place, words, ranks, tools):
-    """One finding tells both what a rank does and that the others wait for it."""
+    """One finding describes both the work of a rank and that the others wait for it."""
     _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=ranks, tools=tools)
     finding, = document["findings"]
     assert finding["line"] == line_of("planted.c", place)
@@ -181,7 +182,7 @@ def test_a_program_in_which_nobody_is_held_up_has_no_such_finding(tmp_path, case
 @pytest.mark.parametrize("case, objects, made", [("types", "200 datatypes", 400), ("comms", "30 communicators", 30),
                                                  ("requests", "50 persistent requests", 50), ("files", "10 files", 10)])
 def test_objects_that_are_never_freed_are_found(tmp_path, case, objects, made):
-    """A window is not among them, because MPICH may crash in MPI_Finalize if it was not freed."""
+    """Windows are not tested, because MPICH may crash in MPI_Finalize if a window was not freed."""
     _, document = run_case(tmp_path, PROGRAMS / "tools_planted", f"leak_{case}")
     finding, = [finding for finding in document["findings"] if finding["kind"] == "leaked-objects"]
     assert objects in finding["summary"] and f" {made} " in finding["meaning"]
@@ -245,7 +246,7 @@ def test_no_rank_waits_for_itself(tmp_path):
                                          ("serial_io", 2)])
 @pytest.mark.parametrize("listed", ["outliers", "all"])
 def test_findings_do_not_depend_on_what_is_listed(tmp_path, case, ranks, listed):
-    """Nor do those of a file from which the listed ranks were removed."""
+    """The same applies to a file from which the listed ranks were removed."""
     _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=ranks, options=f",ranks={listed}")
     path = tmp_path / "out.json"
     assert found_again(path) == texts(document)
@@ -272,7 +273,7 @@ def texts(document):
 
 
 def start_hanging(tmp_path, case, ranks):
-    """A job that saves its data every second."""
+    """A job that saves its data each second."""
     environment = {**clean_environment(), "QMPI_TOOL_PATH": TOOL_PATH, "QMPI_TOOLS": "profile,output=r%r.json,checkpoint=1"}
     libraries = ":".join(filter(None, [ASAN, str(LIBQMPI)]))
     return subprocess.Popen([*launch(ranks, LD_PRELOAD=libraries), PROGRAMS / "tools_planted", case], cwd=tmp_path,
@@ -281,7 +282,7 @@ def start_hanging(tmp_path, case, ranks):
 
 
 def wait_for_flights(paths):
-    """Waits until each process is saved in a call."""
+    """Waits until each process is saved while it is in a call."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         if all(path.exists() and load(path)["in_flight"] for path in paths):
@@ -335,7 +336,7 @@ def check_progress(tmp_path):
 
 
 def test_to_compute_between_two_calls_is_not_to_poll(tmp_path):
-    """Even if another program takes the processor from the rank."""
+    """Repeated, because another program may take the processor from the rank."""
     until(check_progress, tmp_path)
 
 

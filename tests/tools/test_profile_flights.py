@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a process is in when profile saves it, hung or killed, is counted and named."""
+"""The calls in progress are counted and named when profile saves a process that hangs or is
+killed."""
 import signal
 import subprocess
 import time
@@ -9,7 +10,7 @@ from processors import processors
 from profile_support import JSON, LIBQMPI, STEPS, calls, functions, load, named, report, run_steps
 from support import ASAN, BUNDLED_TOOLS, clean_environment, launch
 
-# What the process is ended by, and what the JSON file says of that.
+# How the process is ended, and what the JSON file contains about it.
 ENDS = [(f"raise={int(signal.SIGTERM)}", "signal SIGTERM", -signal.SIGTERM), ("exit=3", "exit", 3),
         ("abort=5", "MPI_Abort", 5)]
 
@@ -50,7 +51,7 @@ def test_a_call_within_a_call_is_named_after_it_and_in_mpi_time_once(tmp_path):
     assert outer["time"] > inner["time"] and outer["name"] == inner["name"] == "MPI_Comm_dup"
     row = functions(output)["MPI_Comm_dup"]
     assert row["calls"] == 2 and row["time"]["sum"] == pytest.approx(outer["time"] + inner["time"])
-    # The rest is in the calls that have ended, and they took less than the inner one did.
+    # The remaining time is that of calls that have ended, which took less than the inner call.
     others = sum(function["time"]["sum"] for name, function in functions(output).items()
                  if name not in ("MPI_Comm_dup", "MPI_Init"))
     assert outer["time"] <= output["time"]["sum"] <= outer["time"] + others + 1e-6
@@ -93,7 +94,7 @@ def test_both_layers_name_it_with_the_callers_of_the_caller(tmp_path):
 
 
 def start(*steps, cwd, tools, ranks=1):
-    """A job that hangs, and saves what it has every second."""
+    """A job that hangs, and saves its data each second."""
     libraries = ":".join(filter(None, [ASAN, str(LIBQMPI)]))
     environment = {**clean_environment(), "QMPI_TOOL_PATH": str(BUNDLED_TOOLS), "QMPI_TOOLS": tools,
                    "OMPI_MCA_ess_singleton_isolated": "1"}
@@ -105,7 +106,7 @@ def start(*steps, cwd, tools, ranks=1):
 
 
 def saved(path, name):
-    """What is saved once the process is in a call of that name."""
+    """Returns the saved data once the process is in a call of this name."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         output = load(path) if path.exists() else {"in_flight": []}

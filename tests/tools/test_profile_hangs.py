@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Why a job hangs is the first finding: which ranks wait where, and for which rank that never comes."""
+"""The first finding explains why a job hangs: which ranks wait where, and for which rank that never
+comes."""
 import json
 import os
 import re
@@ -26,8 +27,8 @@ def at(call, mark):
     return f"{call} (hangs.c:{line_of(mark)})"
 
 
-# The case, how many ranks, the kind of the finding, the rank and the peer that it names, and what it says, where "TIME"
-# is any time. The ranks of a circle may be in any order.
+# case -> number of ranks, kind of the finding, the rank and the peer that it names, and its text,
+# in which "TIME" stands for any time. The ranks of a cycle may be in any order.
 CASES = {
     "functions": (3, DEADLOCK, 0, 1, [
         f"Ranks 0, 2 have been in {at('MPI_Barrier', 'functions 0')} for TIME, and rank 1 in "
@@ -70,7 +71,7 @@ CASES = {
 
 
 class Job:
-    """A job that hangs, whose processes save their data every second."""
+    """A job that hangs, whose processes save their data each second."""
 
     def __init__(self, folder, case, ranks, options=",checkpoint=1"):
         self.paths = [folder / f"r{rank}.json" for rank in range(ranks)]
@@ -121,8 +122,8 @@ def says(finding, parts):
 
 
 def wait_for_verdict(job, kind, parts, request=0):
-    """Processes save their data one after the other: what is wrong is known once all have saved it in their last calls.
-    They may be asked for it by a signal."""
+    """Processes save their data one after the other, so the reason is known once all have saved it
+    in their last calls. The signal `request` asks them to save it."""
     end, findings = time.monotonic() + SECONDS, []
     while time.monotonic() < end:
         if request:
@@ -207,7 +208,8 @@ def holds(check, seconds):
 
 
 def end_by_signal(folder, case, ranks):
-    """Returns the files, or None: the launcher has killed a process, because another one had ended, before it saved."""
+    """Returns the files, or None if the launcher has killed a process before it saved, because
+    another one had ended."""
     folder.mkdir()
     with processors(ranks), Job(folder, case, ranks, options="") as job:
         assert holds(lambda: all((folder / f"pid.{number}").exists() for number in range(ranks)), SECONDS)

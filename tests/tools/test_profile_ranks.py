@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""profile: many ranks, whose results go up a tree of several levels to rank 0; and which rank it was."""
+"""profile: many ranks, whose results are sent to rank 0 through a tree of several levels, and which
+rank a figure belongs to."""
 import json
 import re
 import subprocess
@@ -12,7 +13,7 @@ STEPS = ["init", "shift=100", "bcast", "finalize"]
 
 
 def profile_many(tmp_path, ranks):
-    """Far more ranks than processors: each waits for its turn."""
+    """There are far more ranks than processors, so each waits for its turn."""
     result = run_steps(*STEPS, cwd=tmp_path, tools=JSON, ranks=ranks, timeout=240)
     assert result.returncode == 0 and result.messages == []
     return load(tmp_path / "out.json")
@@ -59,7 +60,7 @@ def sites(result, name):
 
 
 def test_the_minimum_and_the_maximum_name_their_rank(tmp_path):
-    """The last one to come waits least."""
+    """The last rank to arrive waits least."""
     result = profile(tmp_path, *DELAYED, ranks=3)
     for entry in (functions(result)["MPI_Barrier"], *sites(result, "MPI_Barrier")):
         assert (entry["time"]["min_rank"], entry["time"]["max_rank"]) == (2, 0)
@@ -82,7 +83,8 @@ def test_ranks_that_differ_are_listed_with_their_calls(tmp_path):
 
 
 def test_on_request_every_rank_is_listed_with_what_log_says_of_it(tmp_path):
-    """Its times lie between those that `log` notes above and below it, however busy the machine is."""
+    """Its times are between those that `log` measures above and below it, however busy the machine
+    is."""
     steps = ["init", "late=200", "bcast", "send=1000", "only=1", "rank", "only=-1", "finalize"]
     result = run_steps(*steps, cwd=tmp_path, tools=f"log,output=%r.log:{JSON},ranks=all:log,output=%r.lower")
     assert result.returncode == 0 and result.messages == []
@@ -91,7 +93,7 @@ def test_on_request_every_rank_is_listed_with_what_log_says_of_it(tmp_path):
     lower_calls = [logged(tmp_path / f"{rank}.lower") for rank in (0, 1)]
     for function in result["functions"]:
         name, by_rank = function["name"], function["by_rank"]
-        if name == "MPI_Finalize":  # not ended when the result is made
+        if name == "MPI_Finalize":  # not complete when the result is made
             continue
         times = {rank: [end - begin for its_name, begin, end in calls if its_name == name]
                  for rank, calls in enumerate(calls_of)}

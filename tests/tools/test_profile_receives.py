@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""profile counts of a nonblocking receive what came, where it was posted, however it is completed."""
+"""For a nonblocking receive, profile counts the received bytes at the call that posted it, however
+it is completed."""
 import json
 import subprocess
 from collections import Counter
@@ -7,7 +8,8 @@ from collections import Counter
 from profile_support import QMPI, STEPS, functions, load, report, run_steps
 from support import clean_environment
 
-# What comes in each function of the program; room is 64 KiB each time. Of MPI_Isendrecv, MPI does not tell.
+# The number of received bytes in each function of the program; each buffer has 64 KiB. For
+# MPI_Isendrecv, MPI does not provide it.
 CAME = {
     "wait_ignoring": 8, "test_until": 9, "waitall_ignoring": sum(range(40)), "waitall": 30,
     "testall_ignoring": 3, "waitany_and_testany": 110, "waitsome_and_testsome": 0x1111, "imrecv": 5, "matched": 6,
@@ -15,7 +17,8 @@ CAME = {
     "again_and_again": 2000, "by_another_thread": 11, "post_and_wait": 500 * (1 + 2 + 3),
     "switched": 40, "completed_while_off": 0, "isendrecv": 0,
 }
-# Posted, and not seen to complete: in `freed`, `completed_unseen` and `completed_while_off`; and that of MPI_Isendrecv.
+# The number of receives that are posted and not seen to complete: in `freed`, `completed_unseen`
+# and `completed_while_off`, and that of MPI_Isendrecv.
 UNFINISHED = 3
 POSTING = ("MPI_Irecv", "MPI_Imrecv", "MPI_Start", "MPI_Startall", "MPI_Isendrecv")
 
@@ -53,7 +56,7 @@ def test_every_call_is_in_one_bin_of_sizes_and_moves_to_that_of_what_came(tmp_pa
         assert sum(number for _, number in row["sizes"]) + row["no_bytes"] == row["calls"]
     sizes = dict(rows["MPI_Irecv"]["sizes"])
     assert sizes[1] == 1004 + 1000 * ("post_and_wait" in came(result))  # 2 or 3 bytes
-    assert max(sizes) == 12  # 4096 bytes at most, not the room
+    assert max(sizes) == 12  # at most 4096 bytes, which is less than the buffer
 
 
 def test_communicators_and_receives_that_are_not_finished_are_in_every_format(tmp_path):
@@ -67,14 +70,14 @@ def test_communicators_and_receives_that_are_not_finished_are_in_every_format(tm
 
 
 def test_matched_receives_belong_to_the_communicator_of_their_probe(tmp_path):
-    """In the profile of the run, and in that of its trace."""
+    """This applies to the profile of the run and to that of its trace."""
     result = run_steps(cwd=tmp_path, program=STEPS.with_name("tools_receives"), ranks=1,
                        tools="profile,output=out.json:trace,output=trace,format=own")
     assert result.returncode == 0 and result.messages == []
     done = subprocess.run([QMPI, "report", "--format=json", tmp_path / "trace"], env=clean_environment(), text=True,
                           capture_output=True, check=True)
-    # Two of MPI_Isend, MPI_Mprobe, MPI_Mrecv, MPI_Imrecv, MPI_Barrier and MPI_Comm_free; and in the run, where the
-    # communicator got its name.
+    # Two calls of MPI_Isend, then MPI_Mprobe, MPI_Mrecv, MPI_Imrecv, MPI_Barrier and MPI_Comm_free;
+    # in the run also MPI_Comm_set_name.
     for profile, count in ((load(tmp_path / "out.json"), 8), (json.loads(done.stdout), 7)):
         comm, = (comm for comm in profile["communicators"] if comm["name"] == "matched")
         polls = functions(profile)["MPI_Improbe"]["calls"]
@@ -86,5 +89,5 @@ def test_two_layers_and_deep_call_sites_see_the_same(tmp_path):
                        tools="profile,output=1,format=json:profile,output=2,format=json,depth=3")
     assert result.returncode == 0 and result.messages == []
     upper, lower = came(load(tmp_path / "1")), came(load(tmp_path / "2"))
-    # The variable switches the upper layer alone.
+    # The variable switches only the upper layer.
     assert lower == upper | {"completed_while_off": 1008}

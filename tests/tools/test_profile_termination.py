@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""profile where a process ends without MPI_Finalize: its file is there, and it ends as without us."""
+"""profile if a process ends without MPI_Finalize: its file exists, and it ends as it would without
+qmpi."""
 import os
 import re
 import signal
@@ -19,13 +20,14 @@ WITHOUT_MEMORY = pytest.mark.skipif(ASAN != "", reason="a sanitizer needs addres
 MPI_T_NEEDS_MEMORY = pytest.mark.skipif(OPEN_MPI,
                                         reason="without memory, Open MPI crashes in MPI_T_init_thread")
 
-# A sanitizer would report faults itself, and end the process in its own way.
+# A sanitizer would report faults itself and end the process in its own way.
 FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] +
           ":handle_segv=0:handle_sigbus=0:handle_sigfpe=0"}
 
 
 def run_alone(tmp_path, *steps, termination, status, options=""):
-    """One process that ends in its own way leaves a file that `qmpi report` reads."""
+    """Runs one process that ends in the given way, and leaves a file that `qmpi report` can
+    read."""
     result = run_steps(*WORK, *steps, cwd=tmp_path, ranks=1, tools=f"profile{options}", env=FAULTS)
     assert result.returncode == status
     assert names(tmp_path) == ["qmpi-profile.0.json"]
@@ -48,7 +50,7 @@ def test_the_end_of_main(tmp_path):
 @pytest.mark.parametrize("end, status", [
     ("exit=3", 3), ("abort=5", 5), (f"raise={int(signal.SIGTERM)}", -signal.SIGTERM), ("fault", -signal.SIGSEGV)])
 def test_memory_that_the_process_used_before_its_end(tmp_path, end, status):
-    """It has less when it ends, and so has a copy that writes its file."""
+    """The process uses less memory when it ends, and so does a copy that writes its file."""
     result = run_steps("init", "use_memory=100", end, cwd=tmp_path, ranks=1, tools=JSON, env=FAULTS)
     assert result.returncode == status
     used = int(re.search(r"(?m)^peak (\d+)$", result.stdout)[1])
@@ -61,7 +63,7 @@ def test_memory_that_the_process_used_before_its_end(tmp_path, end, status):
     "profile", "profile,depth=4", "trace,output=trace,sites=yes", "count", "mpit", "log,caller=yes,output=log",
     "profile:trace,output=trace:count"])
 def test_a_program_that_has_used_up_its_memory_goes_on(tmp_path, tools):
-    """With calls, call sites and regions that the tools have not seen yet, and for which they have no room."""
+    """The calls, call sites and regions are new to the tools, which have no room for them."""
     regions = [step for number in range(200) for step in (f"region=r{number}", "rank", f"end=r{number}")]
     result = run_steps("init", "barrier", "use_up_memory", *regions, "bcast", "lift_limit", "finalize", cwd=tmp_path,
                        tools=tools, ranks=1)
@@ -73,7 +75,7 @@ def test_a_program_that_has_used_up_its_memory_goes_on(tmp_path, tools):
 @WITHOUT_MEMORY
 @pytest.mark.parametrize("tools", ["count:profile:trace,output=trace:count", "mpit:profile,depth=4:count", "libaddress:libaddress:count"])
 def test_layers_are_switched_without_memory(tmp_path, tools):
-    """They are switched, or stay as they are."""
+    """Layers are switched, or stay as they are."""
     steps = [f"{step}={layer}" for step in ("layer_off", "layer_on") for layer in range(1, 4)]
     result = run_steps("init", "barrier", "use_up_memory", *steps, "rank", *steps, "rank", "lift_limit", *steps, "bcast",
                        "finalize", cwd=tmp_path, tools=tools, ranks=1)
@@ -88,7 +90,7 @@ def test_layers_are_switched_without_memory(tmp_path, tools):
     pytest.param("count:profile:trace,output=trace", marks=MPI_T_NEEDS_MEMORY), "mpit",
     pytest.param("delay,before=1us", marks=MPI_T_NEEDS_MEMORY)])
 def test_variables_are_published_without_memory(tmp_path, tools):
-    """When MPI_T is used for the first time. Those for which there is no memory are missing."""
+    """When MPI_T is used for the first time, variables for which there is no memory are missing."""
     result = run_steps("init", "barrier", "use_up_memory", "variables", "rank", "variables", "lift_limit", "variables",
                        "bcast", "finalize", cwd=tmp_path, tools=tools, ranks=1)
     assert result.returncode == 0
@@ -212,7 +214,7 @@ def test_a_snapshot_that_cannot_be_written_is_said_and_the_program_goes_on(tmp_p
 
 
 def start(*steps, cwd, tools):
-    """A process of its own, which the test can reach while it runs."""
+    """Starts a separate process, which the test can signal while it runs."""
     environment = {**clean_environment(), "LD_PRELOAD": ":".join(filter(None, [ASAN, str(LIBQMPI)])),
                    "QMPI_TOOL_PATH": str(LIBQMPI.parent.parent / "tools"), "QMPI_TOOLS": tools,
                    "OMPI_MCA_ess_singleton_isolated": "1"}
@@ -223,7 +225,7 @@ def start(*steps, cwd, tools):
 def test_a_checkpoint_that_cannot_be_written_is_said_once(tmp_path):
     process = start(*WORK, "await=go", "finalize", cwd=tmp_path,
                     tools="profile,checkpoint=1,output=/no/such/folder/x")
-    first = process.stderr.readline()  # the program waits until it has been said
+    first = process.stderr.readline()  # the program waits until the message is printed
     (tmp_path / "go").touch()
     _, rest = process.communicate(timeout=60)
     assert first.startswith(
@@ -234,7 +236,7 @@ def test_a_checkpoint_that_cannot_be_written_is_said_once(tmp_path):
 @pytest.mark.parametrize("end, status", [("exit=3", 3), ("raise=15", -15), ("abort=5", 5)])
 @pytest.mark.parametrize("checkpoint", ["", ",checkpoint=1"])
 def test_files_are_named_after_the_process_itself(tmp_path, end, status, checkpoint):
-    """Also where a copy of it writes them, and whether or not there is a checkpoint already."""
+    """The same if a copy of the process writes them, with or without a checkpoint."""
     process = start(*WORK, *(["await_pid=pid-"] if checkpoint else []), end, cwd=tmp_path,
                     tools=f"profile,output=pid-%p,format=json{checkpoint}")
     process.communicate(timeout=60)
@@ -247,7 +249,7 @@ def test_the_ranks_that_are_killed_with_an_aborting_one_have_their_checkpoints(t
     result = run_steps("init", "barrier", "late=60000", "await=out.1.json", "abort=5", cwd=tmp_path,
                        tools=f"{JSON},checkpoint=1")
     assert result.returncode == 5
-    # Open MPI's launcher may kill the second rank while that replaces its checkpoint.
+    # Open MPI's launcher may kill the second rank while it is replacing its checkpoint.
     whole = [name for name in names(tmp_path) if not re.fullmatch(r"out\.1\.json\.\d+\.tmp", name)]
     assert whole == ["out.0.json", "out.1.json"]
     first, second = (load(tmp_path / f"out.{rank}.json") for rank in (0, 1))

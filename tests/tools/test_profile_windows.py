@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""profile's efficiency over time: what programs are built to have, and sums that agree with the other
-figures, whatever a program does and however it ends."""
+"""profile's efficiency over time: the values for which programs are constructed, and sums that
+agree with the other figures, whatever a program does and however it ends."""
 import json
 import math
 import subprocess
@@ -13,7 +13,7 @@ MOST = 200
 
 
 def times(result, rank):
-    """Of each window of a rank: the profiled time in it, and that in MPI."""
+    """Returns the profiled time and the time in MPI of each window of a rank."""
     windows = result["windows"]
     found, = (entry for entry in windows["ranks"] if entry["rank"] == rank)
     count = len(found["mpi"])
@@ -23,8 +23,8 @@ def times(result, rank):
 
 
 def check_sums(result):
-    """The windows of each rank come to its application time and time in MPI, but for the rounding of
-    the last one, and of the clock."""
+    """Checks that the windows of each rank add up to its application time and its time in MPI,
+    except for the rounding of the last window and of the clock."""
     width = result["windows"]["width"]
     assert [entry["rank"] for entry in result["windows"]["ranks"]] == \
         [process["rank"] for process in result["processes"]]
@@ -38,7 +38,7 @@ def check_sums(result):
 
 
 def efficiency(result, begin, end):
-    """parallel, balance and communication in the windows that lie between two times."""
+    """Returns parallel, balance and communication of the windows between two times."""
     width = result["windows"]["width"]
     useful, elapsed = [], 0
     for entry in result["windows"]["ranks"]:
@@ -54,7 +54,7 @@ def efficiency(result, begin, end):
 
 
 def phases(folder):
-    """Both work; rank 0 waits; both wait. Each for 0.4 s."""
+    """For 0.4 s each: both ranks work; rank 0 waits; both wait."""
     result = profile(folder, "init", "barrier", "sleep=400", "barrier", "late=400", "barrier", "bcast",
                      "finalize", options=":delay,functions=MPI_Bcast,after=400ms")
     check_sums(result)
@@ -62,7 +62,7 @@ def phases(folder):
 
 
 def test_each_phase_of_a_program_has_its_efficiency(tmp_path):
-    """The nearest of a few runs: the machine may be busy with something else."""
+    """Compares the closest of a few runs, because the machine may be busy."""
     wanted = [1, 1, 1, 0.5, 0.5, 1, 0, 0]
     for _ in range(5):
         result = phases(tmp_path)
@@ -159,7 +159,7 @@ def merged(folder):
 
 
 def test_ranks_of_different_lengths_are_brought_to_one_width(tmp_path):
-    """Each writes a file of its own; one runs ten times as long as the other one."""
+    """Each writes a file of its own; one runs ten times as long as the other."""
     run_steps("init", "barrier", "sleep=90", "late=900", "exit=0", cwd=tmp_path, tools=JSON)
     widths = [load(tmp_path / name)["windows"]["width"] for name in names(tmp_path)]
     assert len(widths) == 2 and widths[1] > 2 * widths[0]

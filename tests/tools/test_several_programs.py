@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Several MPI programs in one run: a script, programs at one time, spawned processes, `mpiexec a : b`. No file of
-one replaces that of another, and what is printed tells the programs apart."""
+"""Several MPI programs in one run: a script, programs at the same time, spawned processes, `mpiexec
+a : b`. No program replaces a file of another one, and printed output names the programs."""
 import json
 import shutil
 import time
@@ -11,7 +11,7 @@ from support import (ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, MPIEXEC, OPEN_MPI, QMP
 
 STEPS = BUILD / "tests" / "tools" / "programs" / "tools_steps"
 SPAWN = BUILD / "tests" / "redirect" / "programs" / "spawn"
-PROGRAMS = {"pre": 3, "solve": 30, "post": 5}  # and how often each rank calls MPI_Barrier
+PROGRAMS = {"pre": 3, "solve": 30, "post": 5}  # program -> how often each rank calls MPI_Barrier
 TOOLS = "profile,output=p.json:count,output=c.json:log,output=log.txt:mpit,output=m,csv=s.csv:trace,output=t"
 
 
@@ -27,7 +27,7 @@ def job(name, ranks=2, steps=""):
 
 
 def make_script(folder, *commands):
-    """A script in a folder, with copies of one program under several names."""
+    """Makes a script in a folder, with copies of one program under several names."""
     for name in PROGRAMS:
         shutil.copy(STEPS, folder / name)
     (folder / "job.sh").write_text("\n".join(commands or map(job, PROGRAMS)) + "\n")
@@ -41,7 +41,7 @@ def run(folder, tools, *command, env=None):
 
 
 def barriers(path):
-    """How many calls a file of profile or count has."""
+    """Returns the number of calls in a file of profile or count."""
     functions = json.loads(path.read_text())["functions"]
     if isinstance(functions, list):
         return sum(each["calls"] for each in functions if each["name"] == "MPI_Barrier")
@@ -119,12 +119,13 @@ def test_without_qmpi_run_a_launcher_with_the_settings_is_a_run(tmp_path):
 
 @pytest.mark.parametrize("old", [False, True], ids=["new", "replaced"])
 def test_programs_at_one_time_do_not_share_a_file(tmp_path, tmp_path_factory, old):
-    """Also where both find files of an earlier run. Each waits until the other has begun."""
+    """The same if both find files of an earlier run. Each waits until the other has begun."""
     sessions = tmp_path_factory.mktemp("sessions")
     tools = "profile,output=p.json:count,output=c.json:log,output=log:trace,output=t"
     if old:
         run(tmp_path, tools, *make_script(tmp_path, "./post init barrier finalize"))
-    # Launchers of Open MPI that start at the same time collide when they create their session directory.
+    # Launchers of Open MPI that start at the same time conflict when they create their session
+    # directories.
     together = [f"OMPI_MCA_orte_tmpdir_base={sessions / mine} "
                 f"./{mine} init barrier make={mine}.on await={other}.on {'barrier ' * PROGRAMS[mine]} finalize &"
                 for mine, other in (("pre", "solve"), ("solve", "pre"))]
@@ -139,8 +140,9 @@ def test_programs_at_one_time_do_not_share_a_file(tmp_path, tmp_path_factory, ol
 
 @pytest.mark.parametrize("tools", ["profile,output=out.json", "count,output=out.json"])
 def test_ranks_of_a_program_have_the_same_number(tmp_path, tools):
-    """Processes that end without MPI_Finalize: the first program has only rank 0. Times of processes are
-    known to 10 ms, so no file is written within that time of the launcher's start."""
+    """These processes end without MPI_Finalize, and the first program has only rank 0. The start of
+    a process is known with a resolution of 10 ms, so no file is written so soon after the launcher
+    has started."""
     ends = f"sh -c 'sleep 0.05; exec {program('calls')} \"$@\"' -"
     commands = [f"{MPIEXEC} -n {ranks} {ends} {'get_version ' * ranks}" for ranks in (1, 2)]
     run(tmp_path, tools, *make_script(tmp_path, *commands))
@@ -150,7 +152,8 @@ def test_ranks_of_a_program_have_the_same_number(tmp_path, tools):
 
 
 def test_a_rank_that_starts_when_another_has_ended_has_the_same_number(tmp_path):
-    """No launcher of an MPI library can be made to start a rank late, so a script takes its place."""
+    """A script serves as the launcher, because no launcher of an MPI library starts a rank late on
+    request."""
     launcher = tmp_path / "mpiexec.late"
     launcher.write_text('for rank; do sleep 0.05\n'
                         'PMI_RANK=$rank OMPI_COMM_WORLD_RANK=$rank PMI_SIZE=$# OMPI_COMM_WORLD_SIZE=$# '
@@ -223,7 +226,7 @@ def test_the_table_of_count_names_the_programs_of_a_job(tmp_path):
 
 
 def together(folder, tools, **programs):
-    """Programs of one MPI job, a rank each, with their arguments."""
+    """Runs programs of one MPI job, one rank each, with their arguments."""
     sides = (f"-n 1 {QMPI} run -t {tools} -- ./{name} {arguments}" for name, arguments in programs.items())
     return run_command([*MPIEXEC.split(), *" : ".join(sides).split()], environment(), cwd=folder)
 
@@ -246,7 +249,7 @@ def test_files_of_a_crashed_job_of_several_programs_are_merged(tmp_path):
 
 
 def test_two_jobs_of_one_program_are_two_runs(tmp_path):
-    """Each has left the file of another rank, within a minute."""
+    """Within a minute, each has left the file of another rank."""
     for rank, folder in enumerate(("a", "b")):
         (tmp_path / folder).mkdir()
         shutil.copy(program("calls"), tmp_path / "ocean")

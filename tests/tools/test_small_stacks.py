@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The bundled tools need no more stack than MPI itself: a thread may have as little as the system allows."""
+"""The bundled tools need no more stack than MPI itself: a thread may have the minimum that the
+system allows."""
 import json
 
 import pytest
 from support import ASAN, BUILD, BUNDLED_TOOLS, OPEN_MPI, run_mpi
 
 SMALL_STACK = BUILD / "tests" / "tools" / "programs" / "tools_small_stack"
-# What bare MPI needs for these calls.
+# The minimum for these calls without tools.
 KILOBYTES = 64 if OPEN_MPI else 16
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="sanitizers need more")
@@ -36,7 +37,8 @@ def test_calls_from_the_smallest_stack(tmp_path, tools):
     "profile", "profile,output=x.csv", "profile,output=x.html,depth=8", "profile,sync=yes",
     "trace", "trace,sites=yes", "trace,sites=yes,format=perfetto"])
 def test_mpi_is_finalized_there(tmp_path, tools):
-    """Reports are written, and addresses described, on a stack that is large enough for it."""
+    """Reports are written, and addresses are described, on a separate stack that is large
+    enough."""
     result = run(tools, "finalize", cwd=tmp_path)
     assert result.returncode == 0 and result.stdout == "done\n"
 
@@ -47,11 +49,11 @@ def test_what_is_reported_there_is_whole(tmp_path, end):
     name, = [path for path in tmp_path.glob("x.*") if "snapshot" in path.name or end != "snapshot"]
     result = json.loads(name.read_text())
     site, *_ = [site for site in result["callsites"] if site["name"] == "MPI_Waitall"]
-    # A snapshot describes no addresses: the program goes on meanwhile.
+    # A snapshot contains no descriptions of addresses, because the program continues meanwhile.
     assert site["frames"][0].get("function") == (None if end == "snapshot" else "communicate")
     assert {row["name"]: row["calls"] for row in result["functions"]}["MPI_Waitall"] == 40
     if OPEN_MPI and end == "abort":
-        return  # its MPI_Abort runs no exit handlers, in which count would report
+        return  # its MPI_Abort does not run exit handlers, in which count would report
     counted = json.loads(next(tmp_path.glob("y.*")).read_text())
     assert counted["functions"]["MPI_Waitall"]["calls"] == 40
 

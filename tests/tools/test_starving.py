@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""libqmpi and its tools get no memory, or MPI has no more communicators: the program goes on, and hears what is lost.
+"""libqmpi and its tools get no memory, or MPI has no more communicators: the program continues, and
+messages report what is lost.
 
-Programs/starving.c refuses memory to libqmpi and to the tools alone, from their N-th allocation on.
+programs/starving.c refuses memory only to libqmpi and to the tools, from their N-th allocation on.
 """
 import re
 
@@ -29,7 +30,8 @@ def starve(tmp_path, *steps, program=STARVING, ranks=1, env=None, **more):
     "trace,output=t,format=otf2", "trace,output=t,format=perfetto,sites=yes", "trace,output=t", "profile", "count", "mpit",
     "log,caller=yes,output=log", "delay,before=1us"])
 def test_memory_is_exhausted_until_the_end(tmp_path, tools, number):
-    """In all processes, and in MPI_Finalize, too, where traces become other formats."""
+    """This happens in all processes, also in MPI_Finalize, where traces are converted to other
+    formats."""
     result = starve(tmp_path, *BEFORE, f"starve={number}", *AFTER, tools=tools, ranks=2)
     asked = [int(count) for count in re.findall(r"(?m)^asked (\d+)$", result.stdout)]
     assert len(asked) == 2
@@ -46,7 +48,7 @@ def test_memory_is_exhausted_until_the_end(tmp_path, tools, number):
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("tools", ["trace,output=t,format=otf2", "trace,output=t,format=perfetto"])
 def test_memory_is_exhausted_in_one_rank(tmp_path, tools, number, rank):
-    """The others do not wait for what it cannot do."""
+    """The others do not wait for a rank that cannot take part."""
     result = starve(tmp_path, *BEFORE, f"only={rank}", f"starve={number}", "only=-1", *AFTER, tools=tools, ranks=2)
     asked = max(int(count) for count in re.findall(r"(?m)^asked (\d+)$", result.stdout))
     if asked > number and "otf2" in tools:
@@ -58,7 +60,7 @@ def test_memory_is_exhausted_in_one_rank(tmp_path, tools, number, rank):
 @pytest.mark.parametrize("number", (0, 3, 7, 150))
 @pytest.mark.parametrize("tools", ["count", "profile"])
 def test_what_is_lost_for_want_of_memory_is_said_and_nobody_waits(tmp_path, tools, number, rank):
-    """count has its table of both ranks, because it needs no memory for it."""
+    """count has its table of both ranks, because the table needs no memory."""
     result = starve(tmp_path, *BEFORE, *rank, f"starve={number}", "only=-1", *AFTER, tools=tools, ranks=2)
     assert "without MPI_Finalize" not in result.stderr
     if tools == "count":
@@ -72,7 +74,8 @@ def test_what_is_lost_for_want_of_memory_is_said_and_nobody_waits(tmp_path, tool
 @WITHOUT_SANITIZER
 @pytest.mark.parametrize("number", (*NUMBERS, 60, 110, 170))
 def test_a_tool_opens_a_library_without_memory(tmp_path, number):
-    """dlopen fails, or the library cannot be led to the layers below, which a message says."""
+    """dlopen fails, or a message says that the references of the library cannot be redirected to
+    the layers below."""
     env = {"TEST_OWN": BUILD / "tests/pmpi/tools/libplugin_pmpicaller.so", "TEST_OPENS": "barrier"}
     result = starve(tmp_path, "init", "rank", f"starve={number}", "barrier", "rank", "fed", "rank", "finalize",
                     tools="libopens:libaddress", env=env)
@@ -87,7 +90,7 @@ def test_a_tool_opens_a_library_without_memory(tmp_path, number):
 @pytest.mark.skipif(not FORTRAN.exists(), reason="no Fortran")
 @pytest.mark.parametrize("number", range(0, 14, 3))
 def test_a_layer_with_fortran_wrappers_is_switched_without_memory(tmp_path, number):
-    """It is switched for calls in C and in Fortran, or stays as it is for both."""
+    """The layer is switched for calls in C and in Fortran, or for neither."""
     switches = ["layer_off=1", "layer_on=1", "layer_off=1"]
     pairs = [step for switch in switches for step in (switch, "fortran_barrier")]
     result = starve(tmp_path, "fortran_init", "fortran_barrier", f"starve={number}", *pairs, "fed", *pairs, "finalize",
@@ -108,7 +111,8 @@ def test_a_layer_with_fortran_wrappers_is_switched_without_memory(tmp_path, numb
 @pytest.mark.parametrize("init", ["init", "pmpi_init"])
 @pytest.mark.parametrize("tools", ["profile", "count", "trace,output=t,format=otf2"])
 def test_no_call_of_libqmpi_raises_an_error_of_the_program(tmp_path, tools, init, handler):
-    """The program has created all communicators that MPICH has numbers for: no tool can create one."""
+    """The program has created all communicators for which MPICH has numbers, so no tool can create
+    one."""
     result = run_steps(init, "barrier", "use_up_comms", *handler, "bcast", "finalize", "errors", cwd=tmp_path, tools=tools)
     assert result.returncode == 0, result.stderr
     assert re.findall(r"(?m)^errors (\d+)$", result.stdout) == ["0", "0"]
@@ -130,8 +134,9 @@ def test_no_call_of_libqmpi_raises_an_error_of_the_program(tmp_path, tools, init
 @pytest.mark.skipif(OPEN_MPI, reason="it has numbers for more communicators than can be created in a test")
 @pytest.mark.parametrize("tools", ["profile", "count", "trace,output=t"])
 def test_no_call_of_a_tool_raises_an_error_on_a_communicator_of_a_session(tmp_path, tools):
-    """The tools make a communicator of their own when the program makes one of all processes. This fails if MPI has no
-    number left, and then the handler of the program's communicator must not be called."""
+    """The tools create a communicator of their own when the program creates one of all processes.
+    This fails if MPI has no number left; the handler of the program's communicator must then not be
+    called."""
     result = run_steps("session_init", "session_comm", "session_barrier", "session_last_comm", "session_free",
                        "session_finalize", cwd=tmp_path, tools=tools, ranks=1)
     assert result.returncode == 0, result.stderr

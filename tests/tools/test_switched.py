@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""count and profile bring all ranks together, also where a rank is switched off alone or has MPI
-Sessions of its own: nobody waits for a rank that does not come."""
+"""count and profile combine all ranks even if they are switched off on a single rank, or if a rank
+has MPI Sessions of its own: no rank waits for one that does not come."""
 import pytest
 from profile_support import (JSON, SLOWER, calls, clocks, functions, load, named, names, profile, report,
                              run_steps)
@@ -10,7 +10,8 @@ BOTH = f"{JSON}:count,output=count.json"
 
 
 def both(tmp_path, *steps, **more):
-    """Returns the results of profile and count: the same calls, unless one of them was switched."""
+    """Returns the results of profile and count, which have the same calls unless one of them was
+    switched."""
     result = run_steps(*steps, cwd=tmp_path, tools=BOTH, **more)
     assert result.returncode == 0 and result.messages == []
     assert names(tmp_path) == ["count.json", "out.json"]
@@ -109,7 +110,8 @@ def alone(tmp_path, *steps):
 
 @needs_sessions
 def test_the_end_of_a_session_without_a_communicator_of_all_binds_nobody(tmp_path):
-    """A rank may open and close a session alone. (MPICH itself synchronizes all ranks in the first and last one.)"""
+    """A rank may open and close a session that the others do not have. (MPICH itself synchronizes
+    all ranks in the first and last session.)"""
     first, second = alone(tmp_path, "session_init", "only=1", "session_init=1", "session_finalize=1",
                           "only=-1", "session_finalize")
     assert (first["MPI_Session_init"], second["MPI_Session_init"]) == (1, 2)
@@ -117,7 +119,8 @@ def test_the_end_of_a_session_without_a_communicator_of_all_binds_nobody(tmp_pat
 
 @needs_sessions
 def test_ranks_may_open_sessions_a_different_number_of_times(tmp_path):
-    """Rank 0 has one session for both communicators, rank 1 one for each; after MPI_Comm_disconnect, that is no matter."""
+    """Rank 0 has one session for both communicators, and rank 1 has one for each; after
+    MPI_Comm_disconnect, this does not matter."""
     first, second = alone(
         tmp_path, "session_init", "session_comm", "session_barrier", "session_disconnect",
         "only=1", "session_init=1", "session_finalize", "session_comm=1", "only=0", "session_comm",
@@ -129,7 +132,7 @@ def test_ranks_may_open_sessions_a_different_number_of_times(tmp_path):
 
 @needs_sessions
 def test_where_a_rank_has_several_sessions_nobody_waits(tmp_path):
-    """MPI does not tell from which session a communicator was created."""
+    """MPI does not show from which session a communicator was created."""
     alone(tmp_path, "session_init", "only=1", "session_init=1", "only=-1", "session_comm",
           "session_barrier", "only=1", "session_finalize=1", "only=-1", "session_finalize")
 
@@ -185,7 +188,8 @@ def test_a_process_whose_sessions_are_finalized_reports_for_itself_without_compl
     saved = load(tmp_path / "out.0.json")
     assert saved["ending"] == "MPI_Session_finalize" and calls(saved)["MPI_Session_finalize"] == 1
     at = clocks(result)
-    assert saved["application"]["sum"] <= (at["end"] - at["begin"]) / SLOWER  # what comes after MPI is not in it
+    # the time after MPI is not included
+    assert saved["application"]["sum"] <= (at["end"] - at["begin"]) / SLOWER
     assert "ended    each process reported separately: MPI_Session_finalize\n" in report(tmp_path / "out.0.json")
 
 

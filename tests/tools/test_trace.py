@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""trace: its events are what the program did, in order, with peers, communicators, bytes and requests."""
+"""trace: its events are those of the program, in order, with peers, communicators, bytes and
+requests."""
 import collections
 import concurrent.futures
 import contextlib
@@ -232,7 +233,7 @@ def check_order(process):
 
 
 def check(tmp_path):
-    """The output of `qmpi trace --check` for a trace without a difference."""
+    """Checks the output of `qmpi trace --check`, which must report no difference."""
     result = subprocess.run([QMPI, "trace", "--check", tmp_path / "qmpi-trace"], capture_output=True, text=True,
                             check=False, env=clean_environment())
     assert result.returncode == 0 and result.stdout.startswith("no difference;"), result
@@ -269,7 +270,8 @@ def test_chosen_functions(tmp_path):
 def test_times_if_the_first_calls_are_not_recorded(tmp_path):
     for process in trace(tmp_path, CALLS, "x.data", options=",functions=MPI_Send").values():
         ticks = [int(event["ticks"]) for event in process.events[0]]
-        assert len(ticks) > 10 and len(set(ticks)) > len(ticks) / 3  # the beginning and the end of each call
+        # clock readings at the beginning and the end of each call
+        assert len(ticks) > 10 and len(set(ticks)) > len(ticks) / 3
     assert "0 messages" in check(tmp_path)
 
 
@@ -345,7 +347,8 @@ def test_a_repair_ends_where_ranks_paused(seed, tmp_path):
     assert run(PAUSES, "collectives", str(seed), cwd=tmp_path, ranks=3).returncode == 0
     assert "no time had to be corrected" in qmpi_trace(tmp_path, "--repair", "--to=csv").stderr
     assert qmpi_trace(tmp_path, "--check").stdout.startswith("no difference")
-    # The calls of one collective have the same id, and no other collective has it.
+    # The calls of one collective have the same id, and those of other collectives have different
+    # ids.
     qmpi_trace(tmp_path, "--to=perfetto", "-o", "perfetto")
     perfetto = perfetto_reader.Perfetto(tmp_path / "perfetto", perfetto_reader.load_messages())
     functions = {}
@@ -377,7 +380,8 @@ def test_counters(tmp_path):
                       options=",counters=qmpi.count.calls.MPI_Send,interval=0:count,output=/dev/null")
     assert [counter["name"] for counter in processes[0].counters] == ["qmpi.count.calls.MPI_Send"]
     values = [int(event["value"]) for event in processes[0].kinds("counter")]
-    assert values == sorted(values) and values[-1] == processes[0].calls()["MPI_Send"]  # count is off when trace is
+    # count is off when trace is off
+    assert values == sorted(values) and values[-1] == processes[0].calls()["MPI_Send"]
     check_sections({0: without_counters(processes[0])})
 
 
@@ -394,7 +398,7 @@ def without_counters(process):
 
 
 def test_threads_and_signals(tmp_path):
-    """Each thread is a location, also while handlers of signals make calls at any moment."""
+    """Each thread is a location, even if signal handlers make calls at any time."""
     process = trace(tmp_path, MANY, "threads=8", "signals=20", archive=False, ranks=1)[0]
     named = [location["name"] for location in process.locations]
     assert named[0] == "main thread" and len(set(named)) == len(named) >= 9
@@ -429,7 +433,8 @@ def test_the_last_part(tmp_path):
 
 @pytest.mark.parametrize("init", ["init", "init_threads"])
 def test_a_call_in_an_error_handler(init, tmp_path):
-    """With MPI_THREAD_MULTIPLE, MPICH ends the process if anything in there needs its lock."""
+    """With MPI_THREAD_MULTIPLE, MPICH would end the process if a call in the handler needed MPICH's
+    lock."""
     processes = trace(tmp_path, STEPS, init, "fail", "errors", "barrier", "shift=8", "finalize", archive=False)
     assert sorted(processes) == [0, 1]
     for process in processes.values():
@@ -450,7 +455,8 @@ def test_sessions(tmp_path):
 
 
 def test_a_layer_that_is_switched(tmp_path):
-    """Communicators come and go unseen while a layer is off; a rank that is off takes part in the end of the trace."""
+    """Communicators are created and freed unnoticed while a layer is off. A rank on which it is off
+    takes part in the end of the trace."""
     steps = ["init", "barrier", "off=trace", "barrier", "on=trace", "barrier", "only=1", "off=trace", "only=-1",
              "barrier", "finalize"]
     processes = trace(tmp_path, STEPS, *steps)
@@ -496,7 +502,8 @@ def killed(tmp_path, tools, *steps):
 
 
 def test_killed(tmp_path):
-    """The file has all events older than a second. A run meanwhile does not replace it, but writes beside it."""
+    """The file contains all events older than a second. Another run at the same time does not
+    replace it, but writes to a file beside it."""
     with killed(tmp_path, "trace,format=own", "calls=5000") as path:
         wait_until(lambda: calls_in(path) >= 5000)
         second = run(STEPS, "init", "finalize", cwd=tmp_path, ranks=1)
@@ -507,7 +514,8 @@ def test_killed(tmp_path):
 
 
 def hanging(path, rank=0):
-    """Returns the last call of each thread if the trace shows that the process was in it for some time."""
+    """Returns the last call of each thread, if the trace shows that the process was in it for some
+    time."""
     processes, _ = read(path) if path.exists() and path.stat().st_size else ({}, [])
     if not processes or not processes[rank].events:
         return []
@@ -581,7 +589,8 @@ def test_no_room(tmp_path):
 # ---- Directories ---------------------------------------------------------------------------------
 
 def test_an_existing_directory(tmp_path):
-    """A trace is replaced; other directories stay, and the run does not begin."""
+    """A trace is replaced. If the directory contains other files, it is kept, and the run does not
+    begin."""
     trace(tmp_path, STEPS, "init", "finalize", archive=False)
     trace(tmp_path, STEPS, "init", "finalize", archive=False, ranks=1)
     assert [path.name for path in (tmp_path / "qmpi-trace").iterdir()] == ["rank-0.qtrace"]
@@ -622,7 +631,7 @@ def test_two_layers(tmp_path):
 
 
 def test_csv_tells_the_seconds_of_the_tool(tmp_path):
-    """The work of the tool at the end of MPI_Init is recorded as no bytes and no call."""
+    """The work of the tool at the end of MPI_Init is recorded without bytes, and not as a call."""
     trace(tmp_path, STEPS, "init", "barrier", "finalize")
     table = list(csv.DictReader(qmpi_trace(tmp_path, "--to=csv").stdout.splitlines()))
     flushes = [place for place, row in enumerate(table) if row["event"] == "flush"]
@@ -656,7 +665,7 @@ def test_a_file_of_each_process(tmp_path):
     path = tmp_path / "qmpi-trace"
     result = run(CALLS, "x.data", cwd=tmp_path, tools="trace,ranks=0,format=perfetto")
     assert result.returncode == 0 and result.messages == []
-    # Messages with the other rank have no flow, as only one end is known.
+    # Messages to and from the other rank have no flow, because only one end is known.
     single = perfetto_reader.Perfetto(path / "rank-0.perfetto-trace", perfetto_reader.load_messages())
     assert single.arrows() and all(begin.track == end.track for begin, end in single.arrows())
     result = run(CALLS, "x.data", cwd=tmp_path, tools="trace,sites=yes,format=perfetto")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Messages in traces of ranks whose clocks differ: none arrives before it was sent by more than the bound that
-the trace states, and none at all after a repair. tools/skew.c of the tests of observers gives each rank a clock.
-With the clock of the machine, none of QMPI_TEST_MESSAGES arrives before it was sent: 20000, if the environment does not
-say another number, such as 1000000."""
+"""Messages in traces of ranks whose clocks differ: none arrives before it was sent by more than the
+bound that the trace states, and none at all after a repair. tools/skew.c of the tests of observers
+gives each rank a clock. With the clock of the machine, no message arrives before it was sent. The
+environment variable QMPI_TEST_MESSAGES is the number of messages, such as 1000000; the default is
+20000."""
 import collections
 import csv
 import os
@@ -21,7 +22,7 @@ UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1}
 
 
 def run_skewed(folder, clocks, *last_steps, **more):
-    """A run with clocks [(nanoseconds, ppm)] of the ranks, in which each message is waited for."""
+    """Runs with clocks [(nanoseconds, ppm)] of the ranks; each message is waited for."""
     env = {"QMPI_CLOCK": "monotonic", "SKEW_SINCE": time.clock_gettime_ns(time.CLOCK_MONOTONIC),
            "SKEW_CLOCKS": ",".join(f"{shift}/{ppm}" for shift, ppm in clocks)}
     return run(STEPS, "init", *["shift=8"] * ROUNDS, *last_steps, cwd=folder, ranks=len(clocks), env=env,
@@ -29,7 +30,8 @@ def run_skewed(folder, clocks, *last_steps, **more):
 
 
 def flights(folder, *options):
-    """Returns the seconds from the begin of each send to the end of its receive; all communicators have all ranks."""
+    """Returns the seconds from the begin of each send to the end of its receive. All communicators
+    contain all ranks."""
     moments = collections.defaultdict(lambda: ([], []))
     qmpi_trace(folder, "--to=csv", "-o", "run.csv", *options)
     with open(folder / "run.csv", encoding="utf-8", newline="") as file:
@@ -42,7 +44,8 @@ def flights(folder, *options):
 
 
 def uncorrected(folder):
-    """Does the same with the ranks' own clocks, in nanoseconds; all messages are in MPI_COMM_WORLD."""
+    """Does the same with the ranks' own clocks, in nanoseconds. All messages are on
+    MPI_COMM_WORLD."""
     moments = collections.defaultdict(lambda: ([], []))
     for rank, process in read(folder / "qmpi-trace")[0].items():
         for event in process.kinds("send", "recv"):
@@ -63,7 +66,8 @@ def files_have_the_corrected_times(folder):
     parts = [path.read_bytes() for path in (folder / "qmpi-trace").glob("*.perfetto-trace")]
     qmpi_trace(folder, "--to=perfetto", "-o", "all")
     joined, whole = (perfetto_reader.Perfetto(data, messages) for data in (b"".join(parts), folder / "all"))
-    # Messages may arrive before they were sent, by less than the bound; only the file of all ranks can show that.
+    # Messages may arrive before they were sent, by less than the bound. Only the file of all ranks
+    # can show that.
     one, other = ([*sorted((it.track, it.begin, it.end, it.name) for it in trace.calls()), trace.snapshots,
                    trace.everything()["tracks"]] for trace in (joined, whole))
     assert one == other and len(whole.snapshots) == 1
@@ -87,8 +91,9 @@ def test_no_message_arrives_before_it_was_sent_by_more_than_the_bound(clocks, tm
 
 
 def test_a_run_without_the_comparison_at_its_end(tmp_path):
-    """Ranks that are killed have compared their clocks only in MPI_Init: times are corrected, and the bound grows."""
-    # The files have all events that are older than a second.
+    """Ranks that are killed have compared their clocks only in MPI_Init: times are corrected, and
+    the bound grows."""
+    # The files contain all events that are older than a second.
     result = run_skewed(tmp_path, [(0, 0), (5_000_000_000, 50)], "sleep=1500", "abort=3", ends=[])
     assert result.returncode
     found = flights(tmp_path)
@@ -106,7 +111,8 @@ def test_no_message_arrives_early_with_the_clock_of_the_machine(tmp_path):
 
 
 def test_ranks_that_are_killed_have_the_clock_of_the_machine(tmp_path):
-    """The clocks were not compared at the end, and the length of a tick is known as well as at that time."""
+    """The clocks were not compared at the end, so the length of a tick is only as exact as at that
+    time."""
     run(STEPS, "init", *["shift=8"] * ROUNDS, "sleep=1500", "abort=3", cwd=tmp_path, ends=[])
     found = flights(tmp_path)
     assert len(found) == 2 * ROUNDS and min(found) >= 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""trace: what it records of whole programs, in C and in Fortran, is what they call: each function as often as `count`
-below it says, each message that the program's text has, in its archive as in the files of its processes."""
+"""trace: the recorded calls of whole programs, in C and in Fortran, are those that they make: each
+function as often as `count` below it counts, and each message in the program's text, both in the
+archive and in the files of the processes."""
 import json
 
 import pytest
@@ -60,7 +61,8 @@ def test_netpipe(tmp_path):
 # ---- Fortran -------------------------------------------------------------------------------------------
 
 def messages_of_exchange(rank):
-    """The messages of tests/redirect/programs/exchange.F90 are recorded. At its end, it names the communicator."""
+    """The messages of tests/redirect/programs/exchange.F90 are recorded. At its end, the program
+    names the communicator."""
     peer, four = f"everybody peer={1 - rank}", "bytes=4"
     ring = [f"send {peer} tag=1 {four}", f"recv {peer} tag=1 {four}"]
     return [*(ring if rank == 0 else ring[::-1]) * 3, f"irecv_request {peer} tag=2 #1 {four}", f"isend {peer} tag=2 #2 {four}",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Traces of real programs have the figures of profile in the same run: in archives in OTF2, and in the profiles that
-qmpi report makes of traces."""
+"""Traces of real programs have the same figures as profile in the same run, in archives in OTF2 and
+in the profiles that qmpi report makes from traces."""
 import collections
 import ctypes.util
 import json
@@ -42,7 +42,7 @@ def report(folder, *paths):
 
 @pytest.fixture(scope="module", params=PROGRAMS)
 def run(request, tmp_path_factory):
-    """The directory of a run of each program."""
+    """Returns the directory of a run of each program."""
     folder = tmp_path_factory.mktemp(request.param)
     program, arguments = PROGRAMS[request.param]
     result = run_both(folder, program, *arguments)
@@ -52,8 +52,8 @@ def run(request, tmp_path_factory):
 
 # ---- Profiles ------------------------------------------------------------------------------------------
 
-# Figures that depend on when a tool reads the clock itself, and not on when calls begin and end.
-# A trace does not know whether a process slept between two polls, which profile asks the system.
+# Figures that depend on when a tool itself reads the clock, and not on when calls begin and end. A
+# trace does not contain whether a process slept between two polls, which profile asks the system.
 BY_THE_TOOL = {"by_rank", "callers", "polling", "waits", "efficiency", "useful", "nodes", "stddev", "min_rank",
                "max_rank"}
 
@@ -89,7 +89,8 @@ def test_a_profile_of_a_trace_is_that_of_the_run(run):
     profile, trace = load(run / "p.json"), report(run, "trace")
     for name in ("program", "mpi", "ranks", "unfinished_receives"):
         assert profile[name] == trace[name], name
-    # The last digit of the clock's rate decides in which of two bins a time of a power of two lies.
+    # If a time is a power of two, the last digit of the clock's rate decides in which of two bins
+    # it is.
     assert not compare(profile, trace, "functions", "name", ignored=BY_THE_TOOL | {"times"})
     assert not compare(profile, trace, "callsites", "name", "frames")
     assert not compare(profile, trace, "matrix", "from", "to")
@@ -142,14 +143,14 @@ def test_a_call_in_progress_is_in_flight(tmp_path):
 
 @pytest.fixture(scope="module")
 def archive(run):
-    """The definitions and the events of a run's archive: [(location, event)]."""
+    """Returns the definitions and the events of a run's archive: [(location, event)]."""
     otf2 = pytest.importorskip("otf2", reason="python3-otf2 is not installed")
     with otf2.reader.open(str(run / "trace" / "traces.otf2")) as reader:
         yield run, reader.definitions, list(reader.events)
 
 
 def test_an_archive_has_the_events_of_the_files(run):
-    """The events are those that the program has written down, if it does."""
+    """If the program has written down its events, they must be equal."""
     processes, warnings = read(run / "trace")
     assert warnings == []
     if HAS_READER:
@@ -228,7 +229,7 @@ def test_requests_begin_and_end_once(archive):
 EZTRACE = [ctypes.util.find_library(f"eztrace-{name}") for name in ("lib", MPI_NAME)]
 
 
-# Functions of which it records the calls but no messages.
+# Functions whose calls are recorded without messages.
 WITHOUT_MESSAGES = {"MPI_Sendrecv"}
 EVENT = re.compile(r"(ENTER|LEAVE|MPI_\w+) +(\d+) +\d+ *(.*)")
 TOLD = {"MPI_SEND": ("Receiver", "Tag", "Length"), "MPI_ISEND": ("Receiver", "Tag", "Length"),
@@ -236,7 +237,8 @@ TOLD = {"MPI_SEND": ("Receiver", "Tag", "Length"), "MPI_ISEND": ("Receiver", "Ta
 
 
 def communication(anchor):
-    """Of each rank of two in order: the calls; their messages with peer, tag and bytes; collectives with their roots."""
+    """Returns for each of two ranks in order: the calls; their messages with peer, tag and bytes;
+    collectives with their roots."""
     done = subprocess.run(["otf2-print", anchor], capture_output=True, text=True, timeout=60, check=True)
     found, calls = collections.defaultdict(list), collections.defaultdict(list)
     for kind, location, rest in EVENT.findall(done.stdout):
@@ -253,7 +255,7 @@ def communication(anchor):
 
 
 def kinds_of(events):
-    """Functions, kinds of messages, and operations."""
+    """Returns the functions, kinds of messages, and operations."""
     return {event if isinstance(event, str) else event[:2 if event[0] == "MPI_COLLECTIVE_END" else 1] for event in events}
 
 

@@ -36,7 +36,7 @@ class Process:
         return [event for event in self.all_events() if event["kind"] in kinds]
 
     def calls(self):
-        """Function -> number of its calls."""
+        """Returns function -> number of its calls."""
         found = {}
         for event in self.kinds("enter"):
             found[event["function"]] = found.get(event["function"], 0) + 1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Compares a trace with the calls of a program that knows them: programs of tests/observe/programs write a line for
-each call, with its communicator, transfers, bytes, root and requests (see expect.h there), as their source has them."""
+"""Compares a trace with the calls of a program that knows them: programs of tests/observe/programs
+write a line for each call, with its communicator, transfers, bytes, root and requests (see expect.h
+there), which are constants in their source."""
 from fnmatch import fnmatchcase
 
 from otf2_events import members_of
@@ -40,7 +41,8 @@ def calls_of(process):
 
 
 def transfers_of(process, events):
-    """Returns transfers as the program writes them: >peer/world/tag/bytes; <: received bytes, or room for them."""
+    """Returns transfers in the form that the program writes: >peer/world/tag/bytes; with <, the
+    bytes are those received, or the size of the buffer."""
     found = []
     for event in events:
         kind = event["kind"]
@@ -73,9 +75,9 @@ class Truth:
     def check_transfers(self, place, true, events):
         wanted = true.get("transfers", "-")
         found = ",".join(transfers_of(self.process, events)) or "-"
-        # Without the probe that found a message, nothing is known of it.
+        # If the probe that found a message is missing, nothing is known about the message.
         is_unknown = true["function"].startswith("MPI_Mrecv") and found == "-" and "/-/" in wanted
-        if found == ">null/-/-/0":  # one-sided: both directions are one
+        if found == ">null/-/-/0":  # a one-sided access has only one direction
             wanted = wanted.removesuffix(",<null/-/-/0")
         if not is_unknown and not fnmatchcase(found, wanted):
             self.note(place, true, f"{found} instead of {wanted}")

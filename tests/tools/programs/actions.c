@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What signals do to a program, and what it is told of their actions:
+ * Shows how signals affect a program, and which actions of signals it sees:
  *
  *     actions STEP[=SIGNAL]...
  *
- * Says on stdout what happened, so that runs with and without tools can be compared.
+ * It prints what happened on stdout, so that runs with and without tools can be compared.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -19,7 +19,7 @@
 static struct sigaction old;
 static volatile sig_atomic_t got;
 
-/* As many libraries do: whoever was there before is told, too. */
+/* Calls the previous handler, like the handlers of many libraries. */
 static void chain(int number, siginfo_t *info, void *context)
 {
     got = got + 1;
@@ -29,7 +29,7 @@ static void chain(int number, siginfo_t *info, void *context)
         old.sa_handler(number);
 }
 
-/* As others do: with the default action of before the process ends. */
+/* Restores the default action before the process ends, like the handlers of other libraries. */
 static void chain_or_end(int number)
 {
     got = got + 1;

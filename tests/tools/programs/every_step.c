@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls MPI while a signal strikes behind every single instruction (the processor's trap flag), and
- * reads a variable that a layer publishes from the signal's handler, as docs/write/mpi_t.md allows.
- * So whatever a tool does for a call is interrupted at every place that it has, in malloc and under
- * its locks, too.
+ * Calls MPI while a signal is raised after each instruction (the processor's trap flag). Its
+ * handler reads a variable that a layer publishes, as docs/write/mpi_t.md allows. The work of a
+ * tool for a call is thus interrupted at each place, including in malloc and under its locks.
  *
  *     every_step VARIABLE STEP...
  *
- * prints how often the handler has read.
+ * It prints how often the handler has read the variable.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -56,8 +55,8 @@ static void strike(int number)
     errno = error;
 }
 
-/* The system ends a process that is to be trapped where the trap is blocked. Whoever blocks signals
- * is not interrupted there, so nothing is missed. */
+/* The system kills a process that traps while the trap is blocked. Code that blocks signals is not
+ * interrupted by others either, so nothing is missed. */
 static int change_mask(const char *name, int how, const sigset_t *set, sigset_t *old)
 {
     int (*real)(int how, const sigset_t *set, sigset_t *old);
@@ -115,7 +114,7 @@ static void end(void)
     stepping = 0;
 }
 
-/* Its first call comes from the handler, which interrupts malloc. */
+/* The first MPI call of this thread is made by the handler, which interrupts malloc. */
 static void *call_in_thread(void *data)
 {
     int rank;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application with errors. `faults HANDLER HOW STEP...`: HANDLER is `fatal`, `return` or `own`,
- * and is set on all objects. HOW is `bad`: each step makes an error; or `good`: it makes none, so
- * an error comes from a tool. The program prints what it sees: the same error prints the same.
+ * An application with errors: `faults HANDLER HOW STEP...`. HANDLER is `fatal`, `return` or `own`,
+ * and is set on all objects. HOW is `bad` (each step causes an error) or `good` (it causes none, so
+ * that an error comes from a tool). The program prints what it sees; equal errors print equal
+ * lines.
  */
 #include <mpi.h>
 #include <setjmp.h>
@@ -84,8 +85,9 @@ static int do_isend(void)
     return code;
 }
 
-/* A message of four words to this process; the receive takes one too few in a bad step. Open MPI
- * cuts short messages that a receive waits for, and says nothing: it comes after them there. */
+/* A message of four words to this process. In a bad step, the receive takes one word less than is
+ * sent. Open MPI truncates messages for which a receive is already waiting without an error, so the
+ * receive is posted after the send there. */
 static bool receives_last;
 
 static void ask_library(void)
@@ -286,7 +288,7 @@ static int do_open(void)
                          &other);
 }
 
-/* A request outlives the communicator's handle. */
+/* A request remains valid when the handle of its communicator is freed. */
 static int do_freed(void)
 {
     MPI_Comm other;
@@ -322,7 +324,7 @@ static int do_many(void)
     return MPI_SUCCESS;
 }
 
-/* The handler does not return; the next call must work as the first one. */
+/* The handler does not return, and the next call must work like the first one. */
 static int do_jump(void)
 {
     volatile int times = 0;

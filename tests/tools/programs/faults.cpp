@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A C++ program whose error handler throws: the exception arrives where the call was made, each
-// time.
+// A C++ program whose error handler throws an exception, which must reach the caller each time.
 #include <cstdio>
 #include <mpi.h>
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls with handles that are null, or were freed, or that describe no data, and messages of types
- * that functions for large counts have made: one process with itself. `count` makes all calls, with
- * an error handler that counts, and prints what MPI said and how often it has called the handler.
- * `fatal NAME…` makes the calls of these names, with the error handlers that MPI has at first,
- * which end the job.
+ * Calls with handles that are null, were freed, or describe no data, and messages of types that
+ * functions for large counts have made, by one process with itself. `count` makes all calls, with
+ * an error handler that counts, and prints the results and how often the handler was called. `fatal
+ * NAME…` makes the calls with these names, with the default error handlers, which end the job.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -20,7 +19,7 @@ static void handle(MPI_Comm *handle_of, int *code, ...)
     handled++;
 }
 
-/* The message that a step sends or receives has the tag 1, and its partner is PMPI. */
+/* The message of a step has the tag 1; its other end is a PMPI call. */
 static int send_nothing(void)
 {
     MPI_Request request;
@@ -31,7 +30,7 @@ static int send_nothing(void)
     return error;
 }
 
-/* For MPI libraries that accept nothing of the rest. */
+/* For MPI libraries that accept none of the other calls. */
 static int send_something(void)
 {
     MPI_Request request;
@@ -41,7 +40,7 @@ static int send_something(void)
     return error;
 }
 
-/* The second time, tools know the place. */
+/* The second time, tools already know the call site. */
 static int send_nothing_twice(void)
 {
     int error = MPI_SUCCESS;
@@ -142,7 +141,7 @@ static int copy(MPI_Comm old, int keyval, void *state, void *value, void *result
     (void)value;
     (void)result;
     *flag = 0;
-    return 123456; /* which is no error code of MPI */
+    return 123456; /* this is not an error code of MPI */
 }
 
 static int duplicate_with_error_of_callback(void)
@@ -200,7 +199,7 @@ static int send_nothing_of_another_kind(void)
 #endif
 
 #if MPI_VERSION >= 4
-/* MPI_Type_get_envelope fails for it. */
+/* MPI_Type_get_envelope fails for this type. */
 static int send_and_receive_large(void)
 {
     MPI_Request request;

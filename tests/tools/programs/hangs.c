@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that hang: hangs CASE. A comment with the name of the case, and of the rank where they
+ * Programs that hang: hangs CASE. A comment with the name of the case, and of the rank if they
  * differ, marks the line in which a rank waits. Each process first works for some time, and writes
  * its process id to the file pid.RANK.
  */
@@ -112,7 +112,8 @@ static void finalized(void)
         MPI_Probe(1, TAG, world, &status); /* finalized 0 */
 }
 
-/* Its process has ended, but the connection that tells the launcher so is open in another one. */
+/* The process has ended, but another process keeps the connection open by which the launcher would
+ * learn of it. */
 static void ended(void)
 {
     if (rank == 0)
@@ -124,7 +125,8 @@ static void ended(void)
     exit(0);
 }
 
-/* Ranks 0 and 2 have a communicator of their own. Rank 1 waits for them in the one of all. */
+/* Ranks 0 and 2 have a communicator of their own. Rank 1 waits for them in the communicator of all
+ * ranks. */
 static void part(void)
 {
     MPI_Comm mine;

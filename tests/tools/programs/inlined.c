@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls from functions that are inlined: the tests look for their lines. Without debug information,
- * there are none. */
+/* Calls from inlined functions; the tests look for their lines. Without debug information, there
+ * are none. */
 #include <mpi.h>
 
 #define INLINE static inline __attribute__((always_inline)) void

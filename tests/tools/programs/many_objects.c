@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many_objects WHAT NUMBER: raises SIGURG before and after a few calls that concern WHAT, of which
- * there are NUMBER then: requests that are pending, names of regions, or regions that are open.
- * count_steps counts the instructions between the two signals. Of `first`, the
- * regions are open, and those opened first are closed first. `wildcards` receives messages with
- * NUMBER tags, last posted first, while as many receives from any source are pending.
+ * many_objects WHAT NUMBER: raises SIGURG before and after a few calls that concern WHAT, at a time
+ * when there are NUMBER of them: pending requests, names of regions, or open regions. count_steps
+ * counts the instructions between the two signals. With `first`, regions are open, and those opened
+ * first are closed first. `wildcards` receives messages with NUMBER tags, the last posted one
+ * first, while as many receives from any source are pending.
  */
 #include <mpi.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ static void receive(int count)
     char *bytes = malloc((size_t)(count + FEW));
     for (int i = 0; i < count; i++)
         MPI_Irecv(bytes + i, 1, MPI_CHAR, 0, i, MPI_COMM_SELF, &requests[i]);
-    raise(SIGURG); /* ignored by default */
+    raise(SIGURG); /* this signal is ignored by default */
     for (int i = count; i < count + FEW; i++)
         MPI_Irecv(bytes + i, 1, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_SELF, &requests[i]);
     for (int i = count; i < count + FEW; i++)
@@ -59,8 +59,8 @@ static void region(int number, int level)
     MPI_Pcontrol(level, name);
 }
 
-/* Opens regions, the last FEW of them between the signals, and closes them in the other order, or
- * in the same. */
+/* Opens regions, the last FEW of them between the signals, and closes them in the reverse order, or
+ * in the same order. */
 static void open_regions(int count, int stays_open, int first_closes)
 {
     for (int i = 0; i < count + FEW; i++) {

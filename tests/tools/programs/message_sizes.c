@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each function that receives, with each function that completes, with statuses and without: rank 0
- * sends, rank 1 receives, and every message has a size of its own, which is its tag. The room is
- * larger, except where it has to be equal. Rank 1 prints how many messages there were.
+ * Combines each function that receives with each function that completes, with statuses and
+ * without. Rank 0 sends, rank 1 receives, and each message has a different size, which is its tag.
+ * The buffer is larger, unless it must have the same size. Rank 1 prints the number of messages.
  */
 #include <mpi.h>
 
@@ -71,13 +71,13 @@ static void complete(enum completion how, int with_status, MPI_Request *request)
 
 /* ---- Receiving ------------------------------------------------------------------------------- */
 
-/* What rank 0 sends. */
+/* Sends the messages of rank 0. */
 static void send(void)
 {
     MPI_Send(out, last, MPI_BYTE, 1, last, MPI_COMM_WORLD);
 }
 
-/* How the tag and the source are given. */
+/* Returns the tag argument, which may be a wildcard. */
 static int tag(int is_any)
 {
     return is_any ? MPI_ANY_TAG : last;
@@ -88,7 +88,7 @@ static int source(int is_any)
     return is_any ? MPI_ANY_SOURCE : 0;
 }
 
-/* `receive` is an expression of rank 1, in which `status` may stand. */
+/* `receive` is an expression of rank 1, which may use `status`. */
 #define BLOCKING(receive)                                                                          \
     for (int with_status = 0; with_status < 2; with_status++) {                                    \
         MPI_Status place, *status = with_status ? &place : MPI_STATUS_IGNORE;                      \
@@ -100,7 +100,7 @@ static int source(int is_any)
             receive;                                                                               \
     }
 
-/* The same, but `receive` sets `request`. */
+/* Does the same, but `receive` sets `request`. */
 #define COMPLETED(post)                                                                            \
     for (int how = 0; how < 2 * COMPLETIONS; how++) {                                              \
         MPI_Request request;                                                                       \
@@ -113,7 +113,7 @@ static int source(int is_any)
         }                                                                                          \
     }
 
-/* The same, of requests that are started. */
+/* Does the same with requests that are started. */
 #define PERSISTENT(make)                                                                           \
     for (int how = 0; how < 2 * COMPLETIONS; how++) {                                              \
         MPI_Request request;                                                                       \
@@ -176,7 +176,7 @@ static void receive_large(int is_any)
         MPI_Recv_init_c(in, ROOM, MPI_BYTE, source(is_any), tag(is_any), MPI_COMM_WORLD, &request))
 }
 
-/* MPI libraries do not tell the status of these: from whom they receive must be given. */
+/* MPI libraries do not set the status of these, so the source must be given. */
 static void receive_and_send(void)
 {
     COMPLETED(MPI_Isendrecv(out, 0, MPI_BYTE, MPI_PROC_NULL, 0, in, ROOM, MPI_BYTE, 0, last,
@@ -189,8 +189,8 @@ static void receive_and_send(void)
                                       &request))
 }
 
-/* Partitions are equal, and as large as the room: the sizes are even. MPICH 4.0 fails in the
- * functions that test. */
+/* Partitions are equal and fill the buffer, so the sizes are even. MPICH 4.0 fails in the functions
+ * that test. */
 static void receive_partitions(void)
 {
     last += last % 2;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that leaves no room for what tools write, or takes their descriptors away. Its
- * arguments are steps. At the end, it prints whether its own files contain what it has written to
- * them.
+ * A program that leaves no room for the output of tools, or closes their descriptors. Its arguments
+ * are steps. At the end, it prints whether its own files contain what it has written to them.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -61,7 +60,8 @@ static void check_files(void)
     printf("files: %d, changed: %d\n", file_count, changed);
 }
 
-/* Its own files get the numbers of all regular files and devices that others have opened. */
+/* Opens its own files under the numbers of all regular files and devices that others have
+ * opened. */
 static void take_descriptors(void)
 {
     const int last = (int)sysconf(_SC_OPEN_MAX) - 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs whose critical path is known by construction: path CASE. Work is sleep outside MPI,
- * which needs no processor, in units of UNIT milliseconds; tests/tools/test_trace_path.py knows
- * for each case how many units the critical path has. Each rank prints by how many seconds it has
- * slept too long, because the machine was busy.
+ * Programs whose critical path is known by construction: path CASE. Work is sleeping outside MPI,
+ * which needs no processor, in units of UNIT milliseconds. tests/tools/test_trace_path.py contains
+ * the length of the critical path in units for each case. Each rank prints by how many seconds it
+ * has slept too long because the machine was busy.
  */
 #include "path.h"
 
@@ -14,7 +14,7 @@
 int rank, size;
 MPI_Comm world;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static double excess; /* by which this rank has slept too long */
+static double excess; /* seconds that this rank has slept too long */
 
 static double now(void)
 {
@@ -34,14 +34,14 @@ void work(int units)
     pthread_mutex_unlock(&lock);
 }
 
-/* Work of one rank alone. */
+/* Work of a single rank. */
 void work_of(int who, int units)
 {
     if (rank == who)
         work(units);
 }
 
-/* One rank after the other. */
+/* One rank works after the other. */
 void chain_on(MPI_Comm comm, sender *send)
 {
     int value = 0, place, count;

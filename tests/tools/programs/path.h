@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the cases of path.c share. */
+/* Functions that the cases of path.c share. */
 #ifndef QMPI_TESTS_TOOLS_PATH_H
 #define QMPI_TESTS_TOOLS_PATH_H
 
@@ -13,7 +13,7 @@ extern int rank, size;
 extern MPI_Comm world;
 extern pthread_mutex_t lock;
 
-/* Works, as each rank or as one alone. */
+/* Work of each rank, or of a single rank. */
 void work(int units);
 void work_of(int who, int units);
 
@@ -22,7 +22,7 @@ typedef int sender(const void *, int, MPI_Datatype, int, int, MPI_Comm);
 /* One rank works after the other, ROUNDS times. */
 void chain_on(MPI_Comm comm, sender *send);
 
-/* MPI_Wait. */
+/* Calls MPI_Wait. */
 int wait_for(MPI_Request *request);
 
 /* clang-format off */

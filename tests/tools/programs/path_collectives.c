@@ -4,7 +4,7 @@
 
 /* ---- Collectives ----------------------------------------------------------------------------- */
 
-/* Each rank in turn works, and the others wait for it. */
+/* Each rank works in turn, and the others wait for it. */
 void alternate(void)
 {
     int in[64], out[64] = {0};
@@ -47,7 +47,7 @@ void rooted(void)
     work_of(0, 1);
 }
 
-/* The root does not depend on the others, nor they on it. */
+/* The root does not depend on the others, and they do not depend on the root. */
 void against_root(void)
 {
     int in[64], out[64] = {0};
@@ -58,7 +58,7 @@ void against_root(void)
     work_of(0, 1);
 }
 
-/* Ranks depend on lower ones. */
+/* Ranks depend on lower ranks. */
 void scans(void)
 {
     int in = 0, out = 0;
@@ -127,7 +127,7 @@ void communicators(void)
     MPI_Comm_free(&upper);
 }
 
-/* Two groups in turn. */
+/* Two groups work in turn. */
 void intercommunicator(void)
 {
     MPI_Comm part, both;
@@ -147,7 +147,7 @@ void intercommunicator(void)
     MPI_Comm_free(&both);
 }
 
-/* Ranks of a line learn of one neighbor after the other. */
+/* Ranks in a line depend on one neighbor after the other. */
 void neighbors(void)
 {
     MPI_Comm line;

@@ -95,7 +95,7 @@ void chain_freed(void)
     chain_on(world, send_and_free);
 }
 
-/* Blocks go through all ranks. */
+/* Blocks pass through all ranks. */
 void pipeline(void)
 {
     for (int block = 0; block < 5; block++) {
@@ -108,7 +108,7 @@ void pipeline(void)
     }
 }
 
-/* Rank 0 takes what comes first, and works on it. */
+/* Rank 0 receives the messages as they arrive, and works on each. */
 void workers(void)
 {
     if (rank)
@@ -128,7 +128,7 @@ void workers(void)
     }
 }
 
-/* Neighbors in a ring wait for each other, and each in turn has more work. */
+/* Neighbors in a ring wait for each other; each rank in turn has more work. */
 void halo(void)
 {
     for (int i = 0; i < 4; i++) {
@@ -164,7 +164,7 @@ void halo_persistent(void)
         MPI_Request_free(&requests[i]);
 }
 
-/* A ring that shifts, and of which each rank in turn has work. */
+/* A ring that shifts data, in which each rank works in turn. */
 void shift(void)
 {
     for (int i = 0; i < 2 * size; i++) {

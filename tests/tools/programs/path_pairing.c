@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Cases of path.c: which clock belongs to which message. */
+/* Cases of path.c about which clock belongs to which message. */
 #include "path.h"
 
-/* Rank 0 sends one message after each unit, with tags that differ if `step` is 1. */
+/* Rank 0 sends one message after each unit; the tags differ if `step` is 1. */
 static void send_two(int step)
 {
     for (int i = 0; i < 2; i++) {
@@ -11,7 +11,7 @@ static void send_two(int step)
     }
 }
 
-/* Rank 1 waits first for the receive that it posted last, and works then. */
+/* Rank 1 first waits for the receive that it posted last, and then works. */
 static void wait_backwards(int first_source, int first_tag, int second_source, int second_tag)
 {
     int in[2];
@@ -68,7 +68,8 @@ void tags(void)
     work(2);
 }
 
-/* The message is there, and what it depends on, before the receive that does not complete first. */
+/* The message, and everything on which it depends, has arrived before the receive that is found
+ * incomplete at first. */
 void polled(void)
 {
     int in[2], done = 0, index;
@@ -88,7 +89,7 @@ void polled(void)
     work(1);
 }
 
-/* Receives that come to nothing take no clock. */
+/* Receives that are cancelled do not change the clock. */
 void cancelled(void)
 {
     int value;
@@ -105,7 +106,7 @@ void cancelled(void)
     out_of_order();
 }
 
-/* The first message is received by a request that nobody waits for. */
+/* The first message is received by a request for which nobody waits. */
 void abandoned(void)
 {
     static int value;

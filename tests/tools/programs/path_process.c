@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cases of path.c: threads, regions, layers that are switched off, and what has no clock. */
+/* Cases of path.c: threads, regions, layers that are switched off, and messages without a clock. */
 #include "path.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ void threads(void)
 
 enum { THREADS = 3, MESSAGES = 200 };
 
-/* All threads of rank 1 receive what all of rank 0 send. */
+/* All threads of rank 1 receive the messages of all threads of rank 0. */
 static void *same_messages(void *unused)
 {
     int sum = 0;
@@ -67,7 +67,7 @@ void threads_same(void)
     chain();
 }
 
-/* What has no clock does no harm. */
+/* Messages without a clock do not disturb the result. */
 void without_clock(void)
 {
     int memory[2] = {0}, value = rank;
@@ -96,7 +96,7 @@ void without_clock(void)
     chain();
 }
 
-/* As `shift`. */
+/* Like `shift`. */
 void exchange(void)
 {
     for (int i = 0; i < 2 * size; i++) {
@@ -114,7 +114,7 @@ void exchange(void)
     }
 }
 
-/* A communicator is freed while messages are under way. */
+/* A communicator is freed while messages on it are in transit. */
 void freed_comm(void)
 {
     MPI_Comm copy;
@@ -132,7 +132,7 @@ void freed_comm(void)
     }
 }
 
-/* Each is entered together: 6 and 2 * 3 units with two ranks; `all` is not closed. */
+/* All ranks enter each region together: 6 and 2 * 3 units with two ranks; `all` is not closed. */
 void regions(void)
 {
     MPI_Pcontrol(1, "all");
@@ -165,7 +165,7 @@ static void switch_layer(int enabled)
     MPI_T_finalize();
 }
 
-/* One rank is switched off during a chain, and its clock goes on. */
+/* One rank is switched off during a chain, and its clock continues. */
 void one_off(void)
 {
     MPI_Comm copy;
@@ -193,7 +193,7 @@ static int copy_attribute(MPI_Comm comm, int key, void *state, void *value, void
     return MPI_SUCCESS;
 }
 
-/* The attributes of a communicator are copied for the program alone. */
+/* The attributes of a communicator are copied only for the program. */
 void attributes(void)
 {
     int key;

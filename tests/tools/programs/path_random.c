@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Random messages and collectives that carry a logical clock of the program: path_random SEED
- * ROUNDS. The clock advances outside MPI, is sent in each message, and set by each one that is
- * received. The program prints the highest one at the end, which is what profile should find
- * without seeing what the messages contain, and the sum of what came.
+ * ROUNDS. The clock advances outside MPI, is sent in each message, and is updated by each message
+ * that is received. At the end, the program prints the largest clock, which profile must find
+ * without the contents of messages, and the sum of the received data.
  */
 #include <mpi.h>
 
@@ -22,13 +22,14 @@ struct planned {
     int source, dest, tag;
 };
 
-/* How the receives of a round name what they receive. */
+/* How the receives of a round specify source and tag. */
 enum style { NAMED, ANY_RANK, ANY_TAG, ANY, LAST_ARE_ANY, STYLES };
 
 static int rank, size;
-static double clock_now, left; /* the logical clock, and when MPI was left last */
+static double clock_now, left; /* the logical clock, and the time when MPI was last left */
 static double sum;
-/* States of generators: the same on all ranks; this rank's; and of what it sends. */
+/* States of random generators: one that is equal on all ranks, one of this rank, and one for the
+ * data that it sends. */
 static unsigned shared, mine, values;
 
 static double now(void)
@@ -214,7 +215,7 @@ static void complete_all(void)
         reach(&in[i]);
 }
 
-/* Receives that nobody sends to. */
+/* Cancels receives for which nobody sends. */
 static void cancel_some(MPI_Comm comm)
 {
     static struct message never[3];
@@ -282,7 +283,7 @@ static void collect(MPI_Comm comm, int kind)
         clock_now = most;
 }
 
-/* What creates a communicator brings the clocks together, too. */
+/* Functions that create a communicator also synchronize the clocks. */
 static MPI_Comm copy_of(MPI_Comm comm)
 {
     MPI_Comm copy;
@@ -308,7 +309,7 @@ int main(int argc, char **argv)
     mine = values = shared + 17U * (unsigned)(rank + 1);
     comm = copy_of(MPI_COMM_WORLD);
     for (int i = 0; i < atoi(argv[2]); i++) {
-        /* A receive from any rank may take a message of the next round, unless all wait. */
+        /* A receive from any rank might take a message of the next round, unless all ranks wait. */
         exchange(i % 3 ? comm : MPI_COMM_WORLD, i % 3 ? STYLES : NAMED + 1);
         if (!next_number(&shared, 3))
             collect(comm, next_number(&shared, COLLECTIVES));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs with one problem each: planted CASE. The rank, the size and the place are known: a
- * comment with the name of the case marks the line. Where the size of a problem is what calls
- * themselves take, the program prints it: "lost RANK SECONDS".
+ * Programs with one problem each: planted CASE. The rank, the size and the place of the problem are
+ * known: a comment with the name of the case marks the line. If the size of a problem is the time
+ * of calls themselves, the program prints it: "lost RANK SECONDS".
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -19,7 +19,7 @@ enum { ROUNDS = 10, LARGE = 1 << 20 };
 static int rank, size;
 static double lost;
 static char *buffer;                  /* of 4 * LARGE bytes */
-static MPI_Win window = MPI_WIN_NULL; /* of the first LARGE bytes */
+static MPI_Win window = MPI_WIN_NULL; /* contains the first LARGE bytes of `buffer` */
 static MPI_File file = MPI_FILE_NULL;
 
 static double now(void)
@@ -29,8 +29,7 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Ranks sleep in place of computing: how long that takes does not depend on what else the machine
- * does. */
+/* Ranks sleep instead of computing, so that the time does not depend on the load of the machine. */
 static void work(double seconds)
 {
     const struct timespec time = {.tv_sec = (time_t)seconds,
@@ -38,7 +37,7 @@ static void work(double seconds)
     nanosleep(&time, NULL);
 }
 
-/* Adds what a call takes to what is lost. */
+/* Adds the time of a call to the lost time. */
 #define TIMED(CALL)                                                                                \
     do {                                                                                           \
         const double begin = now();                                                                \
@@ -74,7 +73,7 @@ static void sender_any(void)
     }
 }
 
-/* Each time from another rank. */
+/* The message comes from another rank each time. */
 static void sender_moves(void)
 {
     static int round;
@@ -101,7 +100,7 @@ static void sender_wait(void)
     }
 }
 
-/* Neighbours exchange; rank 1 works for longer. */
+/* Neighbors exchange messages, and rank 1 works longer. */
 static void sender_waitall(void)
 {
     MPI_Request requests[4];
@@ -136,7 +135,7 @@ static void sender_exchange(void)
 
 /* ---- The start of the run -------------------------------------------------------------------- */
 
-/* What all ranks do in each round, and in the first one only after a rank has worked alone. */
+/* The work of all ranks in each round; in the first round, a single rank works first. */
 static void all_work(void)
 {
     double mine = rank, sum;
@@ -176,7 +175,7 @@ static void startup_recv(void)
     all_work();
 }
 
-/* Rank 0 works for each rank in turn; the first ones wait for the last one, too. */
+/* Rank 0 works for each rank in turn, and the first ones also wait for the last one. */
 static void startup_parts(void)
 {
     const bool first = is_first();
@@ -194,7 +193,7 @@ static void startup_parts(void)
     all_work();
 }
 
-/* Each call waits for too short a time to be told from one that works. */
+/* The wait in each call is too short to be distinguished from the call's own work. */
 static void sender_often(void)
 {
     for (int i = 0; i < 5000; i++) {
@@ -273,7 +272,7 @@ static void last_bcast(void)
     MPI_Bcast(buffer, 8, MPI_BYTE, 0, MPI_COMM_WORLD); /* last_bcast */
 }
 
-/* The root alone waits. */
+/* Only the root waits. */
 static void last_reduce(void)
 {
     int mine = rank, sum;
@@ -296,7 +295,7 @@ static void last_barrier(void)
     MPI_Barrier(MPI_COMM_WORLD); /* last_barrier */
 }
 
-/* The barrier is at another place in each branch. */
+/* Each branch has a barrier at a different place. */
 static void last_branches(void)
 {
     if (rank == 0) {
@@ -316,7 +315,7 @@ static void last_turns(void)
     TIMED(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)); /* last_turns */
 }
 
-/* Another rank is slow in each round, some more often than others. */
+/* A different rank is slow in each round; some are slow more often than others. */
 static void last_moves(void)
 {
     static int round;
@@ -326,7 +325,7 @@ static void last_moves(void)
     MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* last_moves */
 }
 
-/* The root alone waits, each time for another rank. */
+/* Only the root waits, each time for another rank. */
 static void last_reduces(void)
 {
     static int round;
@@ -337,7 +336,7 @@ static void last_reduces(void)
     MPI_Bcast(&sum, 1, MPI_INT, 0, MPI_COMM_WORLD);
 }
 
-/* Each rank is slow as often as the others. */
+/* All ranks are slow equally often. */
 static void last_equal(void)
 {
     static int round;
@@ -362,7 +361,7 @@ static void busy_barrier(void)
         MPI_Barrier(MPI_COMM_WORLD); /* busy_barrier */
 }
 
-/* A user-defined operation takes a millisecond. */
+/* A user-defined operation that takes a millisecond. */
 static void add_slowly(void *from, void *to, int *count, MPI_Datatype *type)
 {
     (void)type;
@@ -398,8 +397,7 @@ static void slow_scatter(void)
     reduce_twice(true);
 }
 
-/* Rank 1 is not profiled for the rest of the run after the first rounds, in which it works for
- * longer. */
+/* After the first rounds, in which rank 1 works longer, it is not profiled any more. */
 static void last_off(void)
 {
     static int round;
@@ -420,7 +418,7 @@ static void last_fence(void)
 
 /* ---- One-sided ------------------------------------------------------------------------------- */
 
-/* All ranks but `target` access its window; a slow rank works before. */
+/* All ranks except `target` access its window; a slow rank works first. */
 static void access_window(int target, int slow)
 {
     MPI_Group world, group;
@@ -530,7 +528,7 @@ static void io_recv(void)
     }
 }
 
-/* All ranks write their part, and one computes for longer. */
+/* All ranks write their parts, and one computes longer. */
 static void healthy_io(void)
 {
     if (file == MPI_FILE_NULL)
@@ -540,7 +538,7 @@ static void healthy_io(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Rank 0 is late because it is in another call. */
+/* Rank 0 is late because it spends time in another call. */
 static void late_elsewhere(void)
 {
     char name[MPI_MAX_PROCESSOR_NAME];
@@ -552,7 +550,7 @@ static void late_elsewhere(void)
 
 /* ---- A rank that serves all others ----------------------------------------------------------- */
 
-/* Ranks report to rank 0, which works on each report, and then tells each rank how to go on. */
+/* Ranks report to rank 0, which works on each report and then tells each rank how to continue. */
 static void master_serves(void)
 {
     for (int from = 1; rank == 0 && from < size; from++) {
@@ -570,7 +568,7 @@ static void master_serves(void)
                  MPI_STATUS_IGNORE);
 }
 
-/* Ranks get two kinds of data from rank 1, which makes each when it is asked for. */
+/* Ranks get two kinds of data from rank 1, which computes each on request. */
 static void master_makes(void)
 {
     static const double times[] = {.01, .02};
@@ -589,7 +587,7 @@ static void master_makes(void)
     }
 }
 
-/* Rank 0 has nothing else to do, and answers at once. */
+/* Rank 0 has no other work, and answers immediately. */
 static void healthy_master(void)
 {
     for (int i = 1; rank == 0 && i < size; i++) {
@@ -631,7 +629,7 @@ static void polling_test(void)
         MPI_Test(&request, &done, MPI_STATUS_IGNORE); /* polling_test */
 }
 
-/* Between two calls, the rank sleeps. */
+/* The rank sleeps between two calls. */
 static void polling_pauses(void)
 {
     MPI_Request request;
@@ -649,7 +647,7 @@ static void polling_pauses(void)
     }
 }
 
-/* The rank asks in several ways before it sleeps. */
+/* The rank polls in several ways before it sleeps. */
 static void polling_ways(void)
 {
     MPI_Request requests[2];
@@ -694,7 +692,7 @@ static void self_exchange(void)
                  MPI_COMM_SELF, MPI_STATUS_IGNORE);
 }
 
-/* A call that no rule is about takes most of the time. */
+/* A call that no rule covers takes most of the time. */
 static void unexplained(void)
 {
     char name[MPI_MAX_PROCESSOR_NAME];
@@ -722,7 +720,7 @@ static void objects_comms(void)
     }
 }
 
-/* A loop makes a datatype in each round, and frees another one. */
+/* A loop creates a datatype in each round, and frees another one. */
 static void leak_types(void)
 {
     for (int i = 0; i < 20; i++) {
@@ -869,7 +867,7 @@ static void healthy_split(void)
     work(.03);
 }
 
-/* The rank computes between the calls, and needs what comes only later. */
+/* The rank computes between the calls, and needs data that arrive only later. */
 static void healthy_progress(void)
 {
     MPI_Request request;
@@ -897,7 +895,7 @@ static void *compute_in_thread(void *unused)
     return unused;
 }
 
-/* Only a thread that makes no MPI calls computes, like those of OpenMP. */
+/* Only a thread that makes no MPI calls computes, like the threads of OpenMP. */
 static void thread_computes(void)
 {
     static pthread_t thread;
@@ -911,7 +909,7 @@ static void thread_computes(void)
 
 /* ---- Programs that hang ---------------------------------------------------------------------- */
 
-/* Nobody sends. */
+/* No process sends. */
 static void hang_wait(void)
 {
     MPI_Request request;
@@ -919,7 +917,7 @@ static void hang_wait(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE); /* hang_wait */
 }
 
-/* One rank goes elsewhere. */
+/* One rank does not come. */
 static void hang_barrier(void)
 {
     if (rank == 1)

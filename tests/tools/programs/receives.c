@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receives that one call posts and another one completes, each way in a function of its own: what
- * comes is less than there is room for. `receives`: all of them, on MPI_COMM_SELF.
+ * Receives that one call posts and another one completes, each combination in its own function. The
+ * received data are smaller than the buffer. `receives` runs all of them on MPI_COMM_SELF.
  */
 #include <mpi.h>
 
@@ -12,7 +12,7 @@
 enum { ROOM = 1 << 16, MANY = 40 };
 static char in[MANY][ROOM], out[ROOM];
 
-/* Calls whose place is that of the function that they stand in. */
+/* These calls have the call site of the function in which they are used. */
 #define POST(tag, request) MPI_Irecv(in[tag], ROOM, MPI_BYTE, 0, tag, MPI_COMM_SELF, request)
 #define SEND(tag, bytes, request) MPI_Isend(out, bytes, MPI_BYTE, 0, tag, MPI_COMM_SELF, request)
 
@@ -42,7 +42,7 @@ static void test_until(void)
     finish(&send);
 }
 
-/* Sends among them, to nobody too: their requests may have one value. */
+/* Includes sends, also to MPI_PROC_NULL: their requests may have the same value. */
 static void waitall_ignoring(void)
 {
     MPI_Request requests[2 * MANY + 2];
@@ -125,7 +125,7 @@ static void imrecv(void)
     finish(&send);
 }
 
-/* On a communicator of its own, which the receives are not given. */
+/* On a separate communicator, which is not an argument of the receives. */
 static void matched(void)
 {
     MPI_Comm comm;
@@ -172,7 +172,7 @@ static void freed(void)
     finish(&send);
 }
 
-/* By somebody whom no layer sees; the next receive may have the same handle. */
+/* Completed by a call that no layer sees; the next receive may have the same handle. */
 static void completed_unseen(void)
 {
     MPI_Request receive, send;
@@ -208,7 +208,7 @@ static void persistent(void)
     }
 }
 
-/* Handles are used again at once. */
+/* Handles are reused immediately. */
 static void again_and_again(void)
 {
     MPI_Request requests[2];
@@ -257,7 +257,8 @@ static void in_threads(void)
         pthread_join(threads[i], NULL);
 }
 
-/* What is posted while profiling is off does not count; what completes then does. */
+/* A receive that is posted while profiling is off does not count; one that completes while it is
+ * off does. */
 static void switched(void)
 {
     MPI_Request receives[2], sends[2];
@@ -285,7 +286,7 @@ static void switch_layer(int enabled)
     PMPI_T_finalize();
 }
 
-/* The second receive may have the handle of the first, and is none of its business. */
+/* The second receive may have the handle of the first, but must not be confused with it. */
 static void completed_while_off(void)
 {
     MPI_Request receive, send;

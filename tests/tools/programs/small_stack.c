@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes calls of all kinds, each from two places, in a thread whose stack is as small as may be:
- * `small_stack KILOBYTES [END]`. With END, the thread also ends the run: by `finalize`, `exit` or
- * `abort`, after `snapshot`, if that is END.
+ * Makes calls of all kinds, each from two places, in a thread with a stack that is as small as
+ * possible: `small_stack KILOBYTES [END]`. With END, the thread also ends the run by `finalize`,
+ * `exit` or `abort`; with `snapshot`, it saves a snapshot first.
  */
 #include <mpi.h>
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps of `steps` in a program that refuses memory to libqmpi and its tools alone. The step
- * starve=N lets them allocate N times more. The MPI library and the program itself get all that
- * they ask for, because bare MPICH crashes in MPI_Finalize without memory. `fed` ends this, and
- * prints how often libqmpi and the tools have asked for memory meanwhile.
+ * The steps of `steps`, in a program that refuses memory to libqmpi and its tools. The step
+ * starve=N lets them allocate N more times. The MPI library and the program itself get all the
+ * memory that they request, because MPICH without tools crashes in MPI_Finalize without memory.
+ * `fed` ends this, and prints how often libqmpi and the tools have requested memory meanwhile.
  *
- * Whose an allocation is, is the object of the innermost frame that is not in a library of the
- * system.
+ * The owner of an allocation is the object of the innermost frame outside system libraries.
  */
 #define _GNU_SOURCE
 #include "steps.h"
@@ -35,7 +34,7 @@ static atomic_bool starves;
 static atomic_long left, asked;
 static _Thread_local bool is_looking __attribute__((tls_model("initial-exec")));
 
-/* The first backtrace loads a library. */
+/* The first call of backtrace loads a library. */
 __attribute__((constructor)) static void load_unwinder(void)
 {
     void *frame;
@@ -51,7 +50,7 @@ static bool has_any(const char *name, const char *const *parts)
     return false;
 }
 
-/* Whether the allocation that returns to `caller` is one of libqmpi or of a tool. */
+/* Returns whether the allocation that returns to `caller` belongs to libqmpi or a tool. */
 static bool is_ours(const void *caller)
 {
     static const char *const system[] = {"/libc.so", "/libc-",   "/ld-linux", "/libstdc++",
@@ -66,8 +65,8 @@ static bool is_ours(const void *caller)
     while (i < count && frames[i] != caller)
         i++;
     for (; i < count; i++) {
-        /* dladdr would wait for a thread that holds the lock of the loader, and that may wait for
-         * this one. The program itself has no name here. */
+        /* dladdr would wait for a thread that holds the loader's lock and may be waiting for this
+         * one. The program itself has no name in this structure. */
         struct dl_find_object object;
         if (_dl_find_object(frames[i], &object) || has_any(object.dlfo_link_map->l_name, system))
             continue;
@@ -77,7 +76,7 @@ static bool is_ours(const void *caller)
     return false;
 }
 
-/* Whether the caller gets no memory. */
+/* Returns whether the caller gets no memory. */
 static bool refuse(const void *caller)
 {
     if (!atomic_load(&starves) || is_looking)
@@ -137,7 +136,7 @@ EXPORTED void *mmap(void *address, size_t size, int protection, int flags, int f
     return (void *)syscall(SYS_mmap, address, size, protection, flags, file, offset); /* NOLINT */
 }
 
-/* In tools_starving_fortran. */
+/* Defined in tools_starving_fortran. */
 void fortran_init(void) __attribute__((weak));
 void fortran_barrier(void) __attribute__((weak));
 

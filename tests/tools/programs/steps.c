@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application that does what its command line says, in that order: `steps init region=a barrier
- * end=a finalize`. Steps that end it otherwise than by MPI_Finalize are among them, and handlers of
- * its own. An unknown step ends it with status 99.
+ * An application that carries out the steps on its command line in their order: `steps init
+ * region=a barrier end=a finalize`. Some steps end it without MPI_Finalize, and some install
+ * handlers. An unknown step ends it with status 99.
  */
 #define _GNU_SOURCE
 #include "steps.h"
@@ -53,7 +53,7 @@ static void send_to_next(int bytes)
     free(from);
 }
 
-/* From rank 0 to rank 1. */
+/* Sends from rank 0 to rank 1. */
 static void send(int bytes)
 {
     char *data = calloc((size_t)bytes + 1, 1);
@@ -64,8 +64,8 @@ static void send(int bytes)
     free(data);
 }
 
-/* To the ranks of a communicator in turn, four times, and to nobody: all from one place. The third
- * message is empty. */
+/* Sends to the ranks of a communicator in turn, four times, and to MPI_PROC_NULL, all from one call
+ * site. The third message is empty. */
 static void send_to_all(MPI_Comm comm, int size, int reversed)
 {
     char data[64] = "";
@@ -73,7 +73,9 @@ static void send_to_all(MPI_Comm comm, int size, int reversed)
     for (int i = 0; i <= 4 * size; i++) {
         int peer = reversed ? size - 1 - i % size : i % size, bytes = i == 2 ? 0 : 10 + peer;
         peer = i == 4 * size ? MPI_PROC_NULL : peer;
-        __asm__ volatile("" : "+r"(peer), "+r"(bytes)); /* no second call for a case of these */
+        __asm__ volatile(""
+                         : "+r"(peer), "+r"(bytes)); /* keeps the compiler from making separate
+                                                        calls for some cases */
         MPI_Isend(data, bytes, MPI_BYTE, peer, 0, comm, &requests[i]);
     }
     for (int i = 0; i < 4 * size; i++)
@@ -81,7 +83,7 @@ static void send_to_all(MPI_Comm comm, int size, int reversed)
     MPI_Waitall(4 * size + 1, requests, MPI_STATUSES_IGNORE);
 }
 
-/* With communicators of one handle in turn, in which the ranks have another order. */
+/* Uses two communicators in turn that have the same handle, and ranks in different orders. */
 static void use_peers(void)
 {
     int rank, size;
@@ -95,7 +97,7 @@ static void use_peers(void)
     }
 }
 
-/* Creates communicators until the MPI library has no numbers for more. */
+/* Creates communicators until the MPI library has no more numbers for them. */
 static void use_up_comms(void)
 {
     enum { MOST = 100000 };
@@ -106,7 +108,7 @@ static void use_up_comms(void)
         continue;
 }
 
-/* Error handlers of the program that count, and return. */
+/* Error handlers of the program, which count and return. */
 static int error_count;
 
 static void count_error(MPI_Comm *comm, int *code, ...)
@@ -125,8 +127,8 @@ static void count_errors(void)
     MPI_Errhandler_free(&handler);
 }
 
-/* A call that fails on a communicator that was not used before, and an error handler that makes a
- * call. */
+/* Makes a call that fails on a communicator that was not used before, with an error handler that
+ * makes a call. */
 static void ask_about_error(MPI_Comm *comm, int *code, ...)
 {
     int class = MPI_SUCCESS;
@@ -148,7 +150,7 @@ static void fail(void)
     MPI_Comm_free(&own);
 }
 
-/* Communicators with a name set late, freed, and with their handles used again. */
+/* Uses communicators that get a name late, are freed, and whose handles are reused. */
 static void use_comms(void)
 {
     MPI_Comm comm;
@@ -169,7 +171,8 @@ static void use_file(const char *name)
     char bytes[100] = "";
     MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     MPI_File_write_at(file, 0, bytes, 100, MPI_BYTE, MPI_STATUS_IGNORE);
-    MPI_File_read_at(file, 90, bytes, 100, MPI_BYTE, MPI_STATUS_IGNORE); /* 10 are there */
+    MPI_File_read_at(file, 90, bytes, 100, MPI_BYTE, MPI_STATUS_IGNORE); /* 10 bytes are
+                                                                            available */
     MPI_File_close(&file);
 }
 
@@ -189,7 +192,7 @@ static void use_window(void)
     MPI_Win_free(&window);
 }
 
-/* A call from within a call: an attribute's copy function. */
+/* Makes a call within another call: in the copy function of an attribute. */
 static int copy_slowly(MPI_Comm comm, int keyval, void *state, void *value, void *copy, int *flag)
 {
     (void)keyval;
@@ -212,7 +215,7 @@ static void nest(void)
     MPI_Comm_delete_attr(MPI_COMM_SELF, keyval);
 }
 
-/* A call from the middle of the C library. */
+/* Makes a call from within the C library. */
 static int compare(const void *a, const void *b)
 {
     int rank;
@@ -224,7 +227,7 @@ static void sort(void)
 {
     int numbers[] = {2, 1};
     qsort(numbers, 2, sizeof *numbers, compare);
-    MPI_Barrier(MPI_COMM_SELF); /* behind qsort, so that this function has a frame */
+    MPI_Barrier(MPI_COMM_SELF); /* after qsort, so that this function has a frame */
 }
 
 static void *call_often(void *count)
@@ -304,7 +307,7 @@ static void fork_and_exit(int how)
 
 /* ---- Calls of qmpi and of MPI_T -------------------------------------------------------------- */
 
-/* Prints what comes of it: 0 is success. */
+/* Switches a layer, and prints the result: 0 is success. */
 static void set_enabled(const char *layer, int enabled)
 {
     int (*set)(int, int) =
@@ -312,7 +315,7 @@ static void set_enabled(const char *layer, int enabled)
     dprintf(1, "switched %d\n", set ? set(atoi(layer), enabled) : -1);
 }
 
-/* Prints how many variables of each kind there are. */
+/* Prints the number of variables of each kind. */
 static void list_variables(void)
 {
     int provided, cvars = 0, pvars = 0, categories = 0;
@@ -400,7 +403,7 @@ static int mpi_step(const char *step, const char *value)
 
 static struct rlimit memory_limit;
 
-/* Takes all memory that the process can get; after lift_limit it can get more again. */
+/* Uses all memory that the process can get; after lift_limit, it can get more again. */
 static void use_up_memory(void)
 {
     long pages = 0;
@@ -418,7 +421,7 @@ static void use_up_memory(void)
     }
 }
 
-/* For a while; prints the most that the process has used so far, in bytes. */
+/* Uses memory for some time, and prints the maximum that the process has used, in bytes. */
 static void use_memory(size_t size)
 {
     struct rusage usage;
@@ -433,7 +436,7 @@ static int other_step(const char *step, const char *value)
 {
     if (!strcmp(step, "sleep"))
         sleep_ms(atoi(value));
-    else if (!strcmp(step, "late")) /* rank 1 alone */
+    else if (!strcmp(step, "late")) /* only rank 1 */
         sleep_ms(rank_of() == 1 ? atoi(value) : 0);
     else if (!strcmp(step, "handler"))
         handle(atoi(value), handle_signal);
@@ -466,7 +469,7 @@ static int other_step(const char *step, const char *value)
 
 enum { STEP_SIZE = 256 };
 
-/* Puts the part before `=` into `step`, and returns the one behind it. */
+/* Stores the part before `=` in `step`, and returns the part after it. */
 static const char *split_step(const char *text, char *step)
 {
     snprintf(step, STEP_SIZE, "%s", text);
@@ -485,10 +488,10 @@ void run_step(const char *text)
         exit(99);
 }
 
-/* It makes the steps itself: tests know the frames between main and a call. */
+/* main carries out the steps itself, because tests know the frames between main and a call. */
 int main(int argc, char **argv)
 {
-    int only = -1; /* the rank that takes the next steps; -1: all */
+    int only = -1; /* the rank that carries out the next steps; -1: all ranks */
     const char *launched = getenv("PMI_RANK");
     if (!launched)
         launched = getenv("OMPI_COMM_WORLD_RANK");

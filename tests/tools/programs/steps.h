@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps of `steps` beyond plain calls and ends. */
+/* Functions for the steps of `steps`. */
 #ifndef TEST_STEPS_H
 #define TEST_STEPS_H
 
-/* `NAME=VALUE` or `NAME`; ends the program where there is no such step. */
+/* Carries out `NAME=VALUE` or `NAME`; ends the program if there is no such step. */
 void run_step(const char *text);
 
-/* Take a step; 0: it is none of these. The second one is only in tools_starving. */
+/* Carry out a step; return 0 if it is not one of theirs. The second function exists only in
+ * tools_starving. */
 int handle_step(const char *step, const char *value);
 int starving_step(const char *step, const char *value) __attribute__((weak));
 

@@ -2,13 +2,13 @@
 /*
  * Steps of `steps` with handles that live from one to a later one, of layers that are switched, of
  * MPI Sessions, and of calls that are left by a jump. `dup` `drop`: a communicator; `open=FILE`
- * `close`: a file; `on=TOOL` `off=TOOL`: through MPI_T; `await=FILE`: until it is there;
- * `make=FILE`: so that another process finds it; `await_pid=BEGIN`: the same of BEGIN with this
- * process's number behind it; `clock=NAME`: prints what time it is, on the clock that all processes
- * share; `in_dup=STEP`: in a callback of MPI_Comm_dup; `in_finalize=STEP`: in one of MPI_Finalize,
- * which comes later; `receive`: what nobody sends; `types`: from one place, messages to itself of
- * several datatypes, of which each derived one has the handle of the one before, if MPI gives it
- * again.
+ * `close`: a file; `on=TOOL` `off=TOOL`: through MPI_T; `await=FILE`: waits until the file exists;
+ * `make=FILE`: creates a file for another process; `await_pid=BEGIN`: waits for the file BEGIN
+ * followed by this process's id; `clock=NAME`: prints the time on the clock that all processes
+ * share; `in_dup=STEP`: carries out a step in a callback of MPI_Comm_dup; `in_finalize=STEP`: in a
+ * callback of MPI_Finalize, which comes later; `receive`: a receive for which nobody sends;
+ * `types`: messages to itself of several datatypes from one call site, in which each derived type
+ * has the handle of the previous one if MPI reuses it.
  */
 #define _GNU_SOURCE
 #include "steps.h"
@@ -80,8 +80,8 @@ static void count_error(MPI_Comm *failed, int *code, ...)
     error_count++;
 }
 
-/* Creates a communicator of all processes, with an error handler that counts, as the last one that
- * MPI has a number for. Tells how many errors this has raised. */
+/* Creates a communicator of all processes, with an error handler that counts, as the last one for
+ * which MPI has a number. Prints how many errors this has raised. */
 static void make_last_comm(int number)
 {
     enum { MOST = 100000 };
@@ -148,7 +148,8 @@ static void jump_out(MPI_Comm *on, int *error, ...)
     longjmp(before_the_error, 1);
 }
 
-/* From further down than the call that was left, whose frame is written over. */
+/* Calls from a deeper position on the stack than the call that was left, whose frame is thus
+ * overwritten. */
 static void call_from_deeper(void)
 {
     volatile char room[65536];
@@ -174,7 +175,7 @@ static void jump(void)
 
 static void dup_doing(int depth, const char *step);
 
-/* A callback of an attribute, on the way of MPI_Comm_dup. */
+/* Carries out a step in a callback of an attribute in MPI_Comm_dup. */
 static int copy_doing(MPI_Comm of, int keyval, void *state, void *value, void *copy, int *flag)
 {
     (void)of;
@@ -230,7 +231,8 @@ static void receive_in_thread(void)
 
 /* ---- Names that are no UTF-8 ----------------------------------------------------------------- */
 
-/* In Latin-1, or cut in the middle of a character: of what may be a communicator's name. */
+/* Uses names in Latin-1 or truncated within a character, for everything that may have the name of a
+ * communicator. */
 static void use_odd_names(void)
 {
     char cut[MPI_MAX_OBJECT_NAME + 2] = "";

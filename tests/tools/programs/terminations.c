@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes calls, and does then what its command line says, in that order: things that may lose lines
- * of a log that wait somewhere.
+ * Makes calls, and then carries out the steps on its command line in their order, which may cause
+ * the loss of buffered lines of a log.
  *
  *     terminations STEP...
  *
- * Every step that makes calls prints how many there were at the least. An unknown step ends it with
+ * Each step that makes calls prints the minimum number of calls. An unknown step ends it with
  * status 99.
  */
 #define _GNU_SOURCE
@@ -26,7 +26,7 @@ static void report(const char *what, long count)
     fflush(stdout);
 }
 
-/* The tag tells which call it is. */
+/* The tag identifies the call. */
 static void call(int number)
 {
     int flag;
@@ -45,7 +45,7 @@ static void make_calls(int count)
 
 static atomic_int turn;
 
-/* Two threads call in turn. */
+/* Two threads make calls in turn. */
 static void *take_turns(void *data)
 {
     const int mine = data != NULL;
@@ -75,7 +75,7 @@ static void use_turns(void)
 
 /* ---- Processes ------------------------------------------------------------------------------- */
 
-/* Parent and child call at the same time. */
+/* Parent and child make calls at the same time. */
 static void fork_child(int count)
 {
     const pid_t child = fork();
@@ -91,7 +91,7 @@ static void *call_in_thread(void *data)
     return data;
 }
 
-/* While a thread opens the file for its first line, the process is forked. */
+/* The process is forked while a thread opens the file for its first line. */
 static void fork_while_opening(void)
 {
     pthread_t thread;
@@ -100,7 +100,7 @@ static void fork_while_opening(void)
     wait_ms(300);
     const pid_t child = fork();
     if (child == 0) {
-        alarm(20); /* who hangs is killed */
+        alarm(20); /* kills a process that hangs */
         call(2);
         _exit(0);
     }
@@ -125,7 +125,7 @@ static void run_program(void)
     execl("/bin/true", "true", (char *)NULL);
 }
 
-/* Those that are in the file now. */
+/* Prints how many lines are in the file now. */
 static void count_lines(void)
 {
     FILE *file = fopen("lines.0", "r");

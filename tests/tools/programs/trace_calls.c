@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of all kinds whose events are known, in sections. Each section is a region with its name.
- * For two ranks. `trace_calls FILE` writes to this file.
+ * Calls of all kinds whose events are known, in sections, for two ranks. Each section is a region
+ * with its name. `trace_calls FILE` writes to this file.
  */
 #include <mpi.h>
 
@@ -87,7 +87,7 @@ static void persistent(void)
     MPI_Send(out, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     MPI_Request_free(&requests[0]);
-    PMPI_Request_free(&requests[1]); /* unseen by tools; the handle may be reused */
+    PMPI_Request_free(&requests[1]); /* tools do not see this; the handle may be reused */
     MPI_Send_init(out, 3, MPI_INT, MPI_PROC_NULL, 2, MPI_COMM_SELF, &requests[1]);
     MPI_Start(&requests[1]);
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);

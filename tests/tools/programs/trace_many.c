@@ -4,9 +4,9 @@
  * message from rank 0 to rank 1 and back, N times; threads=N: N threads make 1000 calls each;
  * signals=N: N signals, whose handler makes a call, while calls are made; wait: until the file `go`
  * exists; usr2: SIGUSR2; limit=N: no file may grow beyond N bytes; receive: a receive that lasts
- * until the file `go` exists, or for ever; within: a call within another one that lasts until then;
- * abort: rank 0 ends all others in a call then; hang: one for ever in another thread, its only one;
- * sessions: a session instead of MPI_Init.
+ * until the file `go` exists, or for ever; within: a call within another one that lasts until `go`
+ * exists; abort: when `go` exists, rank 0 aborts while all others are in a call; hang: a call of
+ * another thread, its only one, that never returns; sessions: a session instead of MPI_Init.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

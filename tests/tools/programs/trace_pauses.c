@@ -2,14 +2,15 @@
 /*
  * Each rank records only some parts of the run, which differ between ranks.
  *
- * `messages FROM:TO…`: rank 0 sends 100 messages to rank 1, the i-th of i bytes, every other one by
- * MPI_Isend. Each rank stops recording before its message FROM, and goes on before its message TO;
- * 0: never. Rank 1 is as many messages behind as MPI_Ssend allows.
+ * `messages FROM:TO…`: rank 0 sends 100 messages to rank 1; the i-th has i bytes, and every other
+ * one is sent by MPI_Isend. Each rank stops recording before its message FROM, and continues before
+ * its message TO; 0: never. Rank 1 is as many messages behind as MPI_Ssend allows.
  *
- * `regions FIRST…`: the same, and each rank is in the region `part` from its message FIRST on.
+ * `regions FIRST…`: the same messages, and each rank is in the region `part` from its message FIRST
+ * on.
  *
- * `collectives SEED`: random ones on three communicators, and messages in a ring. Each rank stops
- * recording and goes on at random.
+ * `collectives SEED`: random collectives on three communicators, and messages in a ring. Each rank
+ * stops and continues recording at random.
  */
 #include <mpi.h>
 

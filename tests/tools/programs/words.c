@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application of one process whose calls have arguments of every kind, always the same: what a
- * log says of them is known. `words PART FILE`: a part of it.
+ * An application of one process whose calls have arguments of all kinds, which are the same in each
+ * run, so that the lines of a log are known. `words PART FILE` runs a part of it.
  */
 #include <mpi.h>
 #include <setjmp.h>
@@ -113,7 +113,7 @@ static void objects(void)
     MPI_Info_get(info, "key", 63, packed, &flag);
     MPI_Info_free(&info);
     MPI_Query_thread(&flag);
-    (void)MPI_Aint_add(40, 2); /* in Open MPI a macro, and no call */
+    (void)MPI_Aint_add(40, 2); /* in Open MPI, this is a macro and makes no call */
 }
 
 static void windows_and_files(const char *name)
@@ -148,7 +148,7 @@ static void wrong(void)
     MPI_Recv(&in, -1, MPI_INT, 0, 0, WORLD, MPI_STATUS_IGNORE);
 }
 
-/* The MPI library faults where it reads them. */
+/* Passes arguments at which the MPI library faults when it reads them. */
 static void wild(void)
 {
     int *volatile nowhere = (int *)0x10;
@@ -168,7 +168,8 @@ static void truncated(void)
     MPI_Request requests[2];
     MPI_Status statuses[2];
     MPI_Comm_set_errhandler(WORLD, MPI_ERRORS_RETURN);
-    /* In this order: Open MPI cuts short messages that are waited for, and says nothing. */
+    /* This order is necessary, because Open MPI truncates messages for which a receive is waiting
+     * without an error. */
     MPI_Isend(out, 4, MPI_INT, 0, 1, WORLD, &requests[1]);
     MPI_Irecv(&in, 1, MPI_INT, 0, 1, WORLD, &requests[0]);
     MPI_Waitall(2, requests, statuses);

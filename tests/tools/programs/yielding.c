@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into the ranks of tests, and linked into programs whose ranks wait long for each other:
- * MPICH's ranks, which take a processor as long as they wait, give way after about a millisecond.
- * By this function MPICH asks UCX, for the first time in MPI_Init, whether something has come.
- * Without UCX it is never called.
+ * Preloaded into the ranks of tests, and linked into programs whose ranks wait long for each other.
+ * MPICH's ranks use a processor as long as they wait; with this library, they yield after about a
+ * millisecond. It interposes the function by which MPICH polls UCX, for the first time in MPI_Init.
+ * Without UCX, it is never called.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>
 #include <time.h>
 
-enum { POLLS = 10000 }; /* in about a millisecond */
+enum { POLLS = 10000 }; /* number of polls in about a millisecond */
 
 __attribute__((visibility("default"))) unsigned ucp_worker_progress(void *worker);
 
@@ -20,7 +20,7 @@ unsigned ucp_worker_progress(void *worker)
     static _Thread_local unsigned idle;
     if (!next) {
         void *found = dlsym(RTLD_NEXT, "ucp_worker_progress");
-        if (!found) /* a program has opened its MPI library for itself alone */
+        if (!found) /* a program has opened its MPI library with RTLD_LOCAL */
             found = dlsym(dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD), "ucp_worker_progress");
         memcpy(&next, &found, sizeof next);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded: HOSTS has the name of a machine for each rank, separated by commas. */
+/* Preloaded: HOSTS contains the name of a machine for each rank, separated by commas. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A PMPI tool that looks for performance variables as any does: through PMPI_T. */
+/* A PMPI tool that searches performance variables by PMPI_T, as such tools do. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A layer that does not pass MPI_Finalize on, as some tools of other projects do. */
+/* A layer that does not pass MPI_Finalize on, like some tools of other projects. */
 #include <qmpi/qmpi.h>
 
 static int keeps_Finalize(QMPI_Context context)

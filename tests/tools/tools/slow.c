@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layer in which MPI_Send, MPI_Bcast and MPI_Barrier take some milliseconds more (option ms=).
- * Notes in MPI_Finalize how much it was in all.
+ * A layer in which MPI_Send, MPI_Bcast and MPI_Barrier take some milliseconds longer (option ms=).
+ * In MPI_Finalize, it prints the sum of these times.
  */
 #define _GNU_SOURCE
 #include <qmpi/qmpi.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 
 static int milliseconds;
-static long spent; /* nanoseconds */
+static long spent; /* in nanoseconds */
 
 static long now(void)
 {
@@ -20,7 +20,7 @@ static long now(void)
     return time.tv_sec * 1000000000L + time.tv_nsec;
 }
 
-/* Busy, not asleep: a sleep ends late. */
+/* Waits in a loop, because a sleep may end late. */
 static void delay(void)
 {
     const long begin = now();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures every call as the layers below make it last, and notes in MPI_Finalize for each function
- * the seconds in all, the shortest call's, and when the first call began and the last one ended, on
- * the clock that all processes share: above another layer that measures, no call of its can have
- * taken longer. For programs of one thread.
+ * Measures the duration of each call in the layers below, and prints in MPI_Finalize for each
+ * function the sum, the shortest duration, and when the first call began and the last one ended, on
+ * the clock that all processes share. Above another layer that measures, its durations are upper
+ * limits. For programs with one thread.
  */
 #define _GNU_SOURCE
 #include <qmpi/observer.h>
