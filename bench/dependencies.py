@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 """
-What the first MPI call has to look at, of the libraries that a program loads: the functions of MPI, and the
-names in each library up to one of MPI, by which libqmpi finds the MPI library. Targets are for that of Debian 12.
+What the first MPI call must examine in the libraries that a program loads: the functions of MPI,
+and the names in each library up to the first one of MPI, by which libqmpi finds the MPI library.
+The targets are for the MPI library of Debian 12.
 """
 import re
 import subprocess
 
 FUNCTIONS = 619
 BYTES = 109_000
-INSTRUCTIONS_PER_BYTE = 0.25  # of the names of further libraries
+INSTRUCTIONS_PER_BYTE = 0.25  # for each byte of the names in further libraries
 
 
 def output_of(*command: str) -> str:
@@ -16,7 +17,7 @@ def output_of(*command: str) -> str:
 
 
 def names_before_mpi(library: str) -> int:
-    """The bytes of the library's table of names up to the first `MPI`."""
+    """Returns the bytes of the library's table of names up to the first `MPI`."""
     found = re.search(r"\.dynstr +STRTAB +\S+ (\S+) (\S+)", output_of("readelf", "-SW", library))
     begin, size = (int(number, 16) for number in found.groups())
     with open(library, "rb") as file:
@@ -31,7 +32,7 @@ def functions_in(library: str) -> int:
 
 
 def scaled(wanted: int, program: str, mpi_library: str) -> int:
-    """The target of so many instructions, for the libraries of this program."""
+    """Returns the target for a number of instructions, for the libraries of this program."""
     libraries = re.findall(r"(/\S+) \(", output_of("ldd", program))
     further = max(0, sum(map(names_before_mpi, libraries)) - BYTES)
     return round(wanted * max(1, functions_in(mpi_library) / FUNCTIONS) + further * INSTRUCTIONS_PER_BYTE)

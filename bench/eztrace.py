@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-bench/run BUILD --eztrace: what a call costs under `trace` and under EZTrace 2, over the same program
-without either, and how many bytes they write for it. EZTrace passes MPI_Comm_rank on unrecorded, so
-MPI_Iprobe is called, and messages of 8 bytes go forth and back.
+bench/run BUILD --eztrace: the cost of a call under `trace` and under EZTrace 2, compared with the
+same program without either, and how many bytes they write for it. EZTrace does not record
+MPI_Comm_rank, so the program calls MPI_Iprobe, and exchanges messages of 8 bytes.
 """
 import ctypes.util
 import os
@@ -20,13 +20,13 @@ PACKAGE = "Debian's package eztrace"
 
 
 def libraries(build: Build) -> str:
-    """What EZTrace preloads; empty if it is not installed for this MPI."""
+    """Returns the libraries that EZTrace preloads; empty if it is not installed for this MPI."""
     found = [ctypes.util.find_library(f"eztrace-{part}") for part in ("lib", build.implementation())]
     return ":".join(found) if all(found) else ""
 
 
 def reason_to_skip(build: Build) -> str:
-    """Empty if both can be measured."""
+    """Returns why the two cannot be compared; empty if they can."""
     if build.mpi() == "abi":
         return "EZTrace cannot trace programs of the standard ABI"
     return "" if libraries(build) else f"EZTrace for {build.mpi()} is not installed ({PACKAGE})"
@@ -44,14 +44,14 @@ def bytes_in(folder: Path) -> int:
 
 
 def programs(build: Build, calls: int) -> list[tuple[str, int, list[str], int]]:
-    """What is measured: its name, ranks, command and calls of all ranks."""
+    """Returns the measurements: name, ranks, command, and number of calls of all ranks."""
     few, trips = max(1, calls // 50), max(1, calls // 1000)
     return [("MPI_Iprobe", 1, [str(build.probe), "time", str(few), str(LOOPS)], few * LOOPS),
             ("8-byte round trip", 2, [str(build.round_trip), str(trips), str(TRIP_LOOPS)], trips * TRIP_LOOPS * 4)]
 
 
 def measured(build: Build, number: int, command: list[str], calls: int, rounds: int) -> dict:
-    """The three take turns within a round; ratios and differences are those of a round."""
+    """All three run once in each round, and ratios and differences are computed within a round."""
     times: dict[str, list[float]] = {}
     sizes: dict[str, list[float]] = {}
     for _ in range(rounds):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""How it is measured: instructions by single steps or callgrind, nanoseconds and microseconds by the clock."""
+"""How the measurements are made: instructions by single steps or callgrind, nanoseconds and
+microseconds by the clock."""
 import math
 import operator
 import os
@@ -14,27 +15,28 @@ from statistics import median
 
 from setups import clean_environment
 
-TIMEOUT = 120  # seconds; a run takes one or two
+TIMEOUT = 120  # in seconds; a run takes one or two
 
-# Three loop lengths give two figures: how far they are apart is the noise of the count. A single step
-# takes tens of microseconds, the start of valgrind two seconds.
+# From three lengths of the loop, two results are computed; their difference is the noise of the
+# count. A single step takes tens of microseconds, and the start of valgrind takes two seconds.
 STEPPED_LENGTHS = (2, 4, 8)
 COLLECTED_LENGTHS = (1000, 3000, 7000)
 NOISE_LIMIT = 0.2
-ATTEMPTS = 3  # to count with less noise
-NOISE_LIMIT_IN_TIME = 3  # of what depends on the time that a call takes
+ATTEMPTS = 3  # number of repetitions if the noise is too high
+NOISE_LIMIT_IN_TIME = 3  # for functions whose instructions depend on the time of a call
 
 Environment = dict[str, str]
 
 
 class Failed(Exception):
-    """A run that did not do what it should: nothing can be measured."""
+    """A run did not do what it should, so nothing can be measured."""
 
 
 def output_of(command: list[str], environment: Environment) -> str:
     done = subprocess.run(command, env=clean_environment(environment), stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=TIMEOUT, check=False)
-    # The dynamic loader only warns of a library that it cannot preload, and all would be raw MPI.
+    # The dynamic loader only prints a warning for a library that it cannot preload, and the run
+    # would measure raw MPI.
     if done.returncode or "cannot be preloaded" in done.stderr:
         raise Failed(f"{' '.join(command)} with {environment}\n"
                      f"ended with status {done.returncode}\n{done.stdout}{done.stderr}")
@@ -42,7 +44,7 @@ def output_of(command: list[str], environment: Environment) -> str:
 
 
 def has_cycle_counter() -> bool:
-    """Whether libqmpi reads the cycle counter, and not CLOCK_MONOTONIC (src/clock)."""
+    """Returns whether libqmpi reads the cycle counter instead of CLOCK_MONOTONIC (src/clock)."""
     try:
         with open("/sys/devices/system/clocksource/clocksource0/available_clocksource", encoding="ascii") as file:
             return platform.machine() == "x86_64" and "tsc" in file.read()
@@ -60,8 +62,8 @@ class Run:
 
     command: list[str]
     environment: Environment
-    # The program that counts in single steps. None: callgrind counts, on average over many calls,
-    # because what a call does depends on the time that it takes.
+    # The program that counts by single steps. None: callgrind counts, and the result is an average
+    # over many calls, because the instructions of a call depend on its time.
     stepper: str | None
 
     def lengths(self) -> tuple[int, int, int]:
@@ -69,7 +71,7 @@ class Run:
 
 
 def stepped_through(run: Run) -> list[int]:
-    # What is preloaded is for the program, and not for the one that counts.
+    # The libraries are preloaded into the program, and not into the one that counts.
     preloads = [f"{name}={value}" for name, value in run.environment.items() if name == "LD_PRELOAD"]
     others = {name: value for name, value in run.environment.items() if name != "LD_PRELOAD"}
     return [int(line) for line in output_of(
@@ -80,16 +82,16 @@ def stepped_through(run: Run) -> list[int]:
 def collected_by_callgrind(run: Run) -> list[int]:
     with tempfile.TemporaryDirectory(prefix="qmpi-bench-") as folder:
         out = os.path.join(folder, "out")
-        # The loops alone, and a file for each.
+        # Counts only the loops, with a file for each.
         output_of(["valgrind", "--tool=callgrind", "--toggle-collect=call_loop",
                    "--dump-after=call_loop", f"--callgrind-out-file={out}", *run.command, "count",
                    *map(str, run.lengths())], run.environment)
-        # The first is the call that warms up.
+        # The first file is that of the call before the loops.
         return [total_in(f"{out}.{place}") for place in range(2, 2 + len(run.lengths()))]
 
 
 def count_run(run: Run) -> list[int]:
-    """All instructions spent in a loop of each length and whatever it calls."""
+    """Returns all instructions in a loop of each length, including those of called functions."""
     counted = stepped_through(run) if run.stepper else collected_by_callgrind(run)
     if len(counted) != len(run.lengths()) or any(map(operator.lt, counted, run.lengths())):
         raise Failed(f"no instructions were counted in call_loop() with {run.environment}")
@@ -97,7 +99,8 @@ def count_run(run: Run) -> list[int]:
 
 
 def count_start(command: list[str], environment: Environment) -> int:
-    """All instructions spent in the program's first MPI call and whatever it calls."""
+    """Returns all instructions in the program's first MPI call, including those of called
+    functions."""
     with tempfile.TemporaryDirectory(prefix="qmpi-bench-") as folder:
         out = os.path.join(folder, "out")
         output_of(["valgrind", "--tool=callgrind", "--toggle-collect=call_first",
@@ -114,7 +117,7 @@ def count_starts(runs: list[tuple[list[str], Environment]]) -> list[int]:
 
 
 def total_in(path: str) -> int:
-    """The sum of one of callgrind's files; 0 where there is none."""
+    """Returns the sum in one of callgrind's files; 0 if it does not exist."""
     try:
         with open(path, encoding="utf-8") as file:
             found = re.search(r"^(?:totals|summary): (\d+)", file.read(), re.MULTILINE)
@@ -124,8 +127,9 @@ def total_in(path: str) -> int:
 
 
 def count_calls(run: Run) -> tuple[float, float]:
-    """Instructions per call, start-up cancelled, and the noise: the least of a few attempts, as what an MPI library
-    does now and then falls into some loops and not into others."""
+    """Returns the instructions per call, without start-up, and the noise. The best of a few
+    attempts is used, because occasional work of the MPI library may fall into some loops and not
+    into others."""
     short, middle, long = run.lengths()
     best = (0.0, math.inf)
     for _ in range(ATTEMPTS):
@@ -146,9 +150,9 @@ def count_instructions(runs: list[Run]) -> list[tuple[float, float]]:
 
 def time_rounds(runs: list[tuple[list[str], Environment]], rounds: int) -> list[list[float]]:
     """
-    The number that the command prints, one for each round, for each command. All of them take
-    turns within a round, so that figures of one round can be compared: the machine changes its
-    speed more slowly than that.
+    Returns the number that each command prints, one for each round. All commands run once in each
+    round, so that figures of a round can be compared, because the speed of the machine changes more
+    slowly than that.
     """
     figures: list[list[float]] = [[] for _ in runs]
     for _ in range(rounds):
@@ -158,7 +162,7 @@ def time_rounds(runs: list[tuple[list[str], Environment]], rounds: int) -> list[
 
 
 def difference(upper: list[float], lower: list[float], divisor: float = 1.0) -> float:
-    """The median over the rounds of what `upper` costs more than `lower`."""
+    """Returns the median over the rounds of the difference between `upper` and `lower`."""
     return median((a - b) / divisor for a, b in zip(upper, lower))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
-bench/run BUILD --ranks: what profile takes in MPI_Finalize to bring together what the ranks have,
-and what memory it takes in each of them, by the number of ranks; against a layer that does nothing.
+bench/run BUILD --ranks: the time in MPI_Finalize that profile needs to combine the results of the
+ranks, and its memory in each rank, by the number of ranks, compared with a layer that does nothing.
 """
 import json
 import os
@@ -19,15 +19,15 @@ import open_mpi
 from setups import Build, clean_environment
 
 NUMBERS = (2, 4, 8, 16, 32, 64)
-TIMES = 3  # what programs/ranks.c does so often
-TIMEOUT = 300  # seconds; 64 ranks on 2 processors take ten or so
+TIMES = 3  # number of repetitions in programs/ranks.c
+TIMEOUT = 300  # in seconds; 64 ranks on 2 processors take about ten
 
 MEASURED = {"empty": "empty", "profile": "profile,output=/dev/null,format=json"}
 
 
 def launch(build: Build, ranks: int, environment: dict[str, str]) -> tuple[list[str], dict]:
-    """The launcher in front of a program, and its environment; what is to be preloaded is preloaded
-    into the ranks alone."""
+    """Returns the launcher to be put in front of a program, and its environment. Libraries are
+    preloaded only into the ranks."""
     passed = {**environment, **(open_mpi.LAUNCHER if build.implementation() == "openmpi" else {})}
     library = passed.pop("LD_PRELOAD", "")
     found = mpi_commands.mpi_command("mpiexec", build.implementation(), build.folder) or shutil.which("mpiexec")
@@ -39,7 +39,7 @@ def launch(build: Build, ranks: int, environment: dict[str, str]) -> tuple[list[
 
 
 def run_job(build: Build, ranks: int, layer: str) -> dict:
-    """The line of tools/finalize.c, the layer being between two of it."""
+    """Returns the line that tools/finalize.c prints for the layer between two of its layers."""
     stack = build.with_stack("finalize1", layer, "finalize1")
     stack["QMPI_TOOL_PATH"] += f":{build.folder / 'tools'}"
     launcher, environment = launch(build, ranks, stack)
@@ -68,7 +68,7 @@ def middle(runs: list[dict], *path: str) -> float:
 
 
 def row(ranks: int, runs: dict[str, list[dict]]) -> dict:
-    """Medians; memory is what the processes have more than with a layer that does nothing."""
+    """The medians. Memory is the difference from processes with a layer that does nothing."""
     measured = {"ranks": ranks, "runs": len(runs["profile"]),
                 "seconds": middle(runs["profile"], "seconds"),
                 "seconds_empty": middle(runs["empty"], "seconds"),

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The measurements as text and as JSON. One structure, made by collect() in run, feeds both."""
+"""The measurements as text and as JSON, both from the structure that collect() in run makes."""
 
 COLUMNS = {"0": "no tool", "1": "1", "2": "2", "4": "4", "8": "8", "100": "100"}
 
-# Load per CPU from which other programs slow down what is measured, if only by sharing a core.
+# The load per CPU above which other programs disturb the measurements, if only because they share a
+# core.
 BUSY = 0.4
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is measured: the rows of the table, and the environment that makes each cell of them."""
+"""What is measured: the rows of the table, and the environment for each cell."""
 import functools
 import json
 import os
@@ -49,41 +49,42 @@ class Row:
 
 @dataclass
 class Start:
-    """A start-up, of which the first MPI call is measured."""
+    """A start-up, whose first MPI call is measured."""
 
     name: str
     environment: dict[str, str]
-    # What it is compared with, an earlier one, and by what number of layers to divide.
+    # the earlier entry with which it is compared, and the number of layers by which the difference
+    # is divided
     more: int = 0
     than: str = ""
-    target: float = 0  # microseconds for each of those; 0: none
-    # At most so many in the first call, over the first of all; 0: no target. Of MPICH, and scaled to the
-    # functions and dependencies of the one at hand.
+    target: float = 0  # microseconds for each layer; 0: none
+    # The maximum number of instructions in the first call, minus those of the first entry; 0: no
+    # target. It is for MPICH, and is scaled to its functions and dependencies.
     instructions: int = 0
 
 
 @dataclass
 class Question:
-    """A call of dlsym, asked after the program's first MPI call or before it."""
+    """A call of dlsym, made after the program's first MPI call or before it."""
 
     name: str
     arguments: list[str]  # of ask_dlsym
-    target: float = 20  # nanoseconds more with libqmpi; 0: none
+    target: float = 20  # additional nanoseconds with libqmpi; 0: none
 
 
 @dataclass
 class Bundled:
-    """A bundled tool, of which a call of MPI_Iprobe is measured over the tool `empty`."""
+    """A bundled tool: a call of MPI_Iprobe is measured, compared with the tool `empty`."""
 
     name: str
     environment: dict[str, str]
-    target: float = 0  # nanoseconds over `empty`; 0: none
+    target: float = 0  # nanoseconds more than `empty`; 0: none
 
 
 @dataclass
 class Conversion:
-    """What an observer that is compiled for the standard ABI asks for, in a program of another ABI: the difference
-    between two environments, divided."""
+    """A request of an observer that is compiled for the standard ABI, in a program with another
+    ABI: the difference between two environments, divided."""
 
     name: str
     more: dict[str, str]
@@ -99,13 +100,15 @@ class RoundTrip:
 
     name: str
     environment: dict[str, str]
-    target: float = 0  # nanoseconds over no libqmpi, and so many readings of the clock; 0: none
+    # nanoseconds more than without libqmpi, not counting readings of the clock, and the number of
+    # these; 0: none
+    target: float = 0
     readings: int = 0
-    times: float = 0  # at most so many times the entry before it; 0: no target
+    times: float = 0  # at most this multiple of the previous entry; 0: no target
 
 
 class Build:
-    """A build folder: where the programs and the libraries are."""
+    """A build folder with the programs and libraries."""
 
     def __init__(self, folder: str):
         self.folder = Path(folder).resolve()
@@ -131,12 +134,13 @@ class Build:
         return {option["name"]: option["value"] for option in listed}
 
     def mpi(self) -> str:
-        """The kind of MPI that the build is for: mpich, openmpi, abi. The option may be `auto`."""
+        """Returns the kind of MPI for which the build is: mpich, openmpi, abi. The option may be
+        `auto`."""
         header = (self.folder / "src" / "generate" / "build.h").read_text()
         return re.search(r'QMPI_MPI "(\w+)"', header)[1]
 
     def implementation(self) -> str:
-        """Whose MPI library it is: mpich, openmpi."""
+        """Returns the implementation of the MPI library: mpich, openmpi."""
         if self.mpi() != "abi":
             return self.mpi()
         os.environ["QMPI_TEST_MPI"] = "abi"
@@ -149,7 +153,8 @@ class Build:
         return f"{values['buildtype']}, -O{values['optimization']}, {self.mpi()}"
 
     def mpi_library(self) -> str:
-        """The path of the MPI library that the programs load; empty if ldd does not tell."""
+        """Returns the path of the MPI library that the programs load; empty if ldd does not show
+        it."""
         text = subprocess.run(["ldd", str(self.loop)], capture_output=True, text=True, check=False,
                               env=clean_environment({}))
         found = re.search(r"=> (\S*libmpi\S*)", text.stdout)
@@ -163,7 +168,7 @@ class Build:
         }
 
     def trace(self) -> str:
-        """The tool `trace`, whose files replace those of the run before."""
+        """Returns the tool `trace`, whose files replace those of the previous run."""
         return f"trace,format=own,output={self.bench / 'trace-files'}"
 
     def with_preloads(self, names: list[str]) -> dict[str, str]:
@@ -183,7 +188,8 @@ def in_turn(one: str, other: str, count: int) -> list[str]:
 
 @functools.cache
 def abi_library() -> dict[str, str]:
-    """For programs of the standard ABI: where they find the library that QMPI_TEST_ABI chooses, as for the tests."""
+    """For programs of the standard ABI: returns the variables by which they find the library that
+    QMPI_TEST_ABI selects, as in the tests."""
     if not os.environ.get("QMPI_TEST_ABI"):
         return {}
     os.environ["QMPI_TEST_MPI"] = "abi"
@@ -192,15 +198,15 @@ def abi_library() -> dict[str, str]:
 
 
 def clean_environment(extra: dict[str, str]) -> dict[str, str]:
-    """This process's environment without what would change a measurement: `meson test` sets MALLOC_PERTURB_, by
-    which malloc and free fill memory."""
+    """Returns the environment of this process without variables that would change a measurement,
+    such as MALLOC_PERTURB_, which `meson test` sets and which makes malloc and free fill memory."""
     dropped = ("QMPI_", "LD_", "PMI_", "PMI2_", "PMIX_", "HYDRA_", "MPIR_", "MPICH_", "MALLOC_", "GLIBC_TUNABLES")
     passed = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     return {**passed, **abi_library(), **extra}
 
 
 def rows(build: Build) -> list[Row]:
-    """The table, from the top; raw MPI first."""
+    """Returns the rows of the table from the top, with raw MPI first."""
     def stacks(name: str, above: tuple = (), lower: tuple = ()) -> dict[int, dict[str, str]]:
         return {k: build.with_stack(*above, *numbered(name, k), *lower) for k in HEIGHTS}
 
@@ -249,7 +255,7 @@ def rows(build: Build) -> list[Row]:
 
 
 def checked_rows(build: Build) -> list[Row]:
-    """The heights that the targets in instructions need."""
+    """Returns only the heights that the targets in instructions need."""
     checked = rows(build)
     for row in checked:
         pairs = row.key in (MPICH_MIXED, MPICH_OVER, OBSERVER, AFTER_ONLY, PROFILE,
@@ -260,12 +266,12 @@ def checked_rows(build: Build) -> list[Row]:
 
 
 def asking(build: Build) -> dict[int, dict[str, str]]:
-    """One layer that asks for the calling address so many times in each call."""
+    """Returns one layer that asks for the calling address this number of times in each call."""
     return {1: build.with_tools("ask_once1"), 9: build.with_tools("ask_nine1")}
 
 
 def start_ups(build: Build) -> list[Start]:
-    """In this order, each after the one that it is compared with."""
+    """Each entry follows the one with which it is compared."""
     twice = build.with_stack(*["pmpi_wrapper1"] * 2)
     eight_times = build.with_stack(*["pmpi_wrapper1"] * 8)
     return [
@@ -285,7 +291,8 @@ def start_ups(build: Build) -> list[Start]:
 
 
 def checked_start_ups(build: Build) -> list[Start]:
-    """Those with a target in instructions, after the one that they are compared with."""
+    """Returns the entries with a target in instructions; each follows the one with which it is
+    compared."""
     if build.implementation() != "mpich":
         return []
     starts = start_ups(build)
@@ -303,18 +310,18 @@ def questions(build: Build) -> list[Question]:
 
 
 def bundled(build: Build) -> list[Bundled]:
-    """`empty`, and then those that are compared with it."""
+    """Returns `empty`, and then the entries that are compared with it."""
     def tool(name: str) -> dict[str, str]:
         return {**build.with_tools(name), "QMPI_TOOL_PATH": str(build.folder / "tools")}
 
     return [Bundled("empty", tool("empty")),
             Bundled("log,output=/dev/null", tool("log,output=/dev/null"), 500),
-            # A rule that selects the function, and a call that does not come.
+            # A rule that selects the function, and a call number that is never reached.
             Bundled("delay, no delay", tool("delay,functions=MPI_Iprobe,before=1ms,calls=4000000000"), 15)]
 
 
 def conversions(build: Build) -> list[Conversion]:
-    """Nothing is converted in a build for the standard ABI."""
+    """In a build for the standard ABI, nothing is converted."""
     if build.mpi() == "abi":
         return []
 
@@ -328,7 +335,7 @@ def conversions(build: Build) -> list[Conversion]:
 
 
 def round_trips(build: Build) -> list[RoundTrip]:
-    """Without libqmpi, and then what is compared with it."""
+    """The first entry is without libqmpi, and the others are compared with it."""
     return [
         RoundTrip("no libqmpi", {}),
         RoundTrip("empty", build.with_tools("empty")),

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What was promised, beside what was measured; of the structure that collect() in run makes."""
+"""Compares the measurements, which collect() in run has made, with the targets."""
 import measure
 import setups
 
-# What two readings take by clock_gettime, where the machine has no cycle counter of constant rate.
+# The time of two readings by clock_gettime, if the machine has no cycle counter with a constant
+# rate.
 TWO_READINGS = 0 if measure.has_cycle_counter() else 50
 
 
@@ -15,8 +16,8 @@ def target(name: str, measured: float, wanted: float, unit: str, relation: str =
 
 def over_wrappers(rows: dict) -> list[tuple[str, float, float]]:
     """
-    PMPI tools against the same libraries without qmpi. Those that call PMPI_X cannot be chained
-    there: a chain of them would cost so many times what one costs.
+    PMPI tools compared with the same libraries without qmpi. Those that call PMPI_X cannot be
+    chained without qmpi; a chain would cost a multiple of one.
     """
     def cells(key):
         return {int(k): cell["instructions_over_raw"] for k, cell in rows[key]["cells"].items()}
@@ -36,14 +37,15 @@ def over_wrappers(rows: dict) -> list[tuple[str, float, float]]:
 
 
 def over_pass(rows: dict) -> float:
-    """What an observer costs more than a hand-written layer that passes on: per layer, at most."""
+    """Returns the maximum cost per layer of an observer, compared with a native layer that passes
+    calls on."""
     observed, passed = rows[setups.OBSERVER]["cells"], rows[setups.NEXT]["cells"]
     return max((observed[k]["instructions_over_raw"] - passed[k]["instructions_over_raw"]) / int(k)
                for k in observed)
 
 
 def within_run(row: dict) -> float:
-    """What an observer costs more in a run: between a run of two and the longest."""
+    """Returns the cost of a further observer in a run, from a run of two and the longest one."""
     cells = {int(k): cell["instructions_over_raw"] for k, cell in row["cells"].items() if int(k) > 1}
     return (cells[max(cells)] - cells[min(cells)]) / (max(cells) - min(cells))
 
@@ -80,7 +82,7 @@ def in_instructions(result: dict) -> list[dict]:
             ("first layer of MPICH's variant, over raw", over_raw(setups.MPICH, "1"), 29),
             ("each further layer of MPICH's variant", rows[setups.MPICH]["each_further"][unit],
              8),
-            # QMPI layers cost 23, 2 and 25: 5 more are allowed.
+            # The same layers of QMPI cost 23, 2 and 25; 5 more are allowed.
             ("the same, a tool that is listed once", over_raw(setups.MPICH_ONCE, "1"), 28),
             ("the same, each further", rows[setups.MPICH_ONCE]["each_further"][unit], 7),
             ("a QMPI layer and one of MPICH's variant, over raw",
@@ -94,7 +96,7 @@ def in_instructions(result: dict) -> list[dict]:
 
 
 def in_readings(result: dict) -> list[dict]:
-    """What depends on the cost of a reading of the clock, which no two machines have in common."""
+    """Targets that depend on the cost of a clock reading, which differs between machines."""
     reading = min(result["clocks"].values())
     rows = {row["key"]: row for row in result["rows"]}
     found = [target(f"{name}, over `empty`, 2 readings and {more} ns",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of the QMPI draft as the cases of this suite make them, over the header of one
- * implementation. No case uses anything else of an implementation.
+ * The calls of the QMPI draft as the cases of this suite make them, implemented by the header of
+ * one implementation. Cases use nothing else of an implementation.
  *
  * With -DDRAFT_OVER_MPI_H, this is the interface that MPICH's mpi.h declares, else <qmpi/qmpi.h>.
  * Another implementation needs a section of its own here, and an entry in run.py.
@@ -20,10 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What draft_get_binding finds. */
+/* The values of draft_get_binding. */
 enum { DRAFT_BINDING_C, DRAFT_BINDING_FORTRAN, DRAFT_BINDING_F08 };
 
-/* What draft_get_function found: a function and what it is called with. */
+/* The result of draft_get_function: a function and the arguments to pass to it. */
 typedef struct Next Next;
 
 #ifdef DRAFT_OVER_MPI_H /* ---- MPICH's mpi.h                                                      \
@@ -64,7 +64,7 @@ static inline int draft_get_calling_address(QMPI_Context context, int tool_id, v
     return code;
 }
 
-/* MPICH has no such call. */
+/* MPICH does not have this call. */
 static inline int draft_get_binding(QMPI_Context context, int *binding)
 {
     (void)context;
@@ -82,7 +82,7 @@ static inline int draft_same(const Next *one, const Next *other)
     return one->function == other->function && one->id == other->id;
 }
 
-/* Passes on one NULL pointer. */
+/* Passes one NULL pointer. */
 static inline int draft_get_function_null(int tool_id, int fn, int which, Next *next)
 {
     return QMPI_Get_function(tool_id, fn, which == 0 ? NULL : &next->function,

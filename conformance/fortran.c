@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What program.F90 calls after each of its MPI calls: alpha:beta are in the stack. */
+/* The function that program.F90 calls after each of its MPI calls; the stack is alpha:beta. */
 #define _GNU_SOURCE
 #include "report.h"
 #include "tools.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A PMPI tool, which stands between the application and the QMPI tools. */
+/* A PMPI tool between the application and the QMPI tools. */
 #include <mpi.h>
 
 int pmpi_barriers;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The application of the suite: `program SCENARIO`. A scenario is one run with one list of tools;
- * run.py knows which, and which cases it decides.
+ * run.py contains the lists, and the cases that each scenario tests.
  */
 #define _GNU_SOURCE
 #include "report.h"
@@ -17,7 +17,7 @@ static char **program_argv;
 
 /* ---- call sites ------------------------------------------------------------------------------ */
 
-/* The linker gives the bounds of a section whose name is a C identifier. */
+/* The linker defines the bounds of a section whose name is a C identifier. */
 #define SITE(name)                                                                                 \
     extern const char __start_in_##name[], __stop_in_##name[];                                     \
     __attribute__((noinline, used, section("in_" #name))) static void name(void)
@@ -693,7 +693,7 @@ static void scenario_threads(int addresses)
                    entered(2, MPI_TYPE_SIZE_T) == THREADS * CALLS * 2,
                "%d and %d calls", entered(1, MPI_TYPE_SIZE_T), entered(2, MPI_TYPE_SIZE_T));
     for (int thread = 0; thread < THREADS; thread++) {
-        int expected = 1; /* the layer that is entered next by this thread */
+        int expected = 1; /* the layer that this thread must enter next */
         for (int i = 0; i < event_count(); i++) {
             if (events[i].thread != ids_of_threads[thread] || events[i].leaving)
                 continue;
@@ -747,7 +747,7 @@ static void *only_type_sizes(void *wrong)
     return NULL;
 }
 
-/* Layer 2 gets interceptors while threads call the function. */
+/* Layer 2 registers interceptors while threads call the function. */
 static void scenario_run_time(void)
 {
     pthread_t threads[THREADS];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How programs and tools of this suite tell what came of a case: a line in the file that the
- * variable CONFORMANCE_RESULTS names. A case that is reported several times must hold each time.
+ * Reports the results of cases by the programs and tools of this suite, as lines in the file that
+ * the variable CONFORMANCE_RESULTS names. A case that is reported several times must hold each
+ * time.
  */
 #ifndef CONFORMANCE_REPORT_H
 #define CONFORMANCE_REPORT_H
@@ -28,7 +29,7 @@ static inline void report_line(const char *name, const char *outcome, const char
     close(file);
 }
 
-/* Tells whether the case `name` holds; the format is a text for the one that does not. */
+/* Reports whether the case `name` holds. The format is a text that is used if it does not hold. */
 __attribute__((format(printf, 3, 4))) static inline void report(const char *name, int holds,
                                                                 const char *format, ...)
 {
@@ -47,8 +48,8 @@ static inline void report_skip(const char *name, const char *reason)
 }
 
 /*
- * Begins what may crash, in a child process: `if (attempt("case")) { …; report(…); _exit(0); }`.
- * The parent waits, reports a child that was killed, and goes on with 0.
+ * Begins a part that may crash, in a child process: `if (attempt("case")) { …; report(…); _exit(0);
+ * }`. The parent waits, reports a child that was killed, and continues with 0.
  */
 static inline int attempt(const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tools of the suite. They are linked with the programs, and register themselves in one
- * constructor; the list of the run names those that are layers.
+ * The tools of the suite. They are linked with the programs, and one constructor registers all of
+ * them; the list of tools of a run selects those that are layers.
  *
  *   alpha, beta, gamma  intercept and record; beta not MPI_Comm_rank, gamma only MPI_Barrier,
  *                       MPI_Bcast and MPI_Comm_size
@@ -116,7 +116,7 @@ static void leave(int id, int fn, int code)
 #define REST(...) , __VA_ARGS__
 #define FOLLOWING(list) REST list
 
-/* An interceptor of MPI_X, number FN: `first` and `second` are recorded. */
+/* An interceptor of MPI_X with number FN. `first` and `second` are recorded. */
 #define RECORDER(X, FN, parameters, arguments, first, second)                                      \
     static int record_##X(SELF FOLLOWING(parameters))                                              \
     {                                                                                              \
@@ -206,7 +206,7 @@ static double record_Wtime(SELF)
     return time;
 }
 
-#ifndef MPI_Aint_add /* a macro of Open MPI 4 */
+#ifndef MPI_Aint_add /* in Open MPI 4, this is a macro */
 static MPI_Aint record_Aint_add(SELF, MPI_Aint base, MPI_Aint displacement)
 {
     Next next = {0};
@@ -496,7 +496,7 @@ static void init_second(int id)
     second_inits++;
 }
 
-/* What `init` may ask and do wrong: the scenario "errors" lists this tool. */
+/* Wrong calls in `init`; the scenario "errors" lists this tool. */
 static void init_errors(int id)
 {
     Next next = {0};
@@ -567,12 +567,13 @@ __attribute__((constructor)) static void register_tools(void)
             codes_of_names[0] = code;
     }
     codes_of_names[1] = draft_register_tool_name("unlisted", init_unlisted);
-    memset(name, 'x', sizeof name); /* names are copied, or the list would not be found */
+    memset(name, 'x', sizeof name); /* names must be copied, because otherwise the list would not
+                                       find this one */
     name[255] = '\0';
     codes_of_names[2] = draft_register_tool_name(name, init_unlisted);
 }
 
-/* What may crash is tried by the scenario "names", before its first MPI call. */
+/* The scenario "names" tries calls that may crash, before its first MPI call. */
 void try_names(void);
 void try_names(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ask_dlsym WHEN LIBRARY NAME count CALLS…: so many calls of dlsym in call_loop(), for count_steps.
- * ask_dlsym WHEN LIBRARY NAME time CALLS LOOPS: as loop.c has it.
- * LIBRARY is what to get a handle of, or "default" for RTLD_DEFAULT; WHEN is "after" the program's
- * first MPI call, which is when libqmpi starts up, or "before" it.
+ * ask_dlsym WHEN LIBRARY NAME count CALLS…: calls dlsym this number of times in call_loop(), for
+ * count_steps. ask_dlsym WHEN LIBRARY NAME time CALLS LOOPS: measures as in loop.c. LIBRARY is the
+ * library whose handle is used, or "default" for RTLD_DEFAULT. WHEN is "after" the program's first
+ * MPI call, in which libqmpi starts up, or "before" it.
  */
 #define _GNU_SOURCE
 #include "time_loops.h"
@@ -25,7 +25,7 @@ __attribute__((noinline)) static int call_loop(long calls)
     return missing;
 }
 
-/* The program must hold the MPI library as its own, also when it calls nothing before the loop. */
+/* The program must depend on the MPI library itself, even if it makes no call before the loop. */
 static void call_mpi(void)
 {
     int flag;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the name of the clock of libqmpi, and how many nanoseconds a reading of it takes. */
+/* Prints the name of libqmpi's clock, and the duration of a reading in nanoseconds. */
 #include <qmpi/clock.h>
 
 #include <stdio.h>

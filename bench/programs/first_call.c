@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the microseconds of the program's first MPI call, the one that builds the stack. */
+/* Prints the duration of the program's first MPI call, which builds the stack, in microseconds. */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <stdio.h>
 #include <time.h>
 
-/* Not inlined: callgrind counts from here to its return. */
+/* This function is not inlined, because callgrind counts from its beginning to its return. */
 int call_first(void);
 __attribute__((noinline)) int call_first(void)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop count CALLS…: after one call to warm up, CALLS calls of MPI_Comm_rank in call_loop() for
- * each number given, for count_steps to count.
+ * loop count CALLS…: makes one call first; then, for each given number, makes CALLS calls of
+ * MPI_Comm_rank in call_loop(), whose instructions count_steps counts.
  *
- * loop time CALLS LOOPS: as many calls in each of LOOPS loops; prints nanoseconds per call, the
- * median of the loops.
+ * loop time CALLS LOOPS: makes CALLS calls in each of LOOPS loops, and prints the nanoseconds per
+ * call, as the median of the loops.
  *
- * An ordinary MPI program, to be run as a singleton; what stands between it and MPI is preloaded.
+ * It is an ordinary MPI program, which runs as a singleton; the layers to be measured are
+ * preloaded.
  */
 #include "time_loops.h"
 
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sum keeps the results of the calls in use. */
+/* The sum uses the results of the calls, so that the compiler does not remove them. */
 __attribute__((noinline)) static int call_loop(long calls)
 {
     int sum = 0;
@@ -24,10 +25,10 @@ __attribute__((noinline)) static int call_loop(long calls)
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         sum += rank;
     }
-    return sum; /* a singleton's rank is 0 */
+    return sum; /* the rank of a singleton is 0 */
 }
 
-/* In the loops nobody looks at what the calls return; once it must be right. */
+/* Checks the results once, because the loops do not. */
 static int calls_work(void)
 {
     int rank = -1;

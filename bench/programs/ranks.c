@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program of `bench/run --ranks`: few calls, but every rank sends to every other one, so that
- * a tool that keeps who talks to whom has most to bring together at the end: ranks x (ranks - 1)
- * pairs. Argument: how often.
+ * The program of `bench/run --ranks`. It makes few calls, but each rank sends to all others, so
+ * that a tool that records communication partners has the maximum to combine at the end: ranks x
+ * (ranks - 1) pairs. The argument is the number of repetitions.
  */
 #include <mpi.h>
 
@@ -26,7 +26,8 @@ static void to_everybody(int rank, int ranks, int *in, MPI_Request *requests)
         if (other != rank)
             MPI_Isend(&rank, 1, MPI_INT, other, 2, MPI_COMM_WORLD, &requests[open++]);
     }
-    /* One by one: GCC takes MPICH's MPI_STATUSES_IGNORE for an array without room, and warns. */
+    /* Waits for each request, because GCC takes MPICH's MPI_STATUSES_IGNORE for an array without
+     * room, and warns. */
     for (int i = 0; i < open; i++)
         MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * round_trip CALLS LOOPS: as many round trips of 8 bytes, by MPI_Send and MPI_Recv of two ranks, in
- * each of LOOPS loops; rank 0 prints nanoseconds per round trip, the median of the loops.
+ * round_trip CALLS LOOPS: two ranks exchange 8 bytes by MPI_Send and MPI_Recv, CALLS times in each
+ * of LOOPS loops. Rank 0 prints the nanoseconds per round trip, as the median of the loops.
  */
 #include "time_loops.h"
 

@@ -41,13 +41,14 @@ int time_loops(int (*loop)(long calls), long calls, long loops)
 int count_loops(int (*loop)(long calls), int count, char *const *calls)
 {
     int sum = 0;
-    /* Not unrolled: the loop that warms up has the same return address as the others. */
+    /* This loop is not unrolled, so that the first loop has the same return address as the
+     * others. */
     for (volatile int i = -1; i < count; i++) {
         const long number = i < 0 ? 1 : atol(calls[i]);
         if (number <= 0)
             return 1;
         if (i >= 0)
-            raise(SIGURG); /* ignored by default */
+            raise(SIGURG); /* this signal is ignored by default */
         sum += loop(number);
         if (i >= 0)
             raise(SIGURG);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of traces cost: nanoseconds for encoding and for reading an event, and bytes for a
- * call, of programs that repeat themselves as programs do. Times are drawn at random around a usual
- * one, as those of real calls are.
+ * The cost of trace files: nanoseconds for encoding and for reading an event, and bytes for a call,
+ * for programs that repeat themselves. Times are random numbers around a typical value, like those
+ * of real calls.
  */
 #define _GNU_SOURCE
 #include "tools/trace/export/trace.h"
@@ -27,8 +27,8 @@ static uint64_t random_next(void)
     return seed * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-/* About `usual` ticks: at least three quarters of it, and an exponential distribution beyond, with
- * one time in thousand 20 times as long. */
+/* Returns about `usual` ticks: at least three quarters of it, plus an exponential distribution; one
+ * time in a thousand is 20 times as long. */
 static uint64_t passed(uint64_t usual)
 {
     const uint64_t random = random_next();
@@ -97,7 +97,7 @@ static void round_trip(void)
     add(TRACE_LEAVE);
 }
 
-/* Four neighbours, whose messages have different sizes, which `step` changes. */
+/* Exchanges messages with four neighbors, whose sizes `step` changes. */
 static void exchange(uint64_t step)
 {
     const int peers[] = {3, 5, 12, 9};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The measured tools are built under several names each (pass1, pass2, …), so that a stack of them
- * is a stack of different libraries, as a chain of PMPI wrappers is: announce.c holds the
- * name, the tool's own file its init.
+ * The measured tools are built under several names (pass1, pass2, …), so that a stack consists of
+ * different libraries, like a chain of PMPI wrappers. announce.c contains the name, and the file of
+ * the tool contains its init.
  */
 #ifndef BENCH_ANNOUNCE_H
 #define BENCH_ANNOUNCE_H

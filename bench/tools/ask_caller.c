@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks for the calling address, once or nine times in each call (BENCH_NINE_TIMES), and passes on:
- * an eighth of the difference is what asking costs, without what the layer itself costs.
+ * Asks for the calling address once or (BENCH_NINE_TIMES) nine times in each call, and passes the
+ * call on. An eighth of the difference is the cost of asking, without that of the layer.
  */
 #include "announce.h"
 
@@ -14,7 +14,7 @@ static int ask_Comm_rank(QMPI_Context context, MPI_Comm comm, int *rank)
     if (QMPIX_Context_get_tool_id(context, &tool_id) != MPI_SUCCESS)
         return MPI_ERR_INTERN;
     QMPI_Context_get_calling_address(context, tool_id, &caller);
-#if BENCH_NINE_TIMES /* not a loop: a loop's own instructions would count */
+#if BENCH_NINE_TIMES /* not a loop, whose own instructions would count */
     QMPI_Context_get_calling_address(context, tool_id, &caller);
     QMPI_Context_get_calling_address(context, tool_id, &caller);
     QMPI_Context_get_calling_address(context, tool_id, &caller);

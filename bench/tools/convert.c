@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An observer that is compiled for the standard ABI: in a program of a library with another ABI,
- * libqmpi converts what it asks for. It asks for nothing, or BENCH_ASK times for a communicator or
- * (BENCH_STATUS) for a status of MPI_Iprobe: an eighth of the difference between once and nine
- * times is what asking costs.
+ * An observer that is compiled for the standard ABI. In a program with another ABI, libqmpi
+ * converts the results of its requests. It makes no requests, or requests a communicator or
+ * (BENCH_STATUS) a status of MPI_Iprobe BENCH_ASK times. An eighth of the difference between once
+ * and nine times is the cost of a request.
  */
 #include "announce.h"
 
 #include <qmpi/observer.h>
 
 #if BENCH_ASK
-enum { COMM = 2, STATUS = 4 }; /* arguments of MPI_Iprobe */
+enum { COMM = 2, STATUS = 4 }; /* indices of arguments of MPI_Iprobe */
 
 static void ask(const QMPIX_Call *call)
 {
@@ -31,7 +31,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
 #if BENCH_ASK
     ask(call);
 #endif
-#if BENCH_ASK == 9 /* not a loop: a loop's own instructions would count */
+#if BENCH_ASK == 9 /* not a loop, whose own instructions would count */
     ask(call);
     ask(call);
     ask(call);

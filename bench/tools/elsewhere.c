@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Intercepts a function that nobody measures, and nothing else. */
+/* Intercepts only a function that is not measured. */
 #include "announce.h"
 
 #include <qmpi/qmpi.h>

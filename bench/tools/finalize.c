@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells what the layers between two of this one do in MPI_Finalize: `finalize:profile:finalize`.
- * The upper one waits for all ranks and notes the time; when the call comes to the lower one, the
- * layers between have done what they do before MPI ends. MPI's own end is not in it. Rank 0 then
- * prints one line: seconds of the rank that was last, seconds of a small MPI_Comm_split and
- * MPI_Reduce for comparison, and the peak memory of the processes before and after, in bytes.
+ * Measures what the layers between two of its layers do in MPI_Finalize:
+ * `finalize:profile:finalize`. The upper layer waits for all ranks and records the time. When the
+ * call reaches the lower layer, the layers between have done their work before MPI ends; the time
+ * of MPI itself is not included. Rank 0 prints one line: the seconds of the last rank, the seconds
+ * of a small MPI_Comm_split and MPI_Reduce for comparison, and the peak memory of the processes
+ * before and after, in bytes.
  */
 #define _GNU_SOURCE
 #include "announce.h"
@@ -15,7 +16,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-static int upper; /* tool_id, the lowest number; the layers are initialized from the bottom up */
+static int upper; /* the lowest tool_id; layers are initialized from the bottom up */
 static double begin, plain, memory_before;
 
 static double now(void)
@@ -31,7 +32,7 @@ static double peak_memory(void)
     return getrusage(RUSAGE_SELF, &usage) ? 0 : (double)usage.ru_maxrss * 1024;
 }
 
-/* The least that bringing something together takes: a communicator, and one way up a tree. */
+/* The minimum for combining results: a communicator, and one way up a tree. */
 static void gather_nothing(void)
 {
     MPI_Comm comm;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Passes on as the draft alone allows: asks for its layer and the next function on each call. */
+/* Passes calls on in the only way of the draft: looks up its layer and the next function in each
+ * call. */
 #include "announce.h"
 
 #include <qmpi/qmpi.h>

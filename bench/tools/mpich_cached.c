@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of MPICH's variant: passes on to the next function that it asked for once, as MPICH advises. */
+/* A tool of MPICH's variant that looks up the next function once, as MPICH recommends. */
 #include "announce.h"
 
 #include <mpi.h>

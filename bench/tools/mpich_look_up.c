@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of MPICH's variant: passes on to the next function, for which it asks on each call. */
+/* A tool of MPICH's variant that looks up the next function in each call. */
 #include "announce.h"
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Observes every function with callbacks that do nothing, or only with the second one. */
+/* Observes all functions with callbacks that do nothing, or with only the second callback. */
 #include "announce.h"
 
 #include <qmpi/observer.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Intercepts MPI_Comm_rank and passes it on; as soon as MPI_Init is done it switches itself off. */
+/* Intercepts MPI_Comm_rank and passes it on. When MPI_Init has returned, it switches itself off. */
 #include "announce.h"
 
 #include <qmpi/qmpi.h>

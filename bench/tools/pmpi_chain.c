@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way several PMPI wrappers are stacked without any help: each looks the next one up with
- * RTLD_NEXT on its first call. Built under several names and preloaded one behind the other; the
- * same libraries are layers.
+ * PMPI wrappers that are chained without qmpi: each finds the next one by RTLD_NEXT in its first
+ * call. They are built under several names and preloaded one after the other; the same libraries
+ * are also used as layers.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,7 +13,7 @@ typedef int comm_rank(MPI_Comm comm, int *rank);
 
 static comm_rank *next;
 
-/* Apart, so that the call itself needs no stack frame. */
+/* A separate function, so that the usual call needs no stack frame. */
 __attribute__((noinline, cold)) static int first_call(MPI_Comm comm, int *rank)
 {
     next = (comm_rank *)(uintptr_t)dlsym(RTLD_NEXT, "MPI_Comm_rank");

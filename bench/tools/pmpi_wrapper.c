@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plain PMPI wrapper: what a layer is measured against. Preloaded there can be only one;
- * under qmpi, several, so it is built under several names.
+ * The simplest PMPI wrapper, with which layers are compared. Only one can be preloaded without
+ * qmpi; with qmpi, there can be several, so it is built under several names.
  */
 #include <mpi.h>
 
