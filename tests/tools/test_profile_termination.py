@@ -213,13 +213,14 @@ def test_a_snapshot_that_cannot_be_written_is_said_and_the_program_goes_on(tmp_p
         "profile (layer 1): rank 0: MPI_Pcontrol(2): cannot write /no/such/folder/x.0.snapshot-1")
 
 
-def start(*steps, cwd, tools):
+def start(*steps, cwd, tools, new_session=False):
     """Starts a separate process, which the test can signal while it runs."""
     environment = {**clean_environment(), "LD_PRELOAD": ":".join(filter(None, [ASAN, str(LIBQMPI)])),
                    "QMPI_TOOL_PATH": str(LIBQMPI.parent.parent / "tools"), "QMPI_TOOLS": tools,
                    "OMPI_MCA_ess_singleton_isolated": "1"}
     return subprocess.Popen([STEPS, *steps], cwd=cwd, env=environment, text=True,
-                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                            start_new_session=new_session)
 
 
 def test_a_checkpoint_that_cannot_be_written_is_said_once(tmp_path):
@@ -286,3 +287,17 @@ def test_a_checkpoint_with_the_results_name_does_not_take_it_away(tmp_path):
     assert result.returncode == 0
     assert names(tmp_path) == ["0.json"]
     assert load(tmp_path / "0.json")["ranks"] == 2
+
+
+def test_the_data_are_saved_if_the_signal_is_sent_to_the_process_group_again(tmp_path):
+    """Batch systems do so at a time limit, and a copy of the process writes the data meanwhile."""
+    process = start(*WORK, "sleep=60000", cwd=tmp_path, tools=f"{JSON},checkpoint=1", new_session=True)
+    saved = tmp_path / "out.0.json"
+    while process.poll() is None and not saved.exists():
+        time.sleep(0.01)
+    while process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+        time.sleep(0.001)
+    assert process.returncode == -signal.SIGTERM
+    assert names(tmp_path) == [saved.name] and load(saved)["ending"] == "signal SIGTERM"
+    assert "could not be saved" not in process.stderr.read()

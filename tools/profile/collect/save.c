@@ -529,13 +529,25 @@ static pid_t fork_process(void)
 #endif
 }
 
+/* Leaves only those signals unblocked that end the child if it cannot go on. Others may be sent to
+ * all processes of the group again, as batch systems do at a time limit, and would lose the data.
+ */
+static void set_signals_of_child(void)
+{
+    static const int numbers[] = {SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
+                                  SIGABRT, SIGTRAP, SIGSYS, SIGALRM};
+    sigset_t blocked;
+    tool_end_set_default_signals();
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigdelset(&blocked, numbers[i]);
+    sigprocmask(SIG_SETMASK, &blocked, NULL);
+}
+
 static void write_in_child(const char *name)
 {
     char termination[32];
-    sigset_t none;
-    tool_end_set_default_signals();
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    set_signals_of_child();
     alarm(PATIENCE);
     snprintf(termination, sizeof termination, "signal %s", name);
     for (struct layer *layer = layer_first; layer; layer = layer->next)
