@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""How many cases tests had when they ran last: `meson test --list | cases.py BUILD-FOLDER`.
+"""Prints how many cases tests had when they last ran: `meson test --list | cases.py BUILD-FOLDER`.
 
-A test that is not in the folder's testlog.json counts as one, and so does a list that is not there.
+A test that is not in the folder's testlog.json counts as one case, and so does a missing list.
 """
 import json
 import sys
@@ -17,7 +17,7 @@ def main(folder):
     for line in lines_of(Path(folder) / "meson-logs" / "testlog.json"):
         try:
             test = json.loads(line)
-        except ValueError:  # the last one, where Meson was killed
+        except ValueError:  # the last line is incomplete if Meson was killed
             continue
         if test["name"] in wanted:
             wanted.remove(test["name"])

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What all pytest files share: the TAP report that Meson reads, and the way to stack/support.py.
+"""Prepares all pytest files: they share the TAP report that Meson reads, and the path to
+stack/support.py.
 
-Every test function is one TAP line; what a failing one captured follows it as comments. Outside
-Meson (QMPI_TEST_TAP not set) pytest reports as it always does.
+Every test function is one TAP line; the captured output of a failed one follows it as comments.
+Outside Meson (QMPI_TEST_TAP not set), pytest prints its usual report.
 """
 import os
 import re
@@ -16,17 +17,18 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "stack"))
 
-# A shell has what it starts behind `&` ignore these, and programs inherit it.
+# A shell starts commands behind `&` with these signals ignored, and programs inherit this.
 for number in (signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
 
 
-# Where Meson ends this process, it still ends what it started, and removes what it made.
+# When Meson ends this process with SIGTERM, the tests still end the programs they started, and
+# remove their files.
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 
-# Programs, libraries and prefixes lie in temporary folders, and some are preloaded: the dynamic loader
-# takes no path with a blank or a colon.
+# Programs, libraries and prefixes are in temporary folders, and some are preloaded: the dynamic
+# loader takes no path with a blank or a colon.
 if re.search(r"[\s:]", tempfile.gettempdir()):
     os.environ["TMPDIR"] = tempfile.tempdir = "/tmp"
 
@@ -41,7 +43,8 @@ def copy_into(source, target):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """A test function in which Open MPI crashed is run again, at most twice, with its tmp_path as it was."""
+    """Runs a test function in which Open MPI crashed again, at most twice, with the earlier content
+    of its tmp_path."""
     import mpi_in_use
     if not mpi_in_use.OPEN_MPI:
         return None
@@ -68,7 +71,7 @@ def pytest_pyfunc_call(pyfuncitem):
 
 
 class NoReport:
-    """In the place of pytest's own report, whose writer assertions ask how to colour a difference."""
+    """Stands in for pytest's own report: assertions ask its writer how to colour a difference."""
 
     def __init__(self, report):
         self._tw = report._tw
@@ -78,7 +81,7 @@ class TapReport:
     def __init__(self):
         self.number = 0
         self.failed_collection = False
-        self.reason = None  # for which the whole file is skipped
+        self.reason = None  # the reason for which the whole file is skipped
 
     def pytest_collectreport(self, report):
         if report.skipped:
@@ -96,11 +99,11 @@ class TapReport:
             print(f"1..{len(session.items)}", flush=True)
 
     def pytest_runtest_logreport(self, report):
-        """One line a test: the call's, or that of the setup that kept it from passing."""
+        """Prints one line for each test: for its call, or for a setup that failed."""
         if report.when == "setup" and report.passed:
             return
         if report.when == "teardown":
-            if report.failed:  # its line is out already: only Bail out can still fail the file
+            if report.failed:  # the test's line is printed already: only Bail out can still fail the file
                 self.comment(report.longreprtext)
                 print(f"Bail out! teardown of {name_of(report)}", flush=True)
             return
@@ -116,7 +119,8 @@ class TapReport:
                 self.comment(f"{title}\n{text}")
 
     def pytest_sessionfinish(self, session):
-        """The lines have told of failed tests; another status would tell of a broken report."""
+        """The lines have reported failed tests; Meson takes any other exit status for a broken
+        report."""
         if session.exitstatus == pytest.ExitCode.TESTS_FAILED or (
                 self.reason and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.OK
@@ -128,7 +132,7 @@ class TapReport:
 
 
 def name_of(report):
-    """The test's name; `#` would begin a TAP directive."""
+    """Returns the test's name without `#`, which would begin a TAP directive."""
     return report.nodeid.rpartition("::")[2].replace("#", " ")
 
 

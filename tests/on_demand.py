@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Removes from the target `all` what only tests need, so that plain `ninja` builds the product alone.
+"""Removes the needs of tests from the target `all`, so that plain `ninja` builds only the product.
 
-Meson makes `all` build everything that tests depend on, whatever its `build_by_default` says; from 1.7 on
-it no longer does. Meson runs this script after it has written build.ninja. `meson test` and
-`ninja test` still build what the tests need.
+Meson before 1.7 makes `all` build everything that tests depend on, whatever its `build_by_default`
+says. Meson runs this script after it has written build.ninja. `meson test` and `ninja test` still
+build the needs of the tests.
 """
 import os
 import re
@@ -14,7 +14,8 @@ PREREQUISITES = ("meson-test-prereq", "meson-benchmark-prereq")
 
 
 def on_demand(text):
-    """build.ninja's text, with the tests' needs moved from `all` to the targets that run tests."""
+    """Returns build.ninja's text, with the tests' needs moved from `all` to the targets that run
+    tests."""
     text = re.sub(r"(?m)^build all: phony .*$",
                   lambda line: " ".join(word for word in line[0].split(" ") if word not in PREREQUISITES), text)
     for target, needed in zip(("test", "benchmark"), PREREQUISITES):
@@ -29,7 +30,7 @@ def main():
     after = on_demand(before)
     if after == before:
         return
-    # Ninja must never read half of it.
+    # The new file replaces the old one at once, so that Ninja never reads half of it.
     new = path.with_suffix(".ninja~")
     new.write_text(after, encoding="utf-8")
     new.replace(path)

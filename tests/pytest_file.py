@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs pytest with these arguments: in a copy of the process that QMPI_TEST_SERVER names, if it does, else in this one.
+"""Runs pytest with these arguments: in a copy of the server process that QMPI_TEST_SERVER names,
+or, without one, in this process.
 
 Meson starts it with `-I -S`, without which Python takes longer to start. See pytest_server.py.
 """
@@ -11,7 +12,7 @@ import sys
 
 
 def run(server, arguments):
-    """Ends as the copy ends: with its status, or by the same signal."""
+    """Ends as the copy ended: with its status, or by the same signal."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
         connection.connect(bytes.fromhex(server))
         request = {"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Runs a command, and for each test file that is started in it a copy of a process that has loaded pytest:
+"""Runs a command. For each test file that is started in it, the server makes a copy of itself,
+which has already loaded pytest:
 
     pytest_server.py COMMAND...       COMMAND: `meson test` with its arguments
 
-To load pytest takes as long as many a test file. pytest_file.py, which Meson starts for each test file,
-asks for a copy by the socket that QMPI_TEST_SERVER names, and ends as the copy ends. A copy has the arguments,
-the environment, the folder and the standard streams of pytest_file.py, and a process group of its own, which is ended if
-pytest_file.py is, as when its time is up. The server ends with COMMAND.
+Loading pytest takes as long as many a test file. pytest_file.py, which Meson starts for each test
+file, asks for a copy by the socket that QMPI_TEST_SERVER names, and ends as the copy ends. A copy
+has the arguments, the environment, the folder and the standard streams of pytest_file.py, and its
+own process group. The server ends this group if pytest_file.py is ended, as Meson does after a
+timeout. The server ends with COMMAND.
 """
 import contextlib
 import ctypes
@@ -22,8 +24,8 @@ import sys
 import time
 
 PR_SET_PDEATHSIG = 1
-SECONDS = 5  # for what is to end, to end its jobs and to remove its files
-# What test files use, beside pytest itself.
+SECONDS = 5  # the time for a copy to end its jobs and to remove its files
+# Modules that test files use, besides pytest itself.
 MODULES = ("atexit", "collections", "contextlib", "csv", "dataclasses", "fcntl", "functools", "hashlib", "io",
            "json", "jsonschema", "pathlib", "platform", "random", "re", "resource", "selectors", "shlex", "shutil",
            "signal", "socket", "statistics", "struct", "subprocess", "tempfile", "textwrap", "threading", "xml.etree.ElementTree")
@@ -33,7 +35,7 @@ def load():
     sys.path.pop(0)  # the folder of this file
     config = importlib.import_module("_pytest.config")
     for name in (*(f"_pytest.{plugin}" for plugin in config.default_plugins), "pytest", *MODULES):
-        with contextlib.suppress(ImportError):  # the test file that needs it will say so
+        with contextlib.suppress(ImportError):  # a test file that needs a missing module will report it
             importlib.import_module(name)
     gc.freeze()
 
@@ -42,11 +44,11 @@ class Server:
     def __init__(self):
         self.handlers = {number: signal.getsignal(number)
                          for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
-        self.copies = {}  # by process: the connection to pytest_file.py, None if it has ended
-        self.deadlines = {}  # by process: when a copy that is to end is killed
+        self.copies = {}  # by process: the connection to pytest_file.py, or None if that has ended
+        self.deadlines = {}  # by process: the time at which a copy that should end is killed
         self.selector = selectors.DefaultSelector()
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.listener.bind("")  # the kernel finds a name
+        self.listener.bind("")  # the kernel chooses a name
         self.listener.listen(socket.SOMAXCONN)
         self.wakeup = socket.socketpair()
         for end in self.wakeup:
@@ -55,11 +57,11 @@ class Server:
         self.selector.register(self.wakeup[0], selectors.EVENT_READ, self.wake)
 
     def run(self, command):
-        """Returns what the command ended with; in a copy, what it is to do."""
+        """Returns the status of the command; in a copy, the request to run."""
         os.environ["QMPI_TEST_SERVER"] = self.listener.getsockname().hex()
         signal.set_wakeup_fd(self.wakeup[1].fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGINT, lambda *_: None)  # the command gets it from the terminal, too
+        signal.signal(signal.SIGINT, lambda *_: None)  # the terminal sends it to the command, too
         self.command = os.posix_spawnp(command[0], command, os.environ, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ])
         for number in (signal.SIGHUP, signal.SIGTERM):
             signal.signal(number, lambda number, _: os.kill(self.command, number))
@@ -77,7 +79,7 @@ class Server:
         return status
 
     def wake(self):
-        """A signal has come: a process may have ended."""
+        """A process may have ended, because a signal has arrived."""
         self.wakeup[0].recv(4096)
 
     def accept(self):
@@ -102,7 +104,7 @@ class Server:
         return None
 
     def lose(self, pid):
-        """pytest_file.py has ended before its copy."""
+        """Ends a copy whose pytest_file.py has ended."""
         self.close(pid)
         self.end(pid)
 
@@ -129,7 +131,8 @@ class Server:
                     os.killpg(pid, signal.SIGKILL)
 
     def reap(self, command_status):
-        """Tells each pytest_file.py how its copy has ended. Returns the command's status if it has ended."""
+        """Tells each pytest_file.py how its copy ended. Returns the command's status if it has
+        ended."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -148,19 +151,19 @@ class Server:
                 self.deadlines.pop(pid, None)
 
     def leave(self):
-        """What a copy does not share with the server."""
+        """Separates a copy from the server."""
         signal.set_wakeup_fd(-1)
         for number, handler in self.handlers.items():
             signal.signal(number, handler)
         os.setsid()
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # where the server is killed
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # end if the server is killed
         for connection in (self.listener, *self.wakeup, *filter(None, self.copies.values())):
             connection.close()
         self.selector.close()
 
 
 def become(request, streams):
-    """pytest, as pytest_file.py would run it itself."""
+    """Runs pytest as pytest_file.py itself would."""
     for target, stream in enumerate(streams):
         os.dup2(stream, target)
         os.close(stream)

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The last lines of ./check: what did not pass, and `N passed, N failed[, N skipped]`.
+"""Prints the last lines of ./check: everything that did not pass, and `N passed, N failed[, N
+skipped]`.
 
     sum.py FORMAT SPELLING BUILD-FOLDER... -- PROBLEM... -- SKIPPED...
 
-It adds up the checks of format and spelling ('passed', 'failed', or '' if one did not run), what Meson
-logged of each folder's tests (testlog.json, and the names in tests.list), the problems, each of which is one
-failure, and what was skipped as a whole, each with the number of its tests in front: `12 part: why`. A test that crashed, ran out of time or reported less than it had announced is
-one, whatever passed before; so is one that was to run and did not. The comments that a TAP report has behind a
-failed point, which say why it failed, are printed with it: Meson shows them nowhere.
+It adds up the checks of format and spelling ('passed', 'failed', or '' if one did not run), Meson's
+log of each folder's tests (testlog.json, and the names in tests.list), the problems, each of which
+is one failure, and the parts that were skipped as a whole, each with the number of its tests in
+front: `12 part: why`. A test that crashed, ran out of time or reported fewer points than it
+announced counts as one failure, whatever passed before; so does a test that should have run and did
+not. The comments behind a failed point of a TAP report, which explain it, are printed with it:
+Meson shows them nowhere.
 """
 import json
 import re
@@ -27,7 +30,7 @@ def lines_of(path):
 
 
 def add_test(test, sums, bad):
-    """A TAP report counts point by point, another test as one."""
+    """Counts a TAP report point by point, and any other test as one."""
     name, result = test["name"], test["result"]
     output = test.get("stdout", "")
     points = POINT.findall(output) if PLAN.search(output) else []
@@ -50,7 +53,7 @@ def add_folder(folder, sums, bad):
     for line in lines_of(folder / "meson-logs" / "testlog.json"):
         try:
             test = json.loads(line)
-        except ValueError:  # the last one, where Meson was killed
+        except ValueError:  # the last line is incomplete if Meson was killed
             continue
         ran.add(test["name"])
         add_test(test, sums, bad)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What came of each suite with each MPI library, as a table in Markdown, and why tests were skipped.
+"""Prints the results of each suite with each MPI library as a table in Markdown, and why tests were
+skipped.
 
     table.py BUILD-FOLDER...
 
-A cell is PASSED, or PASSED / FAILED / SKIPPED where not all passed. The numbers are those of sum.py, which
-counts a test file without a TAP report as one test.
+A cell is PASSED, or PASSED / FAILED / SKIPPED if not all passed. The numbers are those of sum.py,
+which counts a test file without a TAP report as one test.
 """
 import json
 import re
@@ -32,7 +33,7 @@ def main(*folders):
         for line in lines_of(Path(folder) / "meson-logs" / "testlog.json"):
             try:
                 test = json.loads(line)
-            except ValueError:  # the last one, where Meson was killed
+            except ValueError:  # the last line is incomplete if Meson was killed
                 continue
             suite = re.match(r"(?:qmpi:)?(\w+)", test["name"])[1]
             suites += [suite] if suite not in suites else []

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What ninja must build for some of the tests, one target a line.
+"""Prints the targets that ninja must build for some of the tests, one a line.
 
     targets.py BUILD-FOLDER TESTS      TESTS: what `meson test --list` prints of those that are to run
 
-`meson-test-prereq` is what all tests need, and `meson test` would build what some need only where it
-runs them, too.
+The target `meson-test-prereq` builds the needs of all tests, and `meson test` cannot build those of
+some tests without running them.
 """
 import json
 import sys
@@ -21,7 +21,7 @@ def main(folder, listed):
     for test in json.loads((folder / "meson-info/intro-tests.json").read_text(encoding="utf-8")):
         project = test["suite"][0].split(":")[0]
         suites = "+".join(suite.split(":", 1)[1] for suite in test["suite"])
-        # As Meson names tests, and as newer ones do.
+        # The names that Meson and newer releases of it give tests.
         if wanted & {f"{project}:{suites} / {test['name']}", f"{suites} - {project}:{test['name']}"}:
             for target in test["depends"]:
                 needed.update(files[target])

@@ -17,7 +17,7 @@ def run(tool, program="calls", ranks=2, **kwargs):
 
 @pytest.fixture(scope="module")
 def read():
-    """function -> what the tool read of its calls on rank 0."""
+    """Returns, by function, the values that the tool read from its calls on rank 0."""
     result = run("reader")
     assert result.returncode == 0, result.stderr
     lines = {}
@@ -82,7 +82,7 @@ def test_the_length_of_a_message_is_read_from_its_status(read):
     assert "cancelled=0} bytes=4" in read["MPI_Sendrecv"][0]
     assert "cancelled=0} bytes=0" in read["MPI_Recv"][0]
     assert "cancelled=1} bytes=0" in read["MPI_Wait"][0]
-    assert "bytes=" not in read["MPI_Recv"][1]  # it has no status
+    assert "bytes=" not in read["MPI_Recv"][1]  # MPI_Recv without a status has no number of bytes
 
 
 def test_what_a_call_means_is_told_in_values_of_the_abi(read):

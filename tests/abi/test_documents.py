@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The list of functions that tools for the standard ABI may call is the one in the documents."""
+"""Tests that the list of functions that tools for the standard ABI may call is the one in the
+documents."""
 import re
 import sys
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The same files of tools, compiled for the standard ABI, in programs of MPICH and of Open MPI, and in programs
-that use the ABI itself, with either library: each tool tells the same of the same program.
+"""Tests that the same files of tools, compiled for the standard ABI, print the same in programs of
+MPICH, in programs of Open MPI, and in programs that use the ABI with either library.
 
-QMPI_OTHER_BUILD names a build for the other MPI, QMPI_ABI_BUILD one with -Dmpi=abi. What is not there is skipped.
+QMPI_OTHER_BUILD names a build for the other MPI, QMPI_ABI_BUILD one with -Dmpi=abi. Parts whose
+build is missing are skipped.
 """
 import hashlib
 import json
@@ -38,8 +39,9 @@ def build_of(name):
 
 
 def abi_library(implementation):
-    """Of MPICH or of Open MPI, the library that has the standard ABI. The folder in which the linker finds the
-    library of this build may have that of one of them alone: those of both are where this library itself is."""
+    """Returns the library of MPICH or of Open MPI that has the standard ABI. The linker's folder
+    for this build may have only one of the two; the folder of the MPI library file itself has
+    both."""
     for path in sorted(mpi_in_use.LINKED.resolve().parent.glob("libmpi_abi*.so*")):
         if mpi_in_use.implementation_of(path) == implementation:
             return path.resolve()
@@ -53,7 +55,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def observer(folder):
-    """A tool from `qmpi new`, compiled as its users do."""
+    """Makes a tool with `qmpi new` and compiles it as its users do."""
     subprocess.run([QMPI, "new", "--observer", folder / "sender"], check=True, capture_output=True)
     flags = subprocess.run(["pkg-config", "--cflags", "qmpi-abi"], check=True, capture_output=True, text=True,
                            env={**os.environ, "PKG_CONFIG_PATH": str(BUILD / "meson-uninstalled")}).stdout.split()
@@ -63,7 +65,7 @@ def observer(folder):
 
 
 class Side:
-    """A library, and the program compiled for it."""
+    """A library, and the program that is compiled for it."""
 
     def __init__(self, name, folder):
         kind, _, implementation = name.partition(" with ")
@@ -108,13 +110,13 @@ def figures_of_profile(side, folder, more):
 
 
 def figures_of_count(side):
-    """function -> calls"""
+    """Returns, by function, the number of calls."""
     return {words[1]: words[2] for words in map(str.split, side.run(f"{BUNDLED_TOOLS}/count.so").splitlines())
             if len(words) > 2 and words[1].startswith("MPI_")}
 
 
 def figures_of_log(side, folder):
-    """The numbers and predefined handles that it prints, by function."""
+    """Returns, by function, the numbers and predefined handles that log prints."""
     side.run(f"{BUNDLED_TOOLS}/log.so,output={folder}/log.%r")
     lines = Counter()
     for rank in range(2):
@@ -128,7 +130,7 @@ def figures_of_log(side, folder):
 
 @pytest.fixture(scope="module")
 def told(folder, observer):
-    """side -> what the tools tell of the program."""
+    """Returns, by side, the output of the tools about the program."""
     known = {}
 
     def of(name):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of handles and constants of this MPI library and of the standard ABI, in both
+/* Tests the tables of handles and constants of this MPI library and of the standard ABI, in both
  * directions. */
 #include "entries.h"
 
@@ -79,7 +79,7 @@ static void test_every_constant_has_its_counterpart(void **state)
     }
 }
 
-/* No value is lost, whatever the constants are. */
+/* Tests that no value is lost, whatever the constants are. */
 static void test_all_integers_convert_back(void **state)
 {
     (void)state;

@@ -51,7 +51,7 @@ class Browser:
 
     @contextlib.contextmanager
     def without(self, name):
-        """Pages do not find this object of the browser."""
+        """Hides an object of the browser from pages."""
         script = self.send("Page.addScriptToEvaluateOnNewDocument", {"source": f"delete window.{name}"})
         try:
             yield
@@ -59,7 +59,8 @@ class Browser:
             self.send("Page.removeScriptToEvaluateOnNewDocument", script)
 
     def open(self, path, until="[data-ready]", **settings):
-        """Opens a file, and waits until the page is complete. Returns the milliseconds until then, if it says so."""
+        """Opens a file, and waits until the page is complete. Returns the milliseconds until then,
+        if the page has them."""
         self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get_log("performance")

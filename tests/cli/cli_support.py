@@ -13,7 +13,7 @@ PACKAGE = QMPI.name
 
 
 def qmpi(*arguments, env=None, launcher=(), **more):
-    """The command in a clean environment; `env` adds to it."""
+    """Runs the command in a clean environment; `env` adds to it."""
     environment = clean_environment()
     environment.update({key: str(value) for key, value in (env or {}).items()})
     return run_command([*launcher, QMPI, *arguments], environment, **more)
@@ -25,7 +25,7 @@ def qmpi_messages(result):
 
 
 def compiler(name="cc"):
-    """A compiler; the test is skipped if there is none."""
+    """Returns a compiler; skips the test if there is none."""
     found = shutil.which(name)
     if not found:
         pytest.skip(f"there is no {name}")

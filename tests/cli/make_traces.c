@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * make_traces DIRECTORY [KEY=VALUE...]: the trace of a run that never took place, the same each
- * time. In each iteration, the ranks exchange messages in a ring by nonblocking calls, all but rank
- * 0 send one to it, which it receives from any source, and all take part in collectives. The
- * options:
+ * make_traces DIRECTORY [KEY=VALUE...]: writes the trace of an invented run, the same each time. In
+ * each iteration, the ranks exchange messages in a ring by nonblocking calls, all other ranks send
+ * one message to rank 0, which receives from any source, and all ranks take part in collectives.
+ * The options:
  *
  *   ranks, iterations    how many
  *   shift, drift         by how many seconds the clock of each rank differs from that of the rank
@@ -401,7 +401,7 @@ static void collective(enum function function, int iteration)
             is_planted && plant == LEAVES_EARLY && r == 1 && function == BARRIER;
         call(r, is_other && function == ALLREDUCE ? REDUCE : function);
         all[r].now += is_delayed ? 50000 : 0;
-        if (is_delayed) { /* this call begins after all ranks have left the one before */
+        if (is_delayed) { /* this call begins after all ranks have left the previous one */
             leave(r);
             call(r, function);
         }
@@ -460,7 +460,7 @@ static void run(void)
     for (int r = 0; r < ranks; r++) {
         if (r != killed && plant != NO_END) {
             short_call(r, FINALIZE);
-        } else { /* a call without an end, and a region without one */
+        } else { /* a call without an end, and a region without an end */
             put_object(r, TRACE_REGION_BEGIN, 0);
             call(r, RECV);
             all[r].now += 5000;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A hundred and more bad inputs: stacks, library files, options of the command and of tools. Each gets a
-message that names it and exit status 2, or a right result; nothing crashes."""
+"""Tests more than a hundred bad inputs: stacks, library files, options of the command and of tools.
+Each leads to a message that names it and to exit status 2, or to a right result; nothing
+crashes."""
 import random
 import re
 import shutil
@@ -18,7 +19,8 @@ def qmpi(*arguments, **variables):
 
 
 def check_message(result, *words):
-    """Status 2, nothing on stdout, and one message with our prefix that says all of `words`."""
+    """Checks for status 2, nothing on stdout, and one message with our prefix that contains all of
+    `words`."""
     assert result.returncode == 2
     assert result.stdout == ""
     lines = [line for line in result.stderr.splitlines() if line]
@@ -59,7 +61,7 @@ def raw_configuration(folder, content):
     return str(folder / RAW / "qmpi.conf")
 
 
-RAW_INPUTS = {  # a function of a folder that returns a command's arguments and variables
+RAW_INPUTS = {  # functions of a folder that return a command's arguments and variables
     "name": lambda folder: (["check", "-t", IN_STACK], {}),
     "path": lambda folder: (["check", "-t", f"/none/{IN_STACK}/x.so"], {}),
     "path of a file": lambda folder: (folder / f"{RAW}.so").write_text("") and None or (
@@ -110,7 +112,8 @@ def test_bytes_that_are_no_text_are_written_out_in_messages():
 
 
 def test_lists_and_findings_hand_no_control_characters_on(tmp_path):
-    raw, shown = (text.replace(":", "") for text in (RAW, SHOWN))  # a list of folders has colons
+    # in a list of folders, colons are separators
+    raw, shown = (text.replace(":", "") for text in (RAW, SHOWN))
     folder = tmp_path / raw
     folder.mkdir()
     shutil.copy(TOOL, folder / "tool.so")
@@ -124,7 +127,7 @@ def test_lists_and_findings_hand_no_control_characters_on(tmp_path):
         assert shown in result.stdout
 
 
-# (text, the layers that there are)
+# (text, expected layers)
 GOOD_STACKS = [
     ("", []), (":", []), (":::::", []), ("empty:", ["empty"]), (":empty", ["empty"]),
     ("empty::empty", ["empty", "empty"]),
@@ -176,7 +179,7 @@ def structure(data):
 
 
 def check_file(path):
-    """Either it is refused by its name, or it is still the same tool."""
+    """Checks that the tool is refused by its name, or is still the same tool."""
     result = qmpi("check", "-t", path)
     if result.returncode == 0:
         assert "layer 1: barriers" in result.stdout and not result.stderr
@@ -206,7 +209,7 @@ def test_a_library_that_is_changed_somewhere_is_refused_or_right(seed, tmp_path)
 
 
 def dynamic_values(data):
-    """{tag: offset of its value}."""
+    """Returns {tag: offset of its value}."""
     at, = struct.unpack_from("<Q", data, 32)
     count, = struct.unpack_from("<H", data, 56)
     headers = [struct.unpack_from("<IIQQQQ", data, at + i * PROGRAM_HEADER) for i in range(count)]
@@ -219,7 +222,7 @@ PT_LOAD, P_VADDR, P_FILESZ, P_MEMSZ = 1, 16, 32, 40
 
 
 def load_segments(data):
-    """The offsets of the program headers."""
+    """Returns the offsets of the program headers."""
     at, = struct.unpack_from("<Q", data, 32)
     count, = struct.unpack_from("<H", data, 56)
     return (place for place in range(at, at + count * PROGRAM_HEADER, PROGRAM_HEADER)
@@ -234,7 +237,7 @@ DT_PLTREL, DT_RELAENT, DT_RELACOUNT, DT_RELA, DT_GNU_HASH = 20, 9, 0x6FFFFFF9, 7
     (DT_RELA, 8, "relocations"), (DT_GNU_HASH, 1 << 40, "hash table"), (DT_GNU_HASH, 65, "hash table"),
 ])
 def test_what_the_loader_takes_for_granted_is_checked(tag, value, words, tmp_path):
-    """The loader ends the process with a message of its own, which names no tool."""
+    """The loader ends the process with its own message, which names no tool."""
     data = bytearray(TOOL.read_bytes())
     struct.pack_into("<Q", data, dynamic_values(data)[tag], value)
     path = tmp_path / "damaged.so"
@@ -259,7 +262,7 @@ def test_segments_that_would_be_mapped_over_others_are_refused(segment, field, a
 
 @pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
 def test_a_library_whose_constructor_faults_is_named(tmp_path):
-    """Also in the middle of a stack, when the layers below are loaded already."""
+    """Tests the message also in the middle of a stack, when the layers below are loaded already."""
     path = shutil.copy(BUILD / "tests/pmpi/tools/libcrash_constructor.so", tmp_path / "libfaulty.so")
     for on_error in ("stop", "skip"):
         result = qmpi("check", "-t", f"empty:{path}:count", QMPI_ON_ERROR=on_error)
@@ -269,7 +272,8 @@ def test_a_library_whose_constructor_faults_is_named(tmp_path):
 
 
 def test_list_says_of_every_file_what_it_is(tmp_path):
-    """A folder with files of all kinds, one that is not a folder, and an empty name between them."""
+    """Tests a list with a folder of files of all kinds, a file in place of a folder, and an empty
+    name between them."""
     files = {"a_pmpi.so": BUILD / "tests/pmpi/tools/libtally.so",
              "b_silent.so": BUILD / "tests/stack/tools/silent.so",
              "c_undefined.so": BUILD / "tests/stack/tools/undefined.so", "d_plain.so": "/etc/passwd"}
@@ -373,7 +377,7 @@ def test_a_bad_configuration_file_is_named_with_its_line(number, tmp_path):
     assert len(result.stderr) < 20_000
 
 
-# (content, the layers that there are)
+# (content, expected layers)
 GOOD_CONFIGURATIONS = [
     (b"", []), (b"\n\n \n\t\n", []), (b"#", []), (b"  # x", []), (b"empty", ["empty"]),
     (b"empty#", None), (b"empty #", ["empty"]), (b"\xef\xbb\xbfempty\r\n", ["empty"]),
@@ -428,7 +432,7 @@ def test_a_list_of_a_million_tools_is_one_message(tmp_path):
     assert result.returncode == 2
     assert result.messages == [f"{paths[1]}: 1000000 entries, but a stack has at most 255 layers",
                                "  hint: list fewer tools"]
-    # Layers that are left out do not count.
+    # Layers that QMPI_DISABLE leaves out do not count.
     assert qmpi("run", "--", BUILD / "tests/stack/programs/calls", "init", "finalize",
                 QMPI_DISABLE="x", **variables).messages == []
 

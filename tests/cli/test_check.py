@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qmpi check --function: the chain of one function, drawn."""
+"""Tests qmpi check --function, which draws the chain of one function."""
 import re
 
 import pytest
@@ -9,7 +9,7 @@ from support import TOOLS
 
 
 def steps(output):
-    """The members of a drawn chain, with their descriptions."""
+    """Returns the members of a drawn chain, with their descriptions."""
     return [re.split(r"  +", line.strip(), maxsplit=2) for line in output.splitlines()[1:]
             if line.startswith("  ") and line.strip() not in ("│", "▼")]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The output and the exit status of each subcommand."""
+"""Tests the output and the exit status of each subcommand."""
 import os
 import shutil
 import signal
@@ -52,7 +52,7 @@ def test_run_sets_the_variables_and_becomes_the_program():
 def test_run_preloads_libqmpi_in_front_of_what_is_preloaded():
     other = ASAN or "libm.so.6"
     result = qmpi("run", "--", "sh", "-c", "echo $LD_PRELOAD", env={"LD_PRELOAD": other})
-    # AddressSanitizer's library must be the first one.
+    # AddressSanitizer's library must be the first in LD_PRELOAD.
     assert result.stdout.strip() == (f"{other}:{LIBQMPI.resolve()}" if ASAN else f"{LIBQMPI.resolve()}:{other}")
 
 
@@ -85,7 +85,8 @@ def test_run_without_a_stack_says_so_once(tmp_path):
     result = qmpi("run", "--", "true", launcher=launch(2))
     assert result.stderr.count("no tools are given: the program runs without a stack of tools") == 1
     assert "hint: give a stack with -t" in result.stderr
-    assert "no tools" not in qmpi("run", "count", "--", "true").stderr  # that is another mistake
+    # `qmpi run count` is another mistake, with its own message
+    assert "no tools" not in qmpi("run", "count", "--", "true").stderr
     (tmp_path / "empty.conf").write_text("")
     for options, env in (["-t", ""], {}), (["-t", "count"], {}), ([], {"QMPI_TOOLS": ""}), \
             (["-c", tmp_path / "empty.conf"], {}):

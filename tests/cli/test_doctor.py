@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qmpi doctor: each finding, with the problem that causes it."""
+"""Tests each finding of qmpi doctor, with the problem that causes it."""
 import os
 import re
 import shutil
@@ -38,7 +38,7 @@ class Findings:
                 if its == mark and heading in (None, place)]
 
     def one(self, mark, part):
-        """The only finding with this mark that contains the text."""
+        """Returns the only finding with this mark that contains the text."""
         found = [text for text in self.of(mark) if part in text]
         assert len(found) == 1, (mark, part, self.result.stdout)
         return found[0]
@@ -64,7 +64,7 @@ def redirect_program(name):
 
 
 def build(folder, name, source, *arguments):
-    """A program or library of a test's own."""
+    """Builds a program or library for one test."""
     (folder / f"{name}.c").write_text(source)
     path = folder / name
     subprocess.run([compiler(), "-o", path, folder / f"{name}.c", *arguments], check=True)
@@ -94,7 +94,8 @@ LAUNCHERS = {"mpich": ("mpiexec.hydra", "MPICH"), "openmpi": ("orterun", "Open M
 
 
 def launcher(folder, mpi):
-    """A folder whose mpiexec belongs to this MPI, and the name of its MPI in messages."""
+    """Makes a folder whose mpiexec belongs to this MPI. Returns it with the name of its MPI in
+    messages."""
     name, whose = LAUNCHERS[mpi]
     (folder / name).write_text("#!/bin/sh\n")
     (folder / name).chmod(0o755)
@@ -330,7 +331,7 @@ def test_a_tool_that_ends_the_process_is_found(tmp_path):
     ("raise(SIGKILL)", "crashes when it is loaded: Killed"),
     ("alarm(1), pause()", "crashes when it is loaded: Alarm clock")])
 def test_a_tool_that_ends_otherwise_is_found(end, said, tmp_path):
-    """Also if its entry contains backslashes and options."""
+    """Tests the finding also for a tool whose entry contains backslashes and options."""
     source = "#include <signal.h>\n#include <unistd.h>\n" + CRASHES % end
     bad = build(tmp_path, "bad,one.so", source, "-shared", "-fPIC")
     entry = f"{bad},env.X=a\\:b".replace("bad,one", "bad\\,one")
@@ -489,7 +490,7 @@ CALLER = "int MPI_Init(int *a, char ***b);\nint main(void) { return MPI_Init(0, 
 
 
 def library(folder, mpi=MPI_NAME, name=None):
-    """A stand-in for an MPI library, whose file the doctor reads and never loads."""
+    """Makes a stand-in for an MPI library: the doctor reads its file, and never loads it."""
     name = name or SONAMES[mpi]
     mark = "int ompi_mpi_comm_world;\n" if mpi == "openmpi" else "int MPIR_inner;\n"
     build(folder, name, MPI_LIBRARY + mark, "-shared", "-fPIC", f"-Wl,-soname,{name}")
@@ -528,7 +529,7 @@ def test_a_library_that_is_missing_is_wrong(tmp_path):
 @pytest.mark.parametrize("size, said", [
     (60000, "libown.so.1, which the program needs: the file is truncated"),
     (20, "libown.so.1: file too short"),
-    (4000, "the dynamic loader cannot load ")])  # which does not survive it
+    (4000, "the dynamic loader cannot load ")])  # the loader crashes on this file
 def test_a_library_that_is_cut_is_wrong(size, said, tmp_path):
     broken = build(tmp_path, "libown.so.1", "char own[100000] = {1};\n", "-shared", "-fPIC",
                 "-nostdlib", "-Wl,-soname,libown.so.1")

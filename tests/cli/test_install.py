@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""An installation under any prefix works, and tools can be built against it from outside."""
+"""Tests that an installation works under any prefix, and that tools can be built against it from
+outside."""
 import json
 import os
 import re
@@ -37,7 +38,7 @@ __attribute__((constructor)) static void announce(void)
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """A staged installation that was moved: nothing may depend on the configured prefix."""
+    """Makes a staged installation and moves it: nothing may depend on the configured prefix."""
     stage = tmp_path_factory.mktemp("stage")
     subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", stage], check=True,
                    capture_output=True)
@@ -76,7 +77,7 @@ def test_a_program_runs_under_the_installed_library(prefix):
 
 
 def test_installed_tools_find_what_they_open_and_start(prefix, tmp_path):
-    """The tools for all MPI libraries are in another folder than these."""
+    """The tools for all MPI libraries are in a separate folder."""
     result = run_command([prefix / "bin" / QMPI.name, "run", "-t", "trace:profile,format=html,output=page.html",
                           PROGRAMS / "calls", "init", "barrier", "finalize"], environment(), cwd=tmp_path)
     assert result.returncode == 0 and result.messages == []
@@ -117,7 +118,7 @@ def test_documents_examples_and_schema_are_installed_and_their_links_hold(prefix
     for page in documents.rglob("*.md"):
         text = re.sub(r"(?ms)^```.*?^```", "", page.read_text())
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
-            # Links to the sources help only readers who have them.
+            # Links to the sources work only for readers of the source tree.
             missing = os.path.normpath(page.parent / target)
             if not re.match(r"[a-z]+:", target) and not os.path.exists(missing):
                 assert os.path.relpath(missing, documents).split("/")[0] in ("src", "lib", "tests", "include"), target
@@ -145,12 +146,12 @@ def test_uninstalling_a_build_that_owns_no_shared_file_leaves_those_of_another_o
     assert setup.returncode == 0
     other, this = installed_files(tmp_path / "build"), installed_files(BUILD)
     assert any(path.endswith("bin/qmpi-abi") for path in other) and any(path.endswith("profile.so") for path in this)
-    # This file has the same name in all builds: abi_pkgconfig.py.
+    # abi_pkgconfig.py writes this file under the same name in all builds.
     assert {path for path in other & this if not path.endswith("/qmpi-abi.pc")} == set()
 
 
 def test_installed_libraries_and_commands_have_no_debug_information(prefix):
-    """Unless the build has -Dstrip=false."""
+    """Without -Dstrip=false, the installation strips its files."""
     options = json.loads(run_command(["meson", "introspect", "--buildoptions", BUILD], clean_environment()).stdout)
     if not next(option["value"] for option in options if option["name"] == "strip"):
         pytest.skip("the build keeps debug information")
@@ -242,7 +243,7 @@ def test_the_tool_in_the_documents_is_the_example_and_works(page, name, report):
     code = re.search(r"```c\n(.*?)```", (SOURCE / page).read_text(), re.S).group(1)
     example = (SOURCE / f"examples/{name}.c").read_text()
     assert example.endswith(code)
-    # The launcher of Open MPI 5 may take for standard output what is written to standard error in pieces.
+    # The launcher of Open MPI 5 may deliver pieces of standard error as standard output.
     result = run_job([QMPI, "run", "-t", f"{BUILD / 'examples'}/{name}.so:count", "--", PROGRAMS / "calls", "init",
                       "barrier", "barrier", "finalize"], environment(), ranks=2)
     assert result.stderr.count(report) == 2

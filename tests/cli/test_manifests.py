@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Manifests: installed ones, the warnings of the commands, and the errors in invalid ones. The tools
-here are copies of one library that wraps one MPI function; no program that uses MPI is needed."""
+"""Tests manifests: the installed ones, the warnings of the commands, and the errors in invalid
+ones. The tools here are copies of one library that wraps one MPI function; no program needs MPI."""
 import itertools
 import json
 import re
@@ -22,7 +22,8 @@ HEAD = {"schema": "qmpi-manifest/1", "description": "does nothing"}
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    """A PMPI tool that also replaces a function of no library here; its constructor leaves a trace."""
+    """Builds a PMPI tool that also replaces a function which no library here has; its constructor
+    leaves a trace."""
     folder = tmp_path_factory.mktemp("library")
     (folder / "tool.c").write_text(
         "#include <stdio.h>\nint PMPI_Comm_rank(long comm, int *rank);\nint MPI_Comm_rank(long comm, int *rank)\n"
@@ -35,7 +36,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture
 def tool(library, tmp_path):
-    """Makes the tool NAME with a manifest of these members; None: without one."""
+    """Makes the tool NAME with a manifest of these members, or, for None, without a manifest."""
     def make(name, members=None, **more):
         path = tmp_path / f"lib{name}.so"
         shutil.copy(library, path)
@@ -46,7 +47,8 @@ def tool(library, tmp_path):
 
 
 def warnings(*stack, command="run", env=None):
-    """[(place, problem, hint)]: the warnings of `qmpi run` about a stack, for a program without MPI."""
+    """Returns [(place, problem, hint)]: the warnings of `qmpi run` about a stack, for a program
+    without MPI."""
     program = ["--", "true"] if command == "run" else []
     result = qmpi(command, "-t", ":".join(map(str, stack)), *program, env=env)
     assert result.returncode == 0, result.stderr
@@ -67,7 +69,7 @@ def warnings(*stack, command="run", env=None):
 def test_a_manifest_that_is_installed_fits_the_schema(path):
     manifest = json.loads(path.read_text())
     jsonschema.Draft202012Validator(SCHEMA).validate(manifest)
-    assert manifest["name"] == path.stem  # the library is found by it
+    assert manifest["name"] == path.stem  # qmpi finds the library by this name
     assert not re.search("[^ -~…]", path.read_text().replace("\n", ""))
 
 
@@ -86,7 +88,7 @@ def test_each_fact_about_another_projects_tool_was_checked(path):
 
 
 def test_the_bundled_tools_register_what_their_manifests_say():
-    stack = ":".join(BUNDLED).replace("delay", "delay,before=0ns")  # it does not work without a rule
+    stack = ":".join(BUNDLED).replace("delay", "delay,before=0ns")  # delay does not work without a rule
     result = qmpi("check", "-t", stack)
     assert (result.returncode, result.stderr) == (0, "")
     layers = dict(re.findall(r"(?ms)^layer \d+: (\S+) [^\n]*\n(.*?)(?=^layer|\Z)", result.stdout))
@@ -135,7 +137,7 @@ def test_a_tool_in_the_wrong_place_is_a_warning_with_the_right_order(tool):
 
 
 def test_the_right_order_is_that_of_the_list_in_which_the_tool_is(tool, tmp_path):
-    """Nobody can exchange layers of a file of the site with those of -t."""
+    """A user cannot exchange layers of a site's file with those of -t."""
     here, top = Installation(tmp_path / "here"), tool("top", place="application")
     path = here.site / "site.conf"
     for section in ("above", "below"):
@@ -163,7 +165,7 @@ def test_check_and_doctor_say_it_too(tool):
 
 def test_a_combination_that_a_manifest_excludes_is_one_warning(tool):
     foe = tool("foe", conflicts=[{"tool": "o*her", "reason": "both write"}])
-    other = tool("other", conflicts=[{"tool": "foe"}])  # both say it
+    other = tool("other", conflicts=[{"tool": "foe"}])  # both manifests have the conflict
     shy = tool("shy", conflicts=[{"tool": "plain", "when": "preloaded"}])
     plain = tool("plain")
     assert warnings(other, foe) == [
@@ -189,7 +191,7 @@ def test_a_conflict_may_depend_on_the_order(position, stacks, tool):
 
 
 def test_a_conflict_that_is_forced_is_no_warning(tool):
-    """By the option @force, where this qmpi has it."""
+    """Tests the option @force, if this qmpi has it."""
     if "unknown option" in qmpi("check", "-t", "count,@force=yes").stderr:
         pytest.skip("there is no option @force")
     foe, other = tool("foe", conflicts=[{"tool": "other"}]), tool("other")
@@ -259,7 +261,7 @@ def test_one_process_of_a_job_warns(tool):
 
 
 def test_a_tool_that_communicates_is_refused_on_some_ranks_only(tool):
-    """The option @ranks, where this qmpi has it."""
+    """Tests the option @ranks, if this qmpi has it."""
     if "unknown option" in qmpi("check", "-t", "count,@ranks=0").stderr:
         pytest.skip("there is no option @ranks")
     talks, some = tool("talks", communicates=True), tool("some", communicates=["sync=yes"])
@@ -298,7 +300,7 @@ def test_the_manifest_beside_the_library_comes_first_then_the_sites_then_the_ins
 
 
 def test_tools_whose_libraries_have_one_name_are_told_apart_by_what_they_define(tmp_path):
-    """Extrae's library and IBM's: the manifests are those that are installed."""
+    """Tests Extrae's library and IBM's with the installed manifests."""
     for symbol, name in (("Extrae_init", "extrae"), ("mpitrace_summary_start", "mpitrace"), ("another", None)):
         folder = tmp_path / symbol
         folder.mkdir()
@@ -393,7 +395,7 @@ def test_what_cannot_be_read_is_one_message_and_other_files_are_none(tool, tmp_p
 
 
 def test_every_prefix_of_a_manifest_is_read_without_a_fault(tool, tmp_path):
-    """Control characters in it do not reach the terminal."""
+    """Control characters in a manifest do not reach the terminal."""
     text = json.dumps({**HEAD, "description": "\x1b[31m\x07", "conflicts": [{"tool": "*", "reason": "\x1b"}]})
     paths = [tool(f"p{length}") for length in range(0, len(text) + 1, 7)] + [tool("whole")]
     for path, length in zip(paths, itertools.chain(range(0, len(text) + 1, 7), [len(text)])):

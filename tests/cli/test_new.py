@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""qmpi new: it writes a complete project, which builds and runs outside our tree against an
-installation; and what it refuses."""
+"""Tests qmpi new: it writes a complete project, which builds and runs outside our tree against an
+installation, and it refuses bad names and folders."""
 import json
 import os
 import shutil
@@ -17,7 +17,7 @@ FILES = {".gitignore", "README.md", "meson.build", "smoke.c", "smoke.sh"}
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """An installation that has been moved, as a user's may be."""
+    """Makes an installation that has been moved, as a user's may be."""
     stage = tmp_path_factory.mktemp("stage")
     subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", stage], check=True,
                    capture_output=True)
@@ -35,7 +35,7 @@ def meson(folder, *arguments, **variables):
 
 
 def build(folder, prefix, *options):
-    """The commands that the command prints, with warnings as errors."""
+    """Runs the commands that `qmpi new` prints, with warnings as errors."""
     pkg_config = next(prefix.rglob(f"pkgconfig/{PACKAGE}.pc")).parent
     meson(folder, "setup", "build", f"--pkg-config-path={pkg_config}", "-Dwerror=true", *options)
     meson(folder, "compile", "-C", "build")
@@ -61,7 +61,8 @@ def test_it_writes_a_whole_project(kind, tmp_path):
     code = (folder / source).read_text()
     manifest = json.loads((folder / "mine.json").read_text())
     assert '"mine"' in code and manifest["name"] == "mine"
-    for text in (manifest["description"], *manifest["options"][0].values()):  # what it registers
+    # the text that the tool registers
+    for text in (manifest["description"], *manifest["options"][0].values()):
         assert f'"{text}"' in code
     for line in ("cd mine", "meson setup build", "meson test -C build", "-t mine -- build/smoke"):
         assert line in result.stdout
@@ -102,7 +103,7 @@ def test_without_qmpi_in_sight_its_build_gives_a_hint(tmp_path):
 
 @pytest.fixture(scope="module")
 def project(prefix, tmp_path_factory):
-    """A tool that is built against a copy of the installation, which others do not see."""
+    """Builds a tool against a copy of the installation, which other tests do not use."""
     folder = tmp_path_factory.mktemp("project")
     shutil.copytree(prefix, folder / "prefix", symlinks=True)
     qmpi("new", "mine", cwd=folder)
@@ -154,7 +155,8 @@ mpich_only = pytest.mark.skipif(MPI_NAME != "mpich", reason="the one that is kep
 
 @mpich_only
 def test_the_tool_in_subprojects_is_what_the_command_writes(tmp_path):
-    """This shows the templates, and changes in them, as users see them."""
+    """Checks that the project in our tree is the current output of `qmpi new`. Changes in the
+    templates thus show in it, as users see them."""
     qmpi("new", "volume", cwd=tmp_path)
     ours, written = SOURCE / "subprojects/volume", tmp_path / "volume"
     names = {path.name for path in ours.iterdir() if not path.name.startswith("build")}
@@ -225,7 +227,7 @@ def test_one_name_is_wanted(tmp_path):
 
 
 def test_a_full_folder_is_said(tmp_path):
-    """It is mounted for the run alone, in a namespace of its own."""
+    """The small file system is mounted for this run alone, in its own namespace."""
     mount = f"mount -t tmpfs -o size=8k tmpfs {tmp_path} && cd {tmp_path} && exec \"$@\""
     wrapper = ["unshare", "-m", "sh", "-c", mount, "sh"]
     if os.geteuid() != 0 or subprocess.run([*wrapper, "true"], capture_output=True).returncode:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The tools that `qmpi run` preloads, the effect of the options that begin with @, and the findings of `qmpi check`
-and `qmpi doctor`: tools that replace functions outside MPI, that cannot be loaded later, or that do not work together."""
+"""Tests the tools that `qmpi run` preloads, the effect of the options that begin with @, and the
+findings of `qmpi check` and `qmpi doctor` about tools that replace functions outside MPI, cannot be
+loaded later, or do not work together."""
 import re
 import shutil
 import subprocess
@@ -95,7 +96,7 @@ def opens(folder, name="opens", where="RTLD_NEXT"):
 
 
 def preloaded(*stack, env=None):
-    """The names of the libraries that are preloaded into a program of this stack."""
+    """Returns the names of the libraries that are preloaded into a program of this stack."""
     result = qmpi("run", "-t", ":".join(map(str, stack)), "--", "sh", "-c", "echo $LD_PRELOAD", env=env)
     assert result.returncode == 0, result.stderr
     return [re.sub(r"^.*/lib(.*?)\.so.*$", r"\1", path) for path in result.stdout.strip().split(":")]
@@ -137,14 +138,15 @@ def test_a_tool_that_is_not_preloaded_sees_mpi_and_nothing_is_said(tmp_path):
 
 @pytest.mark.parametrize("condition", ["@if-env=NONE", "@program=none", "@enabled=no,@preload=yes"])
 def test_a_tool_that_certainly_starts_off_is_not_preloaded(tmp_path, condition):
-    """The functions that it replaces outside MPI are not called either."""
+    """Tests that the functions that the tool replaces outside MPI are not called either."""
     tool, data = opens(tmp_path), tmp_path / "test-data"
     data.write_text("")
     result = qmpi("run", "-t", f"{tool},{condition}", "--", BUILD / "tests/pmpi/programs/surroundings",
                   f"open={data}", "init", "comm_rank", "finalize")
     assert (result.returncode, result.messages) == (0, [])
     assert not [line for line in result.trace if line.startswith("opens ")]
-    assert preloaded(f"{tool},{condition}") == [OURS, "opens"]  # a shell may start anything
+    # a shell may start any program, so the tool is preloaded
+    assert preloaded(f"{tool},{condition}") == [OURS, "opens"]
 
 
 def test_a_tool_that_starts_off_is_preloaded_where_it_cannot_be_loaded_later(tmp_path):
@@ -278,7 +280,7 @@ def test_check_and_doctor_look_at_the_stack_as_a_run_would_have_it(tmp_path):
     assert "`qmpi run` preloads it: it also replaces functions outside MPI: open" in looked.stdout
 
 
-# Like libmonitor of HPCToolkit.
+# Wraps MPI as libmonitor of HPCToolkit does.
 DEFINES_PMPI = """
 int PMPI_Barrier(long comm);
 int MPI_Barrier(long comm) { return PMPI_Barrier(comm); }
@@ -309,7 +311,8 @@ def test_check_names_the_functions_that_two_layers_both_replace(tmp_path):
         checked = qmpi("check", "-t", stack)
         lines = [line for line in checked.stdout.splitlines() if line.startswith("layers ")]
         assert lines[0].startswith(words) and "@preload=no" in lines[0]
-        assert len(lines) == (1 if "@" in stack else 2)  # the last one's partner is the third, too
+        # the first layer is listed again as layer 4, so it forms a second pair
+        assert len(lines) == (1 if "@" in stack else 2)
         assert f"note   {words}" in qmpi("doctor", "-t", stack).stdout
     assert "both replace" not in qmpi("check", "-t", f"{one}:{third}:{one}").stdout
 
@@ -318,7 +321,8 @@ def test_check_names_the_functions_that_two_layers_both_replace(tmp_path):
 
 
 def shares(folder, name, count, referenced=True):
-    """A tool that defines `count` functions and variables that other tools define, too, and uses them or does not."""
+    """Makes a tool that defines `count` functions and variables which other tools also define;
+    `referenced` says whether it uses them."""
     functions = "".join(f"int shared_f{i}(void); int shared_f{i}(void) {{ return {i}; }}\nint shared_v{i} = {i};\n"
                         for i in range(count))
     uses = "+".join(f"shared_f{i}() + shared_v{i}" for i in range(count))
@@ -330,7 +334,8 @@ def shares(folder, name, count, referenced=True):
 
 @pytest.mark.parametrize("count, referenced, wrong", [(20, True, True), (5, True, False), (20, False, False)])
 def test_tools_that_define_and_use_many_global_names_of_each_other_are_wrong_if_preloaded(count, referenced, wrong, tmp_path):
-    """Without the warning, they crash or hang in a run without any message, like Recorder and Pilgrim."""
+    """Tools like Recorder and Pilgrim crash or hang in a run without any message, so the warning
+    matters."""
     one, other = shares(tmp_path, "one", count), shares(tmp_path, "other", count, referenced)
     words = f"layers 1 and 3 both define and use {2 * count} global names (shared_"
     for stack in (f"{one},@preload=yes:empty:{other}", f"{other}:empty:{one},@preload=yes"):
@@ -420,7 +425,7 @@ def odd_prefix(request, tmp_path):
 
 
 def test_a_prefix_that_the_loader_does_not_take_is_one_message(odd_prefix):
-    """Without the message, the program would run without tools, and succeed."""
+    """Without the message, the program would run without tools, and would succeed."""
     command = [odd_prefix / "bin" / QMPI.name, "run", "-t", "count"]
     result = run_command([*command, "--", *RUN], clean_environment())
     assert (result.returncode, result.stdout) == (2, "")
@@ -494,12 +499,12 @@ int main(int argc, char **argv)
 ADDRESS = {"gcc": ["gcc", "-fsanitize=address"],
            "clang": ["clang", "-fsanitize=address"],
            "clang, shared": ["clang", "-fsanitize=address", "-shared-libasan"]}
-# The options that run_command sets for other tests switch off what is tested here.
+# The options that run_command sets for other tests switch off the checks that are tested here.
 STRICT = {"ASAN_OPTIONS": "detect_leaks=0"}
 
 
 def runtime(command):
-    """The sanitizer's shared library of a compiler."""
+    """Returns the sanitizer's shared library of a compiler."""
     name = "libasan.so" if command == "gcc" else "libclang_rt.asan-x86_64.so"
     found = subprocess.run([compiler(command), f"-print-file-name={name}"], check=True, capture_output=True, text=True)
     if "/" not in found.stdout:
@@ -579,7 +584,7 @@ TOOLS_WITH_OUTPUT = {"count": "", "profile": ",output=out", "trace": ",output=ou
 
 @pytest.mark.parametrize("tool", TOOLS_WITH_OUTPUT)
 def test_tools_leave_nothing_that_a_sanitizer_reports(tool, tmp_path):
-    """The MPI library itself leaks memory without tools, too."""
+    """The MPI library itself leaks memory even without tools."""
     if OPEN_MPI:
         pytest.skip("Open MPI's reports differ from run to run")
     variables = {"ASAN_OPTIONS": "detect_leaks=1", "TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""tests/pytest_server.py, whose copies run the test files of ./check: a test file ends as it would without it."""
+"""Tests tests/pytest_server.py, whose copies run the test files of ./check: a test file ends as it
+would without the server."""
 import contextlib
 import os
 import signal
@@ -50,7 +51,8 @@ SCRIPT = [sys.executable, "-I", "-S", SOURCE / "tests/pytest_file.py"]
 
 @contextlib.contextmanager
 def server(command):
-    """A server and the command's first line. The command reads its input to the end."""
+    """Starts a server with a command. Returns it and the command's first line. The command reads
+    its input to the end."""
     with subprocess.Popen([sys.executable, SOURCE / "tests/pytest_server.py", "sh", "-c", command],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield process, process.stdout.readline().strip()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qmpi report --compare: changes between runs, their places, and limits."""
+"""Tests qmpi report --compare: changes between runs, their places, and limits."""
 import csv
 import io
 import json
@@ -13,7 +13,7 @@ from support import (BUNDLED_TOOLS, LIBQMPI, MPI_NAME, MPICC, QMPI, SOURCE, clea
 
 REPORTS = SOURCE / "tests" / "cli" / "reports"
 SCHEMA = json.loads((SOURCE / "docs" / "run" / "qmpi-comparison-1.schema.json").read_text())
-RUNS = 6  # the machine may be busy: tests of times must pass in one of this number of runs
+RUNS = 6  # on a busy machine, a test of times must pass in only one of this number of runs
 
 
 def compare(*arguments, cwd=REPORTS):
@@ -41,7 +41,7 @@ def read(name):
 
 
 def changed(tmp_path, change, name="changed.json", base="heat.json"):
-    """A file that differs from the base as `change` changes its document."""
+    """Writes a file that differs from the base by the effect of `change` on its document."""
     document = read(base)
     change(document)
     (tmp_path / name).write_text(json.dumps(document))
@@ -54,7 +54,7 @@ def named(entries, name):
 
 
 def first_line(text, title):
-    """The first line of a table below its headings, as words."""
+    """Returns the first line of a table below its headings, as words."""
     return text[text.index(f"\n{title}"):].splitlines()[3].split()
 
 
@@ -84,7 +84,8 @@ def test_figures_are_those_of_the_files():
             assert (entry["time"][run], entry["time_sum"][run], entry["calls"][run]) == (
                 function["time"]["mean"], function["time"]["sum"], function["calls"])
             assert (entry["sent"][run], entry["received"][run]) == tuple(function["bytes"].values())
-    assert named(document["functions"], "MPI_Allreduce")["wait"] == [0.505, None]  # the second one did not measure it
+    # the second run did not measure it
+    assert named(document["functions"], "MPI_Allreduce")["wait"] == [0.505, None]
     ranks = {entry["rank"]: entry for entry in document["ranks"]}
     assert sorted(ranks) == [0, 1, 2, 3]
     assert ranks[2]["useful"] == [run["processes"][2]["useful"] for run in (before, after)]
@@ -218,7 +219,8 @@ def test_what_older_files_lack_is_unknown_and_not_nothing(tmp_path):
 def test_files_of_single_processes_are_runs(tmp_path):
     for name in ("crash.0.json", "crash.1.json", "crash.2.json"):
         document = read(name)
-        document["begin"] = "2024-05-16T07:30:20Z"  # so soon that it could be the same run
+        # so soon after the other run that it could be the same one
+        document["begin"] = "2024-05-16T07:30:20Z"
         (tmp_path / name).write_text(json.dumps(document))
     first = ["crash.0.json", "crash.1.json"]
     second = sorted(tmp_path.iterdir())
@@ -249,7 +251,8 @@ def main_frame(line, offset=100, function="main", file="/src/a.c", module="/bin/
 
 
 def matched(tmp_path, before, after):
-    """The call sites that match: pairs of indices in both lists, None: none."""
+    """Returns the call sites that match: pairs of indices in both lists, with None for a site
+    without a match."""
     for number, sites in enumerate((before, after)):
         for index, entry in enumerate(sites):
             entry["calls"] = index + 1
@@ -309,7 +312,7 @@ def test_findings_are_new_gone_or_remain():
 
 
 def test_a_loss_that_has_not_grown_in_seconds_is_not_new(tmp_path):
-    """It is more than 5 % of the run only because the run has become shorter."""
+    """The wait exceeds 5 % of the run only because the run has become shorter."""
     def wait(document, seconds):
         document["callsites"][0]["waits"] = {"rank": [1], "peer": [0], "calls": [700], "time": [seconds]}
 
@@ -493,7 +496,7 @@ int main(void)
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
-    """The program, and its next version, in which every line has moved."""
+    """Builds the program, and its next version, in which every line has moved."""
     folder = tmp_path_factory.mktemp("programs")
     for name, added in (("before", ""), ("after", "/* a comment\n of\n three lines */")):
         (folder / name).mkdir()
@@ -548,7 +551,7 @@ def test_the_function_and_the_call_site_that_became_slower_come_first(programs, 
 
 @pytest.mark.skipif(MPI_NAME != "mpich", reason="the commands are those for MPICH")
 def test_commands_for_continuous_integration_do_what_is_said_of_them(programs, tmp_path):
-    """The runs of docs/run/profile.md, with a program of that name."""
+    """Runs the commands of docs/run/profile.md with this program."""
     text = (SOURCE / "docs" / "run" / "profile.md").read_text()
     script = re.search(r"(?s)```sh\n(set -e.*?)```", text)[1]
     assert "--fail-over=" in script

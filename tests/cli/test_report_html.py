@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The report as a page: in a browser without a network, and without the script."""
+"""Tests the report as a page: in a browser without a network, and without the script."""
 import copy
 import html.parser
 import json
@@ -64,7 +64,7 @@ def chromium(tmp_path_factory):
 
 @pytest.fixture
 def page(chromium):
-    """A browser whose pages must not write to the console or use the network."""
+    """Yields a browser whose pages must not write to the console or use the network."""
     yield chromium
     assert chromium.messages() == []
     assert [url for url in chromium.requests() if not re.match("(file|data|blob|about):", url)] == []
@@ -85,7 +85,7 @@ def click(page, element):
 
 
 class Reader(html.parser.HTMLParser):
-    """The text of a page without styles and scripts."""
+    """Returns the text of a page without styles and scripts."""
 
     def __init__(self, text):
         super().__init__()
@@ -165,7 +165,8 @@ def test_a_page_cannot_be_asked_for_some_tables(tmp_path):
 
 def test_the_page_names_no_address_of_a_network():
     text = report("--html", REPORTS / "heat.json").stdout
-    assert set(re.findall(r"https?://[^\s\"'`)]+", text)) <= {"http://www.w3.org/2000/svg"}  # a name
+    # the name of a namespace, which no browser requests
+    assert set(re.findall(r"https?://[^\s\"'`)]+", text)) <= {"http://www.w3.org/2000/svg"}
 
 
 # ---- In a browser --------------------------------------------------------------------------------
@@ -191,7 +192,7 @@ def test_a_finding_leads_to_what_it_rests_on(page, waiting_rank, tmp_path):
     row = f"#callsite-{finding['callsite']}"
     assert is_in_view(page, row) and f"planted.c:{finding['line']}" in page.find(row).text
     assert "target" in page.find(row).get_attribute("class")
-    assert "sender_recv (planted.c:" in page.find(row + " + .detail").text  # unfolded
+    assert "sender_recv (planted.c:" in page.find(row + " + .detail").text  # the finding's row is unfolded
     click(page, links["waits"])
     assert is_in_view(page, "#waits") and "waits for" in page.find("#waits thead").text
     click(page, page.find(".finding:first-child [data-target='rank']"))
@@ -215,7 +216,7 @@ def test_call_sites_are_sorted_by_a_click_or_a_key(page, tmp_path):
     assert calls() == sorted((site["calls"] for site in sites), reverse=True)
     assert page.find("#callsite thead th:nth-child(5)").get_attribute("aria-sort") == "descending"
     page.run("arguments[0].focus()", heading)
-    page.press("\ue007")  # Enter
+    page.press("\ue007")  # \ue007 is the key Enter
     assert calls() == sorted(site["calls"] for site in sites)
     assert page.find("#callsite thead th:nth-child(5)").get_attribute("aria-sort") == "ascending"
 
@@ -231,13 +232,14 @@ def test_mpi_init_has_no_percentage_and_is_last(page, waiting_rank, tmp_path):
         assert "MPI_Init" in page.texts(f"#{table} tbody tr")[-1]
         assert "before the elapsed time" in page.texts(f"#{table} tbody tr")[-1]
         assert re.search(r"%: share of the time of all ranks from MPI_Init to MPI_Finalize, [\d.]+ m?s", page.find(f"#{table}s .hint").text)
-        click(page, page.find(f"#{table} thead th:nth-child({column}) button"))  # ascending
+        # the first click sorts in ascending order
+        click(page, page.find(f"#{table} thead th:nth-child({column}) button"))
         assert page.texts(f"#{table} tbody td:nth-child({column})")[-1] == "–"
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """1,024 ranks and 500 call sites, made from a real result."""
+    """Makes a result with 1,024 ranks and 500 call sites from a real one."""
     document = json.loads((REPORTS / "heat.json").read_text())
     return multiply(document, tmp_path_factory.mktemp("large") / "large.json")
 
@@ -341,7 +343,8 @@ def test_time_in_mpi_is_there_by_rank_and_time(page, waiting_rank, tmp_path):
 
 @pytest.fixture
 def ended(tmp_path):
-    """Four ranks, one of which ends after 120 windows; one is not profiled in some; nobody works in others."""
+    """Makes a result of four ranks: one ends after 120 windows, one is not profiled in some
+    windows, and in others nobody works."""
     document = json.loads((REPORTS / "heat.json").read_text())
     document["processes"][1].update({"application": 7.5, "mpi": 1.5, "useful": 6})
     ranks = document["windows"]["ranks"]
@@ -515,7 +518,7 @@ def test_the_findings_are_there_without_a_script(page, waiting_rank, tmp_path):
 
 @needs_browser
 def test_every_saved_file_becomes_a_page(page, tmp_path):
-    """Also results of processes that ended early, and results without optional members."""
+    """Tests also results of processes that ended early, and results without optional members."""
     old = json.loads((REPORTS / "heat.json").read_text())
     for name in ("findings", "efficiency", "windows"):
         old.pop(name, None)
@@ -552,7 +555,8 @@ MARKUP = "</script><b>x</b><script>alert(1)</script>\"'&amp;<!--"
 
 @needs_browser
 def test_names_are_never_markup(page, tmp_path):
-    """A program in a folder with such a name; and a result with it in every string."""
+    """Runs a program in a folder with such a name; makes a result that has the name in every
+    string."""
     folder = tmp_path / "a<" / "script><b>"
     folder.mkdir(parents=True)
     shutil.copy(PROGRAMS / "tools_planted", folder)

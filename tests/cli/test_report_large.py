@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""qmpi report: files of 1,024 processes become one result. The files are those of a real
-process, of which make_saves (make_saves.c) makes 1,024 by the reader and the writer of profile."""
+"""Tests that qmpi report merges the files of 1,024 processes. make_saves (make_saves.c) makes these
+files from that of one real process."""
 import csv
 import json
 import subprocess
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 
 @pytest.fixture(scope="module")
 def saves(tmp_path_factory):
-    """The files, in the order of their ranks."""
+    """Returns the files, in the order of their ranks."""
     folder = tmp_path_factory.mktemp("saves")
     (folder / "ring.c").write_text(PROGRAM)
     subprocess.run([MPICC, "-g", "-O1", "-o", "ring", "ring.c"], cwd=folder, check=True)
@@ -52,12 +52,12 @@ def saves(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def merged(saves, tmp_path_factory):
-    """The result, written as JSON, and the peak memory of the command in bytes."""
+    """Returns the result as JSON, and the peak memory of the command in bytes."""
     path = tmp_path_factory.mktemp("merged") / "merged.json"
     command = [QMPI, "report", "-o", path, *saves]
     done = subprocess.run(["/usr/bin/env", "time", "-f", "%M", *command], env=clean_environment(), text=True,
                           capture_output=True, timeout=600)
-    if done.returncode == 127:  # there is no such command
+    if done.returncode == 127:  # the shell found no such command
         subprocess.run(command, env=clean_environment(), check=True, timeout=600)
         return path, None
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds for several MPIs in one prefix: `qmpi run` uses the one for the program's MPI."""
+"""Tests builds for several MPIs in one prefix: `qmpi run` uses the build for the program's MPI."""
 import json
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ from support import (ABI, ASAN, BUILD, LIBQMPI, OPEN_MPI, OPEN_MPI_SETTINGS, PRO
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="the other build would have to be sanitized too")
 
 SUFFIXES = {"mpich": "", "openmpi": "-openmpi", "abi": "-abi"}
-# Symbols that only libraries of this kind define.
+# Symbols that only the libraries of one MPI define.
 MARKS = {"mpich": "int MPIR_inner;\n", "openmpi": "int ompi_mpi_comm_world;\n",
          "abi": "int PMPI_Abi_get_version(void) { return 0; }\n"}
 
@@ -47,7 +47,7 @@ def install(build, folder):
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """This build, and an empty library in place of the other one."""
+    """Makes a prefix with this build, and with an empty library in place of the other build."""
     folder = tmp_path_factory.mktemp("side")
     prefix = install(BUILD, folder)
     libdir = next(prefix.rglob(LIBQMPI.name)).parent
@@ -58,8 +58,8 @@ def prefix(tmp_path_factory):
 
 
 def program(folder, mpi=None, soname=None, mark=""):
-    """Prints what it is preloaded with; it needs the library of an MPI, which is a stand-in. The name of the one with
-    the standard ABI does not suffice."""
+    """Builds a program that prints LD_PRELOAD and needs the library of an MPI, for which a stand-in
+    is built. A library with the standard ABI is not recognized by its name alone."""
     (folder / "program.c").write_text(PRINT)
     flags = []
     if mpi:
@@ -84,7 +84,8 @@ THIS, OTHER = f"libqmpi{SUFFIXES[MPI_NAME]}", f"libqmpi{SUFFIXES[OTHER_MPI]}"
 
 
 def build_for(mpi):
-    """Besides a build for the standard ABI, none for Open MPI is installed: programs of Open MPI get this one."""
+    """Besides a build for the standard ABI, no build for Open MPI is installed, so programs of Open
+    MPI get the former."""
     return OTHER if mpi == OTHER_MPI else THIS
 
 
@@ -139,10 +140,10 @@ def test_a_script_gets_this_build_or_the_one_that_is_named(prefix, tmp_path):
     assert preloaded(prefix, f"--mpi={MPI_NAME}", script)[0] == THIS
 
 
-# The variables of each launcher, which show the MPI of this process.
+# The variables by which a launcher shows its MPI to a process.
 LAUNCHED = {"mpich": {"PMI_RANK": "0", "PMI_SIZE": "1", "MPI_LOCALNRANKS": "1"},
             "openmpi": {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"}}
-# A program for the standard ABI has no launcher of its own.
+# There is no launcher for the standard ABI alone.
 LAUNCHED["abi"] = LAUNCHED["openmpi"]
 
 
@@ -162,7 +163,8 @@ def test_a_program_that_does_not_say_gets_the_build_of_its_launcher(prefix, tmp_
     for path in (script, program(tmp_path)):
         assert launched(prefix, [MPI_NAME], path) == THIS
         assert launched(prefix, [OTHER_MPI], path) == OTHER
-        assert launched(prefix, [MPI_NAME, OTHER_MPI], path) == THIS  # who knows which one is nearer?
+        # with two launchers, nothing shows which one is nearer
+        assert launched(prefix, [MPI_NAME, OTHER_MPI], path) == THIS
         assert launched(prefix, [OTHER_MPI], f"--mpi={MPI_NAME}", path) == THIS
 
 
@@ -183,7 +185,7 @@ def run_under_any(prefix, *command, preload="{any}", **variables):
 
 
 def libraries(result):
-    """The names in LD_PRELOAD, without versions."""
+    """Returns the names in LD_PRELOAD, without versions."""
     return [Path(path).name.partition(".so")[0] for path in result.stdout.splitlines()[0].split(":")]
 
 
@@ -195,7 +197,7 @@ def test_one_library_gives_each_program_the_build_for_its_mpi(prefix, mpi, tmp_p
 
 
 def test_one_library_corrects_what_another_program_has_chosen(prefix, tmp_path):
-    """A script is run under the launcher of one MPI, and runs programs of both."""
+    """Runs a script, under the launcher of one MPI, that runs programs of both."""
     script = tmp_path / "script"
     paths = []
     for mpi in MPI_NAME, OTHER_MPI:
@@ -241,7 +243,7 @@ int main(int argc, char **argv)
 
 
 def test_a_program_that_is_executed_again_does_not_notice(prefix, tmp_path):
-    """It has the same process, arguments, name and status."""
+    """Checks that the program has the same process, arguments, name and status."""
     program(tmp_path, MPI_NAME, mark=MARKS[MPI_NAME])
     (tmp_path / "show.c").write_text(SHOW)
     subprocess.run([compiler(), "-o", tmp_path / "show", tmp_path / "show.c", f"-L{tmp_path}",
@@ -326,7 +328,7 @@ def test_check_takes_the_mpi_too(prefix):
 
 
 def test_a_program_of_another_mpi_without_its_build_stops_with_one_message(tmp_path):
-    """Only one build is installed: libqmpi itself reports the problem, at the first MPI call."""
+    """If only one build is installed, libqmpi itself reports the problem, at the first MPI call."""
     (tmp_path / "call.c").write_text(
         "extern int MPI_Init(int *, char ***);\nint main(void) { return MPI_Init(0, 0); }\n")
     for name, mark, words in (
@@ -348,7 +350,7 @@ def test_a_program_of_another_mpi_without_its_build_stops_with_one_message(tmp_p
         result = run_command([QMPI, "run", "-t", "empty", "--on-error=skip", tmp_path / "call"],
                              clean_environment())
         assert result.returncode == 0 and words in result.stderr
-        # Tools that must not stop a run according to the file do not, and the message names the file.
+        # The file's on-error holds for its tools, and the message names the file.
         config = tmp_path / "qmpi.conf"
         for on_error, status in (("skip", 0), ("stop", 2)):
             config.write_text(f"[below]\non-error = {on_error}\nempty\n")
@@ -396,7 +398,7 @@ def test_a_tool_of_the_other_mpi_is_refused_with_one_message(tmp_path):
 
 @pytest.mark.skipif(not OTHER_BUILD, reason="QMPI_OTHER_BUILD names no build for the other MPI")
 def test_a_preloaded_libqmpi_of_the_other_mpi_does_no_harm(tmp_path):
-    """As at a site that sets LD_PRELOAD for all users."""
+    """Some sites set LD_PRELOAD for all users."""
     install(OTHER_BUILD, tmp_path)
     prefix = install(BUILD, tmp_path)
     env = {**clean_environment(), **OPEN_MPI_SETTINGS, "OMPI_MCA_ess_singleton_isolated": "1",

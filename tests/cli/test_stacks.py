@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Stacks that several files give together: the site's, those of QMPI_CONFIG and the user's; named stacks; QMPI_DISABLE."""
+"""Tests stacks from several files: the site's, those of QMPI_CONFIG and the user's; named stacks;
+QMPI_DISABLE."""
 import os
 import re
 import shutil
@@ -15,7 +16,8 @@ FILES_TOOL = BUILD / "tests/pmpi/tools/libfiles.so"
 
 
 class Installation:
-    """A copy of libqmpi in a prefix of its own, whose site files are in `site`; `user` is the user's file."""
+    """Makes a copy of libqmpi in its own prefix, whose site files are in `site`; `user` is the
+    user's file."""
 
     def __init__(self, folder):
         relative = re.search(r'QMPI_SITE_FOLDER "(.+)"', (BUILD / "cli/site_folder.h").read_text())[1]
@@ -26,7 +28,7 @@ class Installation:
         for link in LIBQMPI.parent.glob(LIBQMPI.name.partition(".so")[0] + ".so*"):
             if link.is_symlink():
                 (self.libdir / link.name).symlink_to(self.library.name)
-        for tools in LIBQMPI.parent.glob("qmpi*"):  # those of the build
+        for tools in LIBQMPI.parent.glob("qmpi*"):  # the folders of the build's tools
             if tools.is_dir():
                 (self.libdir / tools.name).symlink_to(tools)
         self.site = (self.libdir / relative).resolve()
@@ -57,7 +59,8 @@ def here(tmp_path):
 
 
 def order(result):
-    """The layers in the order in which a call reaches them, by the functions option or by name."""
+    """Returns the layers in the order in which a call reaches them, with their functions option or
+    name."""
     return [line.split()[0] for line in result.calls if not line.startswith("app")]
 
 
@@ -73,7 +76,8 @@ def listed(result):
 
 
 def test_the_files_stand_around_each_other(here):
-    """From the application down: the layers of the site, of QMPI_CONFIG and of the user; then in the opposite order."""
+    """From the application down come the layers of the site, of QMPI_CONFIG and of the user, and
+    below these the user's, QMPI_CONFIG's and the site's."""
     folder = f"tool-path = {TOOLS}\n"
     for name in ("20-b", "10-a"):
         (here.site / f"{name}.conf").write_text(f"{folder}[above]\nalpha\n  name = {name} above\n"
@@ -93,7 +97,8 @@ def test_the_files_stand_around_each_other(here):
 
 
 def test_a_sites_tools_and_the_users_profiler_all_work(here, tmp_path):
-    """One that replaces functions outside MPI, as Darshan does, one that counts, and -t profile."""
+    """The site has a tool that replaces functions outside MPI, as Darshan does, and one that
+    counts; the user adds -t profile."""
     table = tmp_path / "profile.json"
     counts = tmp_path / "counts.json"
     (here.site / "site.conf").write_text(f"[above]\n{tool('alpha')}{ONE}\n[below]\ncount\n"
@@ -171,14 +176,15 @@ def test_a_section_has_an_on_error_of_its_own(here):
 
 @pytest.mark.parametrize("text", ["[above]\non-error = stop\nnonesuch\n", "on-error = stop\n[above]\nnonesuch\n"])
 def test_a_site_can_demand_its_tools(here, text):
-    """Whatever the user sets."""
+    """The user's settings do not matter."""
     (here.site / "site.conf").write_text(text)
     result = here.run(QMPI_ON_ERROR="skip")
     assert result.returncode == 2 and "the run continues" not in result.stderr
 
 
 def test_a_site_can_demand_that_its_files_are_right(here):
-    """The setting holds for its section or, outside the sections, for the file, also for the lines above it."""
+    """The setting holds for its section or, outside sections, for the whole file, including the
+    lines above it."""
     for text, status in (("on-error = stop\nbogus = 1\n", 2), ("bogus = 1\non-error = stop\n", 2),
                          ("on-error = stop\n[abvoe]\n", 2), ("[below]\nbogus = 1\non-error = stop\n", 2),
                          ("on-error = stop\n[below]\non-error = skip\nbogus = 1\n", 0),
@@ -317,7 +323,8 @@ def test_a_directory_of_the_site_that_cannot_be_read_is_named(here):
 
 @pytest.mark.parametrize("last", ["", "count\n"])
 def test_stacks_without_tools_do_not_multiply(here, last):
-    """2^59 uses of the last one; the middle ones end in an error if there are too many layers."""
+    """The first stack uses the last one 2^59 times. If the last one has a tool, a stack in between
+    ends in an error because of too many layers."""
     text = "".join(f"[stack s{i}]\ns{i + 1}\ns{i + 1}\n" for i in range(59)) + "[stack s59]\n" + last
     file = here.write("nested.conf", text)
     result = here.qmpi("check", "-t", "s0:empty", "-c", file)

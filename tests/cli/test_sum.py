@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""./check: its last line is the sum, whatever happens before, and no failure is
-missing from it. It is run with a meson that leaves the log that a case gives."""
+"""Tests ./check: its last line is the sum in all cases, and includes every failure. It is run with
+a meson that leaves the log of the case."""
 import json
 import os
 import shutil
@@ -33,7 +33,7 @@ test)
 esac""",
 }
 
-# The script for roots of other releases, where one can be made and where none can.
+# Tests the script for roots of other releases, where a root can be made and where none can.
 ROOT = """#!/bin/sh
 case "$1" in
 make) [ "$ROOT_STATUS" = 0 ] || echo "qmpi: no root of Debian $2: because" ; exit ${ROOT_STATUS:-77} ;;
@@ -53,7 +53,7 @@ def plain(name, result):
 
 
 def check(folder, *parts, log=(), listed=None, **env):
-    """The exit status and the last lines."""
+    """Returns the exit status and the last lines."""
     (folder / "tests").mkdir()
     shutil.copy(SOURCE / "check", folder)
     for name in ("sum.py", "table.py", "targets.py", "cases.py"):
@@ -70,7 +70,7 @@ def check(folder, *parts, log=(), listed=None, **env):
         (folder / "log").write_text("".join(json.dumps(test) + "\n" for test in log))
     names = [test["name"] for test in log or ()] if listed is None else listed
     (folder / "listed").write_text("The Meson build system\n" + "".join(f"{name}\n" for name in names))
-    # A shell cannot catch what was ignored when it began, as SIGHUP is under nohup.
+    # A shell cannot catch a signal that was ignored when it began, such as SIGHUP under nohup.
     done = subprocess.run(["env", "--default-signal", "./check", *parts], cwd=folder,
                           capture_output=True, text=True, timeout=120,
                           env={**os.environ, "PATH": f"{folder}/stubs:{os.environ['PATH']}", **env})
@@ -151,7 +151,7 @@ def test_the_sum_is_there_when_it_is_interrupted(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["qmpi:part / a", "part - qmpi:a", "part+other - qmpi:a"])
 def test_tests_have_the_names_that_any_meson_gives_them(name, tmp_path):
-    """Newer ones write the suites first."""
+    """Newer releases of Meson write the suites first."""
     log = [{"name": name, "stdout": "1..1\nok 1 - one\n", "result": "OK"}]
     assert check(tmp_path, "mpich", log=log) == (0, [], "3 passed, 0 failed")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qmpi trace: its output for traces of invented runs, which make_traces writes."""
+"""Tests qmpi trace: its output for traces of invented runs, which make_traces writes."""
 import collections
 import csv
 import fcntl
@@ -44,7 +44,7 @@ def trace(*arguments, **more):
 
 
 def rows(folder, *options):
-    """CSV as dictionaries."""
+    """Returns the rows of CSV as dictionaries."""
     text = trace("--to=csv", *options, folder).stdout
     found = list(csv.DictReader(text.splitlines()))
     assert all(None not in row and None not in row.values() for row in found)
@@ -74,7 +74,8 @@ def test_csv_has_every_event_with_all_that_is_known(good):
     for rank, events in by_rank.items():
         mine = [row for row in found if row["rank"] == str(rank)]
         for (ticks, thread, kind, function, peer, tag, root, sent, received, request), row in zip(
-                sorted(events, key=lambda it: it[:2]), mine, strict=True):  # of the same time, the first thread first
+                # events of the same time are in the order of threads
+                sorted(events, key=lambda it: it[:2]), mine, strict=True):
             assert row["event"] == kind and row["thread"] == ("thread 2" if thread else "main thread")
             if kind == "enter":
                 assert row["function"] == FUNCTIONS[function]
@@ -87,7 +88,7 @@ def test_csv_has_every_event_with_all_that_is_known(good):
 
 
 def check_perfetto(path, messages, found):
-    """The same calls and messages as in CSV."""
+    """Checks that the calls and messages are the same as in CSV."""
     perfetto = perfetto_reader.Perfetto(path, messages)
     calls = collections.Counter((perfetto.process_of(it.track).process.process_name.split(" (")[0], it.name)
                                 for it in perfetto.calls())
@@ -103,7 +104,8 @@ def test_perfetto_has_nested_slices_and_flows_with_both_ends(good, messages, tmp
     found = rows(good)
     perfetto, arrows = check_perfetto(tmp_path / "file", messages, found)
     assert len(arrows) == sum(row["event"] in ("send", "isend") for row in found) == 150
-    # Receives that complete in another order than the messages were sent have the right sender.
+    # Tests the sender of each receive, with receives that complete in a different order than the
+    # messages were sent.
     sent = collections.Counter()
     for begin, end in arrows:
         peers = [perfetto.process_of(it.track).sibling_order_rank for it in (begin, end)]
@@ -112,7 +114,7 @@ def test_perfetto_has_nested_slices_and_flows_with_both_ends(good, messages, tmp
     waits = [it for it in perfetto.slices if it.name == "receive" and it.annotations.get("tag") == 5]
     assert {(it.annotations["bytes"], begin.begin < it.begin) for begin, it in arrows if it in waits} == {
         (size + i, True) for size in (500, 1000) for i in range(10)}
-    # The second send of a pair is received as the second one, though that completes first.
+    # The second send of a pair belongs to the second receive, though that one completes first.
     numbers = {id(end): begin.begin for begin, end in arrows}
     for one, other in zip(waits[::2], waits[1::2], strict=True):
         assert one.annotations["bytes"] > other.annotations["bytes"] and numbers[id(one)] > numbers[id(other)]
@@ -128,7 +130,7 @@ def test_perfetto_has_the_arguments_of_calls(good, messages, tmp_path):
         "peer": 0, "tag": 0, "bytes": 8, "communicator": "MPI_COMM_WORLD", "site": "heat+0x1139"}
     assert {it.annotations["peer"] for it in named["MPI_Recv"]} == {1, 2, 3}
     assert {it.annotations["peer"] for it in named["MPI_Irecv"]} == {"any", 0, 1, 2, 3}
-    both = named["MPI_Sendrecv"]  # what it sends; what it receives has an instant
+    both = named["MPI_Sendrecv"]  # the slice has the values of the send, an instant those of the receive
     assert all(it.annotations["peer"] == (perfetto.process_of(it.track).sibling_order_rank + 1) % 4 for it in both)
     received = [it for it in perfetto.slices if it.name == "receive" and it.annotations.get("tag") == 6]
     assert len(received) == len(both) == 40
@@ -150,7 +152,7 @@ def test_perfetto_has_the_arguments_of_calls(good, messages, tmp_path):
 
 
 def test_a_file_of_one_rank_has_the_same_numbers_and_times_as_the_merged_one(good, messages, tmp_path):
-    """A viewer can then merge them."""
+    """Therefore a viewer can merge several such files."""
     trace("merge", "-o", tmp_path / "all", good)
     merged = perfetto_reader.Perfetto(tmp_path / "all", messages)
     ends = collections.Counter()
@@ -160,11 +162,11 @@ def test_a_file_of_one_rank_has_the_same_numbers_and_times_as_the_merged_one(goo
         assert set(one.tracks) <= set(merged.tracks)
         of_merged = [(it.name, it.begin, it.end, it.correlation) for it in merged.calls() if it.track in one.tracks]
         assert [(it.name, it.begin, it.end, it.correlation) for it in one.calls()] == of_merged
-        assert not one.flows  # the other ends are missing
+        assert not one.flows  # the other ends of the messages are in other files
 
 
 def test_files_of_ranks_that_are_joined_are_the_merged_one(messages, tmp_path):
-    """Processes write them alone, on different hosts with different clocks."""
+    """Processes write their files independently, on different hosts with different clocks."""
     make(tmp_path / "trace", convert="yes", threads=3, shift=2, drift=50)
     parts = [(tmp_path / "trace" / f"rank-{rank}.perfetto-trace").read_bytes() for rank in range(4)]
     alone = [perfetto_reader.Perfetto(part, messages) for part in parts]
@@ -254,7 +256,7 @@ def on_a_terminal(columns, *arguments):
     try:
         while part := os.read(master, 65536):
             text += part
-    except OSError:  # there is nothing left
+    except OSError:  # reading fails at the end of the output
         pass
     os.close(master)
     assert process.wait(timeout=60) == 0
@@ -358,7 +360,7 @@ def test_a_difference_in_what_was_recorded_is_found(options, first, tmp_path):
 # ---- Repair
 
 def collective_ends(found):
-    """[(number, rank, begin, end, function)] of each rank's collectives."""
+    """Returns [(number, rank, begin, end, function)] of each rank's collectives."""
     begun, all_ends, counts = {}, [], collections.Counter()
     for row in found:
         rank = row["rank"]
@@ -381,7 +383,7 @@ def test_after_a_repair_no_message_arrives_before_it_was_sent(options, messages,
     before = rows(tmp_path / "trace")
     after = rows(tmp_path / "trace", "--repair")
     moved_first = set()
-    for rank in {row["rank"] for row in before}:  # the order of events, and no time that goes back
+    for rank in {row["rank"] for row in before}:  # the order of events stays, and times never decrease
         one, other = ([row for row in table if row["rank"] == rank] for table in (before, after))
         assert [{**row, "time": ""} for row in one] == [{**row, "time": ""} for row in other]
         times = [float(row["time"]) for row in other]
@@ -389,7 +391,8 @@ def test_after_a_repair_no_message_arrives_before_it_was_sent(options, messages,
         assert all(float(row["time"]) >= float(first["time"]) for row, first in zip(other, one))
         first_moved = next((row["event"] for row, first in zip(other, one) if row["time"] != first["time"]), None)
         moved_first.add(first_moved)
-    assert moved_first - {"receive", "irecv", "collective_end", None}  # what came before it is stretched
+    # events before the corrected ones move, too
+    assert moved_first - {"receive", "irecv", "collective_end", None}
     result = trace("merge", "--repair", "-o", tmp_path / "file", tmp_path / "trace")
     assert re.fullmatch(r"times were corrected: \d+ receives and \d+ ends of collectives, by at most .*",
                         result.messages[0]) and len(result.messages) == 1
@@ -431,7 +434,7 @@ def test_merge_reads_parts_of_one_run(good, messages, tmp_path):
           "-o", tmp_path / "parts")
     trace("merge", "-o", tmp_path / "whole", good)
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
-    # Messages name the file instead of the link, and the directory of the links is removed.
+    # Messages name the real file instead of the link, and the directory of the links is removed.
     path = tmp_path / "node3" / "rank-3.qtrace"
     whole = bytearray(path.read_bytes())
     whole[len(whole) // 2] ^= 1
@@ -446,7 +449,7 @@ def test_merge_reads_parts_of_one_run(good, messages, tmp_path):
 # ---- Bad inputs
 
 def broken(*arguments, **more):
-    """Status 2, nothing on stdout, and one message with a hint."""
+    """Checks for status 2, nothing on stdout, and one message with a hint."""
     result = qmpi("trace", *arguments, **more)
     assert result.returncode == 2 and result.stdout == "", result
     assert result.messages and sum(not line.startswith(("hint: ", "  ")) for line in result.messages) == 1, result.stderr
@@ -510,7 +513,7 @@ def test_wrong_use_is_explained(arguments, words):
 
 
 def test_damaged_files_are_read_as_far_as_they_go(good, tmp_path):
-    """No content of a file causes a crash, and the status shows what happened."""
+    """No content of a file may cause a crash, and the exit status shows the result."""
     random = Random(18)
     whole = {path.name: path.read_bytes() for path in good.glob("*.qtrace")}
     for number in range(10):

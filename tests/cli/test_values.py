@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Values of options: all tools, settings and options of the command read times, sizes, sets, numbers and booleans in
-the same way. tests/unit/test_option_values.c has the values themselves."""
+"""Tests values of options: all tools, settings and options of the command read times, sizes, sets,
+numbers and booleans in the same way. tests/unit/test_option_values.c tests the values
+themselves."""
 import pytest
 from support import QMPI, clean_environment, run_command
 
@@ -11,7 +12,8 @@ BOOLEANS = ["yes", "no", "true", "false", "on", "off", "1", "0"]
 NUMBERS = ["1", "07", " 32 "]
 PERCENTAGES = ["1", "5%", "100 %"]
 
-# Kinds of values: options of tools, what all of them accept, and what none of them does.
+# For each kind of value: options of tools, values that all of them accept, and values that none
+# accepts.
 KINDS = {
     "time": (["log,min-time", "log,stuck", "trace,buffer=ring,keep", "trace,begin", "trace,end", "trace,interval",
               "profile,checkpoint", "delay,functions=MPI_Barrier,before",
@@ -64,7 +66,7 @@ def test_settings_and_options_of_the_command_accept_times(value, tmp_path):
     (tmp_path / "qmpi.conf").write_text(f'rank-timeout = "{value}"\nempty\n')
     result = qmpi(tmp_path, "check", "-c", "qmpi.conf", f"--timeout={value}", QMPI_RANK_TIMEOUT=value)
     assert result.returncode == 0 and result.stderr == ""
-    for option in "--begin", "--end":  # the option is read before the file
+    for option in "--begin", "--end":  # the command reads the option before the file
         assert "/nonesuch" in qmpi(tmp_path, "trace", f"{option}={value}", "/nonesuch").stderr
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""qmpi vars: the variables of the MPI library and of a stack of tools in MPI_T, as tables and as JSON."""
+"""Tests qmpi vars: the variables of the MPI library and of a stack of tools in MPI_T, as tables and
+as JSON."""
 import json
 
 import pytest

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Included in front of every source file of a build that measures coverage; see CONTRIBUTING.md.
- * _exit ends a process without the handler that would write down what was executed, and so does
- * becoming another program.
+ * The counters of coverage are written by an exit handler. _exit and the functions that start
+ * another program skip it, so these macros write the counters first.
  */
 #ifndef QMPI_COVERAGE_DUMP_H
 #define QMPI_COVERAGE_DUMP_H
 #ifndef __ASSEMBLER__
 
 #define _GNU_SOURCE
-#include <unistd.h> /* before the name means something else */
+#include <unistd.h> /* before the macro redefines the name */
 
 extern void __gcov_dump(void);
 #define _exit(status) (__gcov_dump(), _exit(status))

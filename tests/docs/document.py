@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Reads a Markdown document as its reader does: files to write, commands to run, output to expect.
+"""Reads a Markdown document as its reader does: files to write, commands to run, and output to
+expect.
 
 - A fenced block of `c` or `cc` is a file, if the paragraph before it names one: `late.c`.
-- An indented block is commands.
-- A fenced block without a language that follows commands is what they print. `...` alone stands for
-  any lines, within a line for the rest of it; numbers are compared as numbers, not by value.
+- An indented block contains commands.
+- A fenced block without a language that follows commands is their output. In it, `...` on its own
+  line stands for any lines, and within a line for the rest of the line; numbers only need to be
+  numbers.
 """
 import re
 from dataclasses import dataclass, field
@@ -12,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Step:
-    kind: str  # "file", "commands"
+    kind: str  # "file", "commands" or "output"
     text: str
     name: str = ""
     output: str | None = None
@@ -27,7 +29,7 @@ class Document:
 def read(path):
     lines = path.read_text(encoding="utf-8").splitlines()
     steps, paragraph, i = [], "", 0
-    previous = None  # what an unnamed fence would be the output of
+    previous = None  # the commands whose output an unnamed fence shows
     while i < len(lines):
         line = lines[i]
         if line.startswith("```"):
@@ -58,7 +60,8 @@ def read(path):
 
 
 def output_pattern(text):
-    """A pattern for what a document shows, for output that `comparable` has gone over."""
+    """Returns a pattern for the output in a document, to be compared with output that has gone
+    through `comparable`."""
     parts = []
     for line in comparable(text):
         if line == "...":
@@ -69,6 +72,7 @@ def output_pattern(text):
 
 
 def comparable(text):
-    """Lines without differences that are of no account: numbers, runs of blanks."""
+    """Returns the lines without differences that do not matter: numbers, and the number of
+    blanks."""
     lines = [re.sub(r"\d+(\.\d+)?", "N", " ".join(line.split())) for line in text.splitlines()]
     return [line for line in lines if line]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Manual pages say what the command says: each subcommand, bundled tool and call has its page, with the
-synopsis and the options that there are."""
+"""Tests that manual pages agree with the command: each subcommand, bundled tool and call has its
+page, with the current synopsis and options."""
 import re
 import shutil
 import subprocess
@@ -24,7 +24,7 @@ def qmpi(*arguments):
 
 
 def commands_in_help():
-    """{name: what it does}; a description may go over several lines."""
+    """Returns {name: description}; a description may extend over several lines."""
     text = qmpi("--help").split("Commands:\n", 1)[1].split("\n\n", 1)[0]
     return {name: " ".join(words.split())
             for name, words in re.findall(r"(?m)^  (\w\S*) +(.*(?:\n {4,}.*)*)", text)}
@@ -40,7 +40,7 @@ def section(markdown, title):
 
 
 def plain(markdown):
-    """Without emphasis: `**--tools**=*STACK*` is `--tools=STACK`."""
+    """Returns text without emphasis: `**--tools**=*STACK*` becomes `--tools=STACK`."""
     return re.sub(r"\\(.)", r"\1", markdown.replace("*", ""))
 
 
@@ -56,7 +56,7 @@ def options_in_help(*command):
 
 
 def usage(*command):
-    """The synopses in --help; argp breaks long ones, and puts `or:` before further ones."""
+    """Returns the synopses in --help; argp breaks long ones, and puts `or:` before further ones."""
     text = qmpi(*command, "--help")
     block = re.match(r"(Usage:.*(?:\n  (?:or: | +).*)*)", text)[1]
     return {" ".join(part.split()) for part in re.split(r"Usage:|\n *or:", block) if part.strip()}
@@ -93,7 +93,7 @@ def test_a_commands_page_says_in_its_name_what_help_says(name):
     assert plain(section(ALL[f"qmpi-{name}.1"][1], "NAME")) == f"qmpi-{name} - {COMMANDS[name]}"
 
 
-# The command passes these to the processes that it starts.
+# Variables that the command sets for the processes that it starts.
 INTERNAL_VARIABLES = {"QMPI_CHECK", "QMPI_TRIAL", "QMPI_TOOLS_OPTION"}
 
 
@@ -113,7 +113,7 @@ def test_pages_refer_to_pages_that_exist():
 # ---- The bundled tools
 
 def announced():
-    """{tool: {option: default}} as `qmpi list` shows them."""
+    """Returns {tool: {option: default}} as `qmpi list` shows them."""
     tools = {}
     for line in qmpi("list").splitlines():
         if match := re.match(r"([\w-]+) +\S", line):
@@ -133,7 +133,7 @@ def test_every_bundled_tool_has_a_page_and_is_named_by_the_commands():
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_tools_page_has_the_options_that_it_announces(tool):
-    """Keys stand as `key=…` in the page's list; `set.*` as `set.NAME=…`."""
+    """The page's list has keys as `key=…`, and `set.*` as `set.NAME=…`."""
     terms = re.findall(r"(?m)^(`.*)\n: ", ALL[f"qmpi-{tool}.7"][1])
     keys = re.findall(r"`([\w.-]+)=", " ".join(terms))
     patterns = [name.removesuffix("*") for name in TOOLS[tool] if name.endswith("*")]
@@ -143,7 +143,7 @@ def test_a_tools_page_has_the_options_that_it_announces(tool):
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_tools_page_has_the_defaults_that_it_announces(tool):
-    """Where the page's table has a column for them."""
+    """Only some pages' tables have a column for defaults."""
     for keys, default in re.findall(r"(?m)^(`.*)\n: .* \(default: `(.*?)`\)$", ALL[f"qmpi-{tool}.7"][1]):
         key = re.match(r"`([\w.-]+)=", keys)[1]
         assert TOOLS[tool][key] == default
@@ -165,12 +165,12 @@ def test_every_call_of_the_library_has_a_page_with_its_prototype():
             text = ALL[text.removeprefix(".so man3/").strip()][1]
         shown = " ".join(section(text, "SYNOPSIS").split())
         prototype = re.search(rf"[\w *]+\b{call}\([^;]*?\);", shown)[0].strip()
-        if f"static inline {prototype[:-1]}" not in headers:  # else it is inline and a function too
+        if f"static inline {prototype[:-1]}" not in headers:  # otherwise it is both inline and a function
             assert f"QMPI_API {prototype}" in headers
 
 
-# What tools see of a node, which they must not use by these names; what the build generates; what a page
-# explains that is not its own.
+# Names without a page: parts of a node, which tools must not use by these names, generated names,
+# and a name that only appears in other pages.
 NO_PAGES = {"QMPI_API", "QMPI_LIBRARY", "QMPIX_Node", "QMPIX_Stack", "QMPIX_stack", "QMPI_Context", "QMPI_Functions_enum",
             "QMPI_"}
 OF_HEADERS = {f"{name}.3" for name in ("qmpi.h", "qmpi_observer.h", "qmpi_traits.h", "qmpi_clock.h", "qmpi_service.h", "qmpi_mpit.h", "qmpi_wrappers.h",
@@ -178,7 +178,8 @@ OF_HEADERS = {f"{name}.3" for name in ("qmpi.h", "qmpi_observer.h", "qmpi_traits
 
 
 def public_names():
-    """All that the public headers declare or use outside comments, the guards of the headers excepted."""
+    """Returns all names that the public headers declare or use outside comments, except the guards
+    of the headers."""
     code = ""
     for path in (SOURCE / "include" / "qmpi").glob("*.h"):
         code += re.sub(r"/\*.*?\*/", " ", path.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -226,7 +227,7 @@ def test_pages_are_formatted_without_a_warning():
     result = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", *whole], capture_output=True,
                             text=True, env={**clean_environment(), "MANWIDTH": "100", "PAGER": "cat"})
     assert result.returncode == 0
-    # A prototype or an example that is wider than the page is no fault of it.
+    # A prototype or an example that is wider than the page is acceptable.
     assert not [line for line in result.stderr.splitlines() if "break" not in line and "adjust" not in line]
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: any bytes as a configuration file. The result must keep what its header says. */
+/* Fuzz target: any bytes as a configuration file. The result must have the properties that the
+ * reader's header states. */
 #define _GNU_SOURCE
 #include "config/conditions.h"
 #include "config/parse.h"
@@ -166,7 +167,8 @@ static void check_round_trip(const struct qmpi_config *config)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct qmpi_config config;
-    char *text = malloc(size ? size : 1); /* of exactly this size: reading past it is found */
+    char *text = malloc(size ? size : 1); /* of exactly this size, so that reading beyond it is
+                                             detected */
     require(text != NULL, "out of memory");
     memcpy(text, data, size);
     qmpi_config_parse(text, size, "/folder", &config);

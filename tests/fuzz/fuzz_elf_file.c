@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: any file given as a tool's library. The reader must refuse it or give a view of it
- * that can be read to its end.
+ * Fuzz target: any bytes as the library file of a tool. The reader must refuse the file or return a
+ * view that can be read to its end.
  */
 #define _GNU_SOURCE
 #include "elf/image.h"
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     struct qmpi_elf_file file;
     if (!qmpi_elf_file_open(path, &file)) {
-        if (walk(&file.image) == SIZE_MAX) /* never; but what walk reads must be read */
+        if (walk(&file.image) == SIZE_MAX) /* never true; it makes the compiler keep the reads */
             abort();
         qmpi_elf_file_close(&file);
     }

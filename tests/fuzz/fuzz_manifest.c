@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: any bytes as a manifest. The result must be what its header says. */
+/* Fuzz target: any bytes as a manifest. The result must have the properties that the reader's
+ * header states. */
 #define _GNU_SOURCE
 #include "cli/manifest/manifest.h"
 
@@ -19,7 +20,7 @@ static void require(bool good, const char *what)
     abort();
 }
 
-/* NULL: a member that need not be there. */
+/* NULL is allowed for a member that is not required. */
 static void check_text(const char *text, bool required)
 {
     require(text || !required, "a text is missing");
@@ -72,7 +73,8 @@ static void check(const struct manifest *manifest)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *problem = NULL;
-    char *text = malloc(size ? size : 1); /* of exactly this size: reading past it is found */
+    char *text = malloc(size ? size : 1); /* of exactly this size, so that reading beyond it is
+                                             detected */
     require(text != NULL, "out of memory");
     memcpy(text, data, size);
     struct manifest *manifest = manifest_parse(text, size, "/folder/tool.json", "tool", &problem);

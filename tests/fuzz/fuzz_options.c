@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: any bytes as the value of an option that has a small language of its own: delay's
- * spans and noise, numbers, sizes, times, sets of numbers, lists of functions, mpit's lists of
- * patterns. What is read must keep what its header says, and be read the same again.
+ * Fuzz target: any bytes as the value of an option with its own syntax: delay's spans and noise,
+ * numbers, sizes, times, sets of numbers, lists of functions, mpit's lists of patterns. The values
+ * must have the properties that the headers state, and a second reading must give the same.
  */
 #define _GNU_SOURCE
 #include "tools/delay/duration.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: any text as QMPI_TOOLS. What the parser returns must keep what its header says. */
+/* Fuzz target: any text as QMPI_TOOLS. The parser's result must have the properties that its header
+ * states. */
 #define _GNU_SOURCE
 #include "config/conditions.h"
 #include "config/tool_list.h"
@@ -19,7 +20,7 @@ static void require(int good, const char *what)
     abort();
 }
 
-/* Writes `plain` as QMPI_TOOLS would have to; returns where it ends. */
+/* Writes `plain` with the escapes of QMPI_TOOLS. Returns the end of the written text. */
 static char *escape(char *to, const char *plain)
 {
     for (; *plain; plain++) {
@@ -77,7 +78,7 @@ static void require_same(const struct qmpi_tool_entry *one, const struct qmpi_to
                 "an option of ours lost in writing");
 }
 
-/* Whatever the entry, the questions about its conditions have an answer. */
+/* The functions about an entry's conditions must work for every entry. */
 static void check_conditions(const struct qmpi_tool_entry *entry)
 {
     static const struct qmpi_condition_place places[] = {{-1, NULL, NULL}, {3, "/bin/app", "app"}};
@@ -88,7 +89,8 @@ static void check_conditions(const struct qmpi_tool_entry *entry)
     }
 }
 
-/* An entry that is written out again, every special character escaped, must be read the same. */
+/* Tests that an entry is read the same after it is written out with every special character
+ * escaped. */
 static void check_round_trip(const struct qmpi_tool_entry *entry)
 {
     char *text = malloc(2 * strlen(entry->text) + 1);

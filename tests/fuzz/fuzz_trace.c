@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: any file given as that of a process of a trace. The reader must refuse it with a
- * hint, or give events that are properly nested, in order of time, and refer to what is defined.
- * Checksums are set right first, or no damage would get past them: the input is a file whose first
- * byte tells whether.
+ * Fuzz target: any bytes as one process's file of a trace. The reader must refuse it with a hint,
+ * or return events that are properly nested, in order of time, and refer to defined things. The
+ * first byte of the input says whether the checksums are corrected first: otherwise the reader
+ * would refuse all damaged files at once. The rest of the input is the file.
  */
 #define _GNU_SOURCE
 #include "tools/trace/export/trace.h"
@@ -23,7 +23,8 @@ static void check(bool holds)
         abort();
 }
 
-/* Sets the checksums of what looks like blocks, and their sizes, as far as the file goes. */
+/* Corrects the checksums and sizes of the parts that look like blocks, up to the end of the
+ * file. */
 static void repair(unsigned char *file, size_t size)
 {
     for (size_t at = TRACE_MAGIC_SIZE; at < size && size - at >= TRACE_BLOCK_SIZE;) {
@@ -106,7 +107,7 @@ static void walk(const struct trace *trace, const struct trace_cursor_selection 
     free(states);
 }
 
-/* What is read can be packed, and is the same when it is unpacked. */
+/* Tests that events can be packed, and are the same after they are unpacked. */
 static void pack(const struct trace_process *process)
 {
     struct trace_bytes packed = {0}, again = {0};

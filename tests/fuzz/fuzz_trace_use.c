@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: what `qmpi trace` and `qmpi report` make of a trace of two processes, whatever is in
- * its files. The environment variable FUZZ_USE names the use. The input is the file of rank 0,
- * whose size is in the first two bytes of the input, and that of rank 1. The checksums are set
- * right first, or no damage would get past them. Each use must come to an end: with a result, or
- * with a message that has a hint.
+ * Fuzz target: `qmpi trace` and `qmpi report` with a trace of two processes, whose files have any
+ * content. The environment variable FUZZ_USE names the use. The input is the file of rank 0, whose
+ * size is in the first two bytes of the input, and then that of rank 1. The checksums are corrected
+ * first: otherwise the reader would refuse all damaged files at once. Each use must end with a
+ * result, or with a message that has a hint.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/profile.h"
@@ -28,7 +28,8 @@ static void check(bool holds)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-/* Sets the checksums of what looks like blocks, and their sizes, as far as the file goes. */
+/* Corrects the checksums and sizes of the parts that look like blocks, up to the end of the
+ * file. */
 static void set_checksums(unsigned char *file, size_t size)
 {
     for (size_t at = TRACE_MAGIC_SIZE; at < size && size - at >= TRACE_BLOCK_SIZE;) {
@@ -135,7 +136,7 @@ static enum use find_use(void)
     return (enum use)use;
 }
 
-/* Writes what a viewer reads, and forgets it. */
+/* Writes the trace as for a viewer, and discards the text. */
 static void convert(const struct trace_view *view, enum use use, FILE *stream)
 {
     struct trace_pairs pairs;
@@ -148,7 +149,7 @@ static void convert(const struct trace_view *view, enum use use, FILE *stream)
     trace_pairs_free(&pairs);
 }
 
-/* In a trace that is repaired, no time goes back. */
+/* In a repaired trace, times never decrease. */
 static void repair(struct trace_view *view, FILE *stream)
 {
     struct trace_view repaired;

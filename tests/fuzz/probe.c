@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Linked when the build is set up, to see whether this clang comes with libFuzzer. */
+/* Linked during setup to find out whether this clang comes with libFuzzer. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The echo library's MPI_Pcontrol, and what all places compare its arguments with. */
+/* The echo library's MPI_Pcontrol, and the list with which all places compare its arguments. */
 #pragma GCC visibility push(default)
 #include <mpi.h>
 #pragma GCC visibility pop

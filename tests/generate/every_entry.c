@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls every entry of libqmpi, MPI_X and PMPI_X, with distinctive arguments under the layers of
- * QMPI_TOOLS, which must be `witness` a number of times, on top of the echo library, which takes
- * the place of the MPI library. Each layer and this library must get each argument unchanged, and
- * each place the result of the one below it. PMPI_X must reach this library alone.
+ * Calls every entry of libqmpi, MPI_X and PMPI_X, with distinctive arguments. The layers of
+ * QMPI_TOOLS are `witness` a number of times, and the echo library takes the place of the MPI
+ * library. Each layer and the echo library must get each argument unchanged, and each place the
+ * result of the place below it. PMPI_X must reach only the echo library.
  *
  *     every_entry LAYERS          in one process, in the order of the numbers
  *     every_entry LAYERS first    each call as the first MPI call of a process of its own
@@ -53,7 +53,7 @@ __attribute__((constructor)) static void register_tool(void)
     QMPI_Register_tool_name("witness", init);
 }
 
-/* Whether src/mpit passes a function on as it is. tests/mpit checks the others. */
+/* Returns whether src/mpit passes a function on unchanged. tests/mpit checks the others. */
 static bool is_passed_on(const char *name)
 {
     static const char *const names[] = {"callback_get_info", "callback_set_info",  "copy",
@@ -68,8 +68,8 @@ static bool is_passed_on(const char *name)
     return i < sizeof names / sizeof *names;
 }
 
-/* In a stack with layers, src/mpit merges functions of MPI_T; as PMPI_X, only those that count its
- * users. */
+/* In a stack with layers, src/mpit merges functions of MPI_T; for PMPI_X, it merges only those that
+ * count the users of MPI_T. */
 static bool reaches_library(const char *name, bool pmpi)
 {
     if (!layers || is_passed_on(name))
@@ -81,7 +81,8 @@ static bool call_here(const struct every_entry *entry, bool pmpi)
 {
     witness_begin(entry->name, pmpi ? 0 : layers, reaches_library(entry->name, pmpi));
     if (layers && !pmpi && strstr(entry->name, "inalize"))
-        witness_ignore("MPI_T_init_thread"); /* that its variables outlive MPI_Finalize */
+        witness_ignore("MPI_T_init_thread"); /* libqmpi calls it so that its variables outlive
+                                                MPI_Finalize */
     entry->call(pmpi);
     return witness_end() == 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the generated calls and interceptors (check.c) and the program that runs them. */
+/* The interface between the generated calls and interceptors (check.c) and the program that runs
+ * them. */
 #ifndef QMPI_TEST_EVERY_ENTRY_H
 #define QMPI_TEST_EVERY_ENTRY_H
 
@@ -18,20 +19,20 @@ struct every_entry {
 extern const struct every_entry every_entry[];
 extern const int every_entry_count;
 
-/* Tells the witness that a layer's interceptor of `number` was called; returns the tool_id. */
+/* Tells the witness that a layer's interceptor of `number` was called. Returns the tool_id. */
 int arrive(QMPI_Context context, enum QMPI_Functions_enum number);
 
-/* Those of MPI_Pcontrol are written by hand, because it is variadic. */
+/* The call and the interceptor of MPI_Pcontrol are written by hand, because it is variadic. */
 void call_Pcontrol(bool pmpi);
 int layer_Pcontrol(QMPI_Context context, const int level, ...);
 
-/* The number of the layers in this run. */
+/* Returns the number of the layers in this run. */
 int layer_count(void);
 
 /* Writes one TAP line. */
 void report(bool good, const char *name);
 
-/* MPI_Pcontrol with fewer and with other arguments. */
+/* Checks MPI_Pcontrol with fewer and with other arguments. */
 void check_pcontrol_forms(void);
 
 #endif

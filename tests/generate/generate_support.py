@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the tests of this folder find things: given by Meson, see meson.build."""
+"""The paths and commands of the tests in this folder. Meson passes them, see meson.build."""
 import os
 import subprocess
 import sys
@@ -12,7 +12,7 @@ MPI_NAME = os.environ["QMPI_TEST_MPI"]  # mpich
 MPI_LIBRARY = os.environ["QMPI_TEST_MPI_LIBRARY"]
 MPI_INCLUDE = os.environ["QMPI_TEST_MPI_INCLUDE"]
 CC = os.environ["QMPI_TEST_CC"].split("\n")
-CXX = os.environ["QMPI_TEST_CXX"].split()  # empty: there is no C++ compiler
+CXX = os.environ["QMPI_TEST_CXX"].split()  # empty if there is no C++ compiler
 
 GENERATOR = SOURCE / "src/generate"
 GENERATED = BUILD / "src/generate"
@@ -23,7 +23,7 @@ sys.path.insert(0, str(GENERATOR))
 
 
 def run(*command):
-    """A command's standard output; where it fails, what it said is the failure."""
+    """Returns a command's standard output; if it fails, its messages are the failure."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
     return done.stdout

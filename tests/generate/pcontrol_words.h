@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a test's call of MPI_Pcontrol gives; `level` tells which form it is, as it does in real use.
- * Every place compares what it got with the same list.
+ * The arguments of a test's call of MPI_Pcontrol; `level` says which form they have, as it does in
+ * real use. Every place compares its arguments with the same list.
  */
 #ifndef QMPI_TEST_PCONTROL_WORDS_H
 #define QMPI_TEST_PCONTROL_WORDS_H
@@ -14,12 +14,12 @@ enum {
     PCONTROL_FULL = 4, /* (level, 8 words and 8 doubles in turn): even words long, odd ones int */
 };
 
-/* Compares 16 words and 8 doubles with what `level` stands for, at the place last arrived at.
- * `more` are the last 8 words. */
+/* Compares 16 words and 8 doubles with those for `level`, at the place where the call arrived last.
+ * `more` has the last 8 words. */
 __attribute__((visibility("default"))) void pcontrol_compare(int level, const long *words,
                                                              const long *more, const double *reals);
 
-/* Words and doubles of the forms above, distinctive, with every byte set. */
+/* The words and doubles of the forms above: distinctive values with every byte set. */
 __attribute__((visibility("default"))) long pcontrol_word(int index);
 __attribute__((visibility("default"))) double pcontrol_real(int index);
 

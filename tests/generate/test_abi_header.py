@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The project's mpi.h of the standard ABI states the same facts as those of installed MPI libraries."""
+"""Tests that the project's mpi.h of the standard ABI states the same facts as the headers of
+installed MPI libraries."""
 import copy
 import glob
 import re
@@ -17,10 +18,11 @@ INSTALLED = {
     "Open MPI": f"{LIBRARIES}/openmpi/include/standard_abi",
 }
 
-# Where an installed header is not as the standard: for each library, name -> (ours, theirs).
+# Deviations of installed headers from the standard: for each library, name -> (ours, theirs).
 DIFFERENT = {
     "MPICH": {
-        # The standard has one function of each, whose count is MPI_Count.
+        # The standard has a single version of each function here, with MPI_Count as the type of the
+        # count.
         "MPI_Psend_init": (
             "int (const void *, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Info, MPI_Request *)",
             "int (const void *, int, int, MPI_Datatype, int, int, MPI_Comm, MPI_Info, MPI_Request *)",
@@ -32,12 +34,14 @@ DIFFERENT = {
     },
     "Open MPI": {"MPI_DISPLACEMENT_CURRENT": ("MPI_Offset 8 bytes -1", "int 4 bytes -1")},
 }
-# What needs MPI_Fint, functions that the library itself lacks, synonyms that MPI 4.0 removed, guards.
+# Names that our header lacks: those that need MPI_Fint, functions that the library itself lacks,
+# synonyms that MPI 4.0 removed, and guards.
 NOT_OURS = re.compile(
     r"MPI_\w+_(c2f|f2c|c2f08|f082c)$|MPI_P(send|recv)_init_c$|MPI_F(08)?_STATUS(ES)?_IGNORE$|MPI_Fint$"
     r"|MPI_F08_Status$|MPI_(Comm|File|Session|Win)_errhandler_fn$|MPI_H_ABI$"
 )
-# Deprecated in MPI 2: Open MPI declares none in its header of the standard ABI.
+# These are deprecated since MPI 2: Open MPI declares none of them in its header of the standard
+# ABI.
 DEPRECATED = re.compile(r"MPI_(Attr_(delete|get|put)|Keyval_(create|free)|(NULL_COPY|DUP|NULL_DELETE)_FN)$")
 
 HANDLES = ["MPI_" + each for each in (
@@ -79,7 +83,8 @@ def parse(folder, tmp_path):
 
 
 def plain(node):
-    """A type without names of parameters, arrays as the pointers that they are there."""
+    """Returns a type without names of parameters, and with arrays as pointers, which they are in
+    parameters."""
     node = copy.deepcopy(node)
     if isinstance(node, c_ast.ArrayDecl):
         return plain(c_ast.PtrDecl([], node.type))
@@ -97,20 +102,20 @@ def plain(node):
 
 
 def types(tree):
-    """Name -> type, of every function and typedef of MPI's."""
+    """Returns name -> type of every function and typedef of MPI."""
     writer = c_generator.CGenerator()
     found = {}
     for node in tree.ext:
         is_function = isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.FuncDecl)
         if (is_function or isinstance(node, c_ast.Typedef)) and re.match("P?MPI_", node.name):
             if isinstance(node.type, c_ast.TypeDecl) and isinstance(node.type.type, c_ast.Enum):
-                continue  # its enumerators are constants
+                continue  # an enumeration's members are compared as constants
             found[node.name] = writer.visit(c_ast.Typename(None, [], None, plain(node.type)))
     return found
 
 
 def constants(folder, tree, tmp_path):
-    """Names of all constants: macros without parameters, and enumerators."""
+    """Returns the names of all constants: macros without parameters, and enumerators."""
     macros = re.findall(r"^#define (MPI_\w+) ", preprocess(folder, tmp_path, "-dM"), re.MULTILINE)
 
     class Enumerators(c_ast.NodeVisitor):
@@ -123,7 +128,8 @@ def constants(folder, tree, tmp_path):
 
 
 def measure(folder, names, tmp_path):
-    """Name -> type, size and value of each constant; size of each type; offsets of members."""
+    """Returns name -> type, size and value of each constant; the size of each type; the offsets of
+    members."""
     kinds = {name: name for name in HANDLES} | {"int64_t": "MPI_Offset", "int": "int", "void *": "void *", "char **": "char **",
               "char ***": "char ***", "int *": "int *", "MPI_Status *": "MPI_Status *"}
     lines = [f'printf("{name}\\t%s %zu bytes %lld\\n", KIND({name}), sizeof({name}), '

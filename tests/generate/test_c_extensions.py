@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Headers with attributes, C23 and GNU's extensions are read; their functions are not changed by them."""
-import generate_support as support  # where c_extensions is found
+"""Tests that headers with attributes, C23 and GNU's extensions are read, and that these do not
+change the functions."""
+import generate_support as support  # adds the path of c_extensions
 import c_extensions
 import mpi_header
 import pytest
 from pycparser import c_parser
 
-# Each stands between two functions that must be read as if it were not there.
+# Each extension stands between two functions, which must be read as if it were absent.
 ODDITIES = {
     "attribute": 'extern int a __attribute__((visibility("default"), aligned (8)));',
     "attribute_of_a_structure": "struct __attribute__((packed)) s { int a; } __attribute__((aligned(4)));",

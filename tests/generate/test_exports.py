@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: MIT
-"""libqmpi exports every function of the MPI library, under both names, its API, and nothing else."""
+"""Tests that libqmpi exports every function of the MPI library, under both names, its own API, and
+nothing else."""
 import re
 
 import generate_support as support
 
-# PMPI tools look up MPI functions with dlsym: what they get is the next layer's. What they
-# open with dlopen becomes part of their layer.
+# PMPI tools look up MPI functions with dlsym and must get those of the next layer. Libraries that
+# they open with dlopen become part of their layer.
 REPLACED = {"dlopen", "dlsym"}
 
-# These note in which call they were made: the frames of calls that they leave say nothing any more.
+# These functions jump out of calls. libqmpi notes the call in which they jump, because the frames
+# of the calls that are left are no longer valid.
 REPLACED |= {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
 
-# What is remembered of a library's code is forgotten when it is closed.
+# When a library is closed, libqmpi forgets what it knows about its code.
 REPLACED |= {"dlclose"}
 
-# The MPI library calls it when it has told the launcher of this process: libqmpi then adds that it is there.
+# The MPI library calls it after it has told the launcher about this process: libqmpi then adds that
+# it is present.
 REPLACED |= {"PMIx_Commit"}
 
-# And the program looks up with these what action a signal has: it sees no tool's.
+# With these, the program looks up the action of a signal: it sees no tool's action.
 REPLACED |= {"sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"}
 
-# AddressSanitizer asks for its options, and is told that libqmpi may precede its library.
+# AddressSanitizer calls it for its options; the answer allows libqmpi to precede the sanitizer's
+# library.
 REPLACED |= {"__asan_default_options"}
 
-# What MPICH's own variant of QMPI has beside the calls that it shares with the draft.
+# Calls that MPICH's own variant of QMPI has and the draft lacks.
 MPICH_CALLS = {"QMPI_Register_function", "QMPI_Get_function", "QMPI_Get_tool_storage",
            "QMPI_Get_calling_address"}
 
@@ -32,11 +36,12 @@ def exported(library):
     listing = support.run("nm", "-D", "--defined-only", library)
     # Lines of type A are the versions of symbols.
     names = {line.split()[-1].split("@")[0] for line in listing.splitlines() if line.split()[-2] != "A"}
-    return {name for name in names if not name.startswith("__odr_asan.")}  # a sanitizer's own
+    return {name for name in names if not name.startswith("__odr_asan.")}  # symbols of the sanitizer itself
 
 
 def mpi_functions():
-    """MPI_X for every PMPI_X of the MPI library; for the standard ABI, those of its header."""
+    """Returns MPI_X for every PMPI_X of the MPI library; for the standard ABI, the functions of its
+    header."""
     if support.MPI_NAME == "abi":
         header = (support.SOURCE / "include/qmpi/mpi-abi/mpi.h").read_text(encoding="utf-8")
         return set(re.findall(r"^QMPI_DECLARE\(\w+, (MPI_\w+),", header, re.M))
@@ -45,7 +50,8 @@ def mpi_functions():
 
 
 def declared_api():
-    """Every symbol that the public headers declare as a function or variable of the library."""
+    """Returns every symbol that the public headers declare as a function or variable of the
+    library."""
     headers = [support.SOURCE / "include/qmpi" / name for name in ("qmpi.h", "observer.h", "traits.h", "clock.h", "mpit.h", "service.h")]
     text = "\n".join(header.read_text(encoding="utf-8") for header in headers)
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
@@ -59,7 +65,7 @@ def declared_api():
 
 
 def abi_names():
-    """What tools that are compiled for the standard ABI may refer to: the generated list."""
+    """Reads the generated list of symbols to which tools for the standard ABI may refer."""
     text = (support.BUILD / "src/generate/abi_exports.c").read_text(encoding="utf-8")
     return set(re.findall(r'"(QMPIX_abi_\w+)"', text))
 
@@ -86,8 +92,8 @@ def test_every_entry_has_a_pmpi_name():
 
 
 def test_every_call_that_the_header_declares_is_exported():
-    # QMPI_Get_function is an inline function; its symbol has a name of its own, because MPICH's
-    # variant of the call has taken the draft's.
+    # QMPI_Get_function is an inline function; its symbol has a different name, because MPICH's
+    # variant of the call already has the draft's name.
     api = declared_api() - {"QMPI_Get_function"} | {"QMPIX_Get_function"}
     missing = api - exported(support.LIBRARY)
     assert not missing, sorted(missing)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""How a build finds its MPI: src/generate/find_mpi.py, with the MPI libraries that are installed here."""
+"""Tests how a build finds its MPI: src/generate/find_mpi.py, with the MPI libraries that are
+installed here."""
 import json
 import os
 import re
@@ -28,7 +29,7 @@ def find(wanted, *options, env=None):
 
 
 def refusal(wanted, *options):
-    """The message; it is one, and ends with a hint."""
+    """Returns the only message, which ends with a hint."""
     answer = ask(wanted, *options)
     assert answer.returncode == 1 and answer.stdout == ""
     lines = answer.stderr.splitlines()
@@ -38,14 +39,14 @@ def refusal(wanted, *options):
 
 
 def header_folder(name):
-    """Where the mpi.h of a compiler command is."""
+    """Returns the folder of a compiler command's mpi.h."""
     text = subprocess.run([name, "-E", "-x", "c", "-"], input="#include <mpi.h>\n", check=True,
                           capture_output=True, text=True).stdout
     return os.path.normpath(Path(re.search(r'^# \d+ "([^"]*/mpi\.h)"', text, re.M)[1]).parent)
 
 
 def prefix_of(folder, include=MPI_INCLUDE, library=MPI_LIBRARY):
-    """A prefix made of links to an MPI that is installed in other folders."""
+    """Makes a prefix out of links to an MPI that is installed in other folders."""
     (folder / "lib").mkdir(parents=True)
     (folder / "include").symlink_to(include)
     (folder / "lib" / Path(library).name).symlink_to(os.path.realpath(library))
@@ -59,7 +60,7 @@ def wrapper(path, code):
 
 
 def other_mpi():
-    """The folder of the header and the library of an MPI of another kind than this build's."""
+    """Returns the folder of the header and the library of another MPI than this build's."""
     for name in COMMANDS:
         found = find(name)
         if found["kind"] != [MPI_NAME]:
@@ -79,7 +80,8 @@ def test_a_compiler_command_tells_where_its_mpi_is(command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_compiler_command_that_tells_nothing_is_made_to_compile(command, tmp_path):
-    """As Cray's: what it uses shows in the preprocessed program and in the linker's trace."""
+    """Makes a compiler command like Cray's: its MPI appears only in the preprocessed program and in
+    the linker's trace."""
     silent = wrapper(tmp_path / "silent", f'case "$1" in -show|--cray*|-compile*) exit 1;; esac\nexec {command} "$@"')
     found, told = find(silent), find(command)
     for key in ("kind", "include", "soname", "version"):
@@ -97,7 +99,8 @@ def test_a_prefix_needs_no_pkg_config_and_no_compiler_command(tmp_path):
 
 
 def test_the_library_of_a_prefix_may_have_any_name(tmp_path):
-    """libmpi.so of Intel MPI in lib/release, libmpi_cray.so of Cray MPICH, libmpi.so of MVAPICH."""
+    """Tests libmpi.so of Intel MPI in lib/release, libmpi_cray.so of Cray MPICH, and libmpi.so of
+    MVAPICH."""
     prefix = prefix_of(tmp_path / "prefix")
     (prefix / "lib/release").mkdir()
     library = next((prefix / "lib").glob("*.so"))
@@ -134,7 +137,7 @@ def test_the_name_of_one_mpi_never_means_another(tmp_path):
     commands = tmp_path / "bin"
     commands.mkdir()
     (commands / "mpicc").symlink_to(command)
-    # ccache in the place of a compiler looks for it in PATH.
+    # ccache under the name of a compiler looks for the real one in PATH.
     path = os.pathsep.join(folder for folder in os.get_exec_path() if Path(folder).name != "ccache")
     for name in {"sh", "nm", "readelf", "cc", "gcc", "as", "ld", *CC}:
         if shutil.which(name, path=path):
@@ -168,7 +171,8 @@ def test_a_header_of_no_known_mpi_is_refused(tmp_path):
 
 
 def test_a_build_from_a_prefix_is_configured_without_pkg_config(tmp_path):
-    """And its own files for pkg-config lead to the MPI, which pkg-config does not know."""
+    """The build's own files for pkg-config lead to the MPI, which pkg-config does not know
+    otherwise."""
     prefix = prefix_of(tmp_path / "prefix")
     build = tmp_path / "build"
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PKG_CONFIG")}
@@ -185,7 +189,7 @@ def test_a_build_from_a_prefix_is_configured_without_pkg_config(tmp_path):
     package = "qmpi" if MPI_NAME == "mpich" else f"qmpi-{MPI_NAME}"
     flags = subprocess.run([PKG_CONFIG, "--cflags", "--libs", package], check=True, capture_output=True, text=True,
                            env={**environment, "PKG_CONFIG_PATH": str(build / "meson-private")}).stdout.split()
-    if MPI_NAME == "abi":  # whose tools have the project's own mpi.h, and need no library
+    if MPI_NAME == "abi":  # its tools have the project's own mpi.h, and need no library
         assert "-lmpi_abi" not in flags and any(flag.endswith("/qmpi/mpi-abi") for flag in flags)
         return
     assert f"-I{prefix}/include" in flags

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The public headers compile by themselves, in C and C++, whatever was included before them."""
+"""Tests that the public headers compile by themselves, in C and C++, whatever was included before
+them."""
 import os
 import re
 import shutil
@@ -21,7 +22,7 @@ ORDERS = {
     "wrappers_alone": "#include <qmpi/wrappers.h>\n",
 }
 
-# An interceptor of every function, as an X macro makes it and as QMPI_X_t has it.
+# Defines an interceptor of every function, with the types of an X macro and with QMPI_X_t.
 EVERY_FUNCTION = """
 #include <qmpi/wrappers.h>
 #define WRAP(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                      \\
@@ -123,13 +124,13 @@ def test_an_interceptor_of_another_type_is_refused(tmp_path):
 
 
 def test_an_interceptor_type_is_mpi_s_signature_with_a_context_in_front(tmp_path):
-    """Against mpi.h itself: dropping the context must give the type of PMPI_X."""
+    """Compares with mpi.h itself: without the context, the type must be that of PMPI_X."""
     text = (support.GENERATED / "functions.h").read_text(encoding="utf-8")
     types = re.findall(
         r"^typedef (.+?) QMPI_(\w+)_t\(QMPI_Context context(?:, )?(.*)\);$", text, flags=re.M
     )
     assert len(types) >= (437 if support.MPI_NAME == "openmpi" else 600)
-    # Open MPI's mpi.h shows removed functions on demand only.
+    # Open MPI's mpi.h shows removed functions only on request.
     source = "#define OMPI_OMIT_MPI1_COMPAT_DECLS 0\n#include <qmpi/qmpi.h>\n"
     source += '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
     for result, short, parameters in types:
@@ -138,7 +139,8 @@ def test_an_interceptor_type_is_mpi_s_signature_with_a_context_in_front(tmp_path
     compile_as("c11", source, tmp_path)
 
 
-# Whether the macro takes each; what is wrong in the last ones is the result, a parameter, the number of them.
+# Tests which interceptors the macro accepts; the last ones have a wrong result, a wrong parameter,
+# and a wrong number of parameters.
 REGISTERED = {
     "static int wrap(QMPI_Context c, MPI_Comm comm) { (void)c; (void)comm; return 0; }": True,
     "static int wrap(MPI_Comm comm) { (void)comm; return 0; }": False,
@@ -172,8 +174,8 @@ int announce(int tool_id) {{ return QMPIX_REGISTER(tool_id, Barrier, {use}); }}
     assert compiles(next(iter(REGISTERED)), "&wrap")
 
 
-# The types that the compiler shows in one line: that of MPI_Recv with a context, and one without its communicator.
-# Compilers may show what a typedef of Open MPI stands for.
+# The types that the compiler shows in one line: that of MPI_Recv with a context, and one without
+# the communicator. Compilers may show the meaning of a typedef of Open MPI instead of its name.
 DATATYPE, COMM = r"(?:MPI_Datatype|struct ompi_datatype_t ?\*)", r"(?:MPI_Comm|struct ompi_communicator_t ?\*)"
 BEGINNING, END = rf"(?:QMPIX_Node|QMPI_Context)[^()]*int, *{DATATYPE}, *int, *int, *", r"MPI_Status ?\*\)"
 EXPECTED_TYPE = rf"{BEGINNING}{COMM}, *{END}|QMPI_Recv_t"

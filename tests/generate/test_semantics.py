@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A function that is added to the description is known to all that handle functions of its kind.
+"""Tests that all parts that handle a kind of function know a function once it is added to the
+description.
 
-The functions are invented, and added to copies of mpi.h, of the list of numbers and of semantics.py, which are all that
-is changed. The parts of qmpi that classify functions are compiled with what the generator makes of the copies.
+The functions are invented, and added to copies of mpi.h, of the list of numbers and of
+semantics.py; nothing else is changed. The parts of qmpi that classify functions are compiled with
+the generator's output for the copies.
 """
 import re
 import shutil
@@ -88,13 +90,13 @@ class Invented:
         support.run(sys.executable, self.folder / "generate" / script, "--numbers", self.numbers, *arguments)
 
     def answer(self, program):
-        """name -> {word: number, …}, or the list of what follows the name."""
+        """Returns name -> {word: number, …}, or name -> the list of words after the name."""
         folders = [self.folder, self.folder / "include", support.SOURCE, support.SOURCE / "src", support.SOURCE / "lib",
                    support.SOURCE / "include", support.SOURCE / "tests/generate/semantics"]
         sources = [support.SOURCE / path for path in PROGRAMS[program]]
         sources += [self.folder / "standard_functions.c"] if program == "results" else [
             support.SOURCE / "src/observe/semantics.c", self.folder / "description.c", self.folder / "names.c"]
-        # A part of qmpi needs others that are not called here.
+        # Parts of qmpi need other parts, which are not called here.
         support.run(*support.CC, "-std=gnu11", "-w", "-DQMPI_LIBRARY", "-D_GNU_SOURCE", "-no-pie", "-O1",
                     "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections,--unresolved-symbols=ignore-all",
                     *[f"-I{folder}" for folder in folders], support.SOURCE / f"tests/generate/semantics/{program}.c",
@@ -110,7 +112,7 @@ def invented(tmp_path_factory):
 
 
 def enumeration(path, name):
-    """{constant: number} of an enumeration in a header."""
+    """Returns {constant: number} of an enumeration in a header."""
     text = (support.SOURCE / path).read_text(encoding="utf-8")
     body = re.search(rf"enum {name} {{(.*?)}}", text, re.S)[1]
     names = re.findall(r"\b([A-Z]\w+)\b(?=\s*(?:,|$))", re.sub(r"/\*.*?\*/", "", body, flags=re.S))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See witness.h. Part of the echo library, so that the program and that library share one state. */
+/* See witness.h. This is part of the echo library, so that the program and that library share one
+ * state. */
 #include "witness.h"
 
 #include <stdarg.h>
@@ -7,14 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Positions of answers lie behind those of arguments. */
+/* The positions of results come after those of arguments. */
 enum { ANSWER = 1000, VALUE_MAX = 64 };
 
 static const char *current = "";
 static int layer_count;
-static int library_count; /* 1: the call must reach the MPI library; 0: calls of it are ignored */
+static int library_count; /* 1 if the call must reach the MPI library, 0 if calls of it are
+                             ignored */
 static const char *ignored_function = "";
-static int is_ignored; /* the current call of the MPI library */
+static int is_ignored; /* whether to ignore the current call of the MPI library */
 static int arrivals;
 static int place_now = WITNESS_APPLICATION;
 static int problems;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Watches one call of an MPI function on its way through the layers to the MPI library and back.
- * Each argument has bytes of its own, and so has the result of each place. A place is a tool_id (0:
- * the MPI library) or the application. Each error is written as a TAP comment that names the
+ * Each argument has distinctive bytes, and so has the result of each place. A place is a tool_id
+ * (0: the MPI library) or the application. Each error is written as a TAP comment that names the
  * function, the place and the argument.
  */
 #ifndef QMPI_TEST_WITNESS_H
@@ -15,7 +15,7 @@
 enum { WITNESS_APPLICATION = -1 };
 
 /*
- * Begins a call of `function` (a constant string), which `layers` layers must see, and then, if
+ * Begins a call of `function` (a constant string), which must reach `layers` layers and then, if
  * `library` is 1, the MPI library. If it is 0, libqmpi answers the call itself, and may call the
  * MPI library meanwhile.
  */
@@ -27,22 +27,22 @@ WITNESS_API void witness_ignore(const char *function);
 /* Sets an argument to the bytes that every place must find in it; positions count from 1. */
 WITNESS_API void witness_fill(void *value, size_t size, int position);
 
-/* The call has come to a place, which was called as `function`. */
+/* Records that the call has reached a place, under the name `function`. */
 WITNESS_API void witness_arrive(int place, const char *function);
 
-/* An argument as the place last arrived at was given it. */
+/* Checks an argument as the latest place received it. */
 WITNESS_API void witness_argument(int position, const char *name, const void *value, size_t size);
 
-/* Sets the result that `place` answers with. */
+/* Sets the result that `place` returns. */
 WITNESS_API void witness_answer(int place, void *result, size_t size);
 
-/* The result that `place` got from the one below it. */
+/* Checks the result that `place` got from the place below it. */
 WITNESS_API void witness_result(int place, const void *result, size_t size);
 
-/* Anything else that is wrong at the place last arrived at. */
+/* Reports any other error at the latest place. */
 WITNESS_API void witness_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The call is over: how much was wrong with it. */
+/* Ends the call. Returns the number of errors in it. */
 WITNESS_API int witness_end(void);
 
 #endif

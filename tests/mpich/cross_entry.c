@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool `cross` for the program that calls every entry (tests/generate/every_entry.c):
- * intercepts all functions that MPICH's variant numbers in that variant and the others natively, in
- * one layer. It knows mpi.h alone, as such tools do.
+ * The tool `cross` for the program that calls every entry (tests/generate/every_entry.c). In one
+ * layer, it intercepts all functions that MPICH's variant numbers by that variant, and the others
+ * natively. It uses only mpi.h, as such tools do.
  */
 #include "cross_entry.h"
 
@@ -47,7 +47,7 @@ int cross_Pcontrol(QMPI_Context context, int tool_id, const int level, ...)
     return result;
 }
 
-/* The last call for a function holds, of whichever kind it was. */
+/* A later registration of a function replaces the earlier one, even one of the other kind. */
 static void init(int tool_id)
 {
     cross_register_native(tool_id);

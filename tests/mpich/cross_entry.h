@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the generated interceptors of MPICH's variant (mpich_check.c) and their tool. */
+/* The interface between the generated interceptors of MPICH's variant (mpich_check.c) and their
+ * tool. */
 #ifndef QMPI_TEST_CROSS_ENTRY_H
 #define QMPI_TEST_CROSS_ENTRY_H
 
@@ -14,7 +15,7 @@ struct cross_entry {
 extern const struct cross_entry cross_entry[];
 extern const int cross_entry_count;
 
-/* How an interceptor goes on. */
+/* The data by which an interceptor calls the next one. */
 struct cross_next {
     void (*function)(void);
     int tool_id;
@@ -23,10 +24,11 @@ struct cross_next {
 /* Tells the witness that a layer's interceptor of `name` was called. */
 struct cross_next cross_arrive(int tool_id, enum QMPI_Functions_enum number, const char *name);
 
-/* MPI_Pcontrol's, written by hand: it is variadic. */
+/* The interceptor of MPI_Pcontrol is written by hand, because it is variadic. */
 int cross_Pcontrol(QMPI_Context context, int tool_id, const int level, ...);
 
-/* Intercepts natively what the variant has no number for, and, for a while, everything else. */
+/* Intercepts all functions natively. Those with a number in the variant are then registered
+ * again. */
 void cross_register_native(int tool_id);
 
 #endif

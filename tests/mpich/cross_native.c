@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The native half of the tool `cross`: the two interfaces cannot be used in one source file. */
+/* The native half of the tool `cross`: one source file cannot use both interfaces. */
 #include "every_entry.h"
 
 void cross_register_native(int tool_id);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tools of MPICH's variant of QMPI on a stock MPICH: linked in, preloaded, loaded; alone and in stacks
-with native layers, observers and PMPI tools; used rightly and wrongly."""
+"""Tests tools of MPICH's variant of QMPI that use a stock MPICH: linked in, preloaded, loaded;
+alone and in stacks with native layers, observers and PMPI tools; used rightly and wrongly."""
 import os
 import re
 import sys
@@ -49,7 +49,8 @@ def expected_calls(stack, steps=STEPS):
 
 
 def check(result, stack, steps=STEPS):
-    """Every layer saw every call once and in order, and the program got its answers."""
+    """Checks that every layer saw every call once and in order, and that the program got its
+    results."""
     assert result.returncode == 0
     assert result.calls == expected_calls(stack, steps)
     assert result.stdout == run("calls", *steps, preload=()).stdout
@@ -66,7 +67,7 @@ def test_a_tool_linked_into_the_program_works_in_every_instance(stack):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_tool_linked_into_a_program_that_needs_libqmpi_works(order):
-    """Also where the loader finds the MPI library's stubs first."""
+    """Tests this also for a loader that finds the MPI library's stubs first."""
     stack = ["inside", "asking", "inside"]
     check(run(FOLDER / f"mpich_linked_{order}", *STEPS, tools=":".join(stack), preload=()), stack)
 
@@ -80,7 +81,8 @@ def test_a_tool_that_needs_the_mpi_library_is_not_led_to_its_stubs(order):
 @pytest.mark.parametrize("name", ["text_relocation", "text_relocation_elsewhere"])
 @pytest.mark.parametrize("order", ORDERS[1:])
 def test_a_library_that_cannot_be_changed_hides_no_tool(order, name):
-    """It is named where it refers to the calls; the others are changed all the same."""
+    """The message names the library if it refers to the calls; references in the other libraries
+    are changed nevertheless."""
     stack = ["needs_mpi", "inside", "needs_mpi"]
     result = run(FOLDER / f"mpich_linked_{order}", *STEPS, tools=":".join(stack),
                  preload=[mpich_tool(name)])
@@ -183,7 +185,7 @@ def test_observers_stand_between(stack, tmp_path):
 
 
 def test_layers_that_do_not_intercept_a_function_are_passed_by():
-    """get_version is none of theirs."""
+    """Of these tools, only alpha intercepts get_version."""
     result = run("calls", "init", "get_version", "comm_rank", "finalize",
                  tools="cached:alpha,functions=Get_version:asking")
     assert result.returncode == 0
@@ -239,7 +241,8 @@ def test_those_that_ask_on_each_call_follow_every_switch(stack):
     ("cached:alpha:alpha", ["cached 1", "alpha 3"]),
 ])
 def test_pointers_that_are_kept_stay_callable(stack, seen):
-    """To a layer of the variant they lead on as they led; past it to one of another kind."""
+    """A kept pointer still calls a layer of the variant that was switched off, but skips one of
+    another kind."""
     result = run("switch", "init", "off=2", "rank", "finalize", tools=stack, preload=())
     assert result.returncode == 0
     at = result.calls.index("app rank")

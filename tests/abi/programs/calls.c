@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls whose handles, constants and statuses differ between MPI libraries; with two ranks. */
+/* Makes calls, on two ranks, whose handles, constants and statuses differ between MPI libraries. */
 #include <mpi.h>
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages and collective calls whose numbers and bytes are the same with all MPI libraries; with
- * two ranks. */
+/* Sends messages and makes collective calls, on two ranks, whose numbers and bytes are the same
+ * with all MPI libraries. */
 #include <mpi.h>
 
 static int rank, peer;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled for the standard ABI, and adds a collective call of its own before each MPI_Allreduce.
+/* A tool that is compiled for the standard ABI, and adds its own collective call before each
+ * MPI_Allreduce.
  */
 #include <qmpi/observer.h>
 

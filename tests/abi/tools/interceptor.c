@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled for the standard ABI, and does more than read: it is refused in programs of other MPIs.
+/* A tool that is compiled for the standard ABI, and does more than read: qmpi refuses it in
+ * programs of other MPIs.
  */
 #include <qmpi/observer.h>
 

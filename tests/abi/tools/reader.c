@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compiled for the standard ABI: prints what it reads of each call, with the values of this ABI.
- * The output is the same for all MPI libraries.
+ * A tool that is compiled for the standard ABI, and prints the values that it reads from each call,
+ * with the constants of this ABI. The output is the same for all MPI libraries.
  */
 #define _GNU_SOURCE
 #include <qmpi/observer.h>
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How many elements arrays have in the programs of these tests. */
+/* The number of elements of arrays in the programs of these tests. */
 enum { ELEMENTS = 2 };
 
 static void add_handle(FILE *out, const char *name, MPI_Comm handle)
@@ -40,7 +40,7 @@ static void add_status(FILE *out, const QMPIX_Call *call, int place)
             cancelled);
     if (QMPIX_Call_get_status_bytes(call, place, 0, &bytes) == MPI_SUCCESS)
         fprintf(out, " bytes=%lld", (long long)bytes);
-    /* And what a tool changes in its own copy. */
+    /* A tool can also read the values that it has set in its own copy. */
     PMPI_Status_set_elements(&status, MPI_INT, 77);
     PMPI_Get_count(&status, MPI_INT, &again);
     if (again != 77)
@@ -117,7 +117,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
     fprintf(stderr, "reader: %s%s\n", call->function->name, text);
 }
 
-/* A function that this MPI lacks fails with a class of the ABI. */
+/* A function that this MPI library lacks fails with an error class of the ABI. */
 static void report(int tool_id)
 {
     int peer;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Broadcasts of every kind that a layer which changes them must get right: small and large, data
- * that shrink and data that do not, other datatypes at the root than elsewhere, every root, other
- * communicators, from MPI_BOTTOM, and errors. Prints what is wrong; nothing is good.
+ * Broadcasts in all ways that are difficult for a layer which changes broadcasts: small and large
+ * data, compressible and other data, a root with other datatypes than the rest, every root, other
+ * communicators, MPI_BOTTOM, and errors. Prints the faults that it finds.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void require(int good, const char *what)
     }
 }
 
-/* `easy` data shrink when they are compressed; the others look random. */
+/* Data with `easy` become smaller when they are compressed; the others look random. */
 static void fill(int *data, int count, int easy, int seed)
 {
     unsigned state = 12345U + (unsigned)seed;
@@ -44,7 +44,7 @@ static void plain(int count, int easy, int root, MPI_Comm comm)
     require(!memcmp(data, expected, (size_t)count * sizeof *data), "wrong data");
 #if MPI_VERSION >= 4
     memset(data, comm_rank == root ? 1 : 0, sizeof data);
-    if (comm_rank == root) /* the two kinds match each other */
+    if (comm_rank == root) /* the datatypes of both branches match each other */
         MPI_Bcast_c(data, count, MPI_INT, root, comm);
     else
         MPI_Bcast(data, count, MPI_INT, root, comm);

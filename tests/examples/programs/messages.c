@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages between two processes in three parts; MPI_Pcontrol(0, 1, 2) stands between them. */
+/* Sends messages between two processes in three parts, which MPI_Pcontrol(0, 1, 2) separates. */
 #include <mpi.h>
 
 static void exchange(int rank, int times)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Exchanges data between two ranks: by a message, by neighborhood collectives on a grid without
- * wrap-around and on a graph with parallel edges and a loop, and by persistent ones. What each rank
- * sends to each is in tests/examples/test_examples.py.
+ * wrap-around and on a graph with parallel edges and a loop, and by persistent ones.
+ * tests/examples/test_examples.py has the data that each rank sends to each.
  */
 #include <mpi.h>
 
@@ -11,7 +11,8 @@ static int rank;
 static void exchange_on_line(MPI_Comm line)
 {
     double out[4] = {1, 2, 3, 4}, in[4];
-    /* By neighbor: the one below, which rank 0 lacks, and the one above, which rank 1 lacks. */
+    /* The neighbors: the first is the rank below, which rank 0 lacks, and the second the rank
+     * above, which rank 1 lacks. */
     const int sent[2] = {rank == 1 ? 3 : 0, rank == 0 ? 2 : 0};
     const int got[2] = {rank == 1 ? 2 : 0, rank == 0 ? 3 : 0}, begin[2] = {0, 0};
     const MPI_Aint bytes[2] = {0, 0};
@@ -34,7 +35,7 @@ static void exchange_on_line(MPI_Comm line)
 #endif
 }
 
-/* Two edges from rank 0 to rank 1, and one from rank 0 to itself. */
+/* The graph has two edges from rank 0 to rank 1, and one from rank 0 to itself. */
 static void exchange_on_graph(void)
 {
     const int sources[2] = {0, 0}, destinations[3] = {1, 1, 0}, weights[3] = {1, 1, 1};

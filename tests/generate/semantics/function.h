@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* For the programs that print what a part of qmpi knows of a function: see test_semantics.py. */
+/* For the programs that print what a part of qmpi knows about a function: see test_semantics.py. */
 #include <qmpi/traits.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What libqmpi allocates with, and what the tools allocate with. */
+/* The functions by which libqmpi and the tools allocate memory. */
 void *qmpi_allocate(size_t count, size_t size);
 void *qmpi_allocate(size_t count, size_t size)
 {

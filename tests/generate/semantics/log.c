@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How log shows the arguments of a function: direction, constants, length. */
+/* Prints how log shows the arguments of a function: direction, constants, length. */
 #include "function.h"
 
 #include "tools/log/shape.c"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What profile counts in calls of a function. */
+/* Prints what profile counts in calls of a function. */
 #include "function.h"
 
 #include "tools/profile/record/traits.c"

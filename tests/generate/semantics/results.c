@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the readers of traces and profiles know of a function by its name. */
+/* Prints what the readers of traces and profiles know about a function from its name. */
 #include "tools/trace/analysis/collectives.c"
 #include "tools/trace/profile/sums.h"
 

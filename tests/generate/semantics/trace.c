@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What trace does in calls of a function, as the number of enum trait_action, and the arguments
- * that it uses. */
+/* Prints what trace does in calls of a function, as the number of enum trait_action, and the
+ * arguments that it uses. */
 #include "function.h"
 
 #include "tools/trace/record/traits.c"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The made-up MPI library's exports: only their names matter. */
+/* The exports of an invented MPI library: only their names matter. */
 #define EXPORT(name)                                                                               \
     void name(void);                                                                               \
     void name(void)                                                                                \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls MPI_Comm_size from 512 places, one after the other, and once more from the same ones. */
+/* Calls MPI_Comm_size from 512 places, one after the other, and then once more from the same
+ * places. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool of MPICH's variant, which knows nothing but a stock mpi.h: notes some MPI calls on their
- * way down, `TOOL TOOL_ID MPI_X`, and how often it did. It asks for the layer's storage on each
- * call, and for the next function on each call, or once and for all in init (CACHED).
+ * A tool of MPICH's variant, which uses only a stock mpi.h. It prints some MPI calls on their way
+ * down, as `TOOL TOOL_ID MPI_X`, and how many it saw. It asks for the layer's storage on each call,
+ * and for the next function on each call, or once in init (CACHED).
  */
 #include "trace.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* W(result, X, number, (parameters), (arguments)) */
+/* The arguments are W(result, X, number, (parameters), (arguments)). */
 #define FOR_EACH_FUNCTION(W)                                                                       \
     W(int, Init, MPI_INIT_T, (QMPI_Context context, int tool_id, int *argc, char ***argv),         \
       (context, next.tool_id, argc, argv))                                                         \

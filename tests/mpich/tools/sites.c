@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Of MPICH's variant: keeps what it is told of the callers of MPI_Comm_size, and counts at the end.
+/* A tool of MPICH's variant that keeps the information about callers of MPI_Comm_size, and counts
+ * them at the end.
  */
 #include "trace.h"
 

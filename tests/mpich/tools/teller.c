@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Of MPICH's variant: notes the function in which the caller of each call lies. The variant gives
- * the address as text; asked twice in a call it must be the same one. Threads that call
- * MPI_Comm_rank on MPI_COMM_SELF must each come from one place, and are only counted.
+ * A tool of MPICH's variant that prints the function from which each call comes. The variant
+ * returns the address as text, which must be the same if it is asked twice in a call. Threads that
+ * call MPI_Comm_rank on MPI_COMM_SELF must each call from one place, and are only counted.
  */
 #define _GNU_SOURCE
 #include "trace.h"

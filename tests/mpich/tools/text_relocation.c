@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library with a relocation in its code, as code that was not built with -fPIC has: it cannot be
- * pointed elsewhere. With REFERS it is a reference to a call of the variant. */
+/* A library with a relocation in its code, as code that was not built with -fPIC has: libqmpi
+ * cannot change this reference. With REFERS, it is a reference to a call of the variant. */
 __asm__(".text\n"
         ".balign 8\n"
 #ifdef REFERS

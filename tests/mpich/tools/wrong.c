@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Uses every call of MPICH's variant wrongly: before there is a stack, in init, inside MPI calls
- * and after MPI_Finalize. Notes each use that did not give the documented error class or that
- * touched an output. `intruder` must never run. Meant for a stack of three layers of which this is
- * the second.
+ * and after MPI_Finalize. Prints each use that did not return the documented error class or that
+ * changed an output. `intruder` must never run. Use it as the second layer of three.
  */
 #include "trace.h"
 
@@ -77,7 +76,7 @@ static void check_layer(int tool_id, const char *when)
     BAD_ARG(QMPI_Get_calling_address(no_context, NULL));
 }
 
-/* Once init is over functions are settled; data may still be brought. */
+/* After init, functions can no longer be registered, but storage still can. */
 static void check_later(int tool_id, const char *when)
 {
     void *storage = NULL;
@@ -115,7 +114,7 @@ static int wrong_Finalized(QMPI_Context context, int tool_id, int *flag)
     return ((QMPI_Finalized_t *)function)(context, next, flag);
 }
 
-/* What MPI_X itself calls is what tool 0 has below it. */
+/* The function below tool 0 is the one that MPI_X itself calls. */
 static void check_first(void)
 {
     const char *when = "at exit";
@@ -137,8 +136,8 @@ static void init(int tool_id)
     layer = tool_id;
     check_ids(when);
     check_layer(tool_id, when);
-    check_get_function(0, MPI_SEND_T, when);           /* not known yet */
-    check_get_function(tool_id - 1, MPI_SEND_T, when); /* nor what is below a layer above */
+    check_get_function(0, MPI_SEND_T, when);           /* this tool's functions are not known yet */
+    check_get_function(tool_id - 1, MPI_SEND_T, when); /* nor is the one below the layer above */
     EXPECT(MPI_ERR_OTHER, QMPI_Register_function(tool_id - 1, MPI_SEND_T, intruder));
     EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_storage(tool_id - 1, &mark));
     EXPECT(MPI_SUCCESS, QMPI_Register_function(tool_id, MPI_COMM_RANK_T, (void (*)(void))intruder));
