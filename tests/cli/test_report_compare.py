@@ -256,7 +256,7 @@ def matched(tmp_path, before, after):
     for number, sites in enumerate((before, after)):
         for index, entry in enumerate(sites):
             entry["calls"] = index + 1
-        changed(tmp_path, lambda it, sites=sites: it.update(callsites=sites), f"{number}.json")
+        changed(tmp_path, lambda it, sites=sites: it.update(callsites=sites, outside=[]), f"{number}.json")
     entries = as_json(tmp_path / "0.json", tmp_path / "1.json")["callsites"]
     return sorted((tuple(count - 1 if count else None for count in entry["calls"]) for entry in entries), key=str)
 
