@@ -222,6 +222,14 @@ static struct watch_entry operators[] = {
     {"_ZdaPvm", WATCHED(delete_sized_array)},
 };
 
+/* Returns the function that the tool calls without validation: that of the program or of a
+ * preloaded library, if it replaces the operators, and else that of the library of C++. */
+static uintptr_t find_operator(void *library, const char *name)
+{
+    void *const replaced = dlsym(RTLD_DEFAULT, name);
+    return (uintptr_t)(replaced ? replaced : dlsym(library, name));
+}
+
 void heap_prepare_operators(void)
 {
     static void *library;
@@ -230,12 +238,12 @@ void heap_prepare_operators(void)
     library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
     if (!library)
         return;
-    new_one = (allocate_function *)(uintptr_t)dlsym(library, "_Znwm");
-    new_array = (allocate_function *)(uintptr_t)dlsym(library, "_Znam");
-    delete_one = (free_function *)(uintptr_t)dlsym(library, "_ZdlPv");
-    delete_array = (free_function *)(uintptr_t)dlsym(library, "_ZdaPv");
-    delete_sized_one = (free_sized_function *)(uintptr_t)dlsym(library, "_ZdlPvm");
-    delete_sized_array = (free_sized_function *)(uintptr_t)dlsym(library, "_ZdaPvm");
+    new_one = (allocate_function *)find_operator(library, "_Znwm");
+    new_array = (allocate_function *)find_operator(library, "_Znam");
+    delete_one = (free_function *)find_operator(library, "_ZdlPv");
+    delete_array = (free_function *)find_operator(library, "_ZdaPv");
+    delete_sized_one = (free_sized_function *)find_operator(library, "_ZdlPvm");
+    delete_sized_array = (free_sized_function *)find_operator(library, "_ZdaPvm");
     if (new_one && new_array && delete_one && delete_array && delete_sized_one &&
         delete_sized_array)
         watch_add(operators, sizeof operators / sizeof *operators, true);
