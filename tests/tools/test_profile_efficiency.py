@@ -92,7 +92,7 @@ def test_programs_built_to_have_an_efficiency_have_it(tmp_path, steps, options, 
                                                       communication):
     """Compares the closest of a few runs, because the machine may be busy."""
     wanted = {"parallel": parallel, "load_balance": balance, "communication": communication}
-    for _ in range(5):
+    for _ in range(15):
         found = profile(tmp_path, "init", "barrier", "region=r", *steps, "end=r", "finalize",
                         options=options)["regions"][0]["efficiency"]
         if all(found[name] == pytest.approx(value, rel=0.02) for name, value in wanted.items()):
