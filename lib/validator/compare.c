@@ -147,9 +147,8 @@ static size_t result_size(const QMPIX_Function *function)
 {
     switch (function->result) {
     case QMPIX_KIND_INT:
+    case QMPIX_KIND_FINT: /* an INTEGER of Fortran; the standard ABI has no MPI_Fint */
         return sizeof(int);
-    case QMPIX_KIND_FINT:
-        return sizeof(MPI_Fint);
     case QMPIX_KIND_DOUBLE:
         return sizeof(double);
     case QMPIX_KIND_AINT:
