@@ -99,7 +99,7 @@ def entries(given: Input) -> str:
 
 
 def calls(given: Input) -> str:
-    text = (HEAD + '#include "abi/convert.h"\n#include "registry/registry.h"\n\n#include <qmpi/clock.h>\n#include <qmpi/mpit.h>\n#include <qmpi/service.h>\n#include <qmpi/traits.h>\n\n'
+    text = (HEAD + '#include "abi/convert.h"\n#include "process/process.h"\n#include "registry/registry.h"\n\n#include <qmpi/clock.h>\n#include <qmpi/mpit.h>\n#include <qmpi/service.h>\n#include <qmpi/traits.h>\n\n'
             '#include <stdlib.h>\n#include <string.h>\n\n'
             '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n'
             '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n\n')

@@ -46,6 +46,9 @@ BY_HAND = {
     "QMPIX_Cvar_create", "QMPIX_Enum_create",
 }
 
+# Functions that a library of the same kind may lack, although that of the build has them: those that MPI 3.1 lacks.
+LATER = {"MPI_Type_get_envelope_c", "MPI_Group_from_session_pset"}
+
 # Functions whose pointers to a handle or a status are read as well as written.
 READ_TOO = r"MPI_(\w+_free|Wait|Test|Start|Cancel|Type_commit|Status_set_\w+)$"
 # The parameters with the lengths of arrays of ranks that a function reads.
@@ -238,14 +241,16 @@ class Call:
         function = self.function
         declared = ", ".join(abi_declaration(parameter) for parameter in function.parameters) or "void"
         head = f"QMPI_API {function.result} {abi_name('P' + function.name)}({declared})\n{{\n"
+        refuse = "return qmpi_abi_from_error(MPI_ERR_UNSUPPORTED_OPERATION);"
         if not exists:
             unused = "".join(f"    (void){parameter.name};\n" for parameter in function.parameters)
-            return head + unused + "    return qmpi_abi_from_error(MPI_ERR_UNSUPPORTED_OPERATION);\n}\n\n"
+            return head + unused + f"    {refuse}\n}}\n\n"
         pointer = f"((__typeof__(&{function.name}))qmpi_pmpi_slots[{function.constant}])"
         call = f"{pointer}({', '.join(self.arguments)})"
         if function.result != "int":
             return head + f"    return {call};\n}}\n\n"
-        lines = [*self.before, f"const int qmpi_result = {call};"]
+        guard = [f"if (!qmpi_mpi_library_provides({function.constant}))", "    " + refuse] if function.name in LATER else []
+        lines = [*guard, *self.before, f"const int qmpi_result = {call};"]
         if self.after:
             lines += ["if (qmpi_result == MPI_SUCCESS) {" if len(self.after) > 1 else
                       "if (qmpi_result == MPI_SUCCESS) {", *("    " + line for line in self.after), "}"]

@@ -39,10 +39,11 @@ static bool find_envelope(MPI_Datatype type, struct type_contents *contents)
 {
     *contents = (struct type_contents){.integers = NULL};
 #if MPI_VERSION >= 4
-    return QMPI_PMPI(Type_get_envelope_c, TYPE_GET_ENVELOPE_C)(
-               type, &contents->integer_count, &contents->address_count, &contents->count_count,
-               &contents->type_count, &contents->combiner) == MPI_SUCCESS;
-#else
+    if (qmpi_mpi_library_provides(MPI_TYPE_GET_ENVELOPE_C_T))
+        return QMPI_PMPI(Type_get_envelope_c, TYPE_GET_ENVELOPE_C)(
+                   type, &contents->integer_count, &contents->address_count, &contents->count_count,
+                   &contents->type_count, &contents->combiner) == MPI_SUCCESS;
+#endif
     int integers = 0, addresses = 0, types = 0;
     const int result = QMPI_PMPI(Type_get_envelope, TYPE_GET_ENVELOPE)(type, &integers, &addresses,
                                                                        &types, &contents->combiner);
@@ -50,7 +51,6 @@ static bool find_envelope(MPI_Datatype type, struct type_contents *contents)
     contents->address_count = addresses;
     contents->type_count = types;
     return result == MPI_SUCCESS;
-#endif
 }
 
 /* Whether the combiner is that of a type from MPI_Type_create_f90_…; such types are predefined. */
@@ -80,6 +80,22 @@ static void release_contents(struct type_contents *contents)
     free(contents->types);
 }
 
+/* Sets the arrays, which are large enough for the numbers. */
+static bool read_contents(MPI_Datatype type, struct type_contents *contents)
+{
+#if MPI_VERSION >= 4
+    if (qmpi_mpi_library_provides(MPI_TYPE_GET_CONTENTS_C_T))
+        return QMPI_PMPI(Type_get_contents_c, TYPE_GET_CONTENTS_C)(
+                   type, contents->integer_count, contents->address_count, contents->count_count,
+                   contents->type_count, contents->integers, contents->addresses, contents->counts,
+                   contents->types) == MPI_SUCCESS;
+#endif
+    return QMPI_PMPI(Type_get_contents, TYPE_GET_CONTENTS)(
+               type, (int)contents->integer_count, (int)contents->address_count,
+               (int)contents->type_count, contents->integers, contents->addresses,
+               contents->types) == MPI_SUCCESS;
+}
+
 /* Sets the members other than the combiner and the numbers. The type must not be predefined. */
 static bool find_contents(MPI_Datatype type, struct type_contents *contents)
 {
@@ -88,17 +104,7 @@ static bool find_contents(MPI_Datatype type, struct type_contents *contents)
     contents->counts = calloc((size_t)contents->count_count + 1, sizeof(MPI_Count));
     contents->types = calloc((size_t)contents->type_count + 1, sizeof(MPI_Datatype));
     bool found = contents->integers && contents->addresses && contents->counts && contents->types;
-#if MPI_VERSION >= 4
-    found = found && QMPI_PMPI(Type_get_contents_c, TYPE_GET_CONTENTS_C)(
-                         type, contents->integer_count, contents->address_count,
-                         contents->count_count, contents->type_count, contents->integers,
-                         contents->addresses, contents->counts, contents->types) == MPI_SUCCESS;
-#else
-    found = found && QMPI_PMPI(Type_get_contents, TYPE_GET_CONTENTS)(
-                         type, (int)contents->integer_count, (int)contents->address_count,
-                         (int)contents->type_count, contents->integers, contents->addresses,
-                         contents->types) == MPI_SUCCESS;
-#endif
+    found = found && read_contents(type, contents);
     if (!found) {
         contents->type_count = 0;
         release_contents(contents);

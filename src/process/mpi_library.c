@@ -177,7 +177,7 @@ static int compare_library(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-static bool is_provided(int number)
+bool qmpi_mpi_library_provides(int number)
 {
     return qmpi_pmpi_functions[number] && qmpi_pmpi_functions[number] != qmpi_missing[number];
 }
@@ -189,13 +189,14 @@ void qmpi_mpi_library_lacks(int number)
     qmpi_printf("%s was called, but %s does not provide it\n"
                 "hint: run the program with an MPI library that has this function",
                 qmpi_names[number].name, qmpi_mpi_library_path());
-    if (is_provided(MPI_INITIALIZED_T) && is_provided(MPI_FINALIZED_T)) {
+    if (qmpi_mpi_library_provides(MPI_INITIALIZED_T) &&
+        qmpi_mpi_library_provides(MPI_FINALIZED_T)) {
         QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
         QMPI_PMPI(Finalized, FINALIZED)(&finalized);
     }
     /* Waits, because a launcher may lose output that it has not read when a job is aborted. */
     nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-    if (initialized && !finalized && is_provided(MPI_ABORT_T))
+    if (initialized && !finalized && qmpi_mpi_library_provides(MPI_ABORT_T))
         QMPI_PMPI(Abort, ABORT)(MPI_COMM_WORLD, 2);
     _exit(2);
 }

@@ -47,6 +47,10 @@ const char *qmpi_mpi_library_mismatch(void);
  * ends the job. They are defined in entries.S.
  */
 extern qmpi_function *const qmpi_missing[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
+
+/* Whether the MPI library has a function. libqmpi must not call one that it may lack for its own
+ * needs, or for those of a tool, without asking. */
+bool qmpi_mpi_library_provides(int number);
 _Noreturn void qmpi_mpi_library_lacks(int number) QMPI_HIDDEN;
 
 /* In libqmpi.a: the PMPI functions of the MPI library that the program is linked with. */

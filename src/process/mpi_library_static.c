@@ -33,6 +33,11 @@ void *qmpi_mpi_library_symbol(const char *name)
     return NULL;
 }
 
+bool qmpi_mpi_library_provides(int number)
+{
+    return qmpi_static_pmpi_functions[number] != NULL;
+}
+
 const char *qmpi_mpi_library_mismatch(void)
 {
     return NULL;
