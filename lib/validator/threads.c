@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -69,7 +70,7 @@ static void *run_routine(void *data)
     struct thread *thread = data;
     void *result;
     own = thread;
-    thread->tid = gettid();
+    thread->tid = (pid_t)syscall(SYS_gettid); /* glibc has gettid since 2.30 */
     pthread_cleanup_push(note_end, thread);
     result = thread->routine(thread->argument);
     pthread_cleanup_pop(1);
@@ -81,7 +82,7 @@ static int run_c_routine(void *data)
     struct thread *thread = data;
     int result;
     own = thread;
-    thread->tid = gettid();
+    thread->tid = (pid_t)syscall(SYS_gettid); /* glibc has gettid since 2.30 */
     pthread_cleanup_push(note_end, thread);
     result = thread->c_routine(thread->argument);
     pthread_cleanup_pop(1);

@@ -7,6 +7,7 @@
 #include "pmpi/pmpi.h"
 #include "redirect/redirect.h"
 #include "registry/registry.h"
+#include "sites/find_object.h"
 #include "util/util.h"
 
 #include <dlfcn.h>
@@ -27,24 +28,24 @@ static _Atomic(struct qmpi_module *) modules;
 static bool look_up_module(uintptr_t address, struct qmpi_module *module)
 {
     void *const place = (void *)address;
-#if defined(DLFO_STRUCT_HAS_EH_DBASE)
-    struct dl_find_object found;
-    if (_dl_find_object(place, &found) || !found.dlfo_link_map)
-        return false;
-    module->begin = (uintptr_t)found.dlfo_map_start;
-    module->end = (uintptr_t)found.dlfo_map_end;
-    module->map = found.dlfo_link_map;
-    module->name = found.dlfo_link_map->l_name;
-#else
-    Dl_info info;
-    struct link_map *map = NULL;
-    if (!dladdr1(place, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fbase || !map)
-        return false;
-    module->begin = (uintptr_t)info.dli_fbase;
-    module->end = address + 1;
-    module->map = map;
-    module->name = map->l_name;
-#endif
+    if (qmpi_find_object) {
+        struct qmpi_find_object_result found;
+        if (qmpi_find_object(place, &found) || !found.link_map)
+            return false;
+        module->begin = (uintptr_t)found.map_start;
+        module->end = (uintptr_t)found.map_end;
+        module->map = found.link_map;
+        module->name = found.link_map->l_name;
+    } else {
+        Dl_info info;
+        struct link_map *map = NULL;
+        if (!dladdr1(place, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fbase || !map)
+            return false;
+        module->begin = (uintptr_t)info.dli_fbase;
+        module->end = address + 1;
+        module->map = map;
+        module->name = map->l_name;
+    }
     return true;
 }
 
@@ -140,13 +141,10 @@ uintptr_t qmpi_module_begin(uintptr_t address)
 
 uintptr_t qmpi_module_unwind_index(uintptr_t address)
 {
-#if defined(DLFO_STRUCT_HAS_EH_DBASE)
-    struct dl_find_object found;
-    return _dl_find_object((void *)address, &found) ? 0 : (uintptr_t)found.dlfo_eh_frame;
-#else
-    (void)address;
-    return 0;
-#endif
+    struct qmpi_find_object_result found;
+    return !qmpi_find_object || qmpi_find_object((void *)address, &found)
+               ? 0
+               : (uintptr_t)found.eh_frame;
 }
 
 /* ---- Code ------------------------------------------------------------------------------------ */

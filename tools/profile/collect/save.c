@@ -14,8 +14,10 @@
 #include "tools/profile/result/profile.h"
 #include "util/util.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -347,8 +349,11 @@ void save_current(struct layer *layer)
 
 static atomic_bool is_ending; /* A signal is ending the process. */
 
-#if !defined(__GLIBC__) || !__GLIBC_PREREQ(2, 30)
-/* Without sem_clockwait, waits by a clock that may be set. */
+/* The function of glibc 2.30, which waits by a clock that is never set. It is looked up, so that
+ * the tool can be loaded with an earlier glibc. */
+typedef int clock_waiter(sem_t *semaphore, clockid_t clock, const struct timespec *when);
+
+/* Waits by a clock that may be set. */
 static int wait_in_real_time(sem_t *semaphore, const struct timespec *when)
 {
     struct timespec now, real;
@@ -363,22 +368,20 @@ static int wait_in_real_time(sem_t *semaphore, const struct timespec *when)
     }
     return sem_timedwait(semaphore, &real);
 }
-#endif
 
 /* Waits until a checkpoint is due at `when`, and returns ETIMEDOUT, or until `wanted` is posted,
  * and returns 0. */
 static int wait_for_checkpoint(struct layer *layer, const struct timespec *when)
 {
+    clock_waiter *wait_by_clock = (clock_waiter *)(uintptr_t)dlsym(RTLD_DEFAULT, "sem_clockwait");
     int result;
     do {
         if (!layer->options.checkpoint)
             result = sem_wait(&layer->saving.wanted);
+        else if (wait_by_clock)
+            result = wait_by_clock(&layer->saving.wanted, CLOCK_MONOTONIC, when);
         else
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 30)
-            result = sem_clockwait(&layer->saving.wanted, CLOCK_MONOTONIC, when);
-#else
             result = wait_in_real_time(&layer->saving.wanted, when);
-#endif
     } while (result && errno == EINTR);
     return result ? errno : 0;
 }
