@@ -66,9 +66,14 @@ static struct {
 } zstd;
 static pthread_once_t is_opened = PTHREAD_ONCE_INIT;
 
+/* The bundled one is searched for by the run path of the object that this is part of. */
 static void open_library(void)
 {
+#ifdef TRACE_BUNDLED_ZSTD
+    void *library = dlopen(TRACE_BUNDLED_ZSTD, RTLD_NOW | RTLD_LOCAL);
+#else
     void *library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+#endif
     if (!library)
         return;
     *(void **)&zstd.create = dlsym(library, "ZSTD_createCCtx");
@@ -89,7 +94,11 @@ bool trace_block_can_decompress(void)
 
 const char *trace_block_zstd_hint(void)
 {
+#ifdef TRACE_BUNDLED_ZSTD
+    return "hint: reinstall qmpi, which contains " TRACE_BUNDLED_ZSTD;
+#else
     return "hint: install libzstd.so.1 (Debian: libzstd1)";
+#endif
 }
 
 /* A context that can be reused, because creating one takes a while. */
