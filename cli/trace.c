@@ -5,6 +5,7 @@
 #include "tools/trace/export/trace.h"
 #include "cli/cli.h"
 #include "cli/program.h"
+#include "loader/loader.h"
 #include "symbols/symbols.h"
 #include "tools/profile/result/profile.h"
 #include "tools/trace/print/print.h"
@@ -444,7 +445,8 @@ static int write_to_file(const struct trace_export *export, const struct request
 
 static int write_archive(const struct trace_export *export, const struct request *request)
 {
-    char *path = qmpi_format("%s/" TRACE_OTF2_FILE, cli_tools_folder()), *problem = NULL;
+    char *folder = qmpi_library_abi_folder(cli_tools_folder()), *problem = NULL;
+    char *path = qmpi_format("%s/" TRACE_OTF2_FILE, folder ? folder : cli_tools_folder());
     const struct trace_otf2 *otf2 = trace_otf2_open(path, &problem);
     const bool good = otf2 && otf2->write(export->view->trace, request->output,
                                           &export->view->selection, &problem);
@@ -452,6 +454,7 @@ static int write_archive(const struct trace_export *export, const struct request
         qmpi_printf("%-s", problem ? problem : "out of memory");
     free(problem);
     free(path);
+    free(folder);
     return good ? 0 : 2;
 }
 

@@ -235,7 +235,7 @@ static void start_cleanup(void)
 {
     const int end = qmpi_spawn_end_of_process();
     const int descriptors[] = {end, folder.lock, -1};
-    char *program = qmpi_format("%s/qmpi-cleanup", qmpi_installation_folder());
+    char *program = qmpi_installation_find("qmpi-cleanup");
     char *device = qmpi_format("%llu", (unsigned long long)folder.device);
     char *inode = qmpi_format("%llu", (unsigned long long)folder.inode);
     char *const arguments[] = {program, folder.path, device, inode, NULL};

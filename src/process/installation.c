@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Returns the absolute path of a file whose `path` is relative to the directory of the library. In
  * libqmpi.a, which is not beside other files, `path` is absolute. The caller frees the result. */
@@ -33,6 +34,16 @@ const char *qmpi_installation_folder(void)
     if (!folder)
         folder = path_beside_library(qmpi_tools_folder);
     return folder;
+}
+
+char *qmpi_installation_find(const char *name)
+{
+    const char *installed = qmpi_installation_folder(), *slash = strrchr(installed, '/');
+    char *path = qmpi_format("%s/%s", installed, name);
+    if (!slash || access(path, F_OK) == 0)
+        return path;
+    free(path);
+    return qmpi_format("%.*s/qmpi-abi/%s", (int)(slash - installed), installed, name);
 }
 
 /* Defines the function that config/settings.h declares. */

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from archives import HAS_READER, check_archives
 from support import (ASAN, BUILD, LIBQMPI, MPICC, MPI_NAME, PROGRAMS, QMPI, SOURCE, clean_environment,
-                     run_command, run_job)
+                     run_command, run_job, wait_until)
 
 PACKAGE = LIBQMPI.stem.removeprefix("lib")  # qmpi, qmpi-openmpi
 
@@ -160,6 +160,33 @@ def test_installed_libraries_and_commands_have_no_debug_information(prefix):
     assert len(files) > 8
     for path in files:
         assert ".debug_info" not in subprocess.run(["readelf", "-SW", path], check=True, capture_output=True, text=True).stdout
+
+
+def test_files_that_do_not_depend_on_the_mpi_library_are_installed_once(prefix):
+    """A prefix may have three builds."""
+    shared = next(path for path in prefix.rglob("qmpi-abi") if (path / "count.so").exists())
+    for name in ("qmpi-cleanup", "qmpi-log-writer", "qmpi-html.module", "qmpi-otf2.module"):
+        assert [path.parent for path in prefix.rglob(name)] == [shared]
+
+
+@pytest.mark.skipif(MPI_NAME == "abi", reason="the tool is compiled by the command of an MPI")
+def test_the_installed_library_finds_the_program_that_removes_copies(prefix, tmp_path):
+    """It is not in the directory of the library's own tools. The process ends without removing its copies."""
+    tool = tmp_path / "libpmpi.so"
+    (tmp_path / "pmpi.c").write_text("#include <mpi.h>\nint MPI_Barrier(MPI_Comm c) { return PMPI_Barrier(c); }\n")
+    subprocess.run([MPICC, "-shared", "-fPIC", "-o", tool, tmp_path / "pmpi.c"], check=True)
+    result = run_command([prefix / "bin" / QMPI.name, "check", "-t", f"{tool}:{tool}"],
+                         environment(QMPI_DEBUG="load", TMPDIR=tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert "is copied to" in result.stderr and "cannot start" not in result.stderr
+    assert wait_until(lambda: not list(tmp_path.glob("qmpi-*")))
+
+
+def test_no_version_of_the_c_library_is_needed_that_can_be_avoided(prefix):
+    """libqmpi finds _dl_find_object of glibc 2.35 at run time."""
+    library = next(prefix.rglob(f"{LIBQMPI.name}"))
+    needed = subprocess.run(["readelf", "-VW", library], check=True, capture_output=True, text=True).stdout
+    assert "GLIBC_2.35" not in needed
 
 
 def test_bash_completes_commands_options_and_stacks(prefix):
