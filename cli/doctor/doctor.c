@@ -13,6 +13,7 @@
 
 #include <argp.h>
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
 #include <limits.h>
 #include <link.h>
 #include <mpi.h>
@@ -51,6 +52,60 @@ static error_t parse_doctor_option(int key, char *argument, struct argp_state *s
 }
 
 /* ---- qmpi and its MPI ------------------------------------------------------------------------ */
+
+/* Returns a library of this kind that the dynamic loader finds for this command, or NULL. The
+ * caller frees the path. */
+static char *find_mpi_library(enum qmpi_mpi_kind kind)
+{
+    static const char *const names[QMPI_MPI_KINDS][2] = {
+        [QMPI_MPI_MPICH] = {"libmpich.so.12", "libmpi.so.12"},
+        [QMPI_MPI_OPEN_MPI] = {"libmpi.so.40", "libmpi.so.20"},
+        [QMPI_MPI_ABI] = {"libmpi_abi.so.1", "libmpi_abi.so.0"},
+    };
+    struct qmpi_elf_file self;
+    char *found = NULL;
+    if (qmpi_elf_file_open_program("/proc/self/exe", &self))
+        return NULL;
+    for (int i = 0; !found && i < 2; i++) {
+        found = qmpi_elf_search(&self.image, cli_library_path(), names[kind][i]);
+        struct program_object object =
+            found ? program_object_read(found, false) : (struct program_object){.problem = NULL};
+        if (!object.mpi_library || object.kind != kind) {
+            free(found);
+            found = NULL;
+        }
+        free(object.problem);
+    }
+    qmpi_elf_file_close(&self);
+    return found;
+}
+
+/* Returns whether there are other builds, which are used for programs of other MPIs. */
+static bool look_at_other_builds(void)
+{
+    bool any = false;
+    for (int kind = 0; kind < QMPI_MPI_KINDS; kind++) {
+        const struct qmpi_mpi_description *mpi = &qmpi_mpi_descriptions[kind];
+        char *library = strcmp(mpi->build, QMPI_MPI) ? cli_build_find_library(mpi->build) : NULL;
+        if (!library)
+            continue;
+        char *found = find_mpi_library((enum qmpi_mpi_kind)kind);
+        doctor_ok("libqmpi for %s: %s", mpi->build, library);
+        if (found)
+            doctor_ok("library of %s: %s", mpi->name, found);
+        else
+            doctor_note("the dynamic loader does not find a library of %s", mpi->name);
+        any = true;
+        free(found);
+        free(library);
+    }
+    return any;
+}
+
+static void look_at_c_library(void)
+{
+    doctor_ok("C library: glibc %s", gnu_get_libc_version());
+}
 
 static void look_at_library(void)
 {
@@ -92,8 +147,16 @@ static void look_at_mpi(void)
     doctor_ok("%s: %s", *version ? version : "MPI library", map ? map->l_name : QMPI_MPI_SONAME);
 }
 
-/* Reports the MPI to which `mpiexec` belongs. */
-static void look_at_launcher(void)
+static bool has_build(const char *mpi)
+{
+    char *library = cli_build_find_library(mpi);
+    free(library);
+    return library != NULL;
+}
+
+/* Reports the MPI to which `mpiexec` belongs. It starts programs of this MPI, for which there may
+ * be another build. */
+static void look_at_launcher(bool only_build)
 {
     const char *wanted = cli_mpi_of_library();
     char *found = program_find("mpiexec");
@@ -103,7 +166,7 @@ static void look_at_launcher(void)
     if (!path)
         doctor_note("mpiexec not found in PATH\nhint: add the directory of the MPI launcher to "
                     "PATH, or start the launcher by its full path");
-    else if (mpi && (!wanted || !strcmp(mpi, wanted)))
+    else if (mpi && (!wanted || !strcmp(mpi, wanted) || (!only_build && has_build(mpi))))
         doctor_ok("mpiexec belongs to %s: %s", name, path);
     else if (mpi)
         doctor_note("mpiexec belongs to %s (%s), but this qmpi is for %s: each process would start "
@@ -382,8 +445,9 @@ int cli_doctor(int argc, char **argv)
     cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &program);
     doctor_heading("qmpi and MPI");
     look_at_library();
+    look_at_c_library();
     look_at_mpi();
-    look_at_launcher();
+    look_at_launcher(!look_at_other_builds());
     doctor_heading("environment");
     look_at_environment();
     doctor_heading("stack");

@@ -90,6 +90,10 @@ def test_the_mpi_library_is_named_with_its_version():
     assert any(re.search(r"\d+\.\d+", text) for text in version)
 
 
+def test_the_c_library_is_named():
+    assert doctor().one("ok", "C library: ").endswith(os.confstr("CS_GNU_LIBC_VERSION"))
+
+
 LAUNCHERS = {"mpich": ("mpiexec.hydra", "MPICH"), "openmpi": ("orterun", "Open MPI")}
 
 

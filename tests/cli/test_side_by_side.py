@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests builds for several MPIs in one prefix: `qmpi run` uses the build for the program's MPI."""
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from cli_support import MPI_NAME, OTHER_MPI, SONAMES, compiler
 from mpi_commands import OTHER_BUILD, mpi_command
-from support import (ABI, ASAN, BUILD, LIBQMPI, OPEN_MPI, OPEN_MPI_SETTINGS, PROGRAMS, QMPI, clean_environment,
+from support import (ABI, ASAN, BUILD, IMPLEMENTATION, LIBQMPI, OPEN_MPI, OPEN_MPI_SETTINGS, PROGRAMS, QMPI, clean_environment,
                      run_command)
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="the other build would have to be sanitized too")
@@ -87,6 +88,18 @@ def build_for(mpi):
     """Besides a build for the standard ABI, no build for Open MPI is installed, so programs of Open
     MPI get the former."""
     return OTHER if mpi == OTHER_MPI else THIS
+
+
+def test_doctor_names_the_other_build_and_finds_no_fault_with_its_launcher(prefix, tmp_path):
+    """The launcher of the standard ABI is that of an implementation."""
+    launcher = "mpich" if IMPLEMENTATION == "openmpi" else "openmpi"
+    (tmp_path / f"mpiexec.{launcher}").write_text("#!/bin/sh\n")
+    (tmp_path / f"mpiexec.{launcher}").chmod(0o755)
+    (tmp_path / "mpiexec").symlink_to(f"mpiexec.{launcher}")
+    output = run_command([prefix / "bin" / QMPI.name, "doctor"], {**clean_environment(), "PATH": str(tmp_path)}).stdout
+    assert f"  ok     libqmpi for {OTHER_MPI}: {prefix}" in output
+    mark = "ok" if launcher == OTHER_MPI else "note"
+    assert re.search(rf"^  {mark} +mpiexec belongs to ", output, re.M)
 
 
 def test_a_program_of_this_mpi_gets_this_build(prefix, tmp_path):
