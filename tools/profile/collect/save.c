@@ -352,6 +352,7 @@ static atomic_bool is_ending; /* A signal is ending the process. */
 /* The function of glibc 2.30, which waits by a clock that is never set. It is looked up, so that
  * the tool can be loaded with an earlier glibc. */
 typedef int clock_waiter(sem_t *semaphore, clockid_t clock, const struct timespec *when);
+static clock_waiter *wait_by_clock; /* NULL: there is none */
 
 /* Waits by a clock that may be set. */
 static int wait_in_real_time(sem_t *semaphore, const struct timespec *when)
@@ -373,7 +374,6 @@ static int wait_in_real_time(sem_t *semaphore, const struct timespec *when)
  * and returns 0. */
 static int wait_for_checkpoint(struct layer *layer, const struct timespec *when)
 {
-    clock_waiter *wait_by_clock = (clock_waiter *)(uintptr_t)dlsym(RTLD_DEFAULT, "sem_clockwait");
     int result;
     do {
         if (!layer->options.checkpoint)
@@ -454,6 +454,9 @@ static void *run_checkpoints(void *data)
 static int start_thread(struct layer *layer)
 {
     sigset_t all, before;
+    /* Not in that thread: a thread that closes a library holds the lock of the dynamic loader, and
+     * waits for that one if the library finalizes MPI. */
+    wait_by_clock = (clock_waiter *)(uintptr_t)dlsym(RTLD_DEFAULT, "sem_clockwait");
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int problem = pthread_create(&layer->saving.thread, NULL, run_checkpoints, layer);
