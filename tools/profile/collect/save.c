@@ -114,12 +114,21 @@ static int look_up_places(const struct profile_result *result, const struct prof
     return *places ? found->frame_count : 0;
 }
 
-/* Finds the places in the source code, and then releases the debug information, which is no longer
- * needed. */
+static bool some_thread_runs(void)
+{
+    const struct layer *layer = layer_first;
+    while (layer && !layer->saving.runs)
+        layer = layer->next;
+    return layer != NULL;
+}
+
+/* Finds the places in the source code, and then releases the debug information, unless a thread
+ * that writes checkpoints needs it again (see start_thread). */
 static void resolve_frames(struct profile_result *result)
 {
     profile_programs_resolve(result, look_up_places);
-    QMPIX_Debug_info_release();
+    if (!some_thread_runs())
+        QMPIX_Debug_info_release();
 }
 
 static bool write_format(const struct layer *layer, const struct profile_result *result,
@@ -454,8 +463,11 @@ static void *run_checkpoints(void *data)
 static int start_thread(struct layer *layer)
 {
     sigset_t all, before;
-    /* Not in that thread: a thread that closes a library holds the lock of the dynamic loader, and
-     * waits for that one if the library finalizes MPI. */
+    const QMPIX_Address *ignored;
+    /* That thread opens no library and looks up no function: a thread that closes a library holds
+     * the lock of the dynamic loader, and waits for that one if the library finalizes MPI. The
+     * first look-up, of any name, opens the reader of debug information. */
+    QMPIX_Library_describe("", 0, &ignored);
     wait_by_clock = (clock_waiter *)(uintptr_t)dlsym(RTLD_DEFAULT, "sem_clockwait");
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
