@@ -175,7 +175,8 @@ def test_a_process_that_only_asks_reports_too(tmp_path):
 
 
 def test_each_rank_leaves_a_file_of_its_own(tmp_path):
-    run_steps("initialized", cwd=tmp_path, tools=JSON)
+    # A rank that starts when the other one has ended, behind a program of the launcher, is of another program.
+    run_steps("initialized", "sleep=500", cwd=tmp_path, tools=JSON)
     assert names(tmp_path) == ["out.0.json", "out.1.json"]
     assert [load(tmp_path / f"out.{rank}.json")["rank"] for rank in (0, 1)] == [0, 1]
 
