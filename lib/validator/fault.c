@@ -92,8 +92,7 @@ static bool found; /* any */
 
 /* ---- Where it is in the tool ----------------------------------------------------------------- */
 
-/* Returns the address in the layer's code from which the current call comes; NULL: not found. */
-static const void *find_call(int tool_id)
+const void *fault_find_call(int tool_id)
 {
     enum { DEPTH = 64 };
     void *frames[DEPTH];
@@ -109,7 +108,7 @@ static const void *find_call(int tool_id)
 static char *describe_place(const struct fault *fault)
 {
     const void *address =
-        fault->address || !fault->calls ? fault->address : find_call(fault->tool_id);
+        fault->address || !fault->calls ? fault->address : fault_find_call(fault->tool_id);
     const QMPIX_Address *place;
     const char *code = !address && fault->context ? host->code(fault->context) : NULL;
     if (code) /* A description is that of the code in front of an address. */

@@ -52,6 +52,9 @@ void fault_start(const struct qmpi_validate_host *host);
  * thread. */
 void fault_report(const struct fault *fault);
 
+/* Returns the address in the layer's code from which the current call comes; NULL: not found. */
+const void *fault_find_call(int tool_id);
+
 /* Whether this process has found a fault. */
 bool fault_was_found(void);
 

@@ -303,19 +303,6 @@ static int find_late_caller(void)
     return 0;
 }
 
-/* Returns the call of the layer's code in progress; NULL: not found. */
-static const void *find_call(int tool_id)
-{
-    enum { DEPTH = 32 };
-    void *frames[DEPTH];
-    const int count = host->unwind(frames, DEPTH);
-    for (int i = 0; i < count; i++) {
-        if (host->contains(tool_id, frames[i]))
-            return frames[i];
-    }
-    return NULL;
-}
-
 /* Checks a call of PMPI_X, which may also come from the program. */
 static void check_pmpi(const QMPIX_Call *call, QMPIX_Word *word)
 {
@@ -352,7 +339,7 @@ static void note_handles(const QMPIX_Call *call, const QMPIX_Word *word)
     const int creator = (int)word[CREATOR].number;
     handles_after(call, word[HANDLES].pointer);
     if (creator && handles_creates(call->function))
-        handles_add(creator, call, find_call(creator));
+        handles_add(creator, call, fault_find_call(creator));
 }
 
 static void return_from_pmpi(const QMPIX_Call *call, const QMPIX_Word *word)
