@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import subprocess
 
 import open_mpi
@@ -639,6 +640,18 @@ def test_csv_tells_the_seconds_of_the_tool(tmp_path):
     for row, following in ((table[place], table[place + 1]) for place in flushes):
         assert row["bytes"] == ""
         assert 0 < float(row["value"]) <= float(following["time"]) - float(row["time"]) + 1e-6
+
+
+@pytest.mark.skipif(not shutil.which("otf2-print"), reason="otf2-print is not installed")
+def test_archives_are_text_whatever_names_are(tmp_path):
+    """Bytes that are not UTF-8 are replaced. Readers of OTF2 stop at a string that has such bytes."""
+    names = ["\udcff\udcfe bad", "m\udcf6glich", "\u00e9t\u00e9"]
+    steps = [step for name in names for step in (f"region={name}", "barrier", f"end={name}")]
+    result = run(STEPS, "init", *steps, "finalize", cwd=tmp_path, tools="trace")
+    assert result.returncode == 0 and not result.messages
+    done = subprocess.run(["otf2-print", "-G", tmp_path / "qmpi-trace" / "traces.otf2"], capture_output=True, timeout=60, check=True)
+    found = set(re.findall(r'^REGION .* Name: "(.*?)" <.*Paradigm: "USER"', done.stdout.decode("utf-8"), re.MULTILINE))
+    assert found == {re.sub("[\udc80-\udcff]", "\ufffd", name) for name in names}
 
 
 def test_csv_is_text_whatever_names_are(tmp_path):

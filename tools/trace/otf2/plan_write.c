@@ -8,6 +8,7 @@
 
 #include "tools/trace/file/event.h"
 #include "tools/trace/file/reader.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,13 +27,16 @@ static void check_definition(struct definitions *it, OTF2_ErrorCode error)
         it->error = error;
 }
 
-/* Returns the number of a string, and writes it if it is new. */
+/* Returns the number of a string, and writes it if it is new. Readers refuse strings that are not
+ * UTF-8, so other bytes are replaced by U+FFFD. */
 static OTF2_StringRef put_string(struct definitions *it, const char *text)
 {
+    char room[1024];
+    const char *valid = qmpi_text_make_valid(text, room, sizeof room);
     bool is_new = false;
-    const uint32_t number = trace_map_add(&it->strings, text, strlen(text), &is_new);
+    const uint32_t number = trace_map_add(&it->strings, valid, strlen(valid), &is_new);
     if (is_new)
-        check_definition(it, OTF2_GlobalDefWriter_WriteString(it->writer, number, text));
+        check_definition(it, OTF2_GlobalDefWriter_WriteString(it->writer, number, valid));
     return number;
 }
 
