@@ -1072,6 +1072,43 @@ static void barriers_move_no_data_that_could_be_combined(void **state)
     profile_result_free(result);
 }
 
+/* Each call sends and receives 8 bytes. */
+static void messages_that_a_site_sends_and_receives_are_told_apart(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    add_function(result, "MPI_Sendrecv", "point-to-point");
+    struct profile_callsite *site = add_site(result, "MPI_Sendrecv", "a.c", 7);
+    set_ranks(site, (double[]){20, 20, 20, 20});
+    site->calls.calls = 4000;
+    site->calls.sent = site->calls.received = 32000;
+    site->messages = 8000;
+    for (int rank = 0; rank < RANKS; rank++)
+        result->processes[rank].useful = 80;
+    site->calls.time = (struct profile_spread){.sum = 80, .max = 20};
+    const struct profile_finding *finding = find(result)->all;
+    assert_string_equal(finding->kind, "small-messages");
+    assert_non_null(strstr(finding->meaning, "4000 messages of 8 B on average are sent here."));
+    profile_result_free(result);
+}
+
+static void collectives_wait_for_ranks_without_a_processor(void **state)
+{
+    (void)state;
+    struct profile_result *result = make_result();
+    add_function(result, "MPI_Allreduce", "collective");
+    struct profile_callsite *site = add_site(result, "MPI_Allreduce", "a.c", 7);
+    set_ranks(site, (double[]){30, 30, 30, 30});
+    site->calls.calls = 40;
+    site->calls.time = (struct profile_spread){.sum = 120, .max = 30};
+    assert_non_null(strstr(find(result)->all[0].meaning, "changes from call to call"));
+    result->processes[2].queued = 40;
+    assert_string_equal(find(result)->all[0].kind, "no-processor");
+    assert_string_equal(find(result)->all[1].kind, "imbalance");
+    assert_non_null(strstr(find(result)->all[1].meaning, "Ranks wait for a processor at times"));
+    profile_result_free(result);
+}
+
 static void places_are_listed_with_most_time_first(void **state)
 {
     (void)state;
@@ -1112,6 +1149,8 @@ int main(void)
         cmocka_unit_test(a_peer_that_is_not_profiled_is_said_to_be_unknown),
         cmocka_unit_test(a_fence_and_a_window_take_time_that_is_no_waiting),
         cmocka_unit_test(barriers_move_no_data_that_could_be_combined),
+        cmocka_unit_test(messages_that_a_site_sends_and_receives_are_told_apart),
+        cmocka_unit_test(collectives_wait_for_ranks_without_a_processor),
         cmocka_unit_test(places_are_listed_with_most_time_first),
         cmocka_unit_test(there_is_none_where_nothing_is_wrong),
         cmocka_unit_test(nothing_is_known_of_a_run_without_time),

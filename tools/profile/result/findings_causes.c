@@ -214,6 +214,35 @@ static double find_pair_excess(const struct finder *finder, const struct profile
     return count > 1 ? its - (it->time.sum - its) / (double)(count - 1) : 0;
 }
 
+/* Writes "MPI_Send (file.c:12)", or `otherwise` if there is no call. */
+static void put_call(const struct profile_callsite *site, const char *otherwise, char *text,
+                     size_t size)
+{
+    char place[96];
+    finder_describe_place(site, place, sizeof place);
+    if (site)
+        snprintf(text, size, "%s (%s)", site->name, place);
+    else
+        snprintf(text, size, "%s", otherwise);
+}
+
+/* Adds the pair of calls of a finding to what it means. */
+static void put_pair(struct profile_finding *finding, int rank, const char *others)
+{
+    const size_t length = strlen(finding->meaning);
+    char from[160], to[160];
+    put_call(finding->from, "the start", from, sizeof from);
+    put_call(finding->to, "the end", to, sizeof to);
+    if (finding->from && finding->from == finding->to)
+        snprintf(finding->meaning + length, sizeof finding->meaning - length,
+                 " Rank %d spends %s more than %s between one call of %s and the next.", rank,
+                 units_time(finding->excess), others, from);
+    else
+        snprintf(finding->meaning + length, sizeof finding->meaning - length,
+                 " Rank %d spends %s more than %s between %s and %s.", rank,
+                 units_time(finding->excess), others, from, to);
+}
+
 /* Names the two calls between which a late rank spends most time more than the others. Times are
  * sums over threads, which tell nothing about a rank with several threads. */
 static void describe_outside(const struct finder *finder, struct profile_finding *finding, int rank)
@@ -221,8 +250,6 @@ static void describe_outside(const struct finder *finder, struct profile_finding
     const double part = 0.25; /* of the time of the finding, that is worth mentioning */
     const struct profile_result *result = finder->result;
     const struct profile_outside *most = NULL;
-    const size_t length = strlen(finding->meaning);
-    char from[96], to[96];
     if (finder->threads > 1.01)
         return;
     for (size_t i = 0; i < result->outside_count; i++) {
@@ -238,16 +265,7 @@ static void describe_outside(const struct finder *finder, struct profile_finding
     }
     finding->from = profile_callsite_find(result, most->from);
     finding->to = profile_callsite_find(result, most->to);
-    finder_describe_place(finding->from, from, sizeof from);
-    finder_describe_place(finding->to, to, sizeof to);
-    snprintf(finding->meaning + length, sizeof finding->meaning - length,
-             " Rank %d spends %s more than %s between %s%s%s%s and %s%s%s%s.", rank,
-             units_time(finding->excess),
-             result->process_count > 2 ? "the others" : "the other rank",
-             finding->from ? finding->from->name : "the start", finding->from ? " (" : "",
-             finding->from ? from : "", finding->from ? ")" : "",
-             finding->to ? finding->to->name : "the end", finding->to ? " (" : "",
-             finding->to ? to : "", finding->to ? ")" : "");
+    put_pair(finding, rank, result->process_count > 2 ? "the others" : "the other rank");
 }
 
 static bool is_about_waiting(const struct profile_finding *finding)

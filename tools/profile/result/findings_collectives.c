@@ -138,11 +138,27 @@ static void describe_last(const struct finder *finder, struct profile_finding *f
                   "and compute until it completes.";
 }
 
+/* Returns the time of the rank that waits longest for a processor. */
+static double find_most_queued(const struct finder *finder)
+{
+    double queued = 0;
+    for (size_t i = 0; i < finder->result->process_count; i++)
+        queued = fmax(queued, finder->result->processes[i].queued);
+    return queued;
+}
+
 /* Each rank waits, but not always for the same rank. */
 static void describe_turns(const struct finder *finder, struct profile_finding *finding)
 {
     finder_summarize(finding, "Rank %d waits %s in %s at \1, others too", finding->rank,
                      finder_amount(finder, finding->seconds), finding->site->name);
+    if (find_most_queued(finder) >= finding->seconds) {
+        snprintf(finding->meaning, sizeof finding->meaning,
+                 "All ranks take longer than the data of these calls explain. Ranks wait for a "
+                 "processor at times, and the others wait for them in these calls.");
+        finding->advice = "Give each rank a processor of its own, then measure again.";
+        return;
+    }
     snprintf(finding->meaning, sizeof finding->meaning,
              "All ranks take longer than the data of these calls explain: the rank that comes last "
              "changes from call to call, or the network is slow.");
@@ -211,13 +227,12 @@ static double find_fastest(const struct finder *finder, const struct profile_cal
 static double find_most_waiting(const struct finder *finder, int rank)
 {
     const struct profile_result *result = finder->result;
-    double elsewhere = 0, queued = 0;
+    double elsewhere = 0;
     for (size_t i = 0; i < result->process_count; i++) {
-        const struct profile_process *it = &result->processes[i];
-        elsewhere += it->rank == rank ? 0 : finder_elsewhere(finder, it->rank);
-        queued = fmax(queued, it->queued);
+        const int other = result->processes[i].rank;
+        elsewhere += other == rank ? 0 : finder_elsewhere(finder, other);
     }
-    return elsewhere + queued;
+    return elsewhere + find_most_queued(finder);
 }
 
 /* Finds the rank that spends least in the calls: without waiting if that was measured. */
@@ -265,12 +280,15 @@ static bool add_dear(struct finder *finder, const struct profile_callsite *site,
         return true;
     finder_summarize(finding, "Rank %d loses %s in slow %s at \1", least->rank,
                      finder_amount(finder, seconds), site->name);
-    snprintf(finding->meaning, sizeof finding->meaning,
-             "It makes %llu calls here, of %s on average. Each takes %s, but the fastest such call "
-             "of the run took %s. Waiting for other ranks does not explain that.",
-             (unsigned long long)least->calls, units_bytes(bytes_per_call(&site->calls)),
-             units_time((measured ? least->time : finder_total(least)) / (double)least->calls),
-             units_time(find_fastest(finder, site)));
+    snprintf(
+        finding->meaning, sizeof finding->meaning,
+        "It makes %llu calls here, which send %s and receive %s on average. Each takes %s, but "
+        "the fastest such call of the run took %s. Waiting for other ranks does not explain "
+        "that.",
+        (unsigned long long)least->calls, units_bytes((double)least->sent / (double)least->calls),
+        units_bytes((double)least->received / (double)least->calls),
+        units_time((measured ? least->time : finder_total(least)) / (double)least->calls),
+        units_time(find_fastest(finder, site)));
     finding->advice =
         "Check what these calls do differently: a user-defined operation or a datatype with gaps "
         "takes time for each element. Otherwise, compare the algorithms of the MPI library, and "

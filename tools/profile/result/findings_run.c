@@ -479,9 +479,9 @@ static void describe_processors(const struct finder *finder, struct profile_find
     }
     snprintf(finding->meaning, sizeof finding->meaning,
              "It could run, but other %sprograms or threads on node %.80s had the processors. The "
-             "kernel took the processor away %llu times.",
+             "kernel took the processor away %llu time%s.",
              finder_count_missing(finder->result) ? "ranks, " : "", process->host,
-             (unsigned long long)process->preemptions);
+             (unsigned long long)process->preemptions, process->preemptions == 1 ? "" : "s");
     finding->advice = "Check what else runs on this node, and whether the ranks start more threads "
                       "than they have processors (OMP_NUM_THREADS).";
 }

@@ -31,9 +31,13 @@ static void find_small_messages(struct finder *finder, const struct profile_call
 {
     enum { SMALL = 1024, MANY = 1000 };
     const struct profile_spread *time = &site->calls.time;
-    if (site->messages < MANY || !site->calls.sent ||
-        (double)site->calls.sent > (double)SMALL * (double)site->messages ||
-        !finder_is_in(finder, site->name, "point-to-point"))
+    if (!site->messages || !site->calls.sent)
+        return;
+    /* The messages of a site are those that it sends and those that it receives. */
+    const double bytes =
+        ((double)site->calls.sent + (double)site->calls.received) / (double)site->messages;
+    const double messages = (double)site->calls.sent / bytes;
+    if (messages < MANY || bytes > SMALL || !finder_is_in(finder, site->name, "point-to-point"))
         return;
     int rank;
     const double longest = finder_longest_rank(finder, site, &rank);
@@ -45,25 +49,26 @@ static void find_small_messages(struct finder *finder, const struct profile_call
         return;
     finder_summarize(finding, "Rank %d spends %s in small %s at \1", rank,
                      finder_amount(finder, seconds), site->name);
-    snprintf(finding->meaning, sizeof finding->meaning,
-             "%llu messages of %s on average are sent here. Each takes %s, most of which does not "
-             "depend on its size.",
-             (unsigned long long)site->messages,
-             units_bytes((double)site->calls.sent / (double)site->messages),
-             units_time(time->sum / (double)site->calls.calls));
+    snprintf(
+        finding->meaning, sizeof finding->meaning,
+        "%.0f messages of %s on average are sent here. Each call takes %s, most of which does not "
+        "depend on the size.",
+        messages, units_bytes(bytes), units_time(time->sum / (double)site->calls.calls));
     finding->advice = "Combine data for the same rank, and send it in fewer, larger messages.";
 }
 
 static void describe_small_collectives(const struct finder *finder, struct profile_finding *finding,
-                                       const struct profile_rank_calls *longest, double bytes)
+                                       const struct profile_rank_calls *longest)
 {
+    const double calls = (double)longest->calls;
     finder_summarize(finding, "Rank %d spends %s in small %s at \1", finding->rank,
                      finder_amount(finder, finding->seconds), finding->site->name);
-    snprintf(finding->meaning, sizeof finding->meaning,
-             "It makes %llu calls here, of %s on average. Each takes %s, which does not depend on "
-             "the size.",
-             (unsigned long long)longest->calls, units_bytes(bytes),
-             units_time(finding->seconds / (double)longest->calls));
+    snprintf(
+        finding->meaning, sizeof finding->meaning,
+        "It makes %llu calls here, which send %s and receive %s on average. Each takes %s, which "
+        "does not depend on the size.",
+        (unsigned long long)longest->calls, units_bytes((double)longest->sent / calls),
+        units_bytes((double)longest->received / calls), units_time(finding->seconds / calls));
     finding->advice =
         "Combine several values in one call, or make the call less often, for example "
         "only in every tenth step; or use the nonblocking form and compute until it "
@@ -112,7 +117,7 @@ static void find_small_collectives(struct finder *finder, const struct profile_c
     if (!finding)
         return;
     if (strcmp(site->name, "MPI_Barrier") != 0)
-        describe_small_collectives(finder, finding, longest, bytes / (double)site->calls.calls);
+        describe_small_collectives(finder, finding, longest);
     else
         describe_barriers(finder, finding, longest);
 }
