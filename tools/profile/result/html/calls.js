@@ -196,7 +196,8 @@ function addOutside(parent, run) {
                    sort: 2,
                    limit: 12,
                    columns: [
-                     { title: "after", value: (it) => it.fromText }, { title: "before", value: (it) => it.toText },
+                     { title: "after", value: (it) => it.fromText, note: (it) => `before ${it.toText}` },
+                     { title: "before", secondary: true, value: (it) => it.toText },
                      timeColumn("time", (it) => it.time.sum, { share: (it) => it.time.sum / run.total }),
                      timeColumn("mean rank", (it) => it.time.mean, { secondary: true }), {
                        title: "most on one rank",
