@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restores qmpi_entry_frame when a call is left by an exception, by the cancellation of its thread
+ * Restores qmpi_entry when a call is left by an exception, by the cancellation of its thread
  * or by longjmp.
  */
 #include "dispatch/node.h"
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <unwind.h>
 
-_Thread_local const void *qmpi_entry_frame, *qmpi_jumped_frame;
+_Thread_local struct qmpi_frame_entry qmpi_entry;
+_Thread_local const void *qmpi_jumped_frame;
 
-/* The personality routine of thunk_call_X, which keeps the outer frame in a callee-saved
- * register. */
+/* The personality routine of thunk_call_X. */
 _Unwind_Reason_Code qmpi_thunk_personality(int version, _Unwind_Action actions,
                                            _Unwind_Exception_Class class,
                                            struct _Unwind_Exception *exception,
@@ -28,14 +28,13 @@ _Unwind_Reason_Code qmpi_thunk_personality(int version, _Unwind_Action actions,
     (void)class;
     (void)exception;
     if (actions & _UA_CLEANUP_PHASE)
-        qmpi_entry_frame =
-            (const void *)(uintptr_t)_Unwind_GetGR(context, QMPI_THUNK_FRAME_REGISTER);
+        qmpi_entry = qmpi_frame_outer(context);
     return _URC_CONTINUE_UNWIND;
 }
 
 /*
  * libqmpi.so exports longjmp and its variants (arch/jump_PROCESSOR.S): each sets qmpi_jumped_frame,
- * because a jump out of a call leaves qmpi_entry_frame unchanged (see redirect/caller.h), and
+ * because a jump out of a call leaves qmpi_entry unchanged (see redirect/caller.h), and
  * continues in the C library. In a static program, they are the C library's own.
  */
 #ifndef QMPI_STATIC

@@ -170,7 +170,7 @@ extern const short qmpi_mpich_numbers[QMPI_MPICH_COUNT + 1] QMPI_HIDDEN;
  * then the frame that may no longer be in use. Calls of user-level threads need not nest, so it may
  * be the frame of a call on another stack; redirect/caller.h shows how it must be read.
  */
-extern _Thread_local const void *qmpi_entry_frame QMPI_HIDDEN
+extern _Thread_local struct qmpi_frame_entry qmpi_entry QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));
 extern _Thread_local const void *qmpi_jumped_frame QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));
@@ -178,22 +178,21 @@ extern _Thread_local const void *qmpi_jumped_frame QMPI_HIDDEN
 /* Cleanup attribute for a variable with the outer frame, which stays in the frame (`volatile`):
  * restores it at the end of the scope. */
 #define QMPI_LEAVES_FRAME __attribute__((cleanup(qmpi_dispatch_leave_frame)))
-static inline void qmpi_dispatch_leave_frame(const void *volatile const *outer)
+static inline void qmpi_dispatch_leave_frame(const volatile struct qmpi_frame_entry *outer)
 {
-    QMPI_SET_THREAD_POINTER(qmpi_entry_frame, *outer);
+    QMPI_FRAME_LEAVE(qmpi_entry, outer);
 }
 
-/* Sets qmpi_entry_frame to the frame of the function that contains this, and returns the outer
- * one. */
-#define QMPI_ENTER_FRAME() QMPI_SWAP_THREAD_POINTER(qmpi_entry_frame, QMPI_THIS_FRAME())
+/* Sets qmpi_entry to the frame of the function that contains this, and returns the outer one. */
+#define QMPI_ENTER_FRAME() QMPI_FRAME_ENTER(qmpi_entry)
 
-/* The code section of the functions that set qmpi_entry_frame. */
+/* The code section of the functions that set qmpi_entry. */
 #define QMPI_TRAMPOLINE __attribute__((section("qmpi_trampolines")))
 extern const char qmpi_trampolines_begin[] __asm__("__start_qmpi_trampolines") QMPI_HIDDEN;
 extern const char qmpi_trampolines_end[] __asm__("__stop_qmpi_trampolines") QMPI_HIDDEN;
 
 /* The code section from which thunk_call_X calls the node of a layer that is not the topmost QMPI
- * layer; in this case, it has not set qmpi_entry_frame. */
+ * layer; in this case, it has not set qmpi_entry. */
 extern const char qmpi_thunks_amid_begin[] __asm__("__start_qmpi_thunks_amid") QMPI_HIDDEN;
 extern const char qmpi_thunks_amid_end[] __asm__("__stop_qmpi_thunks_amid") QMPI_HIDDEN;
 

@@ -6,13 +6,11 @@
 #include "util/util.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,36 +52,22 @@ static void end_walk(void)
         atomic_fetch_sub(&walks, 1);
 }
 
-/* Whether memory can be read. It may not be readable if another thread of the parent was mapping or
- * unmapping the object during the fork, or if it is behind the end of the mapped file.
- * rt_sigprocmask reads the set of signals before it refuses the invalid operation. */
-static bool can_be_read(const void *address, size_t size)
-{
-    enum { NO_OPERATION = -1, SET_SIZE = 8 };
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t end = (uintptr_t)address + size;
-    for (uintptr_t at = (uintptr_t)address / page * page; at < end; at += page) {
-        if (syscall(SYS_rt_sigprocmask, NO_OPERATION, (void *)at, NULL, SET_SIZE) &&
-            errno == EFAULT)
-            return false;
-    }
-    return true;
-}
-
 /* Uses the program headers at `address` if they are those of the object, whose dynamic section is
- * known. */
+ * known. They may not be readable if another thread of the parent was mapping or unmapping the
+ * object during the fork, or if they are behind the end of the mapped file. */
 static bool use_segments(const struct link_map *object, uintptr_t address, ElfW(Half) count,
                          struct dl_phdr_info *info)
 {
     const ElfW(Phdr) *segments = (const void *)address;
-    if (address % _Alignof(ElfW(Phdr)) || !can_be_read(segments, count * sizeof *segments))
+    if (address % _Alignof(ElfW(Phdr)) ||
+        !qmpi_memory_can_be_read(segments, count * sizeof *segments))
         return false;
     for (int i = 0; i < count; i++) {
         if (segments[i].p_type == PT_DYNAMIC &&
             (const void *)(object->l_addr + segments[i].p_vaddr) == object->l_ld) {
             info->dlpi_phdr = segments;
             info->dlpi_phnum = count;
-            return can_be_read(object->l_ld, segments[i].p_memsz);
+            return qmpi_memory_can_be_read(object->l_ld, segments[i].p_memsz);
         }
     }
     return false;
@@ -100,7 +84,8 @@ static bool find_segments(const struct link_map *object, struct dl_phdr_info *in
         return true;
     }
     const ElfW(Ehdr) *header = (const void *)object->l_addr;
-    if (!can_be_read(header, sizeof *header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+    if (!qmpi_memory_can_be_read(header, sizeof *header) ||
+        memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return false;
     const uintptr_t in_front = (uintptr_t)object->l_ld - header->e_phnum * sizeof(ElfW(Phdr));
     return use_segments(object, object->l_addr + header->e_phoff, header->e_phnum, info) ||

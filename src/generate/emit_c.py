@@ -103,7 +103,7 @@ def entries(source: Source) -> str:
 
 # Records the frame in which the call enters the layers; the outer call's frame is restored at the
 # end.
-ENTER_FRAME = "    QMPI_LEAVES_FRAME const void *volatile qmpi_outer = QMPI_ENTER_FRAME();"
+ENTER_FRAME = "    QMPI_LEAVES_FRAME volatile struct qmpi_frame_entry qmpi_outer = QMPI_ENTER_FRAME();"
 
 
 def enter_function(function: Function) -> str:

@@ -68,7 +68,7 @@ static bool is_trampoline(const void *address)
            (uintptr_t)qmpi_trampolines_end - (uintptr_t)qmpi_trampolines_begin;
 }
 
-/* Whether an address is in the code of thunks that left qmpi_entry_frame unchanged. */
+/* Whether an address is in the code of thunks that left qmpi_entry unchanged. */
 static bool is_inner_thunk(const void *address)
 {
     return (uintptr_t)address - (uintptr_t)qmpi_thunks_amid_begin <=
@@ -103,7 +103,7 @@ static int find_trampoline_caller(void *const *frames, int count, const void *fr
     return i + 1 < count ? i + 1 : -1;
 }
 
-/* Finds the caller of the innermost thunk that left qmpi_entry_frame unchanged. */
+/* Finds the caller of the innermost thunk that left qmpi_entry unchanged. */
 static int find_inner_thunk_caller(void *const *frames, int count, const void *from)
 {
     int i = 0;
@@ -135,7 +135,7 @@ static __attribute__((noinline)) void *unwind_to(address_search *find, const voi
 void *qmpi_caller_by_unwinding(void)
 {
     bool all;
-    if (!qmpi_entry_frame && state != SWITCHED)
+    if (!qmpi_entry.frame && state != SWITCHED)
         return NULL;
     void *caller = unwind_to(find_trampoline_caller, NULL, &all);
     if (!caller && all) /* longjmp had left the outer call */
@@ -143,7 +143,7 @@ void *qmpi_caller_by_unwinding(void)
     /* qmpi_jumped_frame is kept: if this call has the same frame as the call that was left, its
      * value is restored when this call returns. */
     if (!caller && all)
-        qmpi_entry_frame = NULL;
+        qmpi_entry.frame = NULL;
     return caller;
 }
 
@@ -228,9 +228,9 @@ int QMPIX_Call_get_binding(const QMPIX_Call *call, QMPIX_Binding *binding)
 {
     if (!call || !binding)
         return MPI_ERR_ARG;
-    const char *const frame = qmpi_entry_frame;
-    if (qmpi_binding_any && qmpi_caller_frame_is_of(frame, call))
-        return get_binding(qmpi_frame_return_address(frame), binding);
+    const struct qmpi_frame_entry entry = qmpi_entry;
+    if (qmpi_binding_any && qmpi_caller_frame_is_of(entry.frame, call))
+        return get_binding(qmpi_frame_return_address(entry), binding);
     return QMPIX_Context_get_binding(call->context, binding);
 }
 
@@ -252,11 +252,11 @@ int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *ad
 {
     if (!context || !address || tool_id < 1 || tool_id > QMPIX_stack.layers)
         return MPI_ERR_ARG;
-    const char *const frame = qmpi_entry_frame;
+    const struct qmpi_frame_entry entry = qmpi_entry;
     const bool is_usual =
-        qmpi_caller_frame_is_in_use(frame, QMPI_THIS_FRAME()) && only_program_calls();
+        qmpi_caller_frame_is_in_use(entry.frame, QMPI_THIS_FRAME()) && only_program_calls();
     void *caller =
-        __builtin_expect(is_usual, 1) ? qmpi_frame_return_address(frame) : find_any_caller();
+        __builtin_expect(is_usual, 1) ? qmpi_frame_return_address(entry) : find_any_caller();
     memcpy(address, &caller, sizeof caller);
     return MPI_SUCCESS;
 }
@@ -265,9 +265,9 @@ __attribute__((noinline)) static int get_any_caller(const QMPIX_Call *call, void
 {
     if (!call || !caller)
         return MPI_ERR_ARG;
-    const char *const frame = qmpi_entry_frame;
-    *caller = qmpi_caller_frame_is_of(frame, call) ? qmpi_frame_return_address(frame)
-                                                   : qmpi_caller_of_layers();
+    const struct qmpi_frame_entry entry = qmpi_entry;
+    *caller = qmpi_caller_frame_is_of(entry.frame, call) ? qmpi_frame_return_address(entry)
+                                                         : qmpi_caller_of_layers();
     if (!only_program_calls())
         *caller = qmpi_caller_of_program(*caller);
     return MPI_SUCCESS;
@@ -275,10 +275,10 @@ __attribute__((noinline)) static int get_any_caller(const QMPIX_Call *call, void
 
 int QMPIX_Call_get_caller(const QMPIX_Call *call, void **caller)
 {
-    const char *const frame = qmpi_entry_frame;
-    if (__builtin_expect(!caller || !qmpi_caller_frame_is_of(frame, call) || !only_program_calls(),
-                         0))
+    const struct qmpi_frame_entry entry = qmpi_entry;
+    if (__builtin_expect(
+            !caller || !qmpi_caller_frame_is_of(entry.frame, call) || !only_program_calls(), 0))
         return get_any_caller(call, caller);
-    *caller = qmpi_frame_return_address(frame);
+    *caller = qmpi_frame_return_address(entry);
     return MPI_SUCCESS;
 }

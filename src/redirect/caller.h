@@ -18,7 +18,7 @@
  * The stack with which this thread started, once a frame has been examined. `end` is 0 if it is not
  * known, or if this thread also runs on other stacks, as it does with user-level threads.
  * User-level threads may be switched within a call, in a callback or in the MPI library, and their
- * calls may return in any order; qmpi_entry_frame may then belong to a call of another user-level
+ * calls may return in any order; qmpi_entry may then belong to a call of another user-level
  * thread, or to a call that has ended.
  */
 struct qmpi_caller_stack {
@@ -56,14 +56,14 @@ static inline bool qmpi_caller_frame_is_of(const char *frame, const QMPIX_Call *
            frame != qmpi_jumped_frame;
 }
 
-/* Returns the frame of the entry into the QMPI layers if it is certainly in use; NULL: it is not
- * certain. */
-static inline const char *qmpi_caller_frame(void)
+/* Returns the entry into the QMPI layers. Its frame is NULL if it is not certainly in use. */
+static inline struct qmpi_frame_entry qmpi_caller_entry(void)
 {
-    const char *const frame = qmpi_entry_frame, *const here = QMPI_THIS_FRAME();
-    return __builtin_expect(qmpi_caller_frame_is_in_use(frame, here), 1)
-               ? frame
-               : qmpi_caller_examine_frame(frame, here);
+    struct qmpi_frame_entry entry = qmpi_entry;
+    const char *const here = QMPI_THIS_FRAME();
+    if (__builtin_expect(!qmpi_caller_frame_is_in_use(entry.frame, here), 0))
+        entry.frame = qmpi_caller_examine_frame(entry.frame, here);
+    return entry;
 }
 
 /*
@@ -73,8 +73,8 @@ static inline const char *qmpi_caller_frame(void)
  */
 static inline void *qmpi_caller_of_layers(void)
 {
-    const char *const frame = qmpi_caller_frame();
-    return frame ? qmpi_frame_return_address(frame) : qmpi_caller_by_unwinding();
+    const struct qmpi_frame_entry entry = qmpi_caller_entry();
+    return entry.frame ? qmpi_frame_return_address(entry) : qmpi_caller_by_unwinding();
 }
 
 /*

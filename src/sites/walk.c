@@ -60,25 +60,25 @@ static const struct stack_range *find_stack_range(uintptr_t address)
  * write it as a whole. Another address with the same place replaces it. A rule is valid for each
  * call that returns to its address, whatever other frames are on the stack.
  *
- *     bits 63-30  the address, without the bits that the place determines
- *     bits 29-11  `offset` of the rule, in words; negative for QMPI_FRAME_SAVED
- *     bits 10-5   `fp` of the rule
- *     bits 4-3    the code
- *     bits 2-0    `base` of the rule
+ *     the address, without the bits that the place determines
+ *     `offset` of the rule, in units of the stack; negative for QMPI_FRAME_SAVED
+ *     the places of the return address and the frame pointer: QMPI_SAVED_BITS
+ *     the code: 2 bits
+ *     `base` of the rule: 3 bits
  */
 enum {
     PLACE_BITS = 13,
-    ADDRESS_BITS = 47,
-    ADDRESS_SHIFT = 30,
-    OFFSET_SHIFT = 11,
-    OFFSET_MAX = (1 << 19) - 1,
-    FP_SHIFT = 5,
-    FP_MAX = (1 << 6) - 1, /* represents QMPI_FP_AT_FP */
+    ADDRESS_BITS = QMPI_CODE_BITS - QMPI_CODE_ZEROS,
+    ADDRESS_SHIFT = 64 - (ADDRESS_BITS - PLACE_BITS),
     CODE_SHIFT = 3,
-    RULE_KIND = (1 << FP_SHIFT) - 1, /* the code and `base` */
+    SAVED_SHIFT = CODE_SHIFT + 2,
+    SAVED_MAX = (1 << QMPI_SAVED_BITS) - 1,
+    OFFSET_SHIFT = SAVED_SHIFT + QMPI_SAVED_BITS,
+    OFFSET_MAX = (1 << (ADDRESS_SHIFT - OFFSET_SHIFT)) - 1,
+    RULE_KIND = (1 << SAVED_SHIFT) - 1, /* the code and `base` */
+    INSTRUCTION = 1 << QMPI_CODE_ZEROS, /* the size of the smallest one */
     WORD = sizeof(uintptr_t)
 };
-_Static_assert(ADDRESS_SHIFT + ADDRESS_BITS - PLACE_BITS == 64, "an address does not fit");
 
 #define KIND_OF(base, code) ((unsigned)(code) << CODE_SHIFT | (unsigned)(base))
 
@@ -87,7 +87,29 @@ static atomic_bool is_used; /* whether a rule was stored since the table was cle
 
 static inline _Atomic uint64_t *place_of(uintptr_t address)
 {
-    return &table[(address ^ address >> PLACE_BITS) & ((1 << PLACE_BITS) - 1)];
+    const uintptr_t number = address >> QMPI_CODE_ZEROS;
+    return &table[(number ^ number >> PLACE_BITS) & ((1 << PLACE_BITS) - 1)];
+}
+
+/* Whether a word is the rule for an address that has the same place. */
+static inline bool is_rule_of(uint64_t word, uintptr_t address)
+{
+    return word >> ADDRESS_SHIFT == address >> (QMPI_CODE_ZEROS + PLACE_BITS);
+}
+
+static inline uintptr_t offset_of(uint64_t word)
+{
+    return (uintptr_t)(word >> OFFSET_SHIFT & OFFSET_MAX) * QMPI_STACK_UNIT;
+}
+
+static inline unsigned saved_of(uint64_t word)
+{
+    return (unsigned)(word >> SAVED_SHIFT) & SAVED_MAX;
+}
+
+static inline enum qmpi_frame_base base_of(uint64_t word)
+{
+    return (enum qmpi_frame_base)(word & ((1 << CODE_SHIFT) - 1));
 }
 
 /* Packs a rule into a word. A rule with too large numbers is stored as unknown. */
@@ -95,14 +117,18 @@ static uint64_t pack_rule(uintptr_t address, const struct qmpi_frame_rule *rule,
                           enum qmpi_module_code code)
 {
     const int64_t offset = rule->base == QMPI_FRAME_SAVED ? -rule->offset : rule->offset;
-    const int64_t fp = rule->fp == QMPI_FP_AT_FP ? FP_MAX : rule->fp;
-    const bool goes_up = offset > 0 || rule->base != QMPI_FRAME_SP;
-    const bool fits = offset % WORD == 0 && offset >= 0 && offset / WORD <= OFFSET_MAX && goes_up &&
-                      (fp < FP_MAX || rule->fp == QMPI_FP_AT_FP);
-    const uint64_t word = (uint64_t)(address >> PLACE_BITS) << ADDRESS_SHIFT | (uint64_t)code
-                                                                                   << CODE_SHIFT;
-    return fits ? word | (uint64_t)(offset / WORD) << OFFSET_SHIFT | (uint64_t)fp << FP_SHIFT |
-                      (uint64_t)rule->base
+    const bool goes_up =
+        rule->base != QMPI_FRAME_SP || (offset > 0 && rule->ra <= offset / (int64_t)WORD);
+    const uint64_t number = address >> (QMPI_CODE_ZEROS + PLACE_BITS);
+    const uint64_t word = number << ADDRESS_SHIFT | (uint64_t)code << CODE_SHIFT;
+    unsigned saved = 0;
+    if (rule->base == QMPI_FRAME_SIGNAL || rule->base == QMPI_FRAME_END)
+        return word | (uint64_t)rule->base;
+    const bool fits = offset % QMPI_STACK_UNIT == 0 && offset >= 0 &&
+                      offset / QMPI_STACK_UNIT <= OFFSET_MAX && goes_up &&
+                      qmpi_registers_pack_places(rule, &saved);
+    return fits ? word | (uint64_t)(offset / QMPI_STACK_UNIT) << OFFSET_SHIFT |
+                      (uint64_t)saved << SAVED_SHIFT | (uint64_t)rule->base
                 : word | QMPI_FRAME_UNKNOWN;
 }
 
@@ -126,7 +152,7 @@ static __attribute__((noinline)) uint64_t learn_rule(uintptr_t address)
     const enum qmpi_module_code code = qmpi_module_find_code(address, &is_permanent);
     const struct qmpi_frame_rule rule = qmpi_frame_rule_find(address);
     const uint64_t word = pack_rule(address, &rule, code);
-    if (is_permanent && !qmpi_module_is_closing() && !(address >> ADDRESS_BITS)) {
+    if (is_permanent && !qmpi_module_is_closing() && !(address >> QMPI_CODE_BITS)) {
         atomic_store(place_of(address), word);
         atomic_store(&is_used, true);
     }
@@ -136,7 +162,7 @@ static __attribute__((noinline)) uint64_t learn_rule(uintptr_t address)
 static inline uint64_t look_up_rule(uintptr_t address)
 {
     const uint64_t word = atomic_load_explicit(place_of(address), memory_order_relaxed);
-    const bool known = word >> ADDRESS_SHIFT == address >> PLACE_BITS && !qmpi_module_is_closing();
+    const bool known = is_rule_of(word, address) && !qmpi_module_is_closing();
     return __builtin_expect(known, 1) ? word : learn_rule(address);
 }
 
@@ -189,13 +215,20 @@ struct position {
     uintptr_t cfa;             /* the stack pointer after that return */
     const uintptr_t *fp_place; /* where the frame pointer of this position is stored; NULL:
                                   unknown */
+    const uintptr_t *ra_place; /* where the register for return addresses is stored, if the code was
+                                  interrupted */
     uintptr_t begin;           /* `cfa` at the beginning of the walk */
     uintptr_t end;             /* end of the stack */
-    bool ends;                 /* this is the outermost frame */
     int signals;               /* number of signal frames crossed */
-    bool was_interrupted;      /* `address` is 1 more than the next instruction of the interrupted
-                                  code */
+    bool was_interrupted;      /* `address` is that of the next instruction of the interrupted code
+                                  + INSTRUCTION */
 };
+
+/* Returns the address of the position as callers of tools see it. */
+static inline uintptr_t shown_address(const struct position *position)
+{
+    return position->address - (position->was_interrupted ? INSTRUCTION : 0);
+}
 
 static inline const uintptr_t *stack_word(uintptr_t address)
 {
@@ -210,15 +243,22 @@ static inline bool is_ahead(const struct position *position, uintptr_t address)
 
 static bool find_fp(const struct position *position, uintptr_t *fp);
 
+/* The position of the caller of the function that contains this macro, without the stack. */
+#define HERE()                                                                                     \
+    ((struct position){.address =                                                                  \
+                           (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)),  \
+                       .cfa = (uintptr_t)QMPI_THIS_FRAME(),                                        \
+                       .begin = (uintptr_t)QMPI_THIS_FRAME(),                                      \
+                       .fp_place = QMPI_SAVED_FRAME_POINTER()})
+
 /* Returns the beginning of the next frame if it is not at a fixed distance from the stack pointer;
  * 0: unknown. */
 static __attribute__((noinline)) uintptr_t find_cfa(struct position *position, uint64_t word,
                                                     uintptr_t *first_fp)
 {
-    const uintptr_t offset = (word >> OFFSET_SHIFT & OFFSET_MAX) * WORD;
-    const unsigned base = word & 7;
-    position->ends = base == QMPI_FRAME_END;
-    if (base <= QMPI_FRAME_END)
+    const uintptr_t offset = offset_of(word);
+    const enum qmpi_frame_base base = base_of(word);
+    if (base <= QMPI_FRAME_END || base == QMPI_FRAME_LEAF)
         return 0;
     if (!position->fp_place) {
         if (!find_fp(position, first_fp))
@@ -232,7 +272,7 @@ static __attribute__((noinline)) uintptr_t find_cfa(struct position *position, u
             return 0;
         cfa = *stack_word(fp - offset);
     }
-    if ((word >> FP_SHIFT & FP_MAX) == FP_MAX) {
+    if (saved_of(word) == QMPI_SAVED_AT_FP) {
         if (!is_ahead(position, fp))
             return 0;
         position->fp_place = stack_word(fp);
@@ -240,27 +280,61 @@ static __attribute__((noinline)) uintptr_t find_cfa(struct position *position, u
     return is_ahead(position, cfa - WORD) ? cfa : 0;
 }
 
+/* Whether a word is in the frame that begins at `cfa`. */
+static inline bool is_in_frame(const struct position *position, uintptr_t address, uintptr_t cfa)
+{
+    return address >= position->cfa && address <= cfa - WORD;
+}
+
+/* Leaves interrupted code whose return address is still in its register. It may not have changed
+ * the stack pointer yet. */
+static bool leave_leaf(struct position *position, uint64_t word)
+{
+    const uintptr_t cfa = position->cfa + offset_of(word);
+    const uintptr_t place = qmpi_registers_fp_place(saved_of(word), position->cfa, cfa);
+    if (!position->ra_place || cfa > position->end)
+        return false;
+    if (place) {
+        if (!is_in_frame(position, place, cfa))
+            return false;
+        position->fp_place = stack_word(place);
+    }
+    position->address = qmpi_registers_strip(*position->ra_place);
+    position->ra_place = NULL;
+    position->cfa = cfa;
+    return true;
+}
+
 /* Goes to the next frame, by the rule for this one. */
 static inline __attribute__((always_inline)) bool advance_frame(struct position *position,
                                                                 uint64_t word, uintptr_t *first_fp)
 {
-    const uintptr_t saved = word >> FP_SHIFT & FP_MAX;
-    uintptr_t cfa = position->cfa + (word >> OFFSET_SHIFT & OFFSET_MAX) * WORD;
-    if (__builtin_expect((word & 7) != QMPI_FRAME_SP || saved == FP_MAX, 0)) {
+    const unsigned saved = saved_of(word);
+    const uintptr_t offset = offset_of(word);
+    uintptr_t cfa = position->cfa + offset;
+    if (__builtin_expect(base_of(word) != QMPI_FRAME_SP || saved == QMPI_SAVED_AT_FP, 0)) {
+        if (QMPI_RETURNS_IN_REGISTER && base_of(word) == QMPI_FRAME_LEAF)
+            return leave_leaf(position, word);
         struct position here = *position;
         cfa = find_cfa(&here, word, first_fp);
         *position = here;
     }
     if (__builtin_expect(cfa <= position->cfa || cfa > position->end, 0))
         return false;
-    if (saved && saved != FP_MAX) {
-        const uintptr_t place = cfa - saved * WORD;
-        if (__builtin_expect(place < position->cfa, 0))
+    const uintptr_t ra_place = qmpi_registers_ra_place(saved, cfa - offset, cfa);
+    if (QMPI_RETURNS_IN_REGISTER && __builtin_expect(!is_in_frame(position, ra_place, cfa), 0))
+        return false;
+    const uintptr_t fp_place =
+        saved == QMPI_SAVED_AT_FP ? 0 : qmpi_registers_fp_place(saved, cfa - offset, cfa);
+    if (fp_place) {
+        if (__builtin_expect(fp_place < position->cfa, 0))
             return false;
-        position->fp_place = stack_word(place);
+        position->fp_place = stack_word(fp_place);
     }
-    position->address = *stack_word(cfa - WORD);
+    position->address = qmpi_registers_strip(*stack_word(ra_place));
     position->cfa = cfa;
+    if (QMPI_RETURNS_IN_REGISTER)
+        position->ra_place = NULL;
     return true;
 }
 
@@ -270,12 +344,8 @@ static inline __attribute__((always_inline)) bool advance_frame(struct position 
  */
 static __attribute__((noinline)) bool find_fp(const struct position *position, uintptr_t *fp)
 {
-    const uintptr_t *const frame = __builtin_frame_address(0); /* points to the saved frame pointer
-                                                                  and the return address */
-    struct position inner = {.address = frame[1],
-                             .cfa = (uintptr_t)(frame + 2),
-                             .fp_place = frame,
-                             .end = position->end};
+    struct position inner = HERE();
+    inner.end = position->end;
     while (inner.cfa < position->begin) {
         if (!advance_frame(&inner, look_up_rule(inner.address), NULL))
             return false;
@@ -309,11 +379,12 @@ static __attribute__((noinline)) bool cross_signal(struct position *position)
     const struct qmpi_registers interrupted =
         qmpi_registers_read((const qmpi_registers_frame *)frame);
     const bool same = interrupted.sp >= frame && interrupted.sp < position->end;
-    *position = (struct position){.address = interrupted.address + 1, /* it is not a return
-                                                                         address */
+    *position = (struct position){.address = interrupted.address + INSTRUCTION, /* it is not a
+                                                                                   return address */
                                   .cfa = interrupted.sp,
                                   .begin = interrupted.sp,
                                   .fp_place = interrupted.fp_place,
+                                  .ra_place = interrupted.ra_place,
                                   .signals = position->signals + 1,
                                   .was_interrupted = true};
     return interrupted.sp % WORD == 0 && (same || qmpi_call_stack_may_contain(interrupted.sp)) &&
@@ -326,18 +397,19 @@ static __attribute__((noinline)) bool cross_signal(struct position *position)
  * are compiled without debugging. Returns false if a frame is another one, or its rule is not
  * stored.
  */
-static inline bool walk_usual(struct callers *callers, uintptr_t cfa, uintptr_t end)
+static inline bool walk_usual(struct callers *callers, struct qmpi_frame_entry entry, uintptr_t end)
 {
     void **const all = callers->all;
     const int capacity = callers->capacity;
+    uintptr_t address = (uintptr_t)qmpi_frame_return_address(entry);
+    uintptr_t cfa = (uintptr_t)entry.frame;
     int count = 0;
     callers->count = 0;
     if (__builtin_expect(qmpi_module_is_closing(), 0))
         return false;
-    while (cfa <= end) {
-        const uintptr_t address = *stack_word(cfa - WORD);
+    for (;;) {
         const uint64_t word = atomic_load_explicit(place_of(address), memory_order_relaxed);
-        if (__builtin_expect(word >> ADDRESS_SHIFT != address >> PLACE_BITS, 0))
+        if (__builtin_expect(!is_rule_of(word, address), 0))
             return false;
         const unsigned kind = word & RULE_KIND;
         if (kind == KIND_OF(QMPI_FRAME_SP, QMPI_CODE_PROGRAM)) {
@@ -352,29 +424,34 @@ static inline bool walk_usual(struct callers *callers, uintptr_t cfa, uintptr_t 
         } else {
             return kind == KIND_OF(QMPI_FRAME_END, QMPI_CODE_START);
         }
-        cfa += (word >> OFFSET_SHIFT & OFFSET_MAX) * WORD;
+        const uintptr_t bottom = cfa;
+        cfa += offset_of(word);
+        if (cfa > end)
+            return false;
+        const uintptr_t place = qmpi_registers_ra_place(saved_of(word), bottom, cfa);
+        address = qmpi_registers_strip(*stack_word(place));
     }
-    return false;
 }
 
-static __attribute__((noinline)) bool walk_any(struct callers *callers, const void *frame)
+static __attribute__((noinline)) bool walk_any(struct callers *callers,
+                                               struct qmpi_frame_entry entry)
 {
     struct callers found = {.all = callers->all, .capacity = callers->capacity};
-    struct position position = {.cfa = (uintptr_t)frame, .begin = (uintptr_t)frame};
+    struct position position = {.cfa = (uintptr_t)entry.frame, .begin = (uintptr_t)entry.frame};
     uintptr_t first_fp;
     if (!use_stack_range(&position))
         return false;
-    position.address = (uintptr_t)qmpi_frame_return_address(frame);
+    position.address = (uintptr_t)qmpi_frame_return_address(entry);
     bool more = true;
     while (position.address) { /* 0: the first function of a coroutine, which has no caller */
         const uint64_t word = look_up_rule(position.address);
-        more = add_caller(&found, position.address - position.was_interrupted, code_of(word));
+        more = add_caller(&found, shown_address(&position), code_of(word));
         if (!more)
             break;
         position.was_interrupted = false;
         if (__builtin_expect(advance_frame(&position, word, &first_fp), 1))
             continue;
-        if ((word & 7) != QMPI_FRAME_SIGNAL || !cross_signal(&position))
+        if (base_of(word) != QMPI_FRAME_SIGNAL || !cross_signal(&position))
             break; /* this is the outermost frame, or no rule leads further */
     }
     if (more)
@@ -384,38 +461,32 @@ static __attribute__((noinline)) bool walk_any(struct callers *callers, const vo
 }
 
 /*
- * Adds the return addresses from that of `frame`, which is in use, upwards. Returns false if the
- * part of the stack that matters cannot be walked completely. It can be called in any thread and in
- * signal handlers. It reads only the stack that contains the frame.
+ * Adds the return addresses from that of `entry`, whose frame is in use, upwards. Returns false if
+ * the part of the stack that matters cannot be walked completely. It can be called in any thread
+ * and in signal handlers. It reads only the stack that contains the frame.
  */
-static bool walk_up(struct callers *callers, const void *frame)
+static bool walk_up(struct callers *callers, struct qmpi_frame_entry entry)
 {
-    const uintptr_t cfa = (uintptr_t)frame;
     const struct stack_range *const range = current;
-    return (__builtin_expect(holds_address(range, cfa), 1) &&
-            __builtin_expect(walk_usual(callers, cfa, range->stack.end), 1)) ||
-           walk_any(callers, frame);
+    return (__builtin_expect(holds_address(range, (uintptr_t)entry.frame), 1) &&
+            __builtin_expect(walk_usual(callers, entry, range->stack.end), 1)) ||
+           walk_any(callers, entry);
 }
 
 /* Returns all return addresses, for code that searches for certain frames: see
  * util/call_stack.h. */
 static __attribute__((noinline)) int walk_all(void **addresses, int capacity)
 {
-    const uintptr_t *const frame = __builtin_frame_address(0); /* points to the saved frame pointer
-                                                                  and the return address */
-    struct position position = {.address = frame[1],
-                                .cfa = (uintptr_t)(frame + 2),
-                                .fp_place = frame,
-                                .begin = (uintptr_t)(frame + 2)};
+    struct position position = HERE();
     int count = 0;
     if (!use_stack_range(&position))
         return -1;
     while (count < capacity && position.address) {
         const uint64_t word = look_up_rule(position.address);
-        addresses[count++] = (void *)(position.address - position.was_interrupted);
+        addresses[count++] = (void *)shown_address(&position);
         position.was_interrupted = false;
         if (!advance_frame(&position, word, NULL) &&
-            ((word & 7) != QMPI_FRAME_SIGNAL || !cross_signal(&position)))
+            (base_of(word) != QMPI_FRAME_SIGNAL || !cross_signal(&position)))
             break;
     }
     return count;
@@ -466,12 +537,12 @@ static __attribute__((noinline)) void unwind_callers(struct callers *callers, co
 static __attribute__((noinline)) void find_any_callers(struct callers *callers,
                                                        const QMPIX_Call *call)
 {
-    const char *frame = qmpi_entry_frame;
-    if (!qmpi_caller_frame_is_of(frame, call))
-        frame = qmpi_caller_frame();
-    void *const caller = frame ? qmpi_frame_return_address(frame) : qmpi_caller_of_layers();
+    struct qmpi_frame_entry entry = qmpi_entry;
+    if (!qmpi_caller_frame_is_of(entry.frame, call))
+        entry = qmpi_caller_entry();
+    void *const caller = entry.frame ? qmpi_frame_return_address(entry) : qmpi_caller_of_layers();
     callers->count = callers->start_count = 0;
-    if (!frame || !walk_up(callers, frame))
+    if (!entry.frame || !walk_up(callers, entry))
         unwind_callers(callers, caller);
     if (!callers->count && (callers->all[0] = caller))
         callers->count = 1; /* there is no code of the program on the stack */
@@ -482,9 +553,9 @@ int QMPIX_Call_get_callers(const QMPIX_Call *call, int capacity, void **callers,
     struct callers found = {.all = callers, .capacity = capacity};
     if (!call || !count || capacity < 0 || (capacity && !callers))
         return MPI_ERR_ARG;
-    const char *const frame = qmpi_entry_frame;
+    const struct qmpi_frame_entry entry = qmpi_entry;
     const bool is_found =
-        qmpi_caller_frame_is_of(frame, call) && walk_up(&found, frame) && found.count;
+        qmpi_caller_frame_is_of(entry.frame, call) && walk_up(&found, entry) && found.count;
     if (__builtin_expect(!is_found, 0) && capacity)
         find_any_callers(&found, call);
     *count = found.count;

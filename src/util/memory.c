@@ -5,6 +5,7 @@
 
 #include "util/output.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* ---- When memory is exhausted ---------------------------------------------------------------- */
@@ -139,6 +141,23 @@ bool qmpi_memory_reserve(void *array, size_t *room, size_t count, size_t size)
     memcpy(array, &larger, sizeof larger);
     *room = wanted;
     return true;
+}
+
+/* ---- Memory of others ------------------------------------------------------------------------ */
+
+/* rt_sigprocmask reads the set of signals before it refuses the invalid operation. */
+bool qmpi_memory_can_be_read(const void *address, size_t size)
+{
+    enum { NO_OPERATION = -1, SET_SIZE = 8 };
+    const int error = errno;
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t end = (uintptr_t)address + size;
+    bool can_be_read = end >= (uintptr_t)address;
+    for (uintptr_t at = (uintptr_t)address / page * page; can_be_read && at < end; at += page)
+        can_be_read = !syscall(SYS_rt_sigprocmask, NO_OPERATION, (void *)at, NULL, SET_SIZE) ||
+                      errno != EFAULT;
+    errno = error;
+    return can_be_read;
 }
 
 /* ---- Memory during calls --------------------------------------------------------------------- */

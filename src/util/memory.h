@@ -59,6 +59,11 @@ void *qmpi_memory_grow(void *array, int count, size_t size);
     qmpi_memory_reserve(&(array), &(room), count, sizeof *(array))
 bool qmpi_memory_reserve(void *array, size_t *room, size_t count, size_t size);
 
+/* ---- Memory of others ------------------------------------------------------------------------ */
+
+/* Whether memory is mapped and can be read. Keeps errno. Signal handlers may call this. */
+bool qmpi_memory_can_be_read(const void *address, size_t size);
+
 /* ---- Memory that is never freed -------------------------------------------------------------- */
 
 /*

@@ -1,69 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The frame of a call, for each processor. A frame is identified by its canonical frame address
- * (DWARF: the stack pointer in the caller, before the call), from which the return address can be
- * found. The stack grows downwards, so that the frame of a function is above those of the functions
- * that it calls.
+ * (DWARF: the stack pointer in the caller, before the call). The stack grows downwards, so that the
+ * frame of a function is above those of the functions that it calls.
+ *
+ * The file of a processor answers:
+ *
+ *   struct qmpi_frame_entry
+ *       What must be known about a frame in order to find its return address? The member `frame` is
+ *       its address. There is a second member if functions may save the return address anywhere.
+ *   qmpi_frame_return_address(entry)
+ *       Where does a frame that is in use return to?
+ *   QMPI_FRAME_ENTER(variable)
+ *       Stores the frame of the function that contains this in a thread-local variable of the type
+ *       struct qmpi_frame_entry, and returns its old value.
+ *   QMPI_FRAME_LEAVE(variable, outer)
+ *       Stores an old value again, which is given by address.
+ *   qmpi_frame_outer(context)
+ *       Which value does thunk_call_X restore when it returns? It keeps this value in registers
+ *       that a C function does not change. The context is that of its personality routine.
+ *
+ * QMPI_FRAME_ENTER and QMPI_FRAME_LEAVE are assembly code, which computes the address of the
+ * variable each time, because compilers would keep it in a register across the call of a layer,
+ * which costs an additional push, pop and move. A signal handler must find both members of one
+ * frame: a processor with two members stores them by one instruction.
  */
 #ifndef QMPI_DISPATCH_ARCH_FRAME_H
 #define QMPI_DISPATCH_ARCH_FRAME_H
 
+#include <stdint.h>
 #include <string.h>
+#include <unwind.h>
 
 /* The frame of the function that contains this macro. */
 #define QMPI_THIS_FRAME() __builtin_dwarf_cfa()
 
-/* Returns the return address of a frame that is in use. */
-static inline void *qmpi_frame_return_address(const void *frame)
-{
 #if defined(__x86_64__)
-    void *address;
-    memcpy(&address, (const char *)frame - sizeof address, sizeof address);
-    return address;
+#include "dispatch/arch/frame_x86_64.h"
+#elif defined(__aarch64__)
+#include "dispatch/arch/frame_aarch64.h"
 #else
-#error "qmpi: this processor needs its qmpi_frame_return_address"
-#endif
-}
-
-/* The register in which thunk_call_X keeps the outer frame, by its DWARF number. */
-#if defined(__x86_64__)
-#define QMPI_THUNK_FRAME_REGISTER 3 /* rbx */
-#else
-#error "qmpi: this processor needs its QMPI_THUNK_FRAME_REGISTER"
-#endif
-
-/*
- * SET stores a thread-local pointer (of the initial-exec model); SWAP also returns its old value.
- * The assembly code computes its address each time, because compilers would keep it in a register
- * across the call of a layer, which costs an additional push, pop and move.
- */
-#if defined(__x86_64__) && defined(__GNUC__)
-#define QMPI_SET_THREAD_POINTER(variable, value)                                                   \
-    do {                                                                                           \
-        const void *qmpi_place;                                                                    \
-        __asm__ volatile("movq " #variable "@gottpoff(%%rip), %0\n\tmovq %1, %%fs:(%0)"            \
-                         : "=&r"(qmpi_place)                                                       \
-                         : "r"(value)                                                              \
-                         : "memory");                                                              \
-    } while (0)
-#define QMPI_SWAP_THREAD_POINTER(variable, value)                                                  \
-    __extension__({                                                                                \
-        const void *qmpi_place, *qmpi_old;                                                         \
-        __asm__ volatile("movq " #variable "@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %1\n\t"        \
-                         "movq %2, %%fs:(%0)"                                                      \
-                         : "=&r"(qmpi_place), "=&r"(qmpi_old)                                      \
-                         : "r"(value)                                                              \
-                         : "memory");                                                              \
-        qmpi_old;                                                                                  \
-    })
-#else
-#define QMPI_SET_THREAD_POINTER(variable, value) ((variable) = (value))
-#define QMPI_SWAP_THREAD_POINTER(variable, value)                                                  \
-    __extension__({                                                                                \
-        const void *qmpi_old = (variable);                                                         \
-        (variable) = (value);                                                                      \
-        qmpi_old;                                                                                  \
-    })
+#error "qmpi: this processor needs its frames: see src/dispatch/arch/frame_x86_64.h"
 #endif
 
 #endif

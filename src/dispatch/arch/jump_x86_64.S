@@ -17,7 +17,7 @@ qmpi_real_jumps:
     .type \name, @function
 \name:
     .cfi_startproc
-    movq qmpi_entry_frame@gottpoff(%rip), %rax
+    movq qmpi_entry@gottpoff(%rip), %rax
     movq %fs:(%rax), %rax
     movq qmpi_jumped_frame@gottpoff(%rip), %rdx
     movq %rax, %fs:(%rdx)
