@@ -19,6 +19,7 @@ LATE = [
     ("in_regions", ("imbalance",), .3),
     ("switched", ("barrier",), .3),
     ("nested", ("barrier",), .3),
+    ("output", ("barrier",), .3),
     ("first", ("barrier", "serial-startup"), 1.5),
     ("last", ("shutdown",), 1.5),
 ]
@@ -62,6 +63,7 @@ def check_late(tmp_path, case, kinds, seconds, ranks, options=""):
     assert re.search(rf" Rank 1 spends [\d.]+ m?s more than {others} between "
                      f"{place.format(excess['from']['line'])} and {place.format(excess['to']['line'])}\\.",
                      found[0]["meaning"]), found[0]
+    assert ("No other rank makes the first of these calls." in found[0]["meaning"]) is (case == "output"), found[0]
     return document
 
 

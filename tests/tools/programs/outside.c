@@ -155,6 +155,20 @@ static void phase(void)
         printf("phase %.3f %.3f\n", begin, end);
 }
 
+/* One rank writes, as it were, the output of all. */
+static void output(void)
+{
+    int ranks = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        sum();
+        if (rank == 1) {
+            MPI_Comm_size(MPI_COMM_WORLD, &ranks); /* output from */
+            work(.01 + .02 * (ranks > 0));
+        }
+        MPI_Barrier(MPI_COMM_WORLD); /* output to */
+    }
+}
+
 /* All ranks do the same. */
 static void healthy(void)
 {
@@ -173,8 +187,8 @@ static const struct {
     void (*run)(void);
 } cases[] = {{"within", within},         {"everywhere", everywhere}, {"from_many", from_many},
              {"in_regions", in_regions}, {"switched", switched},     {"nested", nested},
-             {"healthy", healthy},       {"phase", phase},           {"first", nothing},
-             {"last", nothing},          {"left", nothing}};
+             {"healthy", healthy},       {"output", output},         {"phase", phase},
+             {"first", nothing},         {"last", nothing},          {"left", nothing}};
 
 int main(int argc, char **argv)
 {

@@ -22,7 +22,7 @@ static const struct {
     [PROFILE_BUDGET_SERIAL_START] = {"serial-start", "waiting: serial work at first"},
     [PROFILE_BUDGET_LATE_SENDER] = {"late-sender", "waiting: late senders"},
     [PROFILE_BUDGET_LATE_RECEIVER] = {"late-receiver", "waiting: late receivers"},
-    [PROFILE_BUDGET_COLLECTIVES] = {"collectives", "waiting: last at a collective"},
+    [PROFILE_BUDGET_COLLECTIVES] = {"collectives", "waiting: late at collectives"},
     [PROFILE_BUDGET_ACCESS] = {"window-access", "waiting: access to a window"},
     [PROFILE_BUDGET_END] = {"end", "waiting: last rank to end"},
     [PROFILE_BUDGET_OFF] = {"not-profiled", "not profiled: MPI_Pcontrol(0)"},
@@ -439,6 +439,15 @@ static void move_queued(const struct profile_result *result, struct table *table
 
 /* ---- The budget ------------------------------------------------------------------------------ */
 
+/* Leaves out the places that explain little of a part. */
+static void remove_small_places(struct profile_budget_item *item)
+{
+    const double least_share = 0.1;
+    while (item->place_count > 1 &&
+           item->places[item->place_count - 1].seconds < least_share * item->seconds)
+        item->place_count--;
+}
+
 static void add_place(struct profile_budget_item *item, const struct place *place, double seconds)
 {
     int at =
@@ -462,6 +471,7 @@ static void fill_budget(const struct table *table, struct profile_budget *budget
             if (seconds > 0)
                 add_place(item, &table->places[i], seconds);
         }
+        remove_small_places(item);
     }
 }
 

@@ -121,6 +121,14 @@ static void set_path(double path, struct profile_efficiency *efficiency)
     efficiency->transfer = efficiency->path / efficiency->elapsed;
 }
 
+static double find_no_processor(const struct profile_result *result)
+{
+    double queued = 0;
+    for (size_t i = 0; i < result->process_count; i++)
+        queued += fmin(fmax(result->processes[i].queued, 0), result->processes[i].application);
+    return queued / ((double)result->process_count * result->application.max);
+}
+
 bool profile_efficiency_find(const struct profile_result *result,
                              const struct profile_region *region,
                              struct profile_efficiency *efficiency)
@@ -143,6 +151,7 @@ bool profile_efficiency_find(const struct profile_result *result,
     efficiency->balance = divide_or_one(efficiency->mean, efficiency->most);
     efficiency->within_nodes = divide_or_one(node, efficiency->most);
     efficiency->between_nodes = divide_or_one(efficiency->mean, node);
+    efficiency->no_processor = region ? 0 : find_no_processor(result);
     return true;
 }
 

@@ -27,6 +27,9 @@ struct profile_efficiency {
     double path;          /* the longest chain of work of any ranks, in seconds */
     double serialisation; /* most / path */
     double transfer;      /* path / elapsed; communication = serialisation * transfer */
+    /* The part of the time of all ranks in which they had no processor, in or outside MPI; for a
+     * region 0. The other figures do not tell this time from work and waiting. */
+    double no_processor;
 };
 
 /* Returns the part of the elapsed time during which a process, but not every process, was not
@@ -50,6 +53,12 @@ struct profile_efficiency_figure {
     double value;
 };
 enum { PROFILE_EFFICIENCY_FIGURES = 9 };
+
+/* Whether readers have to know of the time without a processor. */
+static inline bool profile_efficiency_misleads(const struct profile_efficiency *efficiency)
+{
+    return efficiency->no_processor >= 0.05;
+}
 
 /* Returns how many there are: the last three only with `has_path`. */
 int profile_efficiency_list(const struct profile_efficiency *efficiency,

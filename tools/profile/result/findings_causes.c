@@ -226,6 +226,17 @@ static void put_call(const struct profile_callsite *site, const char *otherwise,
         snprintf(text, size, "%s", otherwise);
 }
 
+/* A call that only the late rank makes before its work is a sign of serial work. */
+static void put_only(struct profile_finding *finding)
+{
+    const size_t length = strlen(finding->meaning);
+    snprintf(finding->meaning + length, sizeof finding->meaning - length,
+             " No other rank makes the first of these calls.");
+    finding->advice = "Check what only this rank does after that call, such as output or work that "
+                      "all ranks could share; or use the nonblocking form and compute until it "
+                      "completes.";
+}
+
 /* Adds the pair of calls of a finding to what it means. */
 static void put_pair(struct profile_finding *finding, int rank, const char *others)
 {
@@ -299,6 +310,8 @@ static void describe_cause(const struct finder *finder, struct profile_finding *
     if (!excess.site || excess.seconds < 0.5 * finding->seconds ||
         excess.seconds < find_outside_excess(finder, rank)) {
         describe_outside(finder, finding, rank);
+        if (finding->from && finding->from->ranks == 1 && finding->from != finding->to)
+            put_only(finding);
         return;
     }
     finder_describe_place(excess.site, place, sizeof place);

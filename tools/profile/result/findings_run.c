@@ -477,11 +477,14 @@ static void describe_processors(const struct finder *finder, struct profile_find
                           "system.";
         return;
     }
-    snprintf(finding->meaning, sizeof finding->meaning,
-             "It could run, but other %sprograms or threads on node %.80s had the processors. The "
-             "kernel took the processor away %llu time%s.",
-             finder_count_missing(finder->result) ? "ranks, " : "", process->host,
-             (unsigned long long)process->preemptions, process->preemptions == 1 ? "" : "s");
+    const size_t length = (size_t)snprintf(
+        finding->meaning, sizeof finding->meaning,
+        "It could run, but other %sprograms or threads on node %.80s had the processors.",
+        finder_count_missing(finder->result) ? "ranks, " : "", process->host);
+    if (process->preemptions > 0)
+        snprintf(finding->meaning + length, sizeof finding->meaning - length,
+                 " The kernel took the processor away %llu time%s.",
+                 (unsigned long long)process->preemptions, process->preemptions == 1 ? "" : "s");
     finding->advice = "Check what else runs on this node, and whether the ranks start more threads "
                       "than they have processors (OMP_NUM_THREADS).";
 }

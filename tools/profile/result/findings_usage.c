@@ -49,11 +49,11 @@ static void find_small_messages(struct finder *finder, const struct profile_call
         return;
     finder_summarize(finding, "Rank %d spends %s in small %s at \1", rank,
                      finder_amount(finder, seconds), site->name);
-    snprintf(
-        finding->meaning, sizeof finding->meaning,
-        "%.0f messages of %s on average are sent here. Each call takes %s, most of which does not "
-        "depend on the size.",
-        messages, units_bytes(bytes), units_time(time->sum / (double)site->calls.calls));
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "All ranks send %.0f messages of %s on average here. Each call takes %s, most of "
+             "which does not "
+             "depend on the size.",
+             messages, units_bytes(bytes), units_time(time->sum / (double)site->calls.calls));
     finding->advice = "Combine data for the same rank, and send it in fewer, larger messages.";
 }
 

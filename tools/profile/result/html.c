@@ -295,7 +295,10 @@ static void print_figures(FILE *stream, const struct profile_result *result,
     print_figure(stream, "in MPI", text, note);
     if (efficiency) {
         snprintf(text, sizeof text, "%s %%", units_percent(efficiency->parallel, 1));
-        print_figure(stream, "parallel efficiency", text, "100 % is ideal");
+        snprintf(note, sizeof note, "ranks had no processor for %s %%",
+                 units_percent(efficiency->no_processor, 1));
+        print_figure(stream, "parallel efficiency", text,
+                     profile_efficiency_misleads(efficiency) ? note : "100 % is ideal");
     }
     fputs("</dl>\n", stream);
 }
@@ -308,10 +311,12 @@ static void print_budget_row(FILE *stream, enum profile_budget_part part,
     char place[256] = "";
     fprintf(stream,
             "<tr class=\"budget-%s\"><th scope=\"row\">%s</th><td>%s %%</td><td>%s</td>"
-            "<td><meter min=\"0\" max=\"1\" value=\"%.4f\" aria-label=\"share\"></meter></td><td "
+            "<td><meter min=\"0\" max=\"1\"%s value=\"%.4f\" aria-label=\"share\"></meter></td><td "
             "class=\"where\">",
             profile_budget_name(part), profile_budget_describe(part), units_percent(item->share, 1),
-            units_time(item->seconds), item->share);
+            units_time(item->seconds),
+            part == PROFILE_BUDGET_USEFUL ? "" : " low=\".05\" high=\".05\" optimum=\"0\"",
+            item->share);
     for (int i = 0; i < item->place_count; i++) {
         if (item->places[i].site)
             finder_describe_place(item->places[i].site, place, sizeof place);
@@ -332,12 +337,13 @@ static void print_budget(FILE *stream, const struct profile_result *result)
     if (!profile_budget_find(result, &budget))
         return;
     profile_budget_order(&budget, order);
-    fprintf(stream,
-            "<section class=\"budget\">\n<h2>Where the time went</h2>\n<p class=\"hint\">%zu "
-            "rank%s times %s: %s. Each part lists the call sites that take most of it.</p>\n"
-            "<table>\n",
-            result->process_count, result->process_count == 1 ? "" : "s",
-            units_time(result->application.max), units_time(budget.total));
+    fprintf(
+        stream,
+        "<section class=\"budget\">\n<h2>Where the time went</h2>\n<p class=\"hint\">%zu "
+        "rank%s times %s: %s. The parts of MPI list the call sites that take most of them.</p>\n"
+        "<table>\n",
+        result->process_count, result->process_count == 1 ? "" : "s",
+        units_time(result->application.max), units_time(budget.total));
     for (int i = 0; i < PROFILE_BUDGET_PARTS; i++) {
         const struct profile_budget_item *item = &budget.items[order[i]];
         if (i && item->share < least_share)
@@ -347,7 +353,8 @@ static void print_budget(FILE *stream, const struct profile_result *result)
     }
     if (rest.seconds > 0)
         fprintf(stream,
-                "<tr><th scope=\"row\">less than 1 %% each</th><td>%s %%</td><td>%s</td><td></td>"
+                "<tr><th scope=\"row\">others, less than 1 %% each</th><td>%s "
+                "%%</td><td>%s</td><td></td>"
                 "<td></td></tr>\n",
                 units_percent(rest.seconds, budget.total), units_time(rest.seconds));
     fputs("</table>\n</section>\n", stream);
@@ -424,8 +431,8 @@ static void print_efficiency_tree(FILE *stream, const struct profile_efficiency 
 {
     char note[96];
     fputs("<section class=\"efficiency\">\n<h2>Efficiency</h2>\n<p class=\"hint\">POP model: each "
-          "figure is the product of those below it. Less than 80 % is marked by another colour "
-          "and is worth a look.</p>\n"
+          "figure is the product of those below it. Less than 80 % has another colour and "
+          "is worth a look.</p>\n"
           "<ul class=\"tree\">\n",
           stream);
     snprintf(note, sizeof note, "mean rank: %s of %s outside MPI", units_time(it->mean),
@@ -458,7 +465,12 @@ static void print_efficiency_tree(FILE *stream, const struct profile_efficiency 
         print_efficiency_item(stream, "transfer", it->transfer, note);
         fputs("</li>\n</ul>", stream);
     }
-    fputs("</li>\n</ul></li>\n</ul>\n</section>\n", stream);
+    fputs("</li>\n</ul></li>\n</ul>\n", stream);
+    if (profile_efficiency_misleads(it))
+        fprintf(stream,
+                "<p>Ranks had no processor for %s %% of the time, which is included above.</p>\n",
+                units_percent(it->no_processor, 1));
+    fputs("</section>\n", stream);
 }
 
 static void print_run(FILE *stream, const struct profile_run *run, size_t number, bool is_alone)

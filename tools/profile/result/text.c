@@ -131,7 +131,7 @@ static bool print_budget(const struct text *text)
                            item->place_count ? &item->places[0] : NULL);
     }
     if (rest > 0)
-        add_budget_row(&columns, "less than 1 % each", rest / budget.total, rest, NULL);
+        add_budget_row(&columns, "others, less than 1 % each", rest / budget.total, rest, NULL);
     return columns_print(&columns, text->stream, text->width);
 }
 
@@ -322,7 +322,12 @@ static bool print_efficiency(const struct text *text)
         snprintf(meaning, sizeof meaning, "%s of %s", units_time(it.path), units_time(it.elapsed));
         add_ratio_row(&columns, "    transfer", it.transfer, meaning);
     }
-    return columns_print(&columns, text->stream, text->width);
+    const bool good = columns_print(&columns, text->stream, text->width);
+    if (profile_efficiency_misleads(&it))
+        fprintf(text->stream,
+                "Ranks had no processor for %.1f %% of the time, which is included above.\n",
+                100 * it.no_processor);
+    return good;
 }
 
 /* ---- Efficiency over time -------------------------------------------------------------------- */

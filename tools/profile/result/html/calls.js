@@ -188,7 +188,7 @@ function addOutside(parent, run) {
   if (!run.outside.length)
     return;
   const section = addSection(
-    parent, "outside", "Outside MPI", "Time from the end of one call to the begin of the next one of the same thread.");
+    parent, "outside", "Outside MPI", "Time from the end of one call to the start of the next one of the same thread.");
   section.append(new Table({
                    id: "outside",
                    label: "Time outside MPI",
