@@ -202,8 +202,8 @@ static void free_plan(struct library *first)
 
 /*
  * A destructor removes the directory at a normal end. A rank that is killed, like the other ranks
- * of a job that aborts, cannot do that, so the program qmpi-cleanup (cleanup.c) waits for its end.
- * If qmpi-cleanup is killed, too, the next qmpi-cleanup of this user removes the directory.
+ * of a job that aborts, cannot do that, so `qmpi-helper cleanup` (util/cleanup.c) waits for its
+ * end. If this program is killed, too, the next one of this user removes the directory.
  */
 static struct qmpi_directory folder; /* path is NULL until it exists */
 static pid_t owner;                  /* the process that created it: forked children must not remove
@@ -235,10 +235,10 @@ static void start_cleanup(void)
 {
     const int end = qmpi_spawn_end_of_process();
     const int descriptors[] = {end, folder.lock, -1};
-    char *program = qmpi_installation_find("qmpi-cleanup");
+    char *program = qmpi_installation_find("qmpi-helper");
     char *device = qmpi_format("%llu", (unsigned long long)folder.device);
     char *inode = qmpi_format("%llu", (unsigned long long)folder.inode);
-    char *const arguments[] = {program, folder.path, device, inode, NULL};
+    char *const arguments[] = {program, "cleanup", folder.path, device, inode, NULL};
     if (end < 0 || !qmpi_spawn_detached(arguments, descriptors))
         qmpi_debug(QMPI_TOPIC_LOAD, "cannot start %s: if this process is killed, %s is not removed",
                    program, folder.path);
@@ -345,7 +345,7 @@ static char *write_copy(const struct library *library, int descriptor)
                   : NULL;
 }
 
-/* Removes copies when loading fails, because the process may end before qmpi-cleanup has started.
+/* Removes copies when loading fails, because the process may end before qmpi-helper has started.
  * Removes file by file, because a recursive removal would need several descriptors, and few may be
  * left. */
 static void remove_copies(const struct library *first)

@@ -7,8 +7,7 @@
  * Files: load (a tool becomes a layer, and what it opens with dlopen becomes part of it), copies
  * (private copies of libraries), closure (the objects of a layer, and the layer of an address),
  * relocate (the references of the objects), thunk (the functions to which they lead), interpose
- * (dlsym, environment and exit handlers), fortran_wrappers, cleanup (a program that removes
- * copies), arch/ (the processor's part).
+ * (dlsym, environment and exit handlers), fortran_wrappers, arch/ (the processor's part).
  */
 #ifndef QMPI_PMPI_PMPI_H
 #define QMPI_PMPI_PMPI_H

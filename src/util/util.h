@@ -5,6 +5,7 @@
 
 #include "util/arch/arithmetic.h"
 #include "util/call_stack.h"
+#include "util/cleanup.h"
 #include "util/directory.h"
 #include "util/launcher.h"
 #include "util/lock.h"

@@ -165,7 +165,7 @@ def test_installed_libraries_and_commands_have_no_debug_information(prefix):
 def test_files_that_do_not_depend_on_the_mpi_library_are_installed_once(prefix):
     """A prefix may have three builds."""
     shared = next(path for path in prefix.rglob("qmpi-abi") if (path / "count.so").exists())
-    for name in ("qmpi-cleanup", "qmpi-log-writer", "qmpi-html.module", "qmpi-otf2.module"):
+    for name in ("qmpi-helper", "qmpi-html.module", "qmpi-otf2.module"):
         assert [path.parent for path in prefix.rglob(name)] == [shared]
 
 

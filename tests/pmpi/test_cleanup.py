@@ -35,7 +35,7 @@ def find_cleanup(folder):
             arguments = (process / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"qmpi-cleanup" in arguments[0] and os.fsencode(folder) in arguments:
+        if b"qmpi-helper" in arguments[0] and os.fsencode(folder) in arguments:
             return process
     return None
 

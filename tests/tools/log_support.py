@@ -11,7 +11,7 @@ PROGRAMS = BUILD / "tests" / "tools" / "programs"
 STEPS, WORDS = PROGRAMS / "tools_steps", PROGRAMS / "tools_words"
 OBSERVED = BUILD / "tests" / "observe" / "programs"
 TOOL_PATH = ":".join(map(str, (BUNDLED_TOOLS, BUILD / "tests" / "pmpi" / "tools")))
-WRITER = "qmpi-log-writer"
+WRITER = "qmpi-helper"
 
 # A sanitizer would report faults itself and end the process in its own way.
 FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] + ":handle_segv=0"}

@@ -253,7 +253,7 @@ void sink_make(struct sink *sink, int tool_id, const char *pattern, int rank)
     if (pattern)
         name_output_file(sink, pattern, rank);
     sink->path = pattern ? tool_output_path(&sink->output) : NULL;
-    sink->writer = sink->path ? tool_companion_file("qmpi-log-writer") : NULL;
+    sink->writer = sink->path ? tool_companion_file("qmpi-helper") : NULL;
 }
 
 bool sink_is_stderr(const struct sink *sink)
@@ -275,7 +275,7 @@ static void open_file(struct sink *sink, bool may_print)
         sink->path = tool_output_claim(&sink->output, true);
     const int flags = O_CREAT | O_TRUNC | O_APPEND;
     const int problem = sink->path ? qmpi_output_open(&sink->file, sink->path, flags, 0666) : 0;
-    char *const arguments[] = {sink->writer, (char *)(uintptr_t)sink->path, NULL};
+    char *const arguments[] = {sink->writer, "write-log", (char *)(uintptr_t)sink->path, NULL};
     sink->has_file = sink->path && !problem;
     if (problem && may_print)
         qmpi_printf("log (layer %d): cannot write %s: %s\n  writing its lines to stderr instead\n"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool log starts the program qmpi-log-writer to write the lines of a process; see sink.h.
+ * The tool log starts this program to write the lines of a process; see sink.h.
  * The program writes the lines in the rings and then pauses for 100 ms. If it has found no lines,
  * it sleeps until a line is added. When the process is gone, it writes the remaining lines and
  * ends.
  *
- *     qmpi-log-writer FILE
+ *     qmpi-helper write-log FILE
  *
  * Descriptor 0 becomes ready when the process is gone, descriptor 1 is the shared memory, and
  * descriptor 2 is the file. The argument FILE only shows the name of the file in lists of
@@ -13,6 +13,8 @@
  * session of its own and another working directory.
  */
 #define _GNU_SOURCE
+#include "tools/log/writer.h"
+
 #include "tools/log/ring.h"
 #include "util/util.h"
 
@@ -121,7 +123,7 @@ static void write_lines(void)
     }
 }
 
-int main(void)
+int log_writer_run(void)
 {
     detach();
     if (!map_memory() || !watch_process() || !announce())

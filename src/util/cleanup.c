@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program qmpi-cleanup, which libqmpi starts when it has created a directory of copies. It
- * waits until that process has ended in any way, and removes the directory. When it starts, it
- * removes the directories of jobs whose qmpi-cleanup was killed with them.
+ * libqmpi starts this program when it has created a directory of copies. The program waits until
+ * that process has ended in any way, and removes the directory. When it starts, it removes the
+ * directories of jobs whose program was killed with them.
  *
- *     qmpi-cleanup FOLDER DEVICE INODE
+ *     qmpi-helper cleanup FOLDER DEVICE INODE
  *
  * Descriptor 0 becomes ready when the process is gone; descriptor 1 holds the lock of the
  * directory. It shares no environment, further descriptors, session or working directory with the
  * program.
  */
 #define _GNU_SOURCE
-#include "util/util.h"
+#include "util/cleanup.h"
+
+#include "util/directory.h"
+#include "util/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +26,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Blocks all signals, because they are meant for the program; qmpi-cleanup ends soon after the
- * program. */
+/* Blocks all signals, because they are meant for the observed program. This one ends soon after
+ * it. */
 static void detach_from_program(void)
 {
     sigset_t all;
@@ -52,14 +55,14 @@ static bool read_number(const char *text, unsigned long long *number)
     return *text && !*end && !errno;
 }
 
-int main(int argc, char **argv)
+int qmpi_cleanup_run(int count, char **arguments)
 {
     unsigned long long device, inode;
-    if (argc != 4 || argv[1][0] != '/' || !read_number(argv[2], &device) ||
-        !read_number(argv[3], &inode))
+    if (count != 3 || arguments[0][0] != '/' || !read_number(arguments[1], &device) ||
+        !read_number(arguments[2], &inode))
         return 2;
-    const struct qmpi_directory folder = {argv[1], (dev_t)device, (ino_t)inode, STDOUT_FILENO};
-    char *root = strndup(argv[1], (size_t)(strrchr(argv[1], '/') + 1 - argv[1]));
+    const struct qmpi_directory folder = {arguments[0], (dev_t)device, (ino_t)inode, STDOUT_FILENO};
+    char *root = strndup(arguments[0], (size_t)(strrchr(arguments[0], '/') + 1 - arguments[0]));
     detach_from_program();
     if (root)
         qmpi_directory_sweep(root);

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* `qmpi-helper cleanup` removes a directory of copies when their process has ended. */
+#ifndef QMPI_UTIL_CLEANUP_H
+#define QMPI_UTIL_CLEANUP_H
+
+/* Removes the directory that the arguments describe. Returns the exit status of the program. */
+int qmpi_cleanup_run(int count, char **arguments);
+
+#endif
