@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Removes the debug information from an installed static library: Meson strips programs and shared libraries only.
+"""Removes what linking does not need from an installed static library: Meson strips programs and shared libraries only.
 
 strip_archive.py ARCHIVE; a relative path is meant in the prefix.
 """
@@ -10,4 +10,4 @@ from pathlib import Path
 
 archive = Path(os.environ["MESON_INSTALL_DESTDIR_PREFIX"], sys.argv[1])
 if archive.exists() and "MESON_INSTALL_DRY_RUN" not in os.environ:
-    subprocess.run([os.environ.get("STRIP", "strip"), "--strip-debug", archive], check=True)
+    subprocess.run([os.environ.get("STRIP", "strip"), "--strip-unneeded", archive], check=True)
