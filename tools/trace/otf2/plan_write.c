@@ -8,7 +8,7 @@
 
 #include "tools/trace/file/event.h"
 #include "tools/trace/file/reader.h"
-#include "util/text.h"
+#include "util/util.h"
 
 #include <stdio.h>
 #include <stdlib.h>
