@@ -42,8 +42,9 @@ struct layer_comm {
     uint64_t members;
     char name[MPI_MAX_OBJECT_NAME];
     uint64_t id; /* see QMPIX_Comm_get_identity; 0: unknown */
-    /* The ranks of all processes in MPI_COMM_WORLD, -1: not in it; of an intercommunicator, those
-     * of the remote group, to which the ranks in calls refer, are last. NULL: unknown. */
+    /* The rank of each process in MPI_COMM_WORLD; -1: it is not in it. In an intercommunicator, the
+     * processes of the remote group, to which the ranks in calls refer, come last. NULL: unknown.
+     * */
     int *world;
     int peers; /* the number of processes to which the ranks in calls refer */
 };

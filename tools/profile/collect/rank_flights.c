@@ -22,14 +22,15 @@ static int find_world_rank(const struct layer_comm *comm, int rank)
                : -1;
 }
 
-/* Returns a number that is the same on all members. Without an identity, it is that of all
- * communicators with the same members. */
+/* Returns a number that is the same on all members. Communicators without an identity share a
+ * number if they have the same members. */
 static uint64_t find_comm_number(const struct layer_comm *comm)
 {
     return !comm ? 0 : comm->id ? comm->id : comm->members;
 }
 
-/* Returns how many ranks from `first` on have the same distance from each to the next. */
+/* Returns the length of the longest run of ranks that begins at `first` and has a constant stride.
+ * */
 static int find_run(const int *ranks, int count, int first)
 {
     int end = first + 1;
@@ -58,7 +59,8 @@ static int print_range(FILE *stream, const int *ranks, int count, int first)
     return run;
 }
 
-/* Returns the ranks of the members, or NULL if they are not known or would be too long a text. */
+/* Returns the ranks of the members as text, or NULL if they are unknown or the text would be too
+ * long. */
 static char *list_members(const struct layer_comm *comm)
 {
     enum { LONGEST = 4096 };

@@ -119,7 +119,7 @@ static void sort_sums(struct outside_sums *sums, int (*compare)(const void *, co
         qsort(sums->all, sums->count, sizeof *sums->all, compare);
 }
 
-/* Adds up what has the same call sites. */
+/* Combines the elements that have the same two call sites. */
 static void combine(struct outside_sums *sums)
 {
     size_t combined = 0;
@@ -135,7 +135,7 @@ static void combine(struct outside_sums *sums)
     sums->count = combined;
 }
 
-/* Keeps what takes most. */
+/* Keeps the elements that take most time. */
 static void choose(struct outside_sums *sums)
 {
     const struct layer_regions *regions = &sums->build->layer->regions;

@@ -229,8 +229,8 @@ static bool build_windows(const struct rank_build *build)
 
 /* ---- The process ----------------------------------------------------------------------------- */
 
-/* What the kernel counts for the process. A forked child cannot ask for it: its own peak of memory,
- * for instance, covers only what was in use when it was forked. */
+/* The figures that the kernel counts for the process. A forked child cannot ask for them: its own
+ * peak of memory, for instance, covers only what was in use when it was forked. */
 struct kernel_figures {
     bool is_known;
     uint64_t peak_memory;

@@ -464,9 +464,9 @@ static int start_thread(struct layer *layer)
 {
     sigset_t all, before;
     const QMPIX_Address *ignored;
-    /* That thread opens no library and looks up no function: a thread that closes a library holds
-     * the lock of the dynamic loader, and waits for that one if the library finalizes MPI. The
-     * first look-up, of any name, opens the reader of debug information. */
+    /* The thread must not open a library or look up a function: another thread that closes a
+     * library holds the lock of the dynamic loader, and if the library finalizes MPI, it waits for
+     * this thread. The first lookup, of any name, opens the reader of debug information. */
     QMPIX_Library_describe("", 0, &ignored);
     wait_by_clock = (clock_waiter *)(uintptr_t)dlsym(RTLD_DEFAULT, "sem_clockwait");
     sigfillset(&all);
@@ -671,7 +671,7 @@ static void unwatch_save_signal(const struct layer *layer)
 void save_watch_signals(void)
 {
     static const struct tool_end_signals user = {wants_signal, on_fatal_signal};
-    /* These come first, because the others are then not taken for fatal. */
+    /* These handlers come first, so that their signals are not handled as fatal ones. */
     for (struct layer *layer = layer_first; layer; layer = layer->next)
         watch_save_signal(layer);
     if (!atomic_exchange(&watching, true))

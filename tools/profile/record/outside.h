@@ -16,7 +16,8 @@
 #include "toolkit/toolkit.h"
 #include "tools/profile/record/threads.h"
 
-/* At most this number of elements of a site are used; further sites are unknown ones. */
+/* The maximum number of elements of a site. The time after further sites counts as time after an
+ * unknown site. */
 enum { OUTSIDE_PLACES_MOST = 32 };
 
 /* Returns the site of the last call, before the next one is described in its flight. */
@@ -25,8 +26,8 @@ static inline const struct thread_site *outside_last(const struct thread_profile
     return thread->flights.first.data;
 }
 
-/* Chooses the element of a site for the call that begins now. If memory is exhausted, its time will
- * be added to that after the wrong site. */
+/* Chooses the element of a site for the call that begins now. If memory is exhausted, the time
+ * before the call will be added to the element of another site. */
 void outside_find(struct thread_profile *thread, struct thread_site *site);
 
 /* Does the same if the element is found at once. Otherwise, returns false. */
@@ -44,7 +45,7 @@ static inline bool outside_find_soon(const struct thread_profile *thread, struct
     return true;
 }
 
-/* Notes that a call has ended. */
+/* Records the end of a call. */
 static inline void outside_end(struct thread_profile *thread, uint64_t end)
 {
     __atomic_store_n(&thread->ended, end, __ATOMIC_RELAXED);
@@ -58,7 +59,7 @@ static inline void outside_add(struct thread_profile *thread, struct thread_site
     outside_end(thread, end);
 }
 
-/* Leaves out the time until now, in which profiling was off, or the run had not begun. */
+/* Excludes the time until now, because profiling was off or the run had not begun. */
 void outside_restart(int tool_id);
 
 /* Calls `each` for the time before calls of a site after each other one (NULL: unknown). Any thread

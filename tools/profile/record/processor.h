@@ -10,13 +10,14 @@
 #include <stdint.h>
 
 struct processor_usage {
-    double time; /* of all threads, on a processor */
-    /* Ready to run, but without a processor; 0: not known. If several threads are ready, it is the
-     * part of the time by which they are slower: half of it if each has a processor for half of the
-     * time. A thread that ended before and never called MPI is not known. */
+    double time; /* on processors, of all threads */
+    /* The time for which the process was ready to run, but had no processor; 0: unknown. If several
+     * threads were ready, it is the time by which they were slowed down: half of the elapsed time
+     * if each had a processor for half of it. A thread that has ended and never called MPI is not
+     * included. */
     double queued;
     uint64_t preemptions; /* of all threads: the kernel took the processor away */
-    double elapsed;       /* in this time, by the clock */
+    double elapsed;       /* by the clock */
 };
 
 enum { PROCESSOR_LIST_MAX = 256 };
@@ -24,7 +25,7 @@ enum { PROCESSOR_LIST_MAX = 256 };
 /* Starts to count, when MPI has been initialized. Further calls have no effect. */
 void processor_begin(void);
 
-/* Adds what is known of the calling thread, which is about to end. */
+/* Adds the figures of the calling thread, which is about to end. */
 void processor_end_thread(void);
 
 /* Stores the usage since processor_begin, including the time in which profiling is off. May be
@@ -32,8 +33,8 @@ void processor_end_thread(void);
 void processor_read(struct processor_usage *usage);
 
 /* Writes the processors that the main thread may use, such as "0-3,8", to a buffer of
- * PROCESSOR_LIST_MAX bytes; "" if they are not known. A long list ends with "...". May be called in
- * a signal handler. */
+ * PROCESSOR_LIST_MAX bytes; "" if they are unknown. A long list ends with "...". May be called in a
+ * signal handler. */
 void processor_list(char *text);
 
 #endif

@@ -182,8 +182,8 @@ static void begin_finalize(struct layer *layer, const QMPIX_Call *call, const QM
     layer->finalize = (struct layer_finalize){call, word};
 }
 
-/* Merges the results of all ranks if the layer has seen MPI_Finalize. This is the work that
- * MPI_Finalize is shown with. */
+/* Merges the results of all ranks if the layer has seen MPI_Finalize. Meanwhile, MPI_Finalize is
+ * shown as a call in progress. */
 static void finish_world(struct layer *layer)
 {
     const QMPIX_Call *call = layer->finalize.call;

@@ -59,14 +59,13 @@ void profile_budget_order(const struct profile_budget *budget,
 
 /* ---- Parts of a place ------------------------------------------------------------------------ */
 
-/* Calls of one call site or function. */
+/* The calls of one call site or function. Times are means over the threads of a rank. */
 struct place {
     const char *name;
     const struct profile_callsite *site; /* NULL: there is none */
     const struct profile_function *function;
     const struct profile_calls *calls;
-    double
-        seconds; /* in MPI, of all ranks, waiting included; like all times, over threads a mean */
+    double seconds;  /* in MPI, of all ranks, including waiting */
     double accessed; /* bytes of one-sided accesses that the calls may complete, of each rank */
     double times[PROFILE_BUDGET_PARTS]; /* of all ranks */
 };
@@ -95,8 +94,9 @@ static bool makes_window(const struct place *place)
     return role == QMPIX_ROLE_WIN_CREATE || role == QMPIX_ROLE_WIN_FREE;
 }
 
-/* Where all ranks make the same calls and wait for each other, none needs more time for them than
- * the rank that takes least: it waits least. */
+/* Returns the time that the calls need at most without waiting. If all ranks make the same calls
+ * and wait for each other, this is the time of the rank that takes least, because that rank waits
+ * least. */
 static double find_least_time(const struct place *place, const struct finder_ranks *ranks)
 {
     const struct profile_rank_calls *all = ranks->all;
@@ -107,8 +107,8 @@ static double find_least_time(const struct place *place, const struct finder_ran
     return is_equal && ranks->count ? finder_total(&all[0]) : INFINITY;
 }
 
-/* Returns how long the calls of a rank take if it does not wait, and at most `least`. `dear` is
- * what is known to be no waiting. */
+/* Returns how long the calls of a rank would take without waiting, but at most `least`. `dear` is
+ * the time that is known not to be waiting. */
 static double explain(const struct place *place, uint64_t calls, double bytes, double threads,
                       double least, double dear)
 {
@@ -155,7 +155,7 @@ static void take_rest(struct place *place, enum profile_budget_part part)
     take(place, part, place->seconds);
 }
 
-/* Calls that have not ended wait. */
+/* Counts the time of calls in flight as waiting. */
 static void take_flights(const struct finder *finder, struct place *place)
 {
     const struct profile_result *result = finder->result;
@@ -200,7 +200,8 @@ static void divide_collective(const struct finder *finder, struct place *place)
         take_rest(place, PROFILE_BUDGET_TRANSFER);
 }
 
-/* The list of a site with many pairs is cut off: the pairs that it lacks wait like those it has. */
+/* Returns the factor by which the listed waits must be multiplied. A site with many pairs lists
+ * only some of them, and the others are assumed to wait like these. */
 static double find_wait_factor(const struct finder *finder, const struct place *place)
 {
     const struct profile_waits *waits = &place->site->waits;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct columns_row {
-    char *fields[COLUMNS_MOST]; /* a note: only the first one */
+    char *fields[COLUMNS_MOST]; /* a line of text (`is_note`) is the first one */
     int filled;
     bool is_note;
 };
@@ -25,7 +25,8 @@ void columns_set_optional(struct columns *columns, const char *optional)
     columns->optional = optional;
 }
 
-/* Names are not ours: a line break or a control character must not reach the terminal. */
+/* Names come from the program. Line breaks and control characters in them must not reach the
+ * terminal. */
 static void make_printable(char *text)
 {
     unsigned char *at = (unsigned char *)text;

@@ -26,8 +26,9 @@ struct columns {
 void columns_start(struct columns *columns, const char *align);
 
 /*
- * Tells which columns are left out first: a letter for each one, where those with '1' go first,
- * then those with '2', and so on; '.': never. Columns with the same digit go together.
+ * Sets which columns are left out if there is no room, with one character for each column. Those
+ * with '1' are left out first, then those with '2', and so on; those with '.' never. Columns with
+ * the same digit are left out together.
  */
 void columns_set_optional(struct columns *columns, const char *optional);
 
@@ -42,9 +43,9 @@ void columns_add_all(struct columns *columns, const char *const *texts);
 void columns_add_line(struct columns *columns, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Prints and frees the table, with lines of at most `width` characters where lines of text and
- * entries of the first column are not longer. Returns false, and prints nothing, if memory was
- * exhausted. */
+/* Prints and frees the table. Lines have at most `width` characters, unless a line of text or an
+ * entry of the first column is longer. Returns false, and prints nothing, if memory was exhausted.
+ * */
 bool columns_print(struct columns *columns, FILE *stream, int width);
 
 /* Frees the table. */

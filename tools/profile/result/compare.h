@@ -87,7 +87,8 @@ enum { COMPARE_SENTENCE = 2048 };
 void compare_describe(const struct compare_result *comparison, int run, char *sentence,
                       size_t size);
 
-/* What became of a finding. It is new only if its place takes longer than in the first run. */
+/* Whether a finding is new, gone or still there. It is new only if its place takes longer than in
+ * the first run. */
 enum compare_change { COMPARE_NEW, COMPARE_GONE, COMPARE_STILL };
 enum compare_change compare_change_of(const struct compare_result *comparison,
                                       const struct compare_finding *pair);

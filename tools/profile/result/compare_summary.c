@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See compare.h: what a comparison says in a sentence, and what became of each finding. */
+/* See compare.h: the sentence that summarizes a comparison, and whether findings are new, gone or
+ * still there. */
 #define _GNU_SOURCE
 #include "tools/profile/result/compare.h"
 
@@ -121,7 +122,7 @@ void compare_describe(const struct compare_result *comparison, int run, char *se
     fclose(text);
 }
 
-/* ---- What became of a finding ---------------------------------------------------------------- */
+/* ---- Changes of findings --------------------------------------------------------------------- */
 
 static const struct compare_entry *find_entry(const struct compare_result *comparison, int run,
                                               const struct profile_finding *finding)

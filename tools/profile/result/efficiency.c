@@ -24,7 +24,8 @@ double profile_efficiency_off(const struct profile_result *result,
     return fmax(fmin(process->off, result->application.max - process->application), 0);
 }
 
-/* What a rank did while it was not profiled is assumed to be like what it did otherwise. */
+/* Returns the time of a rank outside MPI. While the rank was not profiled, its share of the time is
+ * assumed to be the same as otherwise. */
 static double find_useful(const struct profile_result *result,
                           const struct profile_process *process)
 {

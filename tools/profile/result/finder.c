@@ -82,8 +82,8 @@ void finder_free(struct finder *finder)
     free(finder);
 }
 
-/* `inside` is the mean over threads of the time in MPI, which is the sum. What is little above it
- * is rounding. */
+/* Returns the number of threads of which `mpi` is the total time in MPI, and `inside` the mean. A
+ * small difference between the two is a rounding error. */
 static double divide_threads(double mpi, double inside)
 {
     return inside > 0 && mpi > 1.001 * inside ? mpi / inside : 1;

@@ -74,7 +74,7 @@ const struct profile_process *finder_process(const struct finder *finder, int ra
 double finder_useful(const struct finder *finder, int rank);
 
 /* Returns the time for which a rank, but not every rank, was not profiled (MPI_Pcontrol); 0 if that
- * is less than 1 % of the run. Nothing tells then what it did, and whether it was late. */
+ * is less than 1 % of the run. It is unknown what the rank did then, and whether it was late. */
 double finder_off(const struct finder *finder, int rank);
 
 /* Returns the time that a rank does not spend in collective operations. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See finder.h: what lies behind ranks that wait. Many ranks may wait for one rank at several
- * places; and the rank for which others wait may be late because it is in another MPI call. These
- * rules look at what the rules about waiting have found.
+ * See finder.h: why ranks wait. Many ranks may wait for one rank at several places; and the rank
+ * for which others wait may be late because it is in another MPI call. These rules examine what the
+ * rules about waiting have found.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"
@@ -301,7 +301,7 @@ static const char *choose_advice(const struct finder *finder, const char *functi
     return "Avoid this call, make it less often, or let the others compute meanwhile.";
 }
 
-/* Of rank `rank`, which others await according to the finding. */
+/* Adds to the finding why `rank`, for which others wait, is late. */
 static void describe_cause(const struct finder *finder, struct profile_finding *finding, int rank)
 {
     const struct excess excess = find_excess(finder, rank, finding->site);
@@ -349,7 +349,7 @@ bool finder_explains(const struct finder *finder, int cause, int it)
            excess.seconds >= find_outside_excess(finder, mine->rank);
 }
 
-/* The others lose the time, too, for which one rank reads or writes. */
+/* While one rank reads or writes, the others lose the same time. */
 void finder_rule_serial_io(struct finder *finder)
 {
     for (int cause = 0; cause < finder->count; cause++) {

@@ -2,7 +2,7 @@
 /*
  * See finder.h: calls that had not ended when the data of their processes was saved. If the calls
  * of all ranks show why the run hangs, one finding says so, and comes first. Otherwise, each place
- * where a rank has been for long has a finding.
+ * where a rank has been for a long time has a finding.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"

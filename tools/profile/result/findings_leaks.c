@@ -150,8 +150,8 @@ static struct leak find_leak(const struct finder_rank_sum *made,
     return most;
 }
 
-/* Returns the place where most are made; if there is one where as many are made as leak, this one.
- */
+/* Returns the place where most objects are made, or one where the rank has made exactly as many as
+ * it leaks. */
 static const struct profile_callsite *find_maker(const struct finder *finder, finder_matcher *makes,
                                                  const struct leak *leak)
 {
@@ -207,7 +207,7 @@ static void examine_kind(struct finder *finder, size_t kind)
     free(freed);
 }
 
-/* Leaks take no time: their findings come last. */
+/* Leaks take no time, so their findings come last. */
 void finder_rule_leaks(struct finder *finder)
 {
     if (!knows_all_calls(finder->result))

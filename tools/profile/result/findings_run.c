@@ -203,7 +203,7 @@ static void examine_start(struct finder *finder, const char *name)
                       "system. If not, ask for fewer processes, or see the launcher's options.";
 }
 
-/* Finds when the ranks reach their end. Time for which a rank was not profiled counts. */
+/* Finds when the ranks reach their end. The time for which a rank was not profiled counts, too. */
 static struct profile_spread find_ends(const struct finder *finder)
 {
     const struct profile_result *result = finder->result;

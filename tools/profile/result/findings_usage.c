@@ -90,8 +90,8 @@ static void describe_barriers(const struct finder *finder, struct profile_findin
                       "for files or shared memory, call it less often.";
 }
 
-/* The time that calls of their size need is that of the library and of the network. Ranks that take
- * longer wait for others, which other rules report. */
+/* Small calls take some time in the library and in the network, even if no rank waits. Ranks that
+ * take longer wait for others, which other rules report. */
 static void find_small_collectives(struct finder *finder, const struct profile_callsite *site)
 {
     enum { SMALL = 1024, MANY = 1000 };

@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The parts of the time of a call site that are lost in a region, or in some windows, and of the
- * run that these last at most. */
+/* A region or some windows are named if they contain at least the part MOST of the time of a call
+ * site, and last at most the part LONGEST of the run. */
 #define MOST_IN_REGION 0.8
 #define LONGEST_REGION 0.9
 #define MOST_IN_WINDOWS 0.8
@@ -62,7 +62,7 @@ static double mpi_in(const struct profile_windows *windows, const struct profile
     return mpi;
 }
 
-/* Finds the smallest number of consecutive windows in which a rank is in MPI for so long. */
+/* Finds the smallest number of consecutive windows in which a rank spends this time in MPI. */
 static void find_shortest(const struct profile_windows *windows,
                           const struct profile_window_rank *rank, double seconds, size_t *first,
                           size_t *end)
@@ -82,7 +82,7 @@ static void find_shortest(const struct profile_windows *windows,
     }
 }
 
-/* Sets the part of the run in which most of the time of the rank is that spends most time at the
+/* Sets the part of the run that contains most of the time of the rank that spends most time at the
  * call site. */
 static void find_windows(const struct finder *finder, struct profile_finding *finding)
 {

@@ -159,7 +159,7 @@ static void join_group(struct hang *hang, int rank)
     it->state = HANG_WAITS;
 }
 
-/* The members of a group that are not in its call are collected. */
+/* Collects the members of a group that are not in its call. */
 struct absence {
     const struct hang *hang;
     struct hang_group *group;
@@ -232,7 +232,7 @@ static bool is_met(const struct hang *hang, int rank, const struct profile_await
     return false;
 }
 
-/* ---- Who can go on --------------------------------------------------------------------------- */
+/* ---- Ranks that can go on -------------------------------------------------------------------- */
 
 /* The members of a communicator from one of which a message may come. */
 struct senders {
@@ -291,7 +291,8 @@ static bool can_go_on(const struct hang *hang, const bool *can, int rank)
                           : can_messages_come(hang, can, rank);
 }
 
-/* Who waits for a rank that can go on can itself go on later, and so on. The others never can. */
+/* A rank that waits for a rank that can go on can itself go on later. Ranks that are never reached
+ * in this way are stuck. */
 static void find_stuck(struct hang *hang)
 {
     bool *can = calloc((size_t)hang->count + 1, sizeof *can), changed = can != NULL;
@@ -324,8 +325,8 @@ static double find_begin(const struct profile_flight *flight)
     return (double)timegm(&parts) + seconds;
 }
 
-/* Processes save their data at different times. Ranks are stuck only if they are so at one moment.
- */
+/* Processes save their data at different times. Ranks are stuck only if their calls overlap in
+ * time. */
 static bool is_at_one_moment(const struct hang *hang)
 {
     double begin = -INFINITY, end = INFINITY;
@@ -346,7 +347,7 @@ static void unstick(struct hang *hang)
         hang->ranks[rank].is_stuck = false;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
+/* ---- The search ------------------------------------------------------------------------------ */
 
 void hang_find(struct hang *hang, const struct profile_result *result, double least)
 {

@@ -45,7 +45,7 @@ void merge_calls(struct profile_calls *mine, const struct profile_calls *its,
 /* The order of call sites; 0: the same one, even if only one of them has been looked up. */
 int merge_compare_callsites(const void *mine, const void *its);
 
-/* The lists of an element by rank; those of a side with one rank are its calls. */
+/* The lists of an element by rank. A side with a single rank has no lists, but its calls. */
 struct merge_listed {
     struct profile_by_rank *by_rank, *callers; /* NULL: the element is missing */
     const struct profile_calls *calls;
@@ -86,8 +86,8 @@ bool profile_merge_fits(const struct profile_result *result, const struct profil
 bool profile_merge_process(struct profile_result *result, struct profile_result *other);
 
 /*
- * A run of which the files come one after the other. They are merged in a tree, so that the time
- * grows with n log n where a result grows with the number of ranks.
+ * A run whose files are added one by one. They are merged in a tree: if the size of a result grows
+ * with the number of ranks n, the time grows with n log n.
  */
 enum { PROFILE_MERGE_TREE_PARTS = 32 };
 struct profile_merge_tree {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See merge.h: the lists of an element by rank, and the waits of a call site. The ranks with the
- * least and the most time of two lists are those of their union, in whatever order lists are
- * merged, so that a list needs no more memory in a large job.
+ * See merge.h: the lists of an element by rank, and the waits of a call site. A merged list
+ * contains the ranks with the least and the most time of both lists. Therefore, the result does not
+ * depend on the order of merging, and a list needs no more memory in a large job.
  */
 #include "tools/profile/result/merge.h"
 

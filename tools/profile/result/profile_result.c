@@ -422,7 +422,8 @@ static void name_others(struct profile_result *result)
     }
 }
 
-/* Lets the first result have what describes the run. A result without processes is the last. */
+/* Moves the members that describe the run to the first result. A result without processes counts as
+ * the last one. */
 static void describe_first(struct profile_result *first, struct profile_result *last)
 {
     const struct profile_result its = *first;

@@ -397,8 +397,8 @@ const struct profile_callsite *profile_callsite_find(const struct profile_result
 /* ---- Programs -------------------------------------------------------------------------------- */
 
 /* Makes both results have the program, command line, job, user and environment of the lowest rank.
- * Call this before they are merged. Returns
- * false if memory is exhausted; the meaning of both results is then unchanged. */
+ * Call this before they are merged. Returns false if memory is exhausted; the meaning of both
+ * results is then unchanged. */
 bool profile_programs_equalize(struct profile_result *result, struct profile_result *other);
 
 /* Returns whether the processes have several programs. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Elements, units and numbers: what all other scripts use. */
+/* Functions for elements, units and numbers, which all other scripts use. */
 
-/* Makes an element. Text among the children becomes text, never markup. */
+/* Makes an element. Strings among the children become text, never markup. */
 function element(tag, attributes, ...children) {
   const made = tag === "svg" || attributes?.svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) :
                                                   document.createElement(tag);
@@ -51,7 +51,7 @@ function formatPercent(part, whole) {
   return whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : "–";
 }
 
-/* A power of two of bytes or nanoseconds: the beginning of a bin. */
+/* Formats the beginning of a bin, which is a power of two of bytes. */
 function formatBinBytes(bin) {
   return formatBytes(2 ** bin).replace(/\.0+ /, " ");
 }
@@ -68,7 +68,7 @@ function baseName(path) {
   return path ? path.slice(path.lastIndexOf("/") + 1) : "";
 }
 
-/* Of any number of values, more than a function can have arguments. */
+/* Returns the largest value. Math.max has a limited number of arguments. */
 function largest(values, least = -Infinity) {
   return values.reduce((most, value) => Math.max(most, value), least);
 }
@@ -83,7 +83,7 @@ function sum(values) {
 
 /* ---- Colours ---------------------------------------------------------------------------------------- */
 
-/* What the style sheet says for the colour scheme that is in use. */
+/* Returns a colour of the style sheet, for the colour scheme that is in use. */
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
@@ -102,12 +102,12 @@ function heatScale() {
   };
 }
 
-/* As in the style sheet. */
+/* Returns whether the style sheet uses its layout for small screens. */
 function isNarrow() {
   return matchMedia("(max-width: 720px)").matches;
 }
 
-/* Whether nothing can be pointed at but by touching it. */
+/* Returns whether there is no pointer that can rest on an element. */
 function isTouched() {
   return isNarrow() || matchMedia("(pointer: coarse)").matches;
 }
@@ -118,12 +118,12 @@ function onColourChange(redraw) {
     matchMedia(query).addEventListener("change", redraw);
 }
 
-/* ---- Going to what something rests on --------------------------------------------------------------- */
+/* ---- Links to the evidence -------------------------------------------------------------------------- */
 
-/* name of a kind of target → function that shows the one with an index */
+/* Maps the name of a kind of target to a function that shows the target with an index. */
 const reveals = new Map();
 
-/* A link to it; `before` is called first. */
+/* Makes a link to a target. `before` is called first. */
 function revealLink(text, kind, index, before = () => {}) {
   return element(
     "a", {
@@ -151,13 +151,13 @@ function bringIntoView(target) {
   target.classList.add("target");
 }
 
-/* Opens what an element lies in. */
+/* Opens all folded parts that contain an element. */
 function unfoldAround(target) {
   for (let place = target.closest("details"); place; place = place.parentElement.closest("details"))
     place.open = true;
 }
 
-/* Adds a section with a title, and returns what its content is to be appended to. Where there is little room, one
+/* Adds a section with a title, and returns the element to which its content is appended. On a small screen, a section
  * that `folds` shows only its title at first. */
 function addSection(parent, id, title, hint, folds = false) {
   const isFolded = folds && isNarrow();

@@ -5,7 +5,7 @@ function timeOnRank(time, rank) {
   return `${formatTime(time)}${rank === undefined || !time ? "" : ` on ${rank}`}`;
 }
 
-/* MPI_Init is before the application time. */
+/* Returns whether a function counts. MPI_Init runs before the application time. */
 function isCounted(it) {
   return !it.name.startsWith("MPI_Init");
 }
@@ -14,12 +14,13 @@ function remarkOf(it) {
   return isCounted(it) ? undefined : "before the elapsed time";
 }
 
-/* What the sections of functions and call sites say of their percentages. */
+/* Explains the percentages in the sections of functions and call sites. */
 function shareHint(run) {
   return ` %: share of the time of all ranks from MPI_Init to MPI_Finalize, ${formatTime(run.total)} in all.`;
 }
 
-/* Columns that functions and call sites have in common. The one of percentages is sorted by: what has none is last. */
+/* Returns the columns that functions and call sites have in common. Tables are sorted by the percentage; rows without
+ * one come last. */
 function callColumns(run) {
   const most = largest(run.functions.filter(isCounted).map((it) => it.time.sum), 1e-300);
   return [
@@ -48,12 +49,12 @@ function callColumns(run) {
   ];
 }
 
-/* Of a figure of the table in tools/profile/result/figures.h; JSON omits those that are 0. */
+/* Returns the column of a figure in tools/profile/result/figures.h. JSON omits figures that are 0. */
 function figureColumn({ name, unit, title }) {
   return (unit === "TIME" ? timeColumn : countColumn)(title, (it) => it[name] ?? 0, { secondary: true });
 }
 
-/* What is said of each rank: columns of by_rank. */
+/* Makes a table with the columns of by_rank. */
 function byRankTable(label, ranks) {
   const has = (name) => ranks.some((rank) => rank[name]);
   return smallTable({

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Histograms, and the time of each rank as a chart. */
+/* Histograms, and charts of the time of each rank. */
 
-/* Bars with names and numbers. A bar is {name, value, text}. */
+/* Makes bars with names and numbers. A bar is {name, value, text}. */
 function barChart(label, bars) {
   const most = largest(bars.map((bar) => bar.value), 1e-300);
   const lines = bars.map((bar) => {
@@ -14,7 +14,8 @@ function barChart(label, bars) {
   return element("table", { class: "bars" }, element("caption", {}, label), element("tbody", {}, ...lines));
 }
 
-/* `bins` are pairs [b, calls]; those between the first and the last one that are missing are empty. */
+/* Makes a histogram. `bins` are pairs [b, calls]; a bin that is missing between the first and the last one is empty.
+ * */
 function histogram(label, bins, format, zero) {
   if (!bins.length && !zero)
     return null;
@@ -39,10 +40,10 @@ function patchKey(name, text) {
   return element("span", {}, element("span", { class: `patch ${name}`, "aria-hidden": "true" }), text);
 }
 
-/* What is missing of the rest cannot be seen. */
+/* From this part of the run on, a bar looks complete. */
 const MOST_OF_RUN = 0.995;
 
-/* What the colours of a chart of ranks stand for. */
+/* Explains the colours of a chart of ranks. */
 function rankLegend(processes, most) {
   const hasEnded = smallest(processes.map((it) => it.application)) < MOST_OF_RUN * most;
   return element(
@@ -50,7 +51,7 @@ function rankLegend(processes, most) {
     hasEnded ? patchKey("ended", "the rank had ended, or was not profiled") : null);
 }
 
-/* A bar for each of few processes, with its share in MPI beside it. */
+/* Makes a bar for each of a few processes, with the share in MPI beside it. */
 function rankBars(processes) {
   const most = largest(processes.map((it) => it.application), 1e-300);
   const part = (name, time) => {
@@ -80,7 +81,7 @@ function rankBars(processes) {
           element("td")))));
 }
 
-/* The outline of what lies between two heights, as steps, one for each process. */
+/* Returns the outline of the area between two heights, which has a step for each process. */
 function stepPath(lower, upper, most) {
   const step = CHART.width / upper.length;
   const y = (value) => (CHART.height * (1 - value / most)).toFixed(1);
@@ -89,7 +90,7 @@ function stepPath(lower, upper, most) {
   return `M0 ${y(lower[0])}${there.join("")}${back.join("")}Z`;
 }
 
-/* Tells for the process under the pointer what `describe` says. */
+/* Makes a chart that shows the text from `describe` for the process under the pointer. */
 function rankChart(processes, describe) {
   const useful = processes.map(usefulOf);
   const whole = processes.map((it) => it.application);
@@ -134,7 +135,7 @@ function rankChart(processes, describe) {
     readout);
 }
 
-/* Lines over time, from 0 to 1. A line is {title, style, values}; where a value is missing, it has a gap. */
+/* Makes lines over time, from 0 to 1. A line is {title, style, values}, and has a gap where a value is missing. */
 function lineChart(label, lines, first, last) {
   const { width, height } = CHART;
   const points = (values) => {
@@ -146,7 +147,7 @@ function lineChart(label, lines, first, last) {
           return "";
         }
         const place = `${((at + 0.5) * width / values.length).toFixed(1)} ${(height * (1 - value)).toFixed(1)}`;
-        const part = pen === "M" ? `M${place}h.1` : `L${place}`; // a single value is a dot
+        const part = pen === "M" ? `M${place}h.1` : `L${place}`; // a single value becomes a dot
         pen = "L";
         return part;
       })

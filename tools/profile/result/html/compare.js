@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several runs side by side, as qmpi report --compare --format=json compares them: each figure has a value
- * for each run, null where the run does not have the thing. The first run is the base.
+ * Shows several runs side by side, as qmpi report --compare --format=json compares them. Each figure has a value for
+ * each run, or null if the run does not have the thing. The first run is the base.
  */
 
 const UNITS = {
@@ -39,8 +39,8 @@ function pointsText(base, value) {
   return `${signOf(points, "±")}${Math.abs(points).toFixed(1)} points`;
 }
 
-/* Whether a change is better or worse: less time is better, and a higher efficiency. Numbers of calls and bytes are
- * neither. Changes of less than 1 % are not marked. */
+/* Returns whether a change is better or worse. Less time and a higher efficiency are better; numbers of calls and
+ * bytes are neither. Changes of less than 1 % are not marked. */
 function moodOf(entry, change) {
   const isTime = (entry.format ?? formatTime) === formatTime;
   const isSmall = Math.abs(change) < .01 * Math.abs(entry.points ? 1 : entry.values[0] ?? 0);
@@ -49,8 +49,8 @@ function moodOf(entry, change) {
   return (change > 0) === Boolean(entry.points) ? "better" : "worse";
 }
 
-/* A column for each run, and one or two for the change of each later one. An entry has `values`, one for each
- * run, and may have a `format`; with `points`, changes are differences of percentages. */
+/* Makes a table with a column for each run, and one or two for the change of each later run. An entry has `values`,
+ * one for each run, and may have a `format`. With `points`, changes are differences of percentages. */
 function compareTable(
   runs, { id, label, title, entries: all, format, note, sorted = true, detailed = true, order = sorted }) {
   const entries = all.filter((it) => it.values.some((value) => value))
@@ -150,15 +150,15 @@ function addTotals(runs, comparison) {
   document.querySelector("main .runs").before(place);
 }
 
-/* ---- What changed ------------------------------------------------------------------------------------ */
+/* ---- Changes ----------------------------------------------------------------------------------------- */
 
-/* A place in each run; lines move when the source changes. */
+/* Names the place in each run, because lines move when the source changes. */
 function placesText(site) {
   const places = [...new Set(site.frames.filter(Boolean).map((frames) => placeText({ frames })))];
   return `${site.name} at ${places.join(", then ")}`;
 }
 
-/* A table by a quantity that a list chooses. */
+/* Makes a table of the quantity that is chosen in a list. */
 function chosenComparison(runs, { id, label, title, things, name }) {
   const place = element("div");
   const quantities = [["time of a rank", "time"], ["calls", "calls"], ["bytes", "bytes"]];
@@ -179,7 +179,7 @@ function chosenComparison(runs, { id, label, title, things, name }) {
   return titled(label, choice, place);
 }
 
-/* As in the text: new ones first, then those that are gone. */
+/* Makes the table of findings. As in the text, new ones come first, then those that are gone. */
 function findingsTable(runs, all) {
   const order = ["new", "gone", "remains"];
   const findings = [...all].sort((one, other) => order.indexOf(one.change) - order.indexOf(other.change));

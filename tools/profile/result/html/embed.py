@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 FILLED = ["title", "heading", "summary", "data"]
-# The first comment of a source, about its licence.
+# The comment at the beginning of a source that names its licence.
 LICENCE = re.compile(r"\A(/\*|<!--) SPDX-License-Identifier: \w+ (\*/|-->)\n")
 
 
@@ -23,7 +23,7 @@ def digest(text: str) -> str:
 
 
 def columns(text: str) -> str:
-    """The lines of PROFILE_FIGURES that have a heading."""
+    """Returns the lines of PROFILE_FIGURES that have a heading."""
     found = re.findall(r'(?m)^ +F\((\w+), (TIME|COUNT), \w+, "([^"]*)", \d+\)', text)
     assert found
     return f"const FIGURES = {json.dumps([dict(zip(('name', 'unit', 'title'), row)) for row in found if row[2]])};\n"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Findings are in the page as text. This adds links to what each rests on. */
+/* The page contains the findings as text. This script adds links to the sections that show the evidence. */
 
-/* kind → the sections that show why; a function opens the one that the finding names. */
+/* Maps the kind of a finding to the sections that show the evidence. A function opens the entry that the finding
+ * names. */
 const EVIDENCE = {
   "late-sender": ["waits"],
   "late-receiver": ["waits"],
@@ -39,7 +40,7 @@ const SECTION_TITLES = {
   outside: "time outside MPI",
 };
 
-/* Lets every link choose the run first that it belongs to. */
+/* Returns the links of a finding. Each of them first chooses the run to which it belongs. */
 function evidenceOf(run, finding, choose) {
   const link = (text, kind, index) => revealLink(text, kind, index, () => choose(run));
   const links = [];
@@ -74,7 +75,7 @@ function hasSection(run, kind) {
   return parts[kind].length > 0;
 }
 
-/* Counts in a sentence look as they do in the tables. */
+/* Formats counts in a sentence as in the tables. */
 function groupCounts(sentence) {
   return sentence.replace(/\b\d{4,}(?= (?:calls|messages|accesses)\b)/g, (count) => formatCount(Number(count)));
 }

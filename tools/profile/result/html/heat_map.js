@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A map of values, drawn on a canvas: of any number of rows and columns, of which a part is in view. Where
- * a pixel stands for several cells, it has the colour of the largest, or of their mean (`isMean`). The value of a
- * cell is also there as text, for the pointer and for a cursor that keys move.
+ * A map of values on a canvas, with any number of rows and columns. A part of them is visible. A pixel that stands
+ * for several cells has the colour of the largest value, or of the mean (`isMean`). The value of a cell is also shown
+ * as text, for the pointer and for a cursor that keys move.
  *
  * The data is {rows, columns, row[], column[], value[]}, sorted by row, then column, and
  *   intensity(value)    0 … 1, how strong its colour is
  *   legend              [[intensity, text], …]
- *   marks               [[class, text], …]: what the legend says further
- *   ended(row)          the column from which on the row has ended; optional, with it few rows are bars
- *   describe(row, column, value)    what the cell says; value undefined: there is nothing in it
- *   rowName, columnName, rowTitle, columnTitle    what the axes say
+ *   marks               [[class, text], …]: further lines of the legend
+ *   ended(row)          the column from which on the row has ended; optional. If it is given, a few rows are drawn as bars
+ *   describe(row, column, value)    the text of the cell; value undefined: the cell is empty
+ *   rowName, columnName, rowTitle, columnTitle    the labels of the axes
  */
 
 class HeatMap {
@@ -61,7 +61,7 @@ class HeatMap {
 
   /* ---- The view -------------------------------------------------------------------------------------- */
 
-  /* Shows these rows and columns, as far as they exist. */
+  /* Shows these rows and columns, limited to those that exist. */
   show(top, bottom, left, right) {
     const fit = (start, end, most) => {
       const size = Math.min(Math.max(Math.round(end - start), Math.min(4, most)), most);
@@ -73,7 +73,7 @@ class HeatMap {
     this.draw();
   }
 
-  /* Multiplies the size of what is in view; the place in the middle, or `at` (0 … 1), stays. */
+  /* Multiplies the size of the visible part. The place `at` (0 … 1), by default that of the cursor, stays. */
   zoom(factor, at = this.cursorPlace()) {
     const { top, bottom, left, right } = this.view;
     const height = (bottom - top) * factor;
@@ -83,7 +83,7 @@ class HeatMap {
     this.show(first, first + height, start, start + width);
   }
 
-  /* Where the cursor is in the view; the middle, where it is not in it. */
+  /* Returns the place of the cursor in the view, or the middle if it is not visible. */
   cursorPlace() {
     const y = (this.cursor.row + 0.5 - this.view.top) / (this.view.bottom - this.view.top);
     const x = (this.cursor.column + 0.5 - this.view.left) / (this.view.right - this.view.left);
@@ -95,7 +95,7 @@ class HeatMap {
     this.show(top + rows, bottom + rows, left + columns, right + columns);
   }
 
-  /* Puts the cursor to a cell, which comes into view. */
+  /* Moves the cursor to a cell, and makes the cell visible. */
   moveCursor(row, column) {
     this.marked = true;
     this.cursor.row = Math.min(Math.max(row, 0), this.data.rows - 1);
@@ -111,7 +111,7 @@ class HeatMap {
     this.readout.textContent = isTouched() ? "Tap a cell to read its value." : "Point at a cell to read its value.";
   }
 
-  /* What the cell at the cursor says, if one was chosen. */
+  /* Shows the text of the cell at the cursor, if a cell was chosen. */
   sayCursor() {
     if (this.marked || document.activeElement === this.canvas)
       this.say();
@@ -139,7 +139,7 @@ class HeatMap {
 
   /* ---- Drawing --------------------------------------------------------------------------------------- */
 
-  /* In pixels of the canvas as it is laid out. */
+  /* Returns the area of the cells and its margins, in pixels of the layout. */
   area() {
     const widest = this.data.rowName(this.data.rows - 1).length;
     return { x: 26 + 7 * Math.max(widest, 2), y: 6, width: 0, height: 0, right: 10, under: 38 };
@@ -173,7 +173,7 @@ class HeatMap {
       patch.style.background = `rgb(${scale(Number(patch.dataset.intensity)).join(" ")})`;
   }
 
-  /* The intensity of each bin, a cell or what a pixel stands for; -1: nothing. */
+  /* Returns the intensity of each bin, which is a cell or the cells of a pixel; -1: it is empty. */
   fillBins(height, width) {
     const { data, view } = this;
     const bins = new Float32Array(height * width).fill(-1);
@@ -239,7 +239,7 @@ class HeatMap {
     context.restore();
   }
 
-  /* At most so many round numbers. */
+  /* Returns round numbers between `start` and `end`, at most `most` of them. */
   ticks(start, end, most) {
     const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000];
     const step = steps.find((size) => (end - start) / size <= Math.max(most, 2)) ?? end - start;
@@ -249,7 +249,7 @@ class HeatMap {
     return found;
   }
 
-  /* The cursor, and the box that is being dragged. */
+  /* Draws the cursor, and the box that is being dragged. */
   drawMarks(context, area) {
     const { view, cursor } = this;
     const height = area.height / (view.bottom - view.top);

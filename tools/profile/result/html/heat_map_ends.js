@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of a heat map that end, and few rows: bars with gaps. */
+/* Draws the ends of rows in a heat map, and the gaps between the bars of a few rows. */
 
 const FEW_ROWS = 16;
 const ROW_HEIGHT = 34;
 
-/* Hatches what lies behind the end of each row; cells are drawn over it. */
+/* Hatches the area behind the end of each row. Cells are drawn over it. */
 function drawEnds(map, context, area) {
   const { top, bottom, left, right } = map.view;
   const height = area.height / (bottom - top);
@@ -28,7 +28,7 @@ function drawEnds(map, context, area) {
   }
 }
 
-/* Few rows are bars with gaps. */
+/* Draws gaps between rows if there are few of them. */
 function drawGaps(map, context, area) {
   const rows = map.view.bottom - map.view.top;
   context.fillStyle = colour("surface");

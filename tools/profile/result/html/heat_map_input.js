@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pointer, wheel and keys of a heat map. */
+/* Handles pointer, wheel and keys of a heat map. */
 
 class HeatMapInput {
   constructor(map) {
@@ -20,7 +20,7 @@ class HeatMapInput {
       });
   }
 
-  /* In pixels of the canvas, and within the cells from 0 to 1. */
+  /* Returns the place of an event in pixels of the canvas, and within the cells, from 0 to 1. */
   placeOf(event) {
     const bounds = this.map.canvas.getBoundingClientRect();
     const { box } = this.map;
@@ -92,7 +92,7 @@ class HeatMapInput {
     this.map.draw();
   }
 
-  /* The page scrolls unless the map was clicked before, or Ctrl is held. */
+  /* Zooms by the wheel if the map was clicked before or Ctrl is held. Otherwise, the page scrolls. */
   turn(event) {
     if (document.activeElement !== this.map.canvas && !event.ctrlKey)
       return;

@@ -21,7 +21,7 @@ function fillContents() {
   contents.hidden = false;
 }
 
-/* The sections of one run; with several, a list chooses the run. */
+/* Makes the sections of one run. If there are several runs, a list chooses one. */
 function makeDetails(details, runs) {
   const place = element("div", { class: "panels" });
   const choice = element(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The data of the page: reads the results, and computes what several sections need. */
+/* Reads the results, and computes the data that several sections need. */
 
 async function readResult(script) {
   const bytes = Uint8Array.from(atob(script.textContent.trim().replaceAll("\n", "")), (byte) => byte.charCodeAt(0));
@@ -7,7 +7,7 @@ async function readResult(script) {
   return JSON.parse(await new Response(stream).text());
 }
 
-/* Turns columns, as by_rank and waits have them, into objects. */
+/* Converts the columns of by_rank and waits to objects. */
 function toObjects(columns) {
   const names = Object.keys(columns ?? {});
   return names.length ?
@@ -25,7 +25,7 @@ function frameText(frame) {
   return frame.function ? `${shortName(frame.function)} (${place})` : place;
 }
 
-/* Leaves out the arguments of templates in a long name, as names.c does in text, and then its end. */
+/* Shortens a long name as names.c does in text: leaves out the arguments of templates, and then its end. */
 function shortName(name) {
   const most = 80, isOperator = (end) => /(^|\W)operator *$/.test(name.slice(Math.max(0, end - 40), end));
   if (name.length <= most)
@@ -50,7 +50,8 @@ function shortName(name) {
   return short.length <= most ? short : `${short.slice(0, most - 3)}...`;
 }
 
-/* "ocean.c:83", or library and offset; with the name of a function only where there is no line. */
+/* Returns "ocean.c:83", or the library and the offset. The name of a function is included only if there is no line.
+ * */
 function placeText(site) {
   const frame = site.frames[0];
   if (!frame)
@@ -62,7 +63,7 @@ function siteText(site) {
   return `${site.name} at ${placeText(site)}`;
 }
 
-/* What a run and its call sites are called in all tables. */
+/* Adds to a run the names that it and its call sites have in all tables. */
 function prepareRun(name, result, number) {
   const run = { name, number, letter: String.fromCharCode(65 + number % 26), ...result };
   run.total = result.application.sum;
@@ -111,7 +112,7 @@ function nodesOf(run) {
   });
 }
 
-/* "0–3, 8": ranks that ascend, shortened. */
+/* Returns ascending ranks as text such as "0–3, 8". */
 function rankList(ranks) {
   const parts = [];
   for (let at = 0; at < ranks.length;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sections by what calls refer to: communicators, files, regions, calls in flight. */
+/* Sections about communicators, files, regions and calls in flight. */
 
 const allTimeColumn = timeColumn("time", (it) => it.time.sum, { hint: "of all ranks" });
 const callsColumn = countColumn("calls", (it) => it.calls);
@@ -10,7 +10,7 @@ function addTable(parent, id, title, entries, columns, hint, folds = false) {
       .append(new Table({ id: `${id}-table`, label: title, entries, columns }).element);
 }
 
-/* What a call waits for: "from rank 1 (tag 7)". */
+/* Returns what a call waits for, such as "from rank 1 (tag 7)". */
 function awaitText(call) {
   const awaits = call.awaits ?? [];
   if (!awaits.length)
@@ -71,7 +71,7 @@ function addRegions(parent, run) {
     share: (it) => it.efficiency?.[name],
     text: (it) => formatPercent(it.efficiency?.[name] ?? 0, it.efficiency?.[name] === undefined ? 0 : 1),
   });
-  const hasPath = run.regions.some((it) => it.path); // of a trace, with --path
+  const hasPath = run.regions.some((it) => it.path); // known only for a trace, with --path
   addTable(
     parent, "regions", "Regions", run.regions,
     [

@@ -11,7 +11,7 @@ function describeProcess(process) {
     + `${formatTime(process.mpi)} in MPI (${share} of ${formatTime(process.application)})`;
 }
 
-/* What a rank does, by function: as far as the result lists it. */
+/* Makes a table of the functions that a rank calls, as far as the result lists them. */
 function rankDetail(run, process) {
   const found = run.functions.flatMap(
     (it) => toObjects(it.by_rank)
@@ -113,7 +113,7 @@ function addWindows(parent, run) {
   addEfficiencyOverTime(section, windows);
 }
 
-/* How well work is balanced says nothing while hardly any is done. */
+/* Returns whether ranks do so little work that its balance has no meaning. */
 function isIdle(windows, at) {
   return windows.parallel_efficiency?.[at] < 0.01;
 }
@@ -122,7 +122,7 @@ function drawnFigure(windows, name) {
   return windows[name].map((value, at) => (name === "load_balance" && isIdle(windows, at) ? null : value));
 }
 
-/* As lines, which differ in their dashes, too; and as a table. */
+/* Adds the efficiency over time as a table and as lines, which also differ in their dashes. */
 function addEfficiencyOverTime(section, windows) {
   const figures = [
     ["parallel_efficiency", "parallel efficiency", "line-0"], ["load_balance", "load balance", "line-1"],

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table to sort, to filter and to unfold. A column is {title, value, text, numeric, secondary, share}:
- * `value` of a row is what is sorted by, `text` (by default the value) is printed. `secondary` columns are
- * hidden where there is little room; `note` is printed below the text only there, `remark` everywhere. `share` of a
- * row, 0 … 1, is drawn as a bar, too. What has no value is last in either direction.
+ * A table that can be sorted and filtered, and whose lines unfold. A column is {title, value, text, numeric,
+ * secondary, share}. `value` of a row is the sort key, and `text`, by default the value, is printed. On a small
+ * screen, `secondary` columns are hidden, and `note` is printed below the text; `remark` is printed on any screen.
+ * `share` of a row, 0 … 1, is also drawn as a bar. Rows without a value come last in either direction.
  */
 
 class Table {
@@ -102,7 +102,7 @@ class Table {
     this.status.parentElement.hidden = !few && !of;
   }
 
-  /* The line of an entry, made once, and what it unfolds to. */
+  /* Returns the line of an entry and the line to which it unfolds. They are made only once. */
   linesOf(entry) {
     if (!this.lines.has(entry))
       this.lines.set(entry, this.makeLine(entry));
@@ -166,7 +166,7 @@ class Table {
     this.update();
   }
 
-  /* Shows an entry, wherever it is, unfolded. */
+  /* Shows and unfolds an entry, even if the table is filtered or shows only its first lines. */
   reveal(entry) {
     if (this.words && !this.matches(entry)) {
       this.input.value = "";
@@ -199,12 +199,12 @@ function bytesColumn(title, value, more) {
   return makeColumn(title, value, formatBytes, more);
 }
 
-/* "rank 3" */
+/* Makes a column of ranks, such as "rank 3". */
 function rankColumn(title, value, more) {
   return { title, value, text: (entry) => `rank ${value(entry)}`, ...more };
 }
 
-/* A table that is a part of something else: without filter, and with few entries at first. */
+/* Makes a table that is part of an entry: it has no filter, and few entries at first. */
 function smallTable(options) {
   return new Table({ filter: false, limit: 8, ...options }).element;
 }
