@@ -73,7 +73,7 @@ static bool read_integer(const QMPIX_Call *call, int index, long long *value)
     return true;
 }
 
-/* Returns the number of elements to which an argument leads; 0: unknown. */
+/* Returns the number of elements to which an argument points; 0: unknown. */
 static int element_count(const QMPIX_Call *call, int index, const QMPIX_Parameter_traits *traits)
 {
     const QMPIX_Parameter *parameter = &call->function->parameters[index];
@@ -95,13 +95,13 @@ static QMPIX_Parameter_traits traits_of(const QMPIX_Function *function, int inde
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
-/* Whether a pointer cannot be one of the constants that lead nowhere. */
+/* Returns whether a pointer cannot be one of the constants that point to no object. */
 static bool leads_somewhere(const void *pointer)
 {
     return (uintptr_t)pointer >= 4096 && pointer != MPI_STATUS_IGNORE;
 }
 
-/* Whether an argument that leads to another place is nevertheless right. */
+/* Returns whether an argument that points to another place is right nevertheless. */
 static bool is_equivalent(const QMPIX_Call *call, int index, const void *received,
                           const void *passed)
 {
@@ -158,7 +158,7 @@ static size_t result_size(const QMPIX_Function *function)
     }
 }
 
-/* Whether a call has set its flag, or has none. The other outputs are not set without it. */
+/* Returns false if a call has cleared its flag. The other outputs are then not set. */
 static bool has_set_flag(const QMPIX_Call *call)
 {
     int index, flag = 1;
@@ -168,7 +168,7 @@ static bool has_set_flag(const QMPIX_Call *call)
     return flag != 0;
 }
 
-/* Returns the bytes of an output of a call; 0: it is not compared. */
+/* Returns the size of an output of a call in bytes; 0: it is not compared. */
 static size_t output_size(const QMPIX_Call *call, int index)
 {
     const QMPIX_Parameter *parameter = &call->function->parameters[index];
@@ -182,7 +182,7 @@ static size_t output_size(const QMPIX_Call *call, int index)
     return (size_t)element_count(call, index, &traits) * parameter->size;
 }
 
-/* Copies an output of a call. Returns whether the argument leads to one. */
+/* Copies an output of a call. Returns false if the argument points to none. */
 static bool read_output(const QMPIX_Call *call, int index, size_t size, void *values)
 {
     const void *place;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares the arguments that a layer receives with those that it passes on, and what the next
- * function stored and returned with what the layer returns.
+ * Compares the arguments that a layer receives with those that it passes on, and the results and
+ * outputs of the next function with those of the layer.
  */
 #ifndef VALIDATOR_COMPARE_H
 #define VALIDATOR_COMPARE_H
@@ -10,12 +10,12 @@
 
 #include <stddef.h>
 
-/* What is saved of one call. The memory is used again for later calls. */
+/* The saved values of one call. Their memory is used again for later calls. */
 struct compare_values {
     const QMPIX_Function *function;
-    unsigned char *arguments; /* one after the other, each of its size */
+    unsigned char *arguments; /* all arguments, without padding */
     size_t arguments_capacity;
-    unsigned char *outputs; /* what the next function has stored */
+    unsigned char *outputs; /* all outputs of the next function, without padding */
     size_t outputs_capacity;
     size_t *output_sizes; /* [parameter]: bytes in `outputs`; 0: not compared */
     int parameters_capacity;
@@ -37,7 +37,7 @@ int compare_arguments(const struct compare_values *values, const QMPIX_Call *cal
 /* Saves the result and the outputs of the next function. */
 void compare_save_results(struct compare_values *values, const QMPIX_Call *call);
 
-/* Whether the call has the saved result. */
+/* Returns whether the call has the saved result. */
 bool compare_result(const struct compare_values *values, const QMPIX_Call *call);
 
 /* Returns the index of the first output of the call that differs from the saved one; -1: none. */

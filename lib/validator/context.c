@@ -60,7 +60,7 @@ QMPI_Context context_check(QMPI_Context context, int number)
 {
     const struct qmpi_validate_place *place = context ? host->place(context) : NULL;
     if (place && (place->kind == QMPI_CHECK_BELOW || place->kind == QMPI_CHECK_OWN))
-        return context; /* observed: it may still be that of another layer or function */
+        return context; /* The observer checks whether it is that of another layer or function. */
     const struct visit *visit = visit_innermost(__builtin_frame_address(0));
     const int caller = find_caller(visit);
     const char *const name = QMPIX_Function_name((enum QMPI_Functions_enum)number);

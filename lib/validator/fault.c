@@ -10,9 +10,9 @@
 
 static const struct qmpi_validate_host *host;
 
-/* The words of each kind, and how to correct it. */
+/* The message and the hint of each kind. */
 static const struct {
-    const char *what; /* after `the layer `, with %s for the function */
+    const char *what; /* follows `the layer `; %s stands for the function */
     const char *hint;
 } kinds[FAULT_COUNT] = {
     [FAULT_NOT_PASSED] =
@@ -88,9 +88,9 @@ static const struct {
          "complete the request, or free it, in MPI_Finalize, before the next one is called"},
 };
 
-static bool found; /* any */
+static bool found; /* any fault was found */
 
-/* ---- Where it is in the tool ----------------------------------------------------------------- */
+/* ---- Places in the tool ---------------------------------------------------------------------- */
 
 const void *fault_find_call(int tool_id)
 {
@@ -111,7 +111,7 @@ static char *describe_place(const struct fault *fault)
         fault->address || !fault->calls ? fault->address : fault_find_call(fault->tool_id);
     const QMPIX_Address *place;
     const char *code = !address && fault->context ? host->code(fault->context) : NULL;
-    if (code) /* A description is that of the code in front of an address. */
+    if (code) /* QMPIX_Address_describe describes the code in front of an address. */
         address = code + 1;
     if (address && (!host->contains(fault->tool_id, address) ||
                     QMPIX_Address_describe(address, &place) != MPI_SUCCESS))
@@ -167,7 +167,7 @@ void fault_report(const struct fault *fault)
     if (!job_count(fault->tool_id, name, (int)fault->kind, (int)fault->function->number))
         return;
     print_first(fault);
-    job_note_reported(fault->tool_id, name, (int)fault->kind);
+    job_set_reported(fault->tool_id, name, (int)fault->kind);
 }
 
 /* Returns how often a fault occurred: `3 calls of MPI_Send, 1 of MPI_Recv`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See handles.h. */
+/* See checks.h. */
 #define _GNU_SOURCE
-#include "validator/handles.h"
+#include "validator/checks.h"
 
 #include "util/util.h"
 #include "validator/fault.h"
@@ -24,7 +24,7 @@ struct object {
     unsigned char handle[HANDLE_MAX]; /* followed by zeros */
     int tool_id;
     const char *creator;            /* the function that has created it */
-    const QMPIX_Function *function; /* the same; or the one in whose call the layer did so */
+    const QMPIX_Function *function; /* the function in whose call the layer made it */
     const void *address;
 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -56,7 +56,7 @@ static void forget(QMPIX_Kind kind, const unsigned char *handle, int tool_id)
     free(object);
 }
 
-/* ---- What functions do with handles ---------------------------------------------------------- */
+/* ---- Effects of functions on handles --------------------------------------------------------- */
 
 static const char *noun_of(QMPIX_Kind kind)
 {
@@ -97,7 +97,7 @@ static bool ends_with(const char *name, const char *suffix)
     return length >= wanted && !strcmp(name + length - wanted, suffix);
 }
 
-/* Whether a handle that a function returns is a new object, which its creator frees. */
+/* Returns whether a handle that a function returns is a new object, which the caller must free. */
 static bool is_creator(const QMPIX_Function *function, QMPIX_Kind kind)
 {
     const char *const name = function->name;
@@ -116,7 +116,7 @@ static bool is_creator(const QMPIX_Function *function, QMPIX_Kind kind)
         return traits.role == QMPIX_ROLE_SESSION_INIT;
     case QMPIX_KIND_GROUP:
         return begins_with(name, "MPI_Group_") || ends_with(name, "_group");
-    case QMPIX_KIND_DATATYPE: /* MPI_Type_create_f90_… return predefined ones */
+    case QMPIX_KIND_DATATYPE: /* MPI_Type_create_f90_… return predefined datatypes. */
         return begins_with(name, "MPI_Type_") && !strstr(name, "f90") &&
                strcmp(name, "MPI_Type_match_size") != 0 &&
                !begins_with(name, "MPI_Type_get_contents");
@@ -132,7 +132,7 @@ static bool is_creator(const QMPIX_Function *function, QMPIX_Kind kind)
     }
 }
 
-/* Whether a handle is one that nobody frees. */
+/* Returns whether a handle need not be freed. */
 static bool is_predefined(QMPIX_Kind kind, const unsigned char *handle)
 {
 #define IS(type, constant) (!memcmp(handle, &(type){constant}, sizeof(type)))
@@ -163,14 +163,14 @@ static bool is_predefined(QMPIX_Kind kind, const unsigned char *handle)
 
 enum { ARGUMENTS_MAX = 8 };
 
-/* The parameters of a function that are handles which it writes. */
+/* The parameters of a function that are handles, and that the function may write. */
 struct use {
     _Atomic bool known;
     bool creates;
     int count;
     struct {
         int index;
-        bool is_new; /* not read before */
+        bool is_new; /* an output, not an input */
         bool is_created;
     } arguments[ARGUMENTS_MAX];
 };
@@ -188,7 +188,8 @@ static const struct use *use_of(const QMPIX_Function *function)
             parameter->size > HANDLE_MAX ||
             QMPIX_Function_get_parameter_traits(function, i, &traits) != MPI_SUCCESS)
             continue;
-        /* An input that may be written: MPI_Waitall completes what is in an array. */
+        /* Other handles are inputs that the function may change, such as the requests of
+         * MPI_Waitall. */
         const bool is_new = traits.direction == QMPIX_DIRECTION_OUT;
         const bool is_created = is_new && is_creator(function, parameter->kind);
         found.arguments[found.count].index = i;
@@ -206,7 +207,7 @@ static const struct use *use_of(const QMPIX_Function *function)
     return use;
 }
 
-bool handles_creates(const QMPIX_Function *function)
+bool validator_handles_creates(const QMPIX_Function *function)
 {
     return use_of(function)->creates;
 }
@@ -237,7 +238,7 @@ static bool read_handle(const QMPIX_Call *call, int index, int element,
 
 /* ---- Calls that free and complete ------------------------------------------------------------ */
 
-struct noted {
+struct stored {
     int count;
     struct {
         int index, element;
@@ -245,7 +246,7 @@ struct noted {
     } handles[];
 };
 
-void *handles_before(const QMPIX_Call *call)
+void *validator_handles_before(const QMPIX_Call *call)
 {
     const struct use *use = use_of(call->function);
     int room = 0;
@@ -255,31 +256,32 @@ void *handles_before(const QMPIX_Call *call)
         room += use->arguments[i].is_new ? 0 : element_count(call, use->arguments[i].index);
     if (!room)
         return NULL;
-    struct noted *noted = qmpi_allocate(1, sizeof *noted + (size_t)room * sizeof *noted->handles);
+    struct stored *stored =
+        qmpi_allocate(1, sizeof *stored + (size_t)room * sizeof *stored->handles);
     for (int i = 0; i < use->count; i++) {
         const int index = use->arguments[i].index,
                   count = use->arguments[i].is_new ? 0 : element_count(call, index);
         for (int element = 0; element < count; element++) {
-            if (!read_handle(call, index, element, noted->handles[noted->count].handle))
+            if (!read_handle(call, index, element, stored->handles[stored->count].handle))
                 continue;
-            noted->handles[noted->count].index = index;
-            noted->handles[noted->count++].element = element;
+            stored->handles[stored->count].index = index;
+            stored->handles[stored->count++].element = element;
         }
     }
-    return noted;
+    return stored;
 }
 
-void handles_after(const QMPIX_Call *call, void *data)
+void validator_handles_after(const QMPIX_Call *call, void *data)
 {
-    struct noted *noted = data;
-    for (int i = 0; noted && i < noted->count; i++) {
+    struct stored *stored = data;
+    for (int i = 0; stored && i < stored->count; i++) {
         unsigned char now[HANDLE_MAX];
-        const int index = noted->handles[i].index;
-        if (read_handle(call, index, noted->handles[i].element, now) &&
-            memcmp(now, noted->handles[i].handle, HANDLE_MAX) != 0)
-            forget(call->function->parameters[index].kind, noted->handles[i].handle, 0);
+        const int index = stored->handles[i].index;
+        if (read_handle(call, index, stored->handles[i].element, now) &&
+            memcmp(now, stored->handles[i].handle, HANDLE_MAX) != 0)
+            forget(call->function->parameters[index].kind, stored->handles[i].handle, 0);
     }
-    free(noted);
+    free(stored);
 }
 
 /* ---- Calls that create ----------------------------------------------------------------------- */
@@ -287,7 +289,9 @@ void handles_after(const QMPIX_Call *call, void *data)
 static void add(int tool_id, QMPIX_Kind kind, const unsigned char *handle, const char *creator,
                 const QMPIX_Function *function, const void *address)
 {
-    struct object *object = qmpi_allocate(1, sizeof *object); /* one more of a handle, perhaps */
+    struct object *object =
+        qmpi_allocate(1, sizeof *object); /* Handles may occur more than once, because MPI libraries
+                                             count references. */
     *object = (struct object){.kind = kind,
                               .tool_id = tool_id,
                               .creator = creator,
@@ -307,7 +311,7 @@ static bool has_succeeded(const QMPIX_Call *call)
     return call->function->result != QMPIX_KIND_INT || *(const int *)call->result == MPI_SUCCESS;
 }
 
-void handles_add(int tool_id, const QMPIX_Call *call, const void *address)
+void validator_handles_add(int tool_id, const QMPIX_Call *call, const void *address)
 {
     const struct use *use = use_of(call->function);
     unsigned char handle[HANDLE_MAX];
@@ -320,7 +324,7 @@ void handles_add(int tool_id, const QMPIX_Call *call, const void *address)
     }
 }
 
-/* libqmpi creates this communicator by calls that are not observed. */
+/* Adds the communicator that libqmpi creates, by calls that are not observed. */
 static int watched_create_comm(int tool_id, MPI_Comm *comm)
 {
     const int result = QMPIX_Tool_create_comm(tool_id, comm);
@@ -336,7 +340,7 @@ static int watched_create_comm(int tool_id, MPI_Comm *comm)
     return result;
 }
 
-void handles_give(const struct visit *visit, const QMPIX_Call *call)
+void validator_handles_give(const struct visit *visit, const QMPIX_Call *call)
 {
     const struct use *use = use_of(call->function);
     unsigned char handle[HANDLE_MAX];
@@ -349,7 +353,7 @@ void handles_give(const struct visit *visit, const QMPIX_Call *call)
     }
 }
 
-void handles_start(const struct qmpi_validate_host *given)
+void validator_handles_start(const struct qmpi_validate_host *given)
 {
     static const struct watch_entry functions[] = {
         {"QMPIX_Tool_create_comm", (watch_function *)watched_create_comm}};
@@ -373,7 +377,7 @@ static void report(const struct object *object)
     free(detail);
 }
 
-void handles_check_end(void)
+void validator_handles_check_end(void)
 {
     if (!object_count || !host->is_finalized())
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See heap.h. */
+/* See checks.h. */
 #define _GNU_SOURCE
-#include "validator/heap.h"
+#include "validator/checks.h"
 
 #include "util/util.h"
 #include "validator/notes.h"
@@ -27,7 +27,7 @@ static const char gone;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct block *blocks;
-static size_t capacity, used; /* `used`: also those that are gone */
+static size_t capacity, used; /* `used` includes removed blocks. */
 
 static struct block *find_place(const void *address)
 {
@@ -66,7 +66,7 @@ static void count_bytes(int tool_id, long long bytes)
     notes_add_memory(tool_id, in_visit ? visit->function : NULL, bytes);
 }
 
-/* Notes a new block, and returns it. */
+/* Adds a new block, and returns its address. */
 static void *add(void *address, size_t size, const void *caller)
 {
     const int tool_id = address ? watch_find_layer(caller) : 0;
@@ -83,7 +83,7 @@ static void *add(void *address, size_t size, const void *caller)
     return address;
 }
 
-/* Forgets a block that is about to be freed. */
+/* Removes a block that is about to be freed. */
 static void forget(const void *address)
 {
     struct block found = {NULL, 0, 0};
@@ -98,7 +98,7 @@ static void forget(const void *address)
         count_bytes(found.tool_id, -(long long)found.size);
 }
 
-size_t heap_size(const void *address)
+size_t validator_heap_size(const void *address)
 {
     pthread_mutex_lock(&lock);
     const struct block *block = capacity ? find_place(address) : NULL;
@@ -121,7 +121,7 @@ static void *watched_calloc(size_t count, size_t size)
 
 static void *watched_realloc(void *old, size_t size)
 {
-    const size_t old_size = heap_size(old);
+    const size_t old_size = validator_heap_size(old);
     forget(old);
     void *const new = realloc(old, size);
     if (!new &&size && old_size)
@@ -131,7 +131,7 @@ static void *watched_realloc(void *old, size_t size)
 
 static void *watched_reallocarray(void *old, size_t count, size_t size)
 {
-    const size_t old_size = heap_size(old);
+    const size_t old_size = validator_heap_size(old);
     forget(old);
     void *const new = reallocarray(old, count, size);
     if (!new &&count && size &&old_size)
@@ -222,15 +222,15 @@ static struct watch_entry operators[] = {
     {"_ZdaPvm", WATCHED(delete_sized_array)},
 };
 
-/* Returns the function that the tool calls without validation: that of the program or of a
- * preloaded library, if it replaces the operators, and else that of the library of C++. */
+/* Returns the operator that the tool would call without validation. This is the operator of the
+ * program or of a preloaded library, if there is one, and else that of the library of C++. */
 static uintptr_t find_operator(void *library, const char *name)
 {
     void *const replaced = dlsym(RTLD_DEFAULT, name);
     return (uintptr_t)(replaced ? replaced : dlsym(library, name));
 }
 
-void heap_prepare_operators(void)
+void validator_heap_prepare_operators(void)
 {
     static void *library;
     if (library)
@@ -261,7 +261,7 @@ static void unlock_blocks(void)
     pthread_mutex_unlock(&lock);
 }
 
-void heap_start(void)
+void validator_heap_start(void)
 {
     static const struct watch_entry functions[] = {
         {"malloc", WATCHED(malloc)},

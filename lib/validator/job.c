@@ -42,8 +42,8 @@ struct shared {
 static struct shared *table;
 static int kind_count;
 
-/* The file. Byte 0 is locked by a process that joins or leaves, and byte 1 + process id as long as
- * this process takes part: the kernel removes the lock when it dies. */
+/* The file. A process that joins or leaves locks byte 0. While it takes part, it also has a lock on
+ * byte 1 + its process ID, which the kernel removes when the process dies. */
 static int file = -1;
 static char *file_name;
 
@@ -64,7 +64,8 @@ static bool others_take_part(void)
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-/* A limit on the size of files would end the process with a signal. */
+/* Returns whether a file may have this size. Exceeding the limit would end the process with a
+ * signal. */
 static bool may_have_size(size_t size)
 {
     struct rlimit limit;
@@ -80,7 +81,8 @@ static uint64_t hash_text(const char *text)
     return hash;
 }
 
-/* Opens the file; what an earlier job has left there is removed. */
+/* Opens the file, and clears it if an earlier job has left it behind. Returns NULL if that is not
+ * possible. */
 static struct shared *share_table(const char *job)
 {
     void *shared = MAP_FAILED;
@@ -133,7 +135,7 @@ static bool is_complete(const struct slot *slot)
     return slot->state == COMPLETE;
 }
 
-/* Returns the slot of a layer. If there is no other, it is the last one, which is never printed. */
+/* Returns the slot of a layer. If no slot is free, this is the last one, which is never printed. */
 static struct slot *find_slot(int tool_id, const char *name)
 {
     int i;
@@ -152,8 +154,8 @@ static struct slot *find_slot(int tool_id, const char *name)
     return &table->slots[i];
 }
 
-/* Whether this process is to report a fault. If another one is doing so, waits until it has: if
- * this process ends the job next, the message must have been printed. */
+/* Returns whether this process must report a fault. If another process is reporting it, waits until
+ * the message was printed, because this process may end the job next. */
 static bool is_to_report(_Atomic int *reported)
 {
     enum { SECONDS = 5, STEPS_PER_SECOND = 1000 };
@@ -163,7 +165,7 @@ static bool is_to_report(_Atomic int *reported)
         return true;
     for (int i = 0; i < SECONDS * STEPS_PER_SECOND && *reported == BEING; i++)
         usleep(1000000 / STEPS_PER_SECOND);
-    return *reported == BEING; /* the other one has died */
+    return *reported == BEING; /* true: the other process has died */
 }
 
 bool job_count(int tool_id, const char *name, int kind, int function)
@@ -182,7 +184,7 @@ bool job_count(int tool_id, const char *name, int kind, int function)
     return is_to_report(&slot->reported[kind]);
 }
 
-void job_note_reported(int tool_id, const char *name, int kind)
+void job_set_reported(int tool_id, const char *name, int kind)
 {
     find_slot(tool_id, name)->reported[kind] = REPORTED;
 }
@@ -211,7 +213,7 @@ static char *describe_ranks(const struct slot *slot, int kind)
     return text;
 }
 
-/* Prints what has not been printed yet. */
+/* Prints the calls that have not been printed yet. */
 static void print_slot(struct slot *slot, void (*print)(const struct job_faults *faults))
 {
     for (int kind = 0; kind < kind_count; kind++) {
@@ -243,7 +245,7 @@ static void wait_for_others(void)
 {
     enum { SECONDS = 10, STEPS_PER_SECOND = 100 };
     for (int i = 0; i < SECONDS * STEPS_PER_SECOND && !table->printed; i++) {
-        if (!others_take_part()) /* the last one has died */
+        if (!others_take_part()) /* The last process has died. */
             return;
         usleep(1000000 / STEPS_PER_SECOND);
     }

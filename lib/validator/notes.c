@@ -11,14 +11,14 @@
 
 static const struct qmpi_validate_host *host;
 
-/* [number]: what a layer has added to the calls of a function. */
+/* [number]: the costs that a layer has added to the calls of a function. */
 struct added {
     _Atomic uint64_t time, calls;
     _Atomic long long bytes; /* allocated, and not freed in calls of this function */
 };
 static struct added **added;        /* [tool_id] */
 static _Atomic long long kept[256]; /* [tool_id]: bytes allocated, and not freed */
-enum { NAMED = 3 };                 /* the dearest functions */
+enum { NAMED = 3 };                 /* the maximum number of functions in a note */
 
 void notes_start(const struct qmpi_validate_host *given)
 {
@@ -51,8 +51,8 @@ static bool is_intercepted(int tool_id, int number)
     return flag;
 }
 
-/* Returns the number of the variant of a function that a tool which intercepts the function should
- * also intercept; -1: none. */
+/* Returns the number of the variant that a tool should also intercept if it intercepts the
+ * function; -1: none. */
 static int find_variant(int number)
 {
     enum QMPI_Functions_enum variant;
@@ -120,7 +120,7 @@ void notes_add_memory(int tool_id, const QMPIX_Function *function, long long byt
         added[tool_id][function->number].bytes += bytes;
 }
 
-/* What a layer has added to the calls of a function, of time or of memory. */
+/* Returns the added time or memory. */
 typedef double cost_function(const struct added *of_function);
 
 static double time_of(const struct added *of_function)
@@ -133,7 +133,7 @@ static double bytes_of(const struct added *of_function)
     return (double)of_function->bytes;
 }
 
-/* Returns the function that costs most, except those that are printed already; -1: none. */
+/* Returns the function with the highest cost among those that are not printed yet; -1: none. */
 static int find_dearest(const struct added *of_layer, const bool *printed, cost_function *cost)
 {
     int dearest = -1;
@@ -145,8 +145,8 @@ static int find_dearest(const struct added *of_layer, const bool *printed, cost_
     return dearest;
 }
 
-/* Returns the dearest functions, such as `MPI_Send 10.2 us in 2 calls, 5.10 us each`; they may be
- * none. */
+/* Returns the functions with the highest costs, such as `MPI_Send 10.2 us in 2 calls, 5.10 us
+ * each`, or an empty text. The caller frees it. */
 static char *list_dearest(int tool_id, cost_function *cost, const char *unit, int digits)
 {
     bool printed[MPI_LAST_FUNC] = {false};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See output.h. */
+/* See checks.h. */
 #define _GNU_SOURCE
-#include "validator/output.h"
+#include "validator/checks.h"
 
 #include "validator/fault.h"
 #include "validator/visit.h"
@@ -116,7 +116,7 @@ static int watched_fprintf(FILE *stream, const char *format, ...)
     return result;
 }
 
-/* What compilers call instead with _FORTIFY_SOURCE. */
+/* With _FORTIFY_SOURCE, compilers call these functions instead. */
 
 static int watched_printf_chk(int flag, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -146,7 +146,7 @@ static int watched_fprintf_chk(FILE *stream, int flag, const char *format, ...)
 
 #define WATCHED(name) (watch_function *)watched_##name
 
-void output_start(void)
+void validator_output_start(void)
 {
     static const struct watch_entry functions[] = {
         {"puts", WATCHED(puts)},

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See storage.h. */
+/* See checks.h. */
 #define _GNU_SOURCE
-#include "validator/storage.h"
+#include "validator/checks.h"
 
-#include "validator/heap.h"
 #include "validator/watch.h"
 
 #include <string.h>
@@ -14,11 +13,11 @@ enum { IDS = 256, BYTES_MAX = 4096, STATIC_MAX = 64 };
 
 /* [tool_id] */
 static struct {
-    _Atomic int running;              /* threads in which the code of the layer runs */
-    _Atomic unsigned long long times; /* it has begun to run */
+    _Atomic int running; /* the number of threads in which the code of the layer runs */
+    _Atomic unsigned long long times; /* how often it has begun to run */
 } activity[IDS];
 
-/* What a thread has seen when the code of a layer began to run: [tool_id] of the owner. */
+/* [tool_id of the owner]: the storage when the code of another layer began to run in a thread. */
 struct seen {
     const void *storage;
     size_t size;
@@ -28,7 +27,7 @@ struct seen {
 static _Thread_local struct seen seen[IDS];
 static _Thread_local const struct visit *current;
 
-void storage_start(const struct qmpi_validate_host *given)
+void validator_storage_start(const struct qmpi_validate_host *given)
 {
     host = given;
 }
@@ -48,23 +47,23 @@ static bool have_one_library(int tool_id, int other)
            !other_library || !strcmp(library, other_library);
 }
 
-/* Returns the bytes of the owner's storage that only the owner may write; 0: not known. The size of
- * variables is not known: what follows in the library is written by no other library, but perhaps
- * by another layer of the same one. */
+/* Returns how many bytes of the owner's storage only the owner may write; 0: unknown. The size of a
+ * variable is unknown. The memory behind it in the library belongs to the same library, but perhaps
+ * to another layer of it. */
 static size_t size_of(int owner, int tool_id)
 {
     const char *const storage = storage_of(owner);
-    size_t size = heap_size(storage);
+    size_t size = validator_heap_size(storage);
     if (!size && watch_contains(owner, storage)) {
         size = have_one_library(owner, tool_id) ? sizeof(int) : STATIC_MAX;
         while (size && !watch_contains(owner, storage + size - 1))
             size--;
     }
-    /* Up to the next storage. */
+    /* The storage ends at the next one at the latest. */
     for (int other = 1; other <= host->layers; other++) {
         const char *const others = storage_of(other);
         if (others == storage && other != owner)
-            return 0; /* it is shared on purpose */
+            return 0; /* The layers share it on purpose. */
         if (others > storage && (size_t)(others - storage) < size)
             size = (size_t)(others - storage);
     }
@@ -82,9 +81,9 @@ __attribute__((no_sanitize("address", "thread"))) static uint64_t sum_of(const v
     return sum;
 }
 
-/* ---- What the owner may have done itself ----------------------------------------------------- */
+/* ---- Changes by the owner -------------------------------------------------------------------- */
 
-/* Whether the storage contains functions of the owner, which others call. */
+/* Returns whether the storage contains functions of the owner, which others may call. */
 __attribute__((no_sanitize("address", "thread"))) static bool
 offers_functions(int owner, const void *storage, size_t size)
 {
@@ -97,7 +96,7 @@ offers_functions(int owner, const void *storage, size_t size)
     return false;
 }
 
-/* Whether the storage is to be watched while the code of layer `tool_id` runs. */
+/* Returns whether the owner's storage is watched while the code of layer `tool_id` runs. */
 static bool is_watched(int owner, int tool_id)
 {
     return owner != tool_id && storage_of(owner) && !activity[owner].running &&
@@ -106,7 +105,7 @@ static bool is_watched(int owner, int tool_id)
 
 /* ---- While the code of a layer runs ---------------------------------------------------------- */
 
-void storage_begin(const struct visit *visit)
+void validator_storage_begin(const struct visit *visit)
 {
     const int tool_id = visit->tool_id;
     activity[tool_id].running++;
@@ -123,7 +122,8 @@ void storage_begin(const struct visit *visit)
     }
 }
 
-/* Whether the owner's storage is still there, and has been changed by nobody but this thread. */
+/* Returns whether the owner's storage still exists and has changed, and only this thread can have
+ * changed it. */
 static bool has_changed(int owner, int tool_id)
 {
     const struct seen *of = &seen[owner];
@@ -133,10 +133,10 @@ static bool has_changed(int owner, int tool_id)
            !host->declares(owner, "shares-storage");
 }
 
-int storage_end(const struct visit *visit)
+int validator_storage_end(const struct visit *visit)
 {
     int changed = 0;
-    if (current != visit) /* a call was left by longjmp or an exception */
+    if (current != visit) /* A call was left by longjmp or an exception. */
         return 0;
     current = NULL;
     for (int owner = 1; owner <= host->layers && !changed; owner++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See threads.h. */
+/* See checks.h. */
 #define _GNU_SOURCE
-#include "validator/threads.h"
+#include "validator/checks.h"
 
 #include "util/util.h"
 #include "validator/fault.h"
@@ -22,10 +22,10 @@ static const struct qmpi_validate_host *host;
 struct thread {
     struct thread *next;
     int tool_id;
-    _Atomic pid_t tid; /* 0: not known yet */
+    _Atomic pid_t tid; /* 0: unknown yet */
     _Atomic bool ended;
-    const QMPIX_Function *function; /* during whose call it was created; NULL: none */
-    const void *address;            /* of the call that created it */
+    const QMPIX_Function *function; /* the function in whose call it was created; NULL: none */
+    const void *address;            /* the address of the call that created it */
     void *(*routine)(void *);
     int (*c_routine)(void *);
     void *argument;
@@ -35,9 +35,10 @@ enum { IDS = 256 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct thread *threads;
 static _Thread_local struct thread *own;
-static bool calls_mpi[IDS];    /* [tool_id]: threads of the layer */
-static int asked[IDS];         /* [tool_id]: 1 + the level for which the layer asks; 0: as it was */
-static int program_asked = -1; /* the level for which the first such layer was asked */
+static bool calls_mpi[IDS]; /* [tool_id]: whether threads of the layer call MPI */
+static int asked[IDS]; /* [tool_id]: 1 + the level that the layer requires; 0: it does not change
+                          the level */
+static int program_asked = -1; /* the level that the first such layer received */
 
 /* ---- Creation -------------------------------------------------------------------------------- */
 
@@ -60,7 +61,7 @@ static void publish(struct thread *thread)
     pthread_mutex_unlock(&lock);
 }
 
-static void note_end(void *data)
+static void mark_end(void *data)
 {
     ((struct thread *)data)->ended = true;
 }
@@ -71,7 +72,7 @@ static void *run_routine(void *data)
     void *result;
     own = thread;
     thread->tid = (pid_t)syscall(SYS_gettid); /* glibc has gettid since 2.30 */
-    pthread_cleanup_push(note_end, thread);
+    pthread_cleanup_push(mark_end, thread);
     result = thread->routine(thread->argument);
     pthread_cleanup_pop(1);
     return result;
@@ -83,7 +84,7 @@ static int run_c_routine(void *data)
     int result;
     own = thread;
     thread->tid = (pid_t)syscall(SYS_gettid); /* glibc has gettid since 2.30 */
-    pthread_cleanup_push(note_end, thread);
+    pthread_cleanup_push(mark_end, thread);
     result = thread->c_routine(thread->argument);
     pthread_cleanup_pop(1);
     return result;
@@ -118,7 +119,7 @@ static int watched_thrd_create(thrd_t *id, thrd_start_t routine, void *argument)
 
 /* ---- std::thread ----------------------------------------------------------------------------- */
 
-/* Whether the process has a thread with this number; it is in the list that the kernel gives. */
+/* Returns whether the process has a thread with this ID. */
 static bool exists(pid_t tid)
 {
     char *path = qmpi_format("/proc/self/task/%d", (int)tid);
@@ -157,7 +158,7 @@ static bool is_listed(pid_t task, const pid_t *tasks, int count)
 typedef void start_function(void *thread, void *state, void (*depend)(void));
 static start_function *start_thread;
 
-/* The thread itself is not known here: it is the one that the process has in addition. */
+/* The ID of the new thread is unknown here. It is the one that the process had not before. */
 static void watched_start_thread(void *created, void *state, void (*depend)(void))
 {
     struct thread *thread = create(WATCH_CALLER);
@@ -180,7 +181,7 @@ static void watched_start_thread(void *created, void *state, void (*depend)(void
     publish(thread);
 }
 
-void threads_prepare_cpp(void)
+void validator_threads_prepare_cpp(void)
 {
     static void *library;
     static const struct watch_entry functions[] = {
@@ -195,12 +196,12 @@ void threads_prepare_cpp(void)
 
 /* ---- Thread levels --------------------------------------------------------------------------- */
 
-int threads_layer(void)
+int validator_threads_layer(void)
 {
     return own ? own->tool_id : 0;
 }
 
-const char *threads_level_name(int level)
+const char *validator_threads_level_name(int level)
 {
     return level == MPI_THREAD_SINGLE       ? "MPI_THREAD_SINGLE"
            : level == MPI_THREAD_FUNNELED   ? "MPI_THREAD_FUNNELED"
@@ -209,7 +210,7 @@ const char *threads_level_name(int level)
                                             : "an unknown thread level";
 }
 
-/* Whether any thread may call a function, whatever level MPI provides. */
+/* Returns whether any thread may call a function at any thread level. */
 static bool is_free_for_threads(const QMPIX_Function *function)
 {
     static const char *const names[] = {"MPI_Initialized",
@@ -229,17 +230,17 @@ static bool is_free_for_threads(const QMPIX_Function *function)
     return !strncmp(function->name, "MPI_T_", 6) || !strncmp(function->name, "MPI_Info_", 9);
 }
 
-void threads_check_call(const QMPIX_Call *call)
+void validator_threads_check_call(const QMPIX_Call *call)
 {
-    const int tool_id = threads_layer(), level = host->thread_level();
+    const int tool_id = validator_threads_layer(), level = host->thread_level();
     if (!tool_id || level < 0 || is_free_for_threads(call->function))
         return;
     calls_mpi[tool_id] = true;
-    if (level >= MPI_THREAD_SERIALIZED) /* the tool may wait until no other thread calls MPI */
+    if (level >= MPI_THREAD_SERIALIZED) /* The tool may wait until no other thread calls MPI. */
         return;
     char *detail = qmpi_format("calls %s in a thread of its own, which needs MPI_THREAD_MULTIPLE; "
                                "MPI provides %s",
-                               call->function->name, threads_level_name(level));
+                               call->function->name, validator_threads_level_name(level));
     fault_report(&(struct fault){.kind = FAULT_THREAD_LEVEL,
                                  .tool_id = tool_id,
                                  .function = call->function,
@@ -250,7 +251,7 @@ void threads_check_call(const QMPIX_Call *call)
 
 enum { REQUIRED = 2 }; /* the index of this argument of MPI_Init_thread */
 
-/* Returns the level for which the layer of a visit was asked. */
+/* Returns the level that the layer of a visit received. */
 static int received_level(const struct visit *visit)
 {
     return visit->function->number == MPI_INIT_THREAD_T
@@ -258,14 +259,14 @@ static int received_level(const struct visit *visit)
                : MPI_THREAD_SINGLE;
 }
 
-/* Returns the level for which a call asks. */
+/* Returns the level that a call requires. */
 static int required_level(const QMPIX_Call *call)
 {
     return call->function->number == MPI_INIT_THREAD_T ? *(const int *)call->arguments[REQUIRED]
                                                        : MPI_THREAD_SINGLE;
 }
 
-void threads_check_required(const struct visit *visit, const QMPIX_Call *call)
+void validator_threads_check_required(const struct visit *visit, const QMPIX_Call *call)
 {
     const int tool_id = visit->tool_id, level = received_level(visit),
               passed = required_level(call);
@@ -280,8 +281,8 @@ void threads_check_required(const struct visit *visit, const QMPIX_Call *call)
     if (host->declares(tool_id, "changes-arguments") || (pmpi && raises))
         return;
     char *detail = qmpi_format("asks for %s in place of %s: it %s the thread level of the program",
-                               threads_level_name(passed), threads_level_name(level),
-                               raises ? "raises" : "lowers");
+                               validator_threads_level_name(passed),
+                               validator_threads_level_name(level), raises ? "raises" : "lowers");
     fault_report(&(struct fault){.kind = FAULT_THREAD_LEVEL,
                                  .tool_id = tool_id,
                                  .function = visit->function,
@@ -291,16 +292,16 @@ void threads_check_required(const struct visit *visit, const QMPIX_Call *call)
     free(detail);
 }
 
-/* MPI is over by now, so the level that it has provided is noted before. */
+/* The level that MPI has provided; -1: unknown. It cannot be asked for when the process exits. */
 static _Atomic int provided = -1;
 
-void threads_note_provided(void)
+void validator_threads_record_provided(void)
 {
     if (provided < 0)
         provided = host->thread_level();
 }
 
-void threads_print_levels(void)
+void validator_threads_print_levels(void)
 {
     for (int tool_id = 1; tool_id <= host->layers && qmpi_launcher_reports(); tool_id++) {
         const char *name = "?";
@@ -309,11 +310,11 @@ void threads_print_levels(void)
         QMPIX_Tool_get_name(tool_id, &name);
         char *asks = asked[tool_id]
                          ? qmpi_format("asks for %s, where %s is asked for",
-                                       threads_level_name(asked[tool_id] - 1),
-                                       threads_level_name(program_asked))
+                                       validator_threads_level_name(asked[tool_id] - 1),
+                                       validator_threads_level_name(program_asked))
                          : qmpi_copy("needs MPI_THREAD_MULTIPLE, because its threads call MPI");
         char *text = qmpi_message("validation: note: layer %d (%s) %-s; MPI provides %s", tool_id,
-                                  name, asks, threads_level_name(provided));
+                                  name, asks, validator_threads_level_name(provided));
         host->print(text);
         free(text);
         free(asks);
@@ -322,7 +323,7 @@ void threads_print_levels(void)
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-void threads_check_end(void)
+void validator_threads_check_end(void)
 {
     const QMPIX_Function *init;
     if (QMPIX_Function_describe(MPI_INIT_T, &init) != MPI_SUCCESS)
@@ -345,7 +346,7 @@ void threads_check_end(void)
     }
 }
 
-void threads_start(const struct qmpi_validate_host *given)
+void validator_threads_start(const struct qmpi_validate_host *given)
 {
     static const struct watch_entry functions[] = {
         {"pthread_create", (watch_function *)watched_pthread_create},

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The library that libqmpi opens to validate tools (src/validate). A call of the program reaches a
- * layer through a node above it, which begins a visit; the layer calls what is below through
- * another node, which notes in the visit what the layer has passed on. When the layer returns, the
- * visit tells whether it has kept the rules of docs/write/duties.md.
+ * layer through a node above it, which begins a visit. The layer calls the next function through
+ * another node, which stores in the visit what the layer has passed on. When the layer returns, the
+ * visit shows whether it has kept the rules of docs/write/duties.md.
  */
 #define _GNU_SOURCE
+#include "validator/checks.h"
 #include "validator/context.h"
-#include "validator/end.h"
 #include "validator/fault.h"
-#include "validator/handles.h"
-#include "validator/heap.h"
 #include "validator/job.h"
 #include "validator/notes.h"
-#include "validator/output.h"
-#include "validator/storage.h"
-#include "validator/threads.h"
 #include "validator/visit.h"
 #include "validator/watch.h"
 
@@ -36,17 +31,18 @@ static const struct qmpi_validate_host *host;
 enum { IDS = 256 };
 static bool finalized[IDS]; /* [tool_id]: MPI_Finalize has returned to the layer */
 static bool any_finalized;
+static bool has_called_layer;
 
-/* The words of a record: two of visit_note, and these. */
+/* The words of a record: the first two are those of visit_store. */
 enum {
-    PASSED = 2, /* whether it is the call that the layer has received */
-    HANDLES,    /* of handles_before */
+    PASSED = 2, /* 1: the layer passes on the call that it has received */
+    HANDLES,    /* the result of validator_handles_before */
     CREATOR     /* the layer that makes the call for itself; 0: none */
 };
 
-/* ---- What is allowed ------------------------------------------------------------------------- */
+/* ---- Allowed behaviour ----------------------------------------------------------------------- */
 
-/* [tool_id]: what the layer declares. */
+/* The declarations of a layer. */
 struct allowed {
     bool known, calls, arguments, results, pmpi;
 };
@@ -71,7 +67,7 @@ static bool is_init(const QMPIX_Function *function)
     return function->number == MPI_INIT_T || function->number == MPI_INIT_THREAD_T;
 }
 
-/* Whether a layer may call a function after MPI_Finalize. */
+/* Returns whether a layer may call a function after MPI_Finalize. */
 static bool outlives_mpi(const QMPIX_Function *function)
 {
     static const char *const names[] = {
@@ -107,11 +103,11 @@ static void report_visit(enum fault_kind kind, const struct visit *visit, bool c
 
 /* ---- Above a layer --------------------------------------------------------------------------- */
 
-/* A recursion that is this deep does not end. */
+/* A recursion of this depth is taken to be endless. */
 enum { ENDLESS = 100 };
 
-/* Whether the code of a layer has made a call, and not code of the program that the layer has
- * called, such as an error handler. */
+/* Returns whether the code of a layer itself has made a call. Otherwise, the layer has called code
+ * of the program, such as an error handler. */
 static bool is_called_by(int tool_id, const QMPIX_Call *call)
 {
     void *caller = NULL;
@@ -119,7 +115,7 @@ static bool is_called_by(int tool_id, const QMPIX_Call *call)
            host->contains(tool_id, caller);
 }
 
-/* MPI_X is called during a visit, but not in a call that goes down. */
+/* Checks a call of MPI_X that was made in the code of a layer. */
 static void check_recursion(const struct visit *visit, const QMPIX_Call *call)
 {
     int depth = 0;
@@ -141,7 +137,8 @@ static void check_recursion(const struct visit *visit, const QMPIX_Call *call)
     _exit(1);
 }
 
-/* When MPI is initialized, all processes of the job take part. */
+/* Hides the table as soon as MPI is initialized, because all processes of the job have joined then.
+ * */
 static void hide_table(void)
 {
     static _Atomic bool done;
@@ -151,18 +148,18 @@ static void hide_table(void)
     job_hide();
 }
 
-/* The code of the layer begins to run, or is returned to. */
+/* The code of the layer begins to run, or continues after a call of MPI. */
 static void begin_code(struct visit *visit)
 {
-    storage_begin(visit);
+    validator_storage_begin(visit);
     visit->since = notes_time();
 }
 
-/* It has run until `now`, and returns (`ends`) or calls MPI. */
+/* The code has run until `now`. It returns if `ends` is true, and calls MPI otherwise. */
 static void end_code(struct visit *visit, uint64_t now, bool ends)
 {
     notes_add_time(visit->tool_id, visit->function, now - visit->since, ends);
-    const int owner = storage_end(visit);
+    const int owner = validator_storage_end(visit);
     const char *name = "?";
     if (!owner)
         return;
@@ -176,13 +173,12 @@ static void end_code(struct visit *visit, uint64_t now, bool ends)
 static void enter_layer(int tool_id, const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct visit *outer = visit_innermost(call);
-    if (end_expect()) {
+    if (!__atomic_exchange_n(&has_called_layer, true, __ATOMIC_RELAXED))
         notes_print_variants();
-    }
     if (outer && !outer->below)
         check_recursion(outer, call);
     struct visit *visit = visit_begin(tool_id, call);
-    visit_note(visit, word);
+    visit_store(visit, word);
     begin_code(visit);
 }
 
@@ -191,7 +187,7 @@ static const char *parameter_name(const struct visit *visit, int index)
     return visit->function->parameters[index].name;
 }
 
-/* Reports that the layer has not passed the call on as it was. */
+/* Reports if the layer has not passed the call on unchanged. */
 static void check_passed(const struct visit *visit)
 {
     const struct allowed allowed = allowed_to(visit->tool_id);
@@ -248,10 +244,10 @@ static void leave_layer(const QMPIX_Call *call, const QMPIX_Word *word)
     if (!visit)
         return;
     end_code(visit, now, true);
-    handles_give(visit, call);
+    validator_handles_give(visit, call);
     hide_table();
     if (is_init(visit->function))
-        threads_note_provided();
+        validator_threads_record_provided();
     check_passed(visit);
     check_returned(visit, call);
     if (visit->function->number == MPI_FINALIZE_T)
@@ -259,7 +255,7 @@ static void leave_layer(const QMPIX_Call *call, const QMPIX_Word *word)
     visit_end(visit);
 }
 
-/* ---- Calls for needs of a tool --------------------------------------------------------------- */
+/* ---- Calls that a tool makes for itself ------------------------------------------------------ */
 
 static QMPIX_Traits traits_of(const QMPIX_Function *function)
 {
@@ -268,7 +264,8 @@ static QMPIX_Traits traits_of(const QMPIX_Function *function)
     return traits;
 }
 
-/* A collective call in one that is not collective waits for processes that do not come. */
+/* Reports a collective call within a call that is not collective, because other processes of the
+ * communicator do not take part. */
 static void check_collective(const struct visit *visit, const QMPIX_Call *call)
 {
     const QMPIX_Traits own = traits_of(call->function), received = traits_of(visit->function);
@@ -310,15 +307,15 @@ static void check_pmpi(const QMPIX_Call *call, QMPIX_Word *word)
     struct visit *visit = visit_innermost(call);
     const bool in_code = visit && !visit->below;
     int late = 0;
-    word[HANDLES].pointer = handles_before(call);
+    word[HANDLES].pointer = validator_handles_before(call);
     if (in_code) {
         end_code(visit, now, false);
         word[CREATOR].number = (unsigned)visit->tool_id;
-        visit_note(visit, word);
+        visit_store(visit, word);
         visit->below++;
     } else if (!visit) {
-        word[CREATOR].number = (unsigned)threads_layer();
-        threads_check_call(call);
+        word[CREATOR].number = (unsigned)validator_threads_layer();
+        validator_threads_check_call(call);
     }
     if (in_code) {
         visit->by_pmpi |= visit->function == call->function;
@@ -334,18 +331,18 @@ static void check_pmpi(const QMPIX_Call *call, QMPIX_Word *word)
 }
 
 /* A call that a layer has made for itself, or passed on, has returned. */
-static void note_handles(const QMPIX_Call *call, const QMPIX_Word *word)
+static void record_handles(const QMPIX_Call *call, const QMPIX_Word *word)
 {
     const int creator = (int)word[CREATOR].number;
-    handles_after(call, word[HANDLES].pointer);
-    if (creator && handles_creates(call->function))
-        handles_add(creator, call, fault_find_call(creator));
+    validator_handles_after(call, word[HANDLES].pointer);
+    if (creator && validator_handles_creates(call->function))
+        validator_handles_add(creator, call, fault_find_call(creator));
 }
 
 static void return_from_pmpi(const QMPIX_Call *call, const QMPIX_Word *word)
 {
     struct visit *visit = visit_of_word(word);
-    note_handles(call, word);
+    record_handles(call, word);
     if (!visit)
         return;
     visit->below--;
@@ -364,24 +361,25 @@ static void check_finalized(int tool_id, const struct visit *visit, const QMPIX_
         report(FAULT_AFTER_FINALIZE, tool_id, call->function, call->context, true, NULL);
 }
 
-/* Notes in the visit what the layer passes on. Returns whether it is the call that it received. */
-static bool note_passed(struct visit *visit, const QMPIX_Call *call)
+/* Stores in the visit what the layer passes on. Returns whether this is the call that it received.
+ * */
+static bool record_passed(struct visit *visit, const QMPIX_Call *call)
 {
     if (is_init(visit->function) && is_init(call->function))
-        threads_check_required(visit, call);
+        validator_threads_check_required(visit, call);
     if (visit->function != call->function) {
         if (is_init(visit->function) && is_init(call->function))
-            visit->passed++; /* PMPI tools ask for another thread level in this way */
+            visit->passed++; /* PMPI tools change the thread level in this way. */
         else
             visit->instead = call->function;
         check_collective(visit, call);
         return false;
     }
     int changed = compare_arguments(&visit->values, call);
-    /* A PMPI tool cannot pass on the arguments of which it does not know the number. */
+    /* A PMPI tool cannot pass on the variable arguments, because it does not know their number. */
     if (changed > 0 && call->function->number == MPI_PCONTROL_T && allowed_to(visit->tool_id).pmpi)
         changed = -1;
-    if (changed >= 0 && is_init(call->function)) { /* `required`, which has been checked */
+    if (changed >= 0 && is_init(call->function)) { /* The argument `required` was checked above. */
         visit->passed++;
         return false;
     }
@@ -395,7 +393,7 @@ static bool note_passed(struct visit *visit, const QMPIX_Call *call)
     return true;
 }
 
-/* The record of observe_X goes on with another context. */
+/* Lets observe_X continue the call with another context. */
 static void set_context(const QMPIX_Call *call, QMPI_Context context)
 {
     ((QMPIX_Call *)(uintptr_t)call)->context = context;
@@ -414,20 +412,20 @@ static void go_below(int tool_id, const QMPIX_Call *call, QMPIX_Word *word)
         set_context(call, context_right(caller, call->function->number));
     }
     check_finalized(caller, visit, call);
-    word[HANDLES].pointer = handles_before(call);
+    word[HANDLES].pointer = validator_handles_before(call);
     word[CREATOR].number = 0;
     if (!in_code) {
         if (!visit && visit_find_elsewhere(tool_id, call)) {
             report(FAULT_OTHER_THREAD, tool_id, call->function, call->context, true, NULL);
         } else if (!visit) { /* a call of the tool for itself */
-            word[CREATOR].number = (unsigned)threads_layer();
-            threads_check_call(call);
+            word[CREATOR].number = (unsigned)validator_threads_layer();
+            validator_threads_check_call(call);
         }
         return;
     }
     end_code(visit, now, false);
-    visit_note(visit, word);
-    word[PASSED].number = note_passed(visit, call);
+    visit_store(visit, word);
+    word[PASSED].number = record_passed(visit, call);
     word[CREATOR].number = word[PASSED].number ? 0 : (unsigned)visit->tool_id;
     visit->below++;
 }
@@ -435,7 +433,7 @@ static void go_below(int tool_id, const QMPIX_Call *call, QMPIX_Word *word)
 static void return_from_below(const QMPIX_Call *call, const QMPIX_Word *word)
 {
     struct visit *visit = visit_of_word(word);
-    note_handles(call, word);
+    record_handles(call, word);
     if (!visit)
         return;
     visit->below--;
@@ -447,8 +445,8 @@ static void return_from_below(const QMPIX_Call *call, const QMPIX_Word *word)
 
 /* ---- A layer's own context ------------------------------------------------------------------- */
 
-/* The layer has called the next function with a context of a layer's own node, for which nothing
- * would be right: the call goes on with the right context. */
+/* The layer has called the next function with the context of a layer's own node. Reports this, and
+ * lets the call continue with the right context. */
 static void replace_context(int tool_id, const QMPIX_Call *call)
 {
     static _Thread_local struct QMPIX_Node replacement;
@@ -489,13 +487,40 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
         return_from_below(call, word);
 }
 
+/* ---- The end of the process ------------------------------------------------------------------ */
+
+static pid_t process; /* Forked children do not report. */
+
+/* Reports faults that are known only now, and the summary. If there are faults, the exit status
+ * becomes 1: in a nested call of exit, glibc continues with the handlers that have not run yet. */
+static void end_with_failure(int status, void *data)
+{
+    bool any = false;
+    (void)data;
+    if (getpid() != process)
+        return;
+    validator_handles_check_end();
+    validator_threads_check_end();
+    bool found = fault_was_found();
+    for (int tool_id = 1; tool_id <= host->layers; tool_id++)
+        found |= host->misregisters(tool_id);
+    if (has_called_layer) {
+        notes_print_costs();
+        validator_threads_print_levels();
+    }
+    if (job_end(found, &any, fault_print_counts) && !any && has_called_layer)
+        host->print("validation: no faults");
+    if (found && !status)
+        exit(1);
+}
+
 /* ---- Start ----------------------------------------------------------------------------------- */
 
-/* The tool of a layer has been loaded. */
+/* Is called when the tool of a layer has been loaded. */
 static void watch_loaded(int tool_id)
 {
-    heap_prepare_operators();
-    threads_prepare_cpp();
+    validator_heap_prepare_operators();
+    validator_threads_prepare_cpp();
     watch_layer(tool_id);
 }
 
@@ -510,11 +535,12 @@ void qmpi_validate_start(const struct qmpi_validate_host *given,
     context_start(given);
     notes_start(given);
     fault_start(given);
-    end_start(given);
+    process = getpid();
+    on_exit(end_with_failure, NULL);
     watch_start(given);
-    storage_start(given);
-    handles_start(given);
-    heap_start();
-    output_start();
-    threads_start(given);
+    validator_storage_start(given);
+    validator_handles_start(given);
+    validator_heap_start();
+    validator_output_start();
+    validator_threads_start(given);
 }

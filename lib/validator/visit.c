@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* The visits of a thread. These structures are used again when a thread ends. */
+/* The visits of a thread. When the thread ends, a new thread uses the structure again. */
 struct thread {
     struct visit *top, *unused;
     struct thread *next;
@@ -44,7 +44,7 @@ __attribute__((constructor)) static void create_key(void)
     pthread_key_create(&key, end_thread);
 }
 
-/* Called with the lock. */
+/* The caller holds the lock. */
 static struct thread *find_thread(void)
 {
     if (mine)
@@ -87,7 +87,7 @@ struct visit *visit_begin(int tool_id, const QMPIX_Call *call)
     return visit;
 }
 
-void visit_note(const struct visit *visit, QMPIX_Word *word)
+void visit_store(const struct visit *visit, QMPIX_Word *word)
 {
     word[0].pointer = (void *)(uintptr_t)visit;
     word[1].number = visit->serial;

@@ -13,19 +13,19 @@
 #include <stdint.h>
 
 struct visit {
-    struct visit *outer; /* in the same thread */
+    struct visit *outer; /* the visit in progress in the same thread when this one began */
     uint64_t serial;     /* 0: not in use */
-    uintptr_t frame;     /* the record of the call */
+    uintptr_t frame;     /* the address of the record of the call on the stack */
     const QMPIX_Function *function;
     QMPI_Context context;
     int tool_id;
-    _Atomic int below;             /* calls of the layer that are in progress below it */
-    _Atomic int passed;            /* calls of the next function with the arguments received */
-    int returned;                  /* those that have returned */
-    int others;                    /* calls of the next function with other arguments */
-    int changed;                   /* the first argument that differs in the last of them */
-    bool by_pmpi;                  /* PMPI_X of the same function was called */
-    bool elsewhere;                /* the next function was called in another thread */
+    _Atomic int below;  /* calls of the layer that are in progress below it */
+    _Atomic int passed; /* calls of the next function with the arguments received */
+    int returned;       /* how many of these calls have returned */
+    int others;         /* calls of the next function with other arguments */
+    int changed;        /* the index of the first argument that differs in the last of them */
+    bool by_pmpi;       /* PMPI_X of the same function was called */
+    bool elsewhere;     /* the next function was called in another thread */
     const QMPIX_Function *instead; /* the last other function that was called; NULL: none */
     uint64_t since;                /* when the code of the layer began to run, or was returned to */
     struct compare_values values;
@@ -34,8 +34,8 @@ struct visit {
 /* Begins a visit in this thread. */
 struct visit *visit_begin(int tool_id, const QMPIX_Call *call);
 
-/* Returns the visit to which a word leads, if it is still in progress in this thread; else NULL.
- * Visits inside it have been left. */
+/* Returns the visit that visit_store has stored in two words, or NULL if it is no longer in
+ * progress in this thread. Ends the visits inside it, because they have been left. */
 struct visit *visit_of_word(const QMPIX_Word *word);
 
 /* Ends a visit. */
@@ -45,8 +45,8 @@ void visit_end(struct visit *visit);
  * record. NULL: none. */
 struct visit *visit_innermost(const QMPIX_Call *call);
 
-/* Stores the visit in two words of a record, for visit_of_word. */
-void visit_note(const struct visit *visit, QMPIX_Word *word);
+/* Stores the visit in the first two words of a record, for visit_of_word. */
+void visit_store(const struct visit *visit, QMPIX_Word *word);
 
 /* Returns the innermost visit of this thread; NULL: none. */
 const struct visit *visit_current(void);

@@ -12,11 +12,11 @@ static const struct qmpi_validate_host *host;
 /* [tool_id] */
 enum { IDS = 256 };
 static struct {
-    uintptr_t start, end; /* of the library */
+    uintptr_t start, end; /* the addresses of the library */
     bool acts_alone;
 } libraries[IDS];
 static int loaded_last;
-static bool loads_pmpi; /* it is a PMPI tool */
+static bool loads_pmpi; /* loaded_last is a PMPI tool. */
 
 enum { LISTS = 8 };
 static struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * References of a tool's library to functions that are watched, such as printf, malloc and
- * pthread_create, lead to functions of this library. They are redirected when the tool has been
- * loaded, before its init function.
+ * Watches functions such as printf, malloc and pthread_create: the references of a tool's library
+ * to them are redirected to functions of this library. This happens after the tool was loaded, and
+ * before its init function runs.
  */
 #ifndef VALIDATOR_WATCH_H
 #define VALIDATOR_WATCH_H
@@ -11,35 +11,36 @@
 
 typedef void watch_function(void);
 
-/* A function and what is called in its place; NULL: it is not watched after all. */
+/* A function, and the one that is called in its place; NULL: the function is not watched. */
 struct watch_entry {
     const char *name;
     watch_function *watched;
 };
 
-/* Prepares the following. */
+/* Prepares this file. Must be called before the other functions. */
 void watch_start(const struct qmpi_validate_host *host);
 
-/* Adds functions to be watched. `in_pmpi`: in PMPI tools, too. Called before the layers concerned.
- */
+/* Adds functions to be watched, also in PMPI tools if `in_pmpi` is true. Must be called before
+ * watch_layer. `entries` must remain valid. */
 void watch_add(const struct watch_entry *entries, size_t count, bool in_pmpi);
 
-/* Watches the library of a layer, which has been loaded. */
+/* Redirects the references of a layer's library, which must have been loaded. */
 void watch_layer(int tool_id);
 
-/* Whether an address is in the library of a layer that is not part of the program. */
+/* Returns whether an address is in the library of a layer. Always false if the tool is part of the
+ * program. */
 bool watch_contains(int tool_id, const void *address);
 
-/* Returns the layer that calls a watched function; the caller is at `address`. If its tool is in
- * the stack several times: the one whose call is in progress in this thread, or whose init function
- * is running, or else the lowest one. 0: none. */
+/* Returns the layer whose code calls a watched function from `address`; 0: none. If its tool is in
+ * the stack several times, returns the layer whose call is in progress in this thread, else the one
+ * whose init function is running, else the lowest one. */
 int watch_find_layer(const void *address);
 
-/* Whether the library of a layer calls functions by which its code may run at any time: those for
- * threads, signals, timers and services. */
+/* Returns whether the code of a layer may run outside its calls, because its library calls
+ * functions for threads, signals, timers or services. */
 bool watch_acts_alone(int tool_id);
 
-/* The address in the caller of a watched function, for watch_find_layer. */
+/* The address from which a watched function was called, for watch_find_layer. */
 #define WATCH_CALLER __builtin_extract_return_addr(__builtin_return_address(0))
 
 #endif
