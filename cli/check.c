@@ -343,8 +343,18 @@ static void print_start(int tool_id)
                   qmpi_names[inits[flags[1]]].name, qmpi_names[inits[flags[0]]].name);
 }
 
+/* Returns whether a layer has an observer and no interceptors. */
+static bool is_observer(int tool_id)
+{
+    const char *binding = "";
+    QMPIX_Tool_get_binding(tool_id, &binding);
+    return !strcmp(binding, "QMPI tool, observer");
+}
+
+/* Prints the functions of a layer. qmpi doctor searches for these words. */
 static void print_functions(int tool_id)
 {
+    const char *const verb = is_observer(tool_id) ? "observes" : "intercepts";
     int count = 0, existing = 0, flag;
     for (int number = 0; number < qmpi_name_count; number++) {
         existing += qmpi_names[number].exists;
@@ -353,11 +363,11 @@ static void print_functions(int tool_id)
             count += flag;
     }
     if (count == existing) {
-        printf("  intercepts  all %d functions\n", count);
+        printf("  %-11s all %d functions\n", verb, count);
         return;
     }
     print_start(tool_id);
-    printf("  intercepts  %d of %d functions%s", count, existing, count ? ":" : "");
+    printf("  %-11s %d of %d functions%s", verb, count, existing, count ? ":" : "");
     int column = 100;
     for (int number = 0; number < qmpi_name_count; number++) {
         if (QMPIX_Tool_intercepts(tool_id, (enum QMPI_Functions_enum)number, &flag) !=
@@ -525,7 +535,10 @@ static void print_chain(int number, int layers)
         char *layer = qmpi_format("%slayer %d%s", flag ? "" : "(", tool_id, flag ? "" : ")");
         printf("       %s\n", flag ? "▼" : "│");
         print_step(layer, name,
-                   flag ? binding : "does not intercept this function: not called, no cost");
+                   flag ? binding
+                   : is_observer(tool_id)
+                       ? "does not observe this function: not called, no cost"
+                       : "does not intercept this function: not called, no cost");
         free(layer);
     }
     PMPI_Get_library_version(version, &length);
@@ -536,7 +549,8 @@ static void print_chain(int number, int layers)
     free(base);
     if (passing == layers)
         printf("%s\n",
-               "no layer intercepts this function: a call costs one jump more than without qmpi");
+               "no layer intercepts or observes this function: a call costs one jump more than "
+               "without qmpi");
 }
 
 static void print_layers(int count)

@@ -163,10 +163,10 @@ static void report_layers(const char *text)
             sscanf(text, "  preloaded %255[^\n]", preloaded) == 1 ||
             sscanf(text, "  shares %4095[^\n]", shares) == 1 ||
             sscanf(text, "  starts     %255[^\n]", start) == 1 ||
-            strncmp(text, "  intercepts ", 13) != 0)
+            (strncmp(text, "  intercepts ", 13) != 0 && strncmp(text, "  observes ", 11) != 0))
             continue;
         count++;
-        if (sscanf(text, "  intercepts %d", &functions) == 1 && !functions)
+        if (sscanf(text, "  %*s %d", &functions) == 1 && !functions)
             doctor_note("layer %s: intercepts no functions; %s", layer,
                         library + strspn(library, " "));
         else

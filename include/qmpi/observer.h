@@ -329,8 +329,8 @@ typedef struct QMPIX_Transfer {
     int peer;    /* rank in the (remote) group of the communicator, or in the group of the
                     window; may be MPI_PROC_NULL; MPI_ANY_SOURCE until known */
     int world;   /* the peer's rank in MPI_COMM_WORLD, or in mpi://WORLD if the program uses only
-                    sessions; MPI_UNDEFINED: not in it, or `peer` is not a rank; in `before` also:
-                    the creation of the window was not observed */
+                    sessions. MPI_UNDEFINED if the peer is not in it, or if `peer` is not a rank. In
+                    `before`, also MPI_UNDEFINED for a window whose creation was not observed */
     int tag;     /* MPI_ANY_TAG until known; MPI_UNDEFINED: no tag */
     MPI_Count bytes; /* as QMPIX_Call_get_bytes counts them */
 } QMPIX_Transfer;

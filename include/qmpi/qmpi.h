@@ -350,9 +350,10 @@ QMPI_API int QMPIX_Tool_get_library(int tool_id, const char **path);
 QMPI_API int QMPIX_Tool_get_info(int tool_id, const QMPIX_Tool_info **info);
 
 /*
- * Returns a text that states the kind of a layer: "QMPI tool", or "PMPI tool", followed by the way
- * in which the tool calls PMPI, and by a list of its private dependencies. The string exists for
- * the whole run.
+ * Returns a text that states the kind of a layer: "QMPI tool", "QMPI tool, observer" if the layer
+ * has an observer (<qmpi/observer.h>) and no interceptors, "QMPI tool, MPICH's variant", or "PMPI
+ * tool", followed by the way in which the tool calls PMPI, and by a list of its private
+ * dependencies. The string exists for the whole run.
  */
 QMPI_API int QMPIX_Tool_get_binding(int tool_id, const char **text);
 

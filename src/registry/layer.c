@@ -445,14 +445,24 @@ int QMPIX_Tool_get_info(int tool_id, const QMPIX_Tool_info **info)
     return MPI_SUCCESS;
 }
 
+static bool has_only_observer(const struct qmpi_layer *layer)
+{
+    for (int number = 0; layer->observing && number < QMPI_FUNCTION_COUNT; number++) {
+        if (layer->functions[number])
+            return false;
+    }
+    return layer->observing;
+}
+
 int QMPIX_Tool_get_binding(int tool_id, const char **text)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     if (!layer || !text)
         return MPI_ERR_ARG;
-    *text = layer->details ? layer->details
-            : layer->mpich ? "QMPI tool, MPICH's variant"
-                           : "QMPI tool";
+    *text = layer->details             ? layer->details
+            : layer->mpich             ? "QMPI tool, MPICH's variant"
+            : has_only_observer(layer) ? "QMPI tool, observer"
+                                       : "QMPI tool";
     return MPI_SUCCESS;
 }
 

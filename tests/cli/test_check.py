@@ -19,7 +19,7 @@ def test_it_goes_from_the_application_to_the_mpi_library():
     assert re.match(r"MPI_Send \(number \d+\)\n", output)
     rows = steps(output)
     assert rows[0] == ["application", "calls MPI_Send"]
-    assert rows[1:3] == [["layer 1", "count", "QMPI tool"], ["layer 2", "empty", "QMPI tool"]]
+    assert rows[1:3] == [["layer 1", "count", "QMPI tool, observer"], ["layer 2", "empty", "QMPI tool"]]
     assert rows[3][:2] == ["MPI library", "PMPI_Send"] and rows[3][2]
     assert output.count("▼") == 3
 
@@ -35,7 +35,7 @@ def test_a_layer_that_does_not_intercept_is_passed_by():
 
 def test_without_a_layer_it_says_what_a_call_costs():
     output = qmpi("check", "-t", "", "--function", "MPI_Send").stdout
-    assert "no layer intercepts this function" in output
+    assert "no layer intercepts or observes this function" in output
     assert [row[0] for row in steps(output)][:2] == ["application", "MPI library"]
 
 

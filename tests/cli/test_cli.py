@@ -148,7 +148,8 @@ def test_check_shows_every_layer():
     assert [line for line in output.splitlines() if line.startswith("layer")] == [
         "layer 1: count 0.2.0", "layer 2: empty 0.2.0", "layer 3: count 0.2.0"]
     assert "output=x.json" in output
-    assert "intercepts  all " in output
+    verbs = [line.split(" all ")[0].strip() for line in output.splitlines() if " all " in line]
+    assert verbs == ["observes", "intercepts", "observes"]
 
 
 def test_check_names_the_functions_of_a_layer_that_intercepts_few():

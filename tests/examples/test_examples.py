@@ -130,7 +130,9 @@ def test_who_names_every_layer_and_draws_the_chain():
         "who: layer 3 is send_totals: no description",
         "who: layer 4 is empty: intercepts every function and does nothing else: shows the cost of a layer"]
     assert "who: MPI_Recv goes count > empty > PMPI_Recv\n" in result.stderr
-    assert lines(result, "who:   from ")[0].endswith(", QMPI tool")
+    kinds = {line.split(", ", 1)[0].rpartition("/")[2]: line.split(", ", 1)[1] for line in lines(result, "who:   from ")}
+    assert kinds == {"count.so": "QMPI tool, observer", "who.so": "QMPI tool", "send_totals.so": "QMPI tool",
+                     "empty.so": "QMPI tool"}
 
 
 def test_who_refuses_what_is_no_function():
