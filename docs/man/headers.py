@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The public names of <qmpi/*.h> as manual pages of section 3, in Markdown, from the headers' own comments.
+"""Makes manual pages of section 3 in Markdown for the public names of <qmpi/*.h>, from the comments of the headers.
 
-A page is one comment with the declarations that follow it, named after the first of them; the others
-become links to it. So a call or a type that is added to a header has its page, and the two cannot disagree.
-A type and a call under one comment have a page each.
+A page consists of a comment and the declarations that follow it. It is named after the first of them, and the others
+become links to it. So each new call or type has a page, which always agrees with the header. A type and a call under
+one comment have a page each.
 """
 import re
 import textwrap
@@ -16,12 +16,12 @@ HEADERS = ("qmpi.h", "observer.h", "traits.h", "clock.h", "service.h", "mpit.h",
 BLOCK = re.compile(r"(?m)^/\*(?!-)(.*?)\*/\n(.*?)(?=^/\*|\Z)", re.S)
 FUNCTION = re.compile(r"(?m)^(?:QMPI_API|static inline) ([\w\s*]+?\b(QMPIX?_\w+)\([^{;]*\))[;\n]")
 MACRO = re.compile(r"(?m)^#define ((QMPIX_[A-Z]\w+)\([^)]*\))")
-VALUE = re.compile(r"(?m)^(#define (QMPIX_[A-Z_]+)) ")  # a macro without arguments
+VALUE = re.compile(r"(?m)^(#define (QMPIX_[A-Z_]+)) ")  # matches a macro without arguments
 TYPE = re.compile(r"(?m)^typedef (?:struct|union|enum) (QMPIX_\w+) \{.*?^\} \1;$", re.S)
 CALLBACK = re.compile(r"(?m)^typedef [\w *]+?\b(QMPIX_\w+)\([^;]*\);$")
 CONSTANTS = re.compile(r"(?m)^enum \{.*?^\};$", re.S)
 CONSTANT = re.compile(r"(?m)^ +(QMPIX_[A-Z0-9_]+)\b")
-# Pages are about calls, not about what the header needs for itself.
+# Pages do not describe names that only the headers themselves use.
 INTERNAL = {"QMPI_API"}
 
 
@@ -31,29 +31,29 @@ class Page:
     names: list[str]
     prototypes: list[str]
     comment: str
-    types: dict[str, str]  # {name: definition}: those that the prototypes name
+    types: dict[str, str]  # {name: definition} of the types in the prototypes
     is_of_types: bool
 
 
 def comment_text(raw):
-    """A comment without its stars and without the lines that separate sections."""
+    """Returns a comment without its stars."""
     lines = [re.sub(r"^ ?\* ?", "", line).rstrip() for line in raw.strip().splitlines()]
     return "\n".join(lines).strip()
 
 
 def names_of(definition):
-    """A type, or nothing, and its constants."""
+    """Returns the name of a type, if the definition has one, and the names of its constants."""
     return [match[1] for match in [TYPE.match(definition) or CALLBACK.match(definition)] if match] + (
         CONSTANT.findall(definition) if re.match(r"(typedef )?enum", definition) else [])
 
 
 def types_named(text, types, but=()):
-    """The types that a text names; what these are made of is on their own pages."""
+    """Returns the types that a text names, without the types of their members."""
     return {name: types[name] for name in types if name not in but and re.search(rf"\b{name}\b", text)}
 
 
 def pages_of(header, raw, code, types):
-    """The pages of one comment: of the types that it describes, of the calls."""
+    """Yields the pages of one comment: that of its types, and that of its calls."""
     comment = comment_text(raw)
     definitions = [match[0] for match in sorted(
         (match for kind in (TYPE, CALLBACK, CONSTANTS) for match in kind.finditer(code)),
@@ -65,14 +65,14 @@ def pages_of(header, raw, code, types):
         names = [name for definition in definitions for name in names_of(definition)]
         yield Page(header, names, definitions, comment, types_named(" ".join(definitions), types, names), True)
     if calls:
-        # The words of one call are passed on by several macros: the first comment tells of all.
+        # If several macros share a comment, one page describes all of them.
         prototypes = list(calls.values())
         named = types_named(" ".join([*prototypes, *definitions]), types)
         yield Page(header, list(calls), prototypes, comment, named, False)
 
 
 def read(path):
-    """The pages of one header, in its order."""
+    """Returns the pages of one header, in its order."""
     text = Path(path).read_text(encoding="utf-8")
     everything = "\n".join((Path(path).parent / name).read_text(encoding="utf-8") for name in HEADERS)
     types = {match[1]: match[0] for kind in (TYPE, CALLBACK) for match in kind.finditer(everything)}
@@ -81,18 +81,18 @@ def read(path):
 
 
 def overview(path):
-    """What the header says of itself, after the licence."""
+    """Returns the comment at the beginning of a header, after the licence."""
     text = Path(path).read_text(encoding="utf-8")
     return comment_text(re.match(r"/\*.*?\*/\n/\*(.*?)\*/", text, re.S)[1])
 
 
 def page_name(header):
-    """The header's own page; `observer.h` alone would be anybody's."""
+    """Returns the name of the header's own page. `observer.h` alone would be ambiguous."""
     return header if header == "qmpi.h" else f"qmpi_{header}"
 
 
 def escape(text):
-    """Plain text as Markdown; what stands in backquotes is code there, too."""
+    """Converts plain text to Markdown. Text in backquotes remains code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         parts = [text]
@@ -101,12 +101,12 @@ def escape(text):
 
 
 def markdown_of(text):
-    """Paragraphs as they are; what is indented, or a list, as it stands."""
+    """Converts paragraphs to Markdown. Indented text and lists become preformatted text."""
     result = []
     for paragraph in re.split(r"\n\s*\n", text):
         lines = paragraph.splitlines()
         if any(re.match(r" {2,}|\s*- ", line) for line in lines):
-            # A sentence may lead to the list without a blank line between.
+            # A sentence may introduce the list without a blank line in between.
             opening = []
             while lines and not re.match(r" {2,}|\s*- ", lines[0]):
                 opening.append(lines.pop(0))
@@ -119,7 +119,7 @@ def markdown_of(text):
 
 
 def summary(page):
-    """The first sentence, as a manual's NAME has it."""
+    """Returns the first sentence, in the form of the section NAME."""
     text = re.sub(r" \([^()]*\)", "", " ".join(page.comment.split()))
     first = re.split(r"[.;](?=\s|$)", text)[0]
     if len(first) > 100:
@@ -138,7 +138,7 @@ def wrap_prototype(prototype):
 
 
 def main_names(page):
-    """Those that a page is listed under: a type without its constants."""
+    """Returns the names under which a page is listed: those of types, but not of their constants."""
     return [name for name in page.names if not name.isupper()] or page.names
 
 

@@ -6,7 +6,7 @@ WORD = re.compile(r"(?<![.\w])(?<!->)[A-Za-z_]\w*")
 
 
 def strip(text):
-    """The text without comments, preprocessor directives, strings and characters."""
+    """Returns the text without comments, preprocessor directives, strings and characters."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
     text = re.sub(r"\\\n", " ", text)
     text = re.sub(r"^[ \t]*#[^\n]*", "", text, flags=re.MULTILINE)
@@ -17,7 +17,7 @@ def strip(text):
 
 
 def split(text):
-    """The declarations at file scope, each with `{}` in place of what is in braces."""
+    """Yields the declarations at file scope, each with `{}` in place of the text in braces."""
     depth, current = 0, ""
     for char in strip(text):
         if char == "}":
@@ -37,7 +37,7 @@ def split(text):
 
 
 def classify(declaration):
-    """(kind, name) of a declaration; kind is "type", "declaration" or "definition" of a function, or None."""
+    """Returns (kind, name) of a declaration; kind is "type", "declaration" or "definition" of a function, or None."""
     if declaration.startswith("typedef"):
         found = (re.search(r"\(\s*\*\s*(\w+)\s*\)\s*\(", declaration) or
                  re.search(r"(\w+)\s*\([^{]*\)$", declaration) or
@@ -55,7 +55,7 @@ def classify(declaration):
 
 
 def names(text):
-    """[(kind, name, whether it is static)] of a file."""
+    """Returns [(kind, name, whether it is static)] of a file."""
     found = []
     for declaration in split(text):
         kind, name = classify(declaration)

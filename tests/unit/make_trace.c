@@ -78,7 +78,7 @@ struct made {
     struct trace_event_encoder *encoders[MOST];
 };
 
-/* The value of a member in a line; NULL: it is not there. */
+/* Returns the value of a member in a line; NULL: there is none. */
 static char *word_of(char **words, const char *name)
 {
     const size_t length = strlen(name);
@@ -101,7 +101,7 @@ static char *text_of(char **words, const char *name, const char *otherwise)
     return strdup(word ? word : otherwise);
 }
 
-/* "0,1,2" */
+/* Returns the ranks in a member such as "0,1,2". */
 static int *ranks_of(char **words, const char *name, int *count)
 {
     char *word = word_of(words, name);
@@ -123,7 +123,7 @@ static void add_comm(struct made *it, char **words)
     comm->remote = ranks_of(words, "remote", &comm->remote_size);
 }
 
-/* "0:16,1:32": library and offset */
+/* Adds a site with frames such as "0:16,1:32": the index of a library, and an offset. */
 static void add_site(struct made *it, char **words)
 {
     struct trace_site *site = &it->process.sites[it->process.site_count++];
@@ -356,10 +356,10 @@ static int write_alone(const char *module, const char *path, const char *directo
     return report(good, problem);
 }
 
-/* Processes that communicate by a socket to the root each. */
+/* The connections of the processes, each of which has a socket to the root. */
 struct network {
     int rank, size;
-    int sockets[MOST]; /* of the root: to each rank; of others: [0] */
+    int sockets[MOST]; /* in the root: [rank]; in other processes: [0] */
 };
 
 static bool put(int socket, const void *data, size_t size)
@@ -472,7 +472,7 @@ static int write_together(const char *module, const char *directory, char **file
     const int mine = write_part(module, directory, files[0], &root);
     for (int i = 1, its; i < count; i++) {
         if (wait(&its) < 0 || !WIFEXITED(its) || WEXITSTATUS(its) != mine)
-            status = 3; /* all fail, or none */
+            status = 3; /* Either all processes fail, or none. */
     }
     return status ? status : mine;
 }

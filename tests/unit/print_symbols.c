@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* print_symbols MODULE OFFSET...: one line for each offset: the innermost function, file and line,
- * or
- * "-". */
+/* print_symbols MODULE OFFSET...: prints a line for each offset, with the innermost function, the
+ * file and the line, or "-". */
 #define _POSIX_C_SOURCE 200809L
 #include "symbols/symbols.h"
 

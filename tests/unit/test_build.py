@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a build does unasked: plain `ninja` builds no test, and a new prefix compiles nothing anew."""
+"""A plain `ninja` builds no tests, and a new prefix does not compile any file again."""
 import json
 import os
 import subprocess
@@ -9,7 +9,7 @@ BUILD = Path(os.environ["QMPI_BUILD_ROOT"])
 
 
 def inputs(target):
-    """Everything that ninja would build or read for the target."""
+    """Returns all files that ninja would build or read for the target."""
     return subprocess.run(["ninja", "-C", BUILD, "-t", "inputs", target], check=True, capture_output=True,
                           text=True).stdout.splitlines()
 
@@ -25,7 +25,7 @@ def test_the_tests_are_built_before_they_run():
 
 
 def test_no_command_line_has_the_prefix_or_the_version():
-    """A change of either would compile all files anew."""
+    """Otherwise, a change of either would compile all files again."""
     options = json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text(encoding="utf-8"))
     prefix = next(option["value"] for option in options if option["name"] == "prefix")
     project = json.loads((BUILD / "meson-info/intro-projectinfo.json").read_text(encoding="utf-8"))

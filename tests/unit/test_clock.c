@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the clock makes of readings that nobody waits for: of a run of days, and of slow messages.
- */
+/* The clock in situations for which a test cannot wait: a run of days, and slow messages. */
 #include "clock/clock.c"
 #include "clock/round_trips.c"
 
@@ -8,9 +7,9 @@
 
 #include <fenv.h>
 
-qmpi_function *qmpi_pmpi_functions[QMPI_FUNCTION_COUNT]; /* no call of MPI is made */
+qmpi_function *qmpi_pmpi_functions[QMPI_FUNCTION_COUNT]; /* The test makes no calls of MPI. */
 
-/* As if the clock had been started so many nanoseconds ago. */
+/* Sets the clock as if it had been started this time ago. */
 static void begin_earlier(uint64_t nanoseconds, uint64_t ticks)
 {
     beginning.nanoseconds = qmpi_clock_monotonic() - nanoseconds;
@@ -32,8 +31,9 @@ static void long_times_are_as_accurate_as_short_ones(void **state)
     }
 }
 
-/* A process whose clock seems to be that of another one takes over its relation to rank 0's clock.
- * If this was found a second ago, the clocks may have moved apart since. */
+/* If a process seems to have the same clock as another one, it uses the relation of that clock to
+ * the one of rank 0. If this relation was found a second ago, the clocks may have moved apart
+ * since. */
 static void a_relation_holds_for_the_moment_at_which_it_was_found(void **state)
 {
     enum { SECOND = 1000000000, HALF = 500 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which conditions of an entry hold where. */
+/* The conditions of an entry, and the places where they hold. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -29,7 +29,7 @@ static const struct qmpi_tool_entry *parse(const char *text)
     return &list.entries[0];
 }
 
-/* `unmet`: the first condition that does not hold; NULL: none. */
+/* Asserts that `unmet` is the first condition that does not hold; NULL: all hold. */
 static void assert_unmet(const char *text, const struct qmpi_condition_place *place,
                          const char *unmet)
 {
@@ -114,7 +114,7 @@ static void this_process_has_a_program(void **state)
     assert_unmet("a,@program=*/test_*", &here, NULL);
 }
 
-/* For tools whose wrappers communicate. */
+/* This is needed for tools whose wrappers communicate. */
 static void what_may_differ_between_ranks_is_refused(void **state)
 {
     static const char *const varying[] = {"@ranks", "@nodes", "@program", "@if-env"};

@@ -23,7 +23,7 @@ static void parse(const char *text)
     qmpi_config_parse(text, strlen(text), "/site", &config);
 }
 
-/* A text without anything wrong. */
+/* Parses a text that must have no problem. */
 static void parse_good(const char *text)
 {
     parse(text);
@@ -56,7 +56,7 @@ static void assert_option(const struct qmpi_tool_entry *entry, int index, const 
     assert_string_equal(entry->options[index].value, value);
 }
 
-/* What is wrong with a line that belongs to no tool, the only wrong one. */
+/* Asserts that the text has one problem, in a line that belongs to no tool. */
 static void assert_line_problem(const char *text, int line, const char *part)
 {
     parse(text);
@@ -66,7 +66,7 @@ static void assert_line_problem(const char *text, int line, const char *part)
     assert_non_null(strstr(config.problems[0].problem, "\nhint: "));
 }
 
-/* What is wrong with the last tool of a text. */
+/* Asserts that the last tool of the text has this problem. */
 static void assert_tool_problem(const char *text, int line, const char *part)
 {
     parse(text);
@@ -296,7 +296,7 @@ static void an_option_at_the_margin_is_a_lines_problem(void **state)
     assert_string_equal(tool(0)->name, "@tool");
 }
 
-/* ---- Texts that are none --------------------------------------------------------------------- */
+/* ---- Invalid texts --------------------------------------------------------------------------- */
 
 static void sections_hold_tools_and_their_on_error(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Library files, good, wrong and damaged: a good one is read rightly, a wrong one is refused with
- * its reason, and no damage makes the reader fault. The good one is libqmpi itself.
+ * Library files. A good one is read correctly, a wrong one is refused with a reason, and a damaged
+ * one never crashes the reader. The good one is libqmpi itself.
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -21,7 +21,7 @@ static const char *library_path;
 static char *library;
 static size_t library_size;
 
-/* The file that is damaged: in memory, opened by its path under /proc. */
+/* The damaged file. It is in memory, and is opened by its path in /proc. */
 static int scratch;
 static char scratch_path[64];
 
@@ -56,7 +56,7 @@ static void write_scratch(const void *bytes, size_t size)
     assert_int_equal(pwrite(scratch, bytes, size, 0), (ssize_t)size);
 }
 
-/* Reads all that the registry reads of a library that was let through. */
+/* Reads everything that the registry reads of a library that was accepted. */
 static size_t walk(const struct qmpi_elf_file *file)
 {
     const struct qmpi_elf_image *image = &file->image;
@@ -108,7 +108,7 @@ static void assert_is_libqmpi(const struct qmpi_elf_image *image)
     assert_true(defines(image, "MPI_Send"));
     assert_true(defines(image, "PMPI_Send"));
     assert_true(defines(image, "QMPI_Register_tool_name"));
-    assert_false(defines(image, "getenv")); /* refers to it only */
+    assert_false(defines(image, "getenv")); /* The library only refers to it. */
     assert_false(defines(image, "qmpi_elf_file_open"));
     assert_string_equal(qmpi_elf_soname(image), "libqmpi" QMPI_SUFFIX ".so.0");
 }
@@ -126,7 +126,7 @@ static void a_good_library_is_read(void **state)
     qmpi_elf_file_close(&file);
 }
 
-/* The library, with a header that leads to no section headers. */
+/* Writes the library, with a header that points to no section headers. */
 static void write_without_sections(void)
 {
     write_scratch(library, library_size);
@@ -188,7 +188,7 @@ static void a_text_file_is_refused(void **state)
     assert_reason("\177EL", 3, "not an ELF file");
 }
 
-/* The library with one byte of its header changed. */
+/* Asserts the reason for which the library is refused if a byte of its header has this value. */
 static void assert_header_reason(size_t offset, unsigned char value, const char *expected)
 {
     const char saved = library[offset];
@@ -216,7 +216,7 @@ static void a_program_is_refused(void **state)
 {
     (void)state;
     const char *reason = open_and_walk("/proc/self/exe");
-    assert_non_null(reason); /* which one depends on how programs are linked here */
+    assert_non_null(reason); /* The reason depends on how programs are linked here. */
     assert_true(!strcmp(reason, "a program, not a library") ||
                 !strcmp(reason, "not a shared library"));
 }
@@ -228,7 +228,8 @@ static void a_library_cut_short_anywhere_is_refused(void **state)
     (void)state;
     enum { STEPS = 3000 };
     write_scratch(library, library_size);
-    /* Every length near both ends, and STEPS in between; longest first, so each is one call. */
+    /* Tries every length near both ends, and STEPS lengths in between. The longest comes first, so
+     * that each one needs only one call of ftruncate. */
     const size_t step = library_size / STEPS + 1;
     for (size_t size = library_size - 1;; size--) {
         assert_int_equal(ftruncate(scratch, (off_t)size), 0);
@@ -244,7 +245,7 @@ static void a_library_cut_short_anywhere_is_refused(void **state)
     }
 }
 
-/* Where nothing but the segments tells how long the file must be. */
+/* In this file, only the segments tell how long it must be. */
 static void a_segment_cut_short_by_a_byte_is_refused(void **state)
 {
     (void)state;
@@ -264,7 +265,7 @@ static void a_segment_cut_short_by_a_byte_is_refused(void **state)
     assert_string_equal(open_and_walk(scratch_path), "the file is truncated");
 }
 
-/* A fixed sequence of random numbers. */
+/* Returns the next number of a fixed random sequence. */
 static uint32_t next_random(void)
 {
     static uint64_t state = 88172645463325252U;
@@ -294,7 +295,7 @@ static void flip_bits(size_t offset, size_t size, int rounds)
     free(part);
 }
 
-/* The bytes of the first section of a type. */
+/* Finds the first section of a type. */
 static void find_section(uint32_t type, size_t *offset, size_t *size)
 {
     ElfW(Ehdr) header;
@@ -349,7 +350,7 @@ static void flipped_bits_in_the_symbols_are_survived(void **state)
     flip_bits(offset, size, 1000);
 }
 
-/* Read only where no section header gives the count of symbols. */
+/* The table is read only if no section header gives the number of symbols. */
 static void flipped_bits_in_the_hash_table_are_survived(void **state)
 {
     (void)state;
@@ -362,7 +363,7 @@ static void flipped_bits_in_the_hash_table_are_survived(void **state)
     header.e_shnum = 0;
     memcpy(library, &header, sizeof header);
     flip_bits(offset, size, 500);
-    flip_bits(offset, 16, 2000); /* the table's own header */
+    flip_bits(offset, 16, 2000); /* the header of the table */
     memcpy(library, &saved, sizeof saved);
 }
 
@@ -370,13 +371,13 @@ static void a_string_table_without_an_end_is_refused(void **state)
 {
     (void)state;
     size_t offset = 0, size = 0;
-    find_section(SHT_STRTAB, &offset, &size); /* the first one is the dynamic one */
+    find_section(SHT_STRTAB, &offset, &size); /* The first string table is the dynamic one. */
     write_scratch(library, library_size);
     assert_int_equal(pwrite(scratch, "x", 1, (off_t)(offset + size - 1)), 1);
     assert_string_equal(open_and_walk(scratch_path), "it has no dynamic symbol table");
 }
 
-/* One field of the header, or of one kind of segment, with values that overflow sums. */
+/* Sets a field of the header, or of a kind of segment, to values that make sums overflow. */
 static void extreme_offsets_are_survived(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walk over the loaded objects in a forked child, which reads the loader's list itself: it
- * finds what dl_iterate_phdr finds in the parent, copies of libraries too. The copied library is
- * cmocka.
+ * A forked child walks over the loaded objects by reading the loader's list itself. It finds the
+ * same objects as dl_iterate_phdr in the parent, including copies of libraries. The copied library
+ * is cmocka.
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -59,7 +59,7 @@ static const char *same_name(void *data, const char *name)
     return NULL;
 }
 
-/* Its program headers are in another place than those of the original. */
+/* The copy has its program headers at another place than the original. */
 static void load_a_copy_of_cmocka(void)
 {
     Dl_info info;

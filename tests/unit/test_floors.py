@@ -16,11 +16,11 @@ import declarations
 
 SOURCE = Path(os.environ["QMPI_SOURCE_ROOT"])
 ROOTS = ["src", "lib", "tools", "cli"]
-PREFIXES = ["src/", "lib/", ""]  # where the compiler looks for what is included
+PREFIXES = ["src/", "lib/", ""]  # the directories in which the compiler searches for headers
 
 
 def floors():
-    """{folder: floor}, of which tools/NAME stands for every tool."""
+    """Returns {folder: floor}. tools/NAME stands for every tool."""
     text = (SOURCE / "docs/how-it-works.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| `([^`]+)/` \|", text, re.MULTILINE)
     assert len(rows) == len({folder for _, folder in rows})
@@ -31,7 +31,7 @@ FLOORS = floors()
 
 
 def folder_of(path):
-    """The folder of the table in which a file lies; a tool's own for files of tools."""
+    """Returns the folder of the table that contains a file. A tool that is not in the table has a folder of its own."""
     parts = path.split("/")
     for length in 3, 2, 1:
         if "/".join(parts[:length]) in FLOORS:
@@ -58,7 +58,7 @@ def files():
 
 
 def find(path, name):
-    """The file that `path` means by an include of `name`; None: one that the build generates."""
+    """Returns the file that `path` includes as `name`; None: the build generates it."""
     if name.startswith("generate/") or name in ("cli/commands.h", "cli/site_folder.h") or \
             name == f"tools/{path.split('/')[1]}_manifest.h":
         return None
@@ -69,7 +69,7 @@ def find(path, name):
 
 
 def read_includes():
-    """[(file, what it includes)] for all files."""
+    """Returns [(file, included file)] for all files."""
     pattern = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
     found = []
     for path in files():
@@ -89,7 +89,7 @@ def is_allowed(path, target):
 
 
 def circles(arrows):
-    """The sets of more than one that can be reached from each other."""
+    """Returns the sets of nodes that can be reached from each other."""
     def reach(start, arrows):
         seen, todo = set(), [start]
         while todo:
@@ -109,7 +109,7 @@ def circles(arrows):
 
 
 def in_modules():
-    """{module: modules that it includes}: a source and its header are one."""
+    """Returns {module: modules that it includes}. A source and its header are one module."""
     arrows = {}
     for path, target in INCLUDES:
         one, other = os.path.splitext(path)[0], os.path.splitext(target)[0]
@@ -152,7 +152,7 @@ def test_no_files_include_each_other_in_a_circle():
 
 
 def calls():
-    """{module: modules of the same folder whose functions it uses}, for functions that a header declares."""
+    """Returns {module: modules of the same folder whose functions it uses}, for functions that a header declares."""
     used, declared, defined = {}, set(), {}
     for path in files():
         text = (SOURCE / path).read_text(encoding="utf-8")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which layers of different stacks are one: the numbers that all processes compute. */
+/* The numbers by which processes with different stacks know which layers are the same. */
 #include "job/job.h"
 
 #include <setjmp.h>
@@ -21,7 +21,8 @@ static int length_of(const char *const *stack)
     return length;
 }
 
-/* In each stack the numbers ascend: nobody waits in a circle. */
+/* Numbers the layers, and asserts that the numbers ascend in each stack, so that processes never
+ * wait for each other in a circle. */
 static int **number(const char *const *const *stacks, int count)
 {
     int **numbers = qmpi_job_number_layers(stacks, count);
@@ -98,7 +99,7 @@ static void other_options_make_another_layer(void **state)
     release(numbers, 2);
 }
 
-/* Random stacks of few tools: numbers ascend, and equal numbers mean equal layers. */
+/* In random stacks of few tools, numbers ascend, and layers with equal numbers are equal. */
 static void numbers_are_consistent_in_random_stacks(void **state)
 {
     static const char *const names[] = {"a", "b", "c", "d"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The dynamic loader's cache: the real one, and made-up ones, good and damaged. */
+/* The dynamic loader's cache: the real one, and constructed ones, both good and damaged. */
 #include "elf/search.c" /* for find_in_cache, which reads a cache that is in memory */
 
 #include "unit.h"
@@ -25,7 +25,7 @@ static struct small_cache make_cache(void)
     cache.entries[0] =
         (struct cache_row){.flags = QMPI_LD_CACHE_FLAGS, .key = KEY_AT, .path = PATH_AT};
     strcpy(cache.strings, "libsmall.so.1");
-    strcpy(cache.strings + 16, "/proc/self/exe"); /* a file that is there */
+    strcpy(cache.strings + 16, "/proc/self/exe"); /* a file that exists */
     return cache;
 }
 
@@ -66,7 +66,7 @@ static void a_good_cache_gives_the_path(void **state)
     assert_found(&cache, sizeof cache, "/proc/self/exe");
 }
 
-/* As glibc wrote it before 2.32, on Debian 11 and RHEL 8. */
+/* glibc before 2.32 writes such a file, for example on Debian 11 and RHEL 8. */
 static void a_cache_behind_one_in_the_old_format_is_found(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void a_cache_cut_short_anywhere_is_survived(void **state)
     const struct small_cache cache = make_cache();
     const size_t whole = PATH_AT + sizeof "/proc/self/exe";
     for (size_t size = 0; size <= sizeof cache; size++) {
-        /* In a block of just this size, so that a sanitizer sees a read past its end. */
+        /* The block has exactly this size, so that a sanitizer detects a read beyond its end. */
         char *part = malloc(size ? size : 1);
         assert_non_null(part);
         memcpy(part, &cache, size);

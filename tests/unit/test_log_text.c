@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of log's lines: numbers, times, strings; and lines that are cut. */
+/* The parts of lines of log: numbers, times and strings; and lines that are cut. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a call adds to an empty text. */
+/* Asserts the text that a call adds to an empty one. */
 #define CHECK(call, expected)                                                                      \
     do {                                                                                           \
         struct text text = {.data = NULL};                                                         \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What libqmpi says, to whom, and the text helpers under it. */
+/* The messages of libqmpi, the processes that print them, and the helpers for texts. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -36,7 +36,7 @@ static int clear_environment(void **state)
     return 0;
 }
 
-/* ---- stderr, captured ------------------------------------------------------------------------ */
+/* ---- Captured stderr ------------------------------------------------------------------------- */
 
 static int old_stderr;
 static int captured;
@@ -51,7 +51,7 @@ static void capture(void)
     assert_true(dup2(captured, STDERR_FILENO) >= 0);
 }
 
-/* What was written to stderr since capture(); valid until the next call. */
+/* Returns the text that was written to stderr since capture(). It is valid until the next call. */
 static const char *released(void)
 {
     static char text[200000];
@@ -101,13 +101,13 @@ static void a_very_long_message_is_written_whole(void **state)
     assert_int_equal(strlen(released()), strlen("qmpi: ") + 100000 + 1);
 }
 
-/* ---- what comes from outside ----------------------------------------------------------------- */
+/* ---- Texts from outside ---------------------------------------------------------------------- */
 
 static void check_shown(const char *text, const char *expected)
 {
     char *shown = qmpi_message("%s", text);
     assert_string_equal(shown, expected);
-    char *again = qmpi_message("%s", shown); /* what is shown already stays as it is */
+    char *again = qmpi_message("%s", shown); /* A text that is escaped already does not change. */
     assert_string_equal(again, expected);
     free(again);
     free(shown);
@@ -121,7 +121,7 @@ static void control_characters_are_written_out(void **state)
     check_shown("\x1b[31mred\x7f\x01", "\\x1b[31mred\\x7f\\x01");
     check_shown("\xc2\x9b"
                 "31m",
-                "\\xc2\\x9b31m"); /* U+009B begins what ESC [ begins */
+                "\\xc2\\x9b31m"); /* U+009B is equivalent to ESC [. */
 }
 
 static void text_of_every_language_stays(void **state)
@@ -137,10 +137,10 @@ static void bytes_that_are_no_text_are_written_out(void **state)
 {
     (void)state;
     check_shown("\xff\xfe", "\\xff\\xfe");
-    check_shown("a\x80z", "a\\x80z");               /* a continuation alone */
+    check_shown("a\x80z", "a\\x80z");               /* a continuation byte alone */
     check_shown("\xc3", "\\xc3");                   /* cut at the end */
-    check_shown("\xe2\x80", "\\xe2\\x80");          /* likewise */
-    check_shown("\xc0\xaf", "\\xc0\\xaf");          /* longer than needed */
+    check_shown("\xe2\x80", "\\xe2\\x80");          /* cut at the end */
+    check_shown("\xc0\xaf", "\\xc0\\xaf");          /* an overlong form */
     check_shown("\xed\xa0\x80", "\\xed\\xa0\\x80"); /* a surrogate */
     check_shown("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80");
 }
@@ -181,7 +181,7 @@ static void a_shortened_text_is_shown(void **state)
     free(shown);
 }
 
-/* ---- who speaks ------------------------------------------------------------------------------ */
+/* ---- Processes that print -------------------------------------------------------------------- */
 
 static void without_a_launcher_the_process_speaks(void **state)
 {
@@ -223,7 +223,7 @@ static void a_rank_that_is_no_number_is_passed_over(void **state)
     }
 }
 
-/* ---- the environment ------------------------------------------------------------------------- */
+/* ---- The environment ------------------------------------------------------------------------- */
 
 static void an_empty_variable_is_no_variable(void **state)
 {
@@ -305,7 +305,7 @@ static void all_means_every_topic(void **state)
         assert_true(qmpi_message_debugs((enum qmpi_message_topic)topic));
 }
 
-/* ---- texts ----------------------------------------------------------------------------------- */
+/* ---- Texts ----------------------------------------------------------------------------------- */
 
 static void a_text_that_fits_is_not_shortened(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Function names to numbers, over the generated table. */
+/* The numbers of functions by their names, in the generated table. */
 #include "unit.h"
 
 #include "functions/functions.h"
@@ -27,7 +27,7 @@ static void the_hash_table_has_every_number_once_and_no_long_runs(void **state)
     assert_in_range(longest, 1, 12);
 }
 
-/* As DT_GNU_HASH tables have it. */
+/* Returns the hash of a name as in a DT_GNU_HASH table. */
 static uint32_t gnu_hash(const char *name)
 {
     uint32_t hash = 5381;
@@ -46,7 +46,7 @@ static void every_pmpi_name_has_its_hash(void **state)
     }
 }
 
-/* The search for objects that name MPI functions relies on it. */
+/* The search for objects that name MPI functions relies on this. */
 static void every_name_begins_alike(void **state)
 {
     (void)state;

@@ -19,7 +19,7 @@ enum { NO = -1 };
 
 struct row {
     const char *text;
-    uint64_t value; /* WRONG: it is refused */
+    uint64_t value; /* WRONG: the text is refused */
 };
 
 static void check_rows(const struct row *rows, size_t count,
@@ -139,7 +139,7 @@ static void numbers_are_the_same_in_each_locale(void **state)
     uint64_t value;
     (void)state;
     if (!setlocale(LC_NUMERIC, "de_DE.UTF-8"))
-        return; /* this machine does not have it */
+        return; /* The machine lacks this locale. */
     assert_true(qmpi_value_time("1.5s", &value));
     assert_int_equal(value, 1500000000);
     assert_false(qmpi_value_time("1,5s", &value));
@@ -164,7 +164,7 @@ static void real_numbers_and_percentages(void **state)
 {
     static const struct {
         const char *text;
-        double real, percent; /* NO: refused */
+        double real, percent; /* NO: the text is refused */
         int whole_percent;
     } rows[] = {
         {"0.25", 0.25, 0.25, NO}, {"1", 1, 1, 1},        {"0", 0, 0, NO},
@@ -212,7 +212,7 @@ static void a_set_has_numbers_ranges_and_steps(void **state)
 {
     static const struct {
         const char *text;
-        const char *has; /* of the numbers 0 to 9 */
+        const char *has; /* those of the numbers 0 to 9 that are in the set */
     } sets[] = {
         {"3", "3"},          {"2-4", "234"},      {"7-", "789"},
         {"every 4", "048"},  {"1;5-6;9", "1569"}, {" 1 ; 3 - 4 ", "134"},
@@ -277,7 +277,8 @@ static void a_list_adds_and_removes_in_order(void **state)
 {
     static const struct {
         const char *text;
-        const char *lists; /* by index; where the name is given in full, with a + behind it */
+        const char *lists; /* the indices of the lists that contain the function; + follows if the
+                              name is given in full */
     } lists[] = {
         {"MPI_Send", "0+"},
         {"mpi_send;MPI_B*", "0+3"},

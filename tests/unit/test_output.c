@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is written reaches its file, and neither a file of the program nor the program itself is
- * hurt. */
+/* Output reaches its file, and harms neither a file of the program nor the program itself. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -68,7 +67,7 @@ static void write_text(struct qmpi_output *output, const char *text)
     assert_int_equal(qmpi_output_write(output, text, strlen(text)), 0);
 }
 
-/* The program closes a descriptor that it has not opened, and its next file gets the number. */
+/* Closes a descriptor as a program may that has not opened it. Its next file gets the number. */
 static int take_away(const struct qmpi_output *output)
 {
     const int mine = open(theirs, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -127,11 +126,13 @@ static void a_file_that_is_no_longer_there_is_an_error(void **state)
     struct qmpi_output output;
     (void)state;
     open_ours(&output);
-    const int held = dup(output.descriptor); /* its inode is not that of the next file */
+    const int held =
+        dup(output.descriptor); /* keeps the inode, so that the next file does not get its number */
     unlink(ours);
     close(take_away(&output));
     assert_int_equal(qmpi_output_write(&output, "x", 1), ENOENT);
-    const int other = open(ours, O_RDWR | O_CREAT | O_CLOEXEC, 0666); /* another one of the name */
+    const int other =
+        open(ours, O_RDWR | O_CREAT | O_CLOEXEC, 0666); /* another file of the same name */
     assert_int_equal(qmpi_output_write(&output, "x", 1), ESTALE);
     assert_int_equal(qmpi_output_close(&output), 0);
     close(other);
@@ -153,7 +154,7 @@ static void a_renamed_file_is_opened_again_by_its_new_path(void **state)
     assert_content(theirs, "one\ntwo\n");
 }
 
-/* Returns the limit before. */
+/* Returns the previous limit. */
 static struct rlimit use_up_descriptors(int hard)
 {
     struct rlimit before, limit;
@@ -340,7 +341,7 @@ static void a_stream_tells_why_it_failed(void **state)
 
 /* ---- stderr ---------------------------------------------------------------------------------- */
 
-/* In a child, whose stderr is a pipe: returns what arrives there. */
+/* Calls a function in a child whose stderr is a pipe. Returns the text that arrives. */
 static const char *stderr_of(void (*run)(void))
 {
     static char text[256];
@@ -403,9 +404,9 @@ static void use_number_of_closed(void)
     say("text\n");
 }
 
-static int lifeline[2]; /* a child that goes on ends when the test closes it */
+static int lifeline[2]; /* A child that continues ends when the test closes this pipe. */
 
-/* The child that it forks goes on, and must not hold the pipe. */
+/* Forks a child that continues, and that must not hold the pipe open. */
 static void detach(void)
 {
     char byte;
@@ -438,7 +439,7 @@ static void a_child_that_detaches_itself_does_not_hold_stderr_open(void **state)
 {
     (void)state;
     assert_int_equal(pipe(lifeline), 0);
-    assert_string_equal(stderr_of(detach), ""); /* or it does not end */
+    assert_string_equal(stderr_of(detach), ""); /* Otherwise, this call does not return. */
     close(lifeline[0]);
     close(lifeline[1]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of output files, and which of them a process takes. */
+/* The names of output files, and the choice of a name by a process. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -19,7 +19,7 @@ static char folder[] = "/tmp/qmpi-output-claim-XXXXXX";
 
 enum { RUN = 1000, EARLIER = 2000, BEFORE = 500, NOW = 0 }; /* seconds ago */
 
-/* The run began before this process did, as if it were a script that starts several programs. */
+/* The run began before this process, like a script that starts several programs. */
 static int enter(void **state)
 {
     char note[64];
@@ -37,7 +37,7 @@ static int leave(void **state)
     return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
 }
 
-/* A file that was changed some time ago. */
+/* Makes a file that was changed `ago` seconds ago. */
 static void make_file(const char *name, const char *content, int ago)
 {
     FILE *stream = fopen(name, "w");
@@ -171,7 +171,7 @@ static void a_file_of_this_run_is_left_alone(void **state)
     unlink("out.2.json");
 }
 
-/* Two programs that begin at the same time. */
+/* Two programs begin at the same time. */
 static void a_file_of_an_earlier_run_is_replaced_once(void **state)
 {
     (void)state;

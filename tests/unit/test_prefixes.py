@@ -35,7 +35,7 @@ EXCEPTIONS = {  # "file: name": why it has this name
 
 
 def prefix_of(path):
-    """The words with which a name in this file may begin, and whether it must."""
+    """Returns the words with which a name in this file may begin, and whether it must begin with one of them."""
     parts = path.split("/")
     if parts[0] == "src":
         return {"qmpi"}, True
@@ -70,7 +70,7 @@ def headers():
 
 
 def find_wrong():
-    """{folder: ["file: name"]}: the names that do not begin with their place."""
+    """Returns {folder: ["file: name"]} for the names that do not begin with their file or folder."""
     found = {}
     for path in headers():
         for _, name, _ in declarations.names((SOURCE / path).read_text(encoding="utf-8")):

@@ -223,7 +223,7 @@ static void many_files_are_merged_as_one_after_the_other(void **state)
         assert_true(profile_merge_tree_fits(&combination, next));
         assert_true(profile_merge_tree_add(&combination, next));
         assert_true(combination.count <= 6);
-        next = one_of_many(i / 2); /* this rank is in it already */
+        next = one_of_many(i / 2); /* The tree already contains this rank. */
         assert_false(profile_merge_tree_fits(&combination, next));
         profile_result_free(next);
         assert_true(profile_merge_process(expected, one_of_many(i)));

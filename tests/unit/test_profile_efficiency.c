@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The efficiency of a result agrees with its definitions: over ranks, over nodes, of regions, and
- * if it is unknown. */
+/* The efficiency of a result agrees with its definition: over ranks, over nodes, in regions, and if
+ * it is unknown. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -65,7 +65,7 @@ static void it_is_that_of_all_ranks_and_nodes_however_they_were_merged(void **st
     assert_int_equal(it.nodes, 2);
     assert_int_equal(it.most_rank, 1);
 
-    /* Only rank 3 is in `other`. */
+    /* Only rank 3 enters `other`. */
     assert_int_equal(result->region_count, 2);
     assert_true(profile_efficiency_find(result, &result->regions[0], &it));
     assert_efficiency(&it, 6, 6 / 4.0, 6, 3);

@@ -142,7 +142,7 @@ static void shorter_times_than_the_threshold_are_none(void **state)
     assert_int_equal(find(result)->count, 0);
     result->thresholds.any = 1;
     result->application.max = 0.5;
-    result->callsites->waits.all->time = 0.009; /* of noise, in a short run */
+    result->callsites->waits.all->time = 0.009; /* noise, because the run is short */
     assert_int_equal(find(result)->count, 0);
     profile_result_free(result);
 }
@@ -237,7 +237,7 @@ static void the_rank_that_waits_least_in_a_collective_is_last(void **state)
     const struct profile_finding *finding = find(result)->all;
     assert_string_equal(finding->kind, "imbalance");
     assert_int_equal(finding->rank, 2);
-    assert_true(finding->seconds > 23.9 && finding->seconds < 24.1); /* of ranks 0 and 1 */
+    assert_true(finding->seconds > 23.9 && finding->seconds < 24.1); /* the time of ranks 0 and 1 */
     profile_result_free(result);
 }
 
@@ -271,7 +271,7 @@ static void many_short_waits_are_found_where_a_neighbor_works_for_longer(void **
     result->matrix_entry_count = 2;
     assert_int_equal(find(result)->count, 0);
     result->processes[0].useful = 70;
-    result->processes[3].useful = 99; /* no neighbor */
+    result->processes[3].useful = 99; /* not a neighbor */
     const struct profile_finding *finding = find(result)->all;
     assert_string_equal(finding->kind, "late-sender");
     assert_int_equal(finding->rank, 1);
@@ -366,7 +366,7 @@ static void collectives_are_dear_where_waiting_does_not_explain_their_time(void 
                         "Rank 0 loses 58.1 s (58 %) in slow MPI_Allreduce at b.c:7");
     assert_non_null(strstr(finding->meaning, "the fastest such call of the run took 90.0 ms"));
     assert_float_equal(share_of(result, PROFILE_BUDGET_SMALL_COLLECTIVES), 0.581, 1e-3);
-    result->callsites[0].calls.sent = 400000; /* is no call of this size */
+    result->callsites[0].calls.sent = 400000; /* None of these calls has this size. */
     assert_string_equal(find(result)->all->kind, "imbalance");
     result->callsites[0].calls.sent = 160;
     result->processes[2].queued = 60;
@@ -377,7 +377,7 @@ static void collectives_are_dear_where_waiting_does_not_explain_their_time(void 
     profile_result_free(result);
 }
 
-/* With sync=yes. */
+/* The run was made with sync=yes. */
 static void collectives_without_waiting_are_dear_by_their_time(void **state)
 {
     (void)state;
@@ -415,7 +415,7 @@ static void objects_that_are_not_freed_are_leaked(void **state)
                                                 "MPI_Type_create_struct made at a.c:2");
     assert_non_null(
         strstr(findings->all->meaning, "has made 512 datatypes, and freed 500 of them"));
-    result->processes[1].off = 1; /* it may have freed some then */
+    result->processes[1].off = 1; /* It may have freed some meanwhile. */
     assert_int_equal(find(result)->count, 0);
     result->processes[1].off = 0;
     result->functions[3].callers.all->calls = result->functions[3].calls.calls = 503;
@@ -454,7 +454,7 @@ static void only_communicators_that_must_exist_are_leaked(void **state)
     profile_result_free(result);
 }
 
-/* Each rank waits as long as the others: none is listed. */
+/* Each rank waits as long as the others, so none is listed. */
 static void that_all_ranks_wait_is_found_without_a_list(void **state)
 {
     (void)state;
@@ -482,7 +482,7 @@ static void of_a_last_rank_that_changes_none_is_named(void **state)
     profile_result_free(result);
 }
 
-/* Of 100 ranks, 32 are known: 60 wait for 10 s, and 40 do not. */
+/* Of 100 ranks, 60 wait for 10 s, and 40 do not. 32 of them are known. */
 static void ranks_that_are_not_known_wait_too(void **state)
 {
     (void)state;
@@ -517,7 +517,7 @@ static void of_several_late_peers_none_is_named(void **state)
     const char *summary = "Rank 0 waits 30.0 s (30 %) in MPI_Recv at a.c:1 for 3 ranks";
     assert_string_equal(find(result)->all->summary, summary);
     result->callsites->waits.all[0].time = 1;
-    result->callsites->waits.all[2].time = 30; /* most is for one */
+    result->callsites->waits.all[2].time = 30; /* It waits for one rank most of the time. */
     assert_non_null(strstr(find(result)->all->summary, "for rank 3"));
     profile_result_free(result);
     /* The time of several completions is divided among their ranks. */
@@ -579,7 +579,7 @@ static void ranks_that_wait_for_one_rank_at_two_places_are_one_finding(void **st
     result->processes[0].useful = 3;
     assert_non_null(strstr(find(result)->all->advice, "serves more messages than it can"));
     for (int i = 0; i < 2; i++)
-        result->callsites[i].waits.count = 1; /* one rank waits */
+        result->callsites[i].waits.count = 1; /* Only one rank waits. */
     assert_int_equal(find(result)->count, 2);
     assert_string_equal(find(result)->all->kind, "late-sender");
     profile_result_free(result);
@@ -625,7 +625,7 @@ static void what_a_late_rank_does_in_mpi_is_told(void **state)
     assert_int_equal(finding->rank, 2);
     assert_non_null(strstr(finding->meaning, "Meanwhile, rank 2 is in MPI_Get_processor_name at "
                                              "b.c:3: 29.0 s (29 %)."));
-    result->processes[2].useful = 90; /* it is outside MPI for even longer */
+    result->processes[2].useful = 90; /* The rank is outside MPI for even longer. */
     assert_null(strstr(find(result)->all->meaning, "Meanwhile"));
     profile_result_free(result);
 }
@@ -691,7 +691,7 @@ static void calls_in_flight_are_findings_and_nothing_else_tells_of_their_time(vo
     profile_result_free(result);
 }
 
-/* ---- What no rule explains ------------------------------------------------------------------- */
+/* ---- Time that no rule explains -------------------------------------------------------------- */
 
 static void add_call(struct profile_result *result, const char *name, int line, double seconds)
 {
@@ -730,7 +730,7 @@ static void an_inefficient_run_has_a_finding(void **state)
                         "Ranks spend 21.0 s (21 %) in MPI, most in MPI_Win_flush at a.c:4");
     assert_non_null(strstr(findings->all->meaning, "MPI_Put at a.c:3 4.00 s (4 %)"));
     assert_int_equal(findings->all->rank, 2);
-    add_wait(result, 11, "/src/b.c", 1); /* half of the time is explained */
+    add_wait(result, 11, "/src/b.c", 1); /* This explains half of the time. */
     assert_int_equal(find(result)->count, 1);
     assert_string_equal(find(result)->all->kind, "late-sender");
     profile_result_free(result);
@@ -823,7 +823,7 @@ static void time_in_mpi_that_no_call_explains_is_other_time(void **state)
     profile_result_free(result);
 }
 
-/* As with several threads, or calls within calls. */
+/* This is so with several threads, or calls within calls. */
 static void calls_do_not_take_more_than_was_lost(void **state)
 {
     (void)state;
@@ -933,7 +933,7 @@ static void ranks_whose_processors_overlap_share_them(void **state)
     profile_result_free(result);
 }
 
-/* Nothing is known of the processors of the others. */
+/* The processors of the other ranks are unknown. */
 static void the_result_of_one_rank_does_not_blame_other_programs_alone(void **state)
 {
     (void)state;
@@ -1007,7 +1007,7 @@ static void a_rank_that_is_not_profiled_is_not_late_nor_are_others(void **state)
     assert_non_null(strstr(findings->all->meaning, "Rank 1 was not profiled for 60.0 s (60 %)"));
     assert_float_equal(share_of(result, PROFILE_BUDGET_END), 0, 1e-9);
     assert_float_equal(share_of(result, PROFILE_BUDGET_OFF), 0.15, 1e-9);
-    /* Of two ranks, one is known. */
+    /* One of two ranks is known. */
     set_ranks(result->callsites, (double[]){45, 5, 0, 0});
     result->callsites->callers.count = 2;
     result->callsites->ranks = 2;

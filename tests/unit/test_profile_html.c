@@ -75,7 +75,7 @@ static long decode(char *text)
     return digits % 4 || padding > 2 ? -1 : length - padding;
 }
 
-/* Unpacks gzip; returns a string. */
+/* Unpacks gzip. Returns a string, which the caller frees. */
 static char *unpack(const char *packed, long length, size_t most)
 {
     z_stream stream = {.next_in = (z_const Bytef *)(uintptr_t)packed, .avail_in = (uInt)length};
@@ -116,11 +116,12 @@ static void data_is_unpacked_as_it_was_whatever_its_size(void **state)
     unsigned seed = 1;
     for (int i = 0; i < MOST; i++) {
         seed = seed * 1103515245 + 12345;
-        data[i] = (char)(seed >> 16); /* does not compress: fills several blocks */
+        data[i] =
+            (char)(seed >> 16); /* Random bytes do not compress, so they fill several blocks. */
     }
     for (size_t size = 0; size < 40; size++)
         check_data(data, size);
-    check_data(data, 12288 - 23); /* fills a block, or nearly */
+    check_data(data, 12288 - 23); /* This fills a block, or nearly. */
     check_data(data, 12288 - 18);
     check_data(data, MOST);
     free(data);

@@ -68,7 +68,7 @@ static void assert_problem(json_t *document, const char *expected)
     free(problem);
 }
 
-/* ---- What is whole --------------------------------------------------------------------------- */
+/* ---- Valid documents ------------------------------------------------------------------------- */
 
 static void every_member_is_written_and_read_back(void **state)
 {
@@ -123,7 +123,7 @@ static void every_member_is_written_and_read_back(void **state)
     profile_result_free(second);
 }
 
-/* Their time is the mean, but causes a finding: files list them as callers only. */
+/* The time of these ranks is the mean, but causes a finding. Files list them as callers only. */
 static void callers_that_are_not_listed_are_read_back(void **state)
 {
     (void)state;
@@ -191,12 +191,12 @@ static void bytes_that_are_no_utf8_are_replaced_one_by_one(void **state)
     profile_result_free(result);
 }
 
-/* One character of every form, and invalid ones that are similar, as jansson decides. */
+/* Tries characters of every form, and invalid ones that are similar, and compares with jansson. */
 static void utf8_is_what_jansson_takes(void **state)
 {
     static const char edges[] = "\x01z\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed"
                                 "\xee\xef\xf0\xf1\xf3\xf4\xf5\xff";
-    enum { EDGES = sizeof edges }; /* with the end of a text */
+    enum { EDGES = sizeof edges }; /* includes the end of a text */
     (void)state;
     for (size_t i = 0; i < (size_t)EDGES * EDGES * EDGES * EDGES; i++) {
         const char text[] = {edges[i % EDGES], edges[i / EDGES % EDGES],
@@ -241,7 +241,7 @@ static void unknown_members_are_passed_over(void **state)
     profile_result_free(read_again());
 }
 
-/* ---- What is not ----------------------------------------------------------------------------- */
+/* ---- Invalid documents ----------------------------------------------------------------------- */
 
 /* Returns the object or array of the full sample at a pointer such as "functions/0/time". */
 static json_t *at(json_t *document, const char *pointer)

@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Memory that runs out: the linker leads calls of realloc here ---------------------------- */
+/* ---- Exhausted memory: the linker redirects calls of realloc --------------------------------- */
 
 void *__real_realloc(void *memory, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
 
-static int reallocs_left = -1; /* -1: no end */
+static int reallocs_left = -1; /* -1: unlimited */
 
 void *__wrap_realloc(void *memory, size_t size)
 {
@@ -136,9 +136,9 @@ static void the_way_up_the_tree_makes_no_difference(void **state)
     profile_result_free(line);
 }
 
-/* ---- Who ------------------------------------------------------------------------------------- */
+/* ---- Ranks ----------------------------------------------------------------------------------- */
 
-/* Adds calls of MPI_Test that take that many seconds; 0: none. */
+/* Makes the result of a rank with calls of MPI_Test that take this time; 0: without calls. */
 static struct profile_result *make_caller(int rank, double seconds)
 {
     struct profile_result *result = sample_single(rank, 1, NULL);
@@ -154,7 +154,7 @@ static struct profile_result *make_caller(int rank, double seconds)
     return result;
 }
 
-/* Merges results that know their ranks, of those in `seconds`, as a tree. */
+/* Merges the results of ranks with the times in `seconds` in a tree. */
 static struct profile_result *merge_tree(const double *seconds, int first, int count)
 {
     if (count == 1)
@@ -233,7 +233,7 @@ static void ranks_that_did_not_call_are_listed_with_nothing(void **state)
     struct profile_result *result = merge_tree(seconds, 0, 5);
     assert_listed(&find_test(result)->by_rank, seconds, all, 5);
     assert_int_equal(find_test(result)->ranks, 2);
-    /* If all other ranks made calls, these are listed with them. */
+    /* Because all other ranks made calls, the list contains them. */
     assert_int_equal(find(result->functions, result->function_count, "MPI_Recv")->by_rank.count, 5);
     profile_result_free(result);
 }
@@ -284,7 +284,7 @@ static void functions_of_a_region_are_merged_as_those_of_the_run(void **state)
     add_region(from, "both", 4, (const char *const[]){"MPI_Send", "MPI_Recv", "MPI_Bcast", NULL});
     add_region(from, "its", 6, (const char *const[]){"MPI_Send", NULL});
     assert_true(profile_merge(into, from));
-    assert_int_equal(into->region_count, 4); /* the samples' are `even` and `odd` */
+    assert_int_equal(into->region_count, 4); /* The samples have the regions `even` and `odd`. */
     const struct profile_region *both = &into->regions[0], *its = &into->regions[2];
     assert_string_equal(both->name, "both");
     assert_int_equal(both->entries, 2);
@@ -311,7 +311,7 @@ static void call_sites_are_the_same_by_all_their_frames(void **state)
     assert_int_equal(into->callsite_count, 1);
     assert_int_equal(into->callsites->ranks, 2);
     assert_int_equal(into->callsites->calls.calls, 2);
-    /* The places that one side knows are kept. */
+    /* Places that only one side knows are kept. */
     assert_string_equal(into->callsites->frames[0].function, "work");
     assert_string_equal(into->callsites->frames[0].file, "app.c");
     assert_int_equal(into->callsites->frames[0].line, 7);
@@ -376,7 +376,7 @@ static void nothing_and_everything_is_everything(void **state)
     profile_result_free(empty);
 }
 
-/* Results may come from any file. */
+/* Results may be read from any file. */
 static void what_is_there_twice_does_no_harm(void **state)
 {
     (void)state;
@@ -413,8 +413,8 @@ static void without_memory_the_result_stays_as_it_was(void **state)
         free(after);
         profile_result_free(into);
     }
-    /* Ten arrays, the calls by rank and the callers of three functions and a call site, and the
-     * functions and nodes of region x. */
+    /* These are ten arrays, the calls by rank and the callers of three functions and of a call
+     * site, and the functions and nodes of region x. */
     assert_int_equal(failures, 20);
 }
 
@@ -476,7 +476,7 @@ static void the_longest_waits_are_kept_of_many_unless_all_are_wanted(void **stat
     }
 }
 
-/* Each of its waits is shorter than those of the others, but it has more of them. */
+/* Each wait of this rank is shorter than those of the others, but the rank has more of them. */
 static void of_the_rank_that_waits_longest_half_of_the_pairs_are_kept(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Long names of functions are shortened where it harms least. */
+/* Long names of functions are shortened at the place where a reader loses least. */
 #include "unit.h"
 
 #include "tools/profile/result/names.h"

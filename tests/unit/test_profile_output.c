@@ -28,7 +28,8 @@ static int leave(void **state)
     static const char *const names[] = {"file", "link", "pipe", "old"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unlink(names[i]);
-    return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1; /* nothing else was left behind */
+    return chdir("/") == 0 && rmdir(folder) == 0 ? 0
+                                                 : -1; /* fails if another file was left behind */
 }
 
 static bool write_words(const char *path, const char *words, bool whole, char **problem)
@@ -40,7 +41,7 @@ static bool write_words(const char *path, const char *words, bool whole, char **
     return profile_output_close(&output, whole, problem);
 }
 
-/* The name of the temporary file while this process writes "file". */
+/* Returns the name of the temporary file while this process writes "file". */
 static const char *temporary(void)
 {
     static char name[64];

@@ -13,8 +13,8 @@
 
 enum { RANKS = 3, WINDOWS = 100 };
 
-/* The windows of the ranks: 'w' works, 'm' is in MPI, '.' is not profiled, digits are tenths in
- * MPI; the last letter holds for the rest. */
+/* Makes windows from a string for each rank: 'w' works, 'm' is in MPI, '.' is not profiled, and
+ * digits are tenths in MPI. The last letter is repeated. */
 static struct profile_result *make(const char *const *does)
 {
     struct profile_result *result = qmpi_allocate(1, sizeof *result);
@@ -47,7 +47,8 @@ static struct profile_result *make(const char *const *does)
     return result;
 }
 
-/* Lets all ranks wait at call sites; `longest`: seconds of a call there, up to 0. */
+/* Lets all ranks wait at call sites. `longest` has the seconds of a call at each site, and ends
+ * with 0. */
 static void add_callsites(struct profile_result *result, const char *name, const double *longest)
 {
     result->callsites = qmpi_allocate(4, sizeof *result->callsites);

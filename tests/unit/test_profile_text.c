@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text tables: units, widths, and names that must not break them. */
+/* Tables as text: units, widths, and names that must not break them. */
 #define _GNU_SOURCE
 #include "unit.h"
 

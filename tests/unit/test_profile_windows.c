@@ -131,7 +131,8 @@ static void efficiency_is_that_of_the_definitions(void **state)
     assert_close(it.communication, 0.75, 1e-12);
     assert_close(it.balance, 0.625 / 0.75, 1e-12);
     assert_int_equal(it.most_rank, 0);
-    assert_true(profile_windows_find(windows, 1, 4, &it)); /* the other one ends in the first */
+    assert_true(
+        profile_windows_find(windows, 1, 4, &it)); /* The other rank ends in the first window. */
     assert_close(it.parallel, (0.036 + 0.004) / 2 / 0.048, 1e-12);
     assert_false(profile_windows_find(windows, 4, 5, &it));
     profile_result_free(result);

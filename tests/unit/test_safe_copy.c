@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that a program points to, right or wrong: by both ways that the kernel has. */
+/* Copies memory by valid and invalid pointers, in both ways that the kernel offers. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static bool forbidden; /* as in some containers */
+static bool forbidden; /* process_vm_readv fails, as in some containers */
 
 ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long local_count,
                                 const struct iovec *remote, unsigned long remote_count,
@@ -30,7 +30,7 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned l
     return -1;
 }
 
-/* A page that can be read, and behind it one that cannot. */
+/* A page that can be read. The page at `end`, behind it, cannot be read. */
 static char *page, *end;
 
 static int enter(void **state)
@@ -70,7 +70,7 @@ static void check_string(void)
     assert_memory_equal(copy, "abc", 3);
     assert_true(tool_safe_copy_string(copy, end - 4, 2, &length));
     assert_int_equal(length, 2);
-    memcpy(end - 4, "abcd", 4); /* without an end */
+    memcpy(end - 4, "abcd", 4); /* The string has no end. */
     assert_false(tool_safe_copy_string(copy, end - 4, sizeof copy, &length));
     assert_true(tool_safe_copy_string(copy, end - 4, 4, &length));
     assert_int_equal(length, 4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a misspelt word was meant to be. */
+/* Suggestions for misspelt words. */
 #include "unit.h"
 
 #include "util/text.h"

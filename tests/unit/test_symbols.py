@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Call sites as people know them: real programs say where they were called, and what is made of the
-addresses is compared with their sources."""
+"""Real programs print the addresses from which they were called. The functions, files and lines that qmpi finds for
+these addresses are compared with the sources."""
 import os
 import re
 import shutil
@@ -27,7 +27,7 @@ def run(*command, **more):
 
 
 def compile_program(folder, language, *options, compiler=None):
-    """The program, built in `folder` from a copy of its source there."""
+    """Builds a program in `folder` from a copy of its source. Returns its path."""
     source = Path(shutil.copy(SOURCES / f"calls.{language}", folder))
     run("gcc", "-c", "-fPIC", "-o", folder / "where.o", SOURCES / "where.c")
     program = folder / f"program_{language}"
@@ -37,7 +37,7 @@ def compile_program(folder, language, *options, compiler=None):
 
 
 def callers(program):
-    """What the program says of its callers: module and offset."""
+    """Runs a program. Returns the callers that it prints, as module and offset."""
     return [line.split() for line in run(program).splitlines()]
 
 
@@ -148,7 +148,7 @@ def test_a_shared_library_is_a_module_of_its_own(tmp_path):
         f"-Wl,-rpath,{tmp_path}")
     program = compile_program(tmp_path, "cpp", "-g")
     both = callers(tmp_path / "use") + callers(program)
-    frames = [both[1], both[0], both[2]]  # modules mixed
+    frames = [both[1], both[0], both[2]]  # The modules alternate.
     wanted = expected(tmp_path, "cpp")
     assert resolve(frames) == [wanted[0], expected(tmp_path, "c")[1], wanted[1]]
 
@@ -175,7 +175,7 @@ def test_no_server_is_ever_asked(tmp_path):
             asked.append(connection.recv(1000))
             connection.close()
         except OSError:
-            pass  # closed below
+            pass  # The socket is closed below.
 
     thread = threading.Thread(target=listen)
     thread.start()

@@ -23,7 +23,7 @@ static void parse(const char *text)
     qmpi_tool_list_parse(text, &list);
 }
 
-/* The only entry of `text`, which must be one without a problem. */
+/* Returns the only entry of a text, which must have no problem. */
 static const struct qmpi_tool_entry *parse_one(const char *text)
 {
     parse(text);
@@ -32,7 +32,7 @@ static const struct qmpi_tool_entry *parse_one(const char *text)
     return &list.entries[0];
 }
 
-/* The problem of `text`'s only entry. */
+/* Returns the problem of the only entry of a text. */
 static const char *problem_of(const char *text)
 {
     parse(text);
@@ -234,7 +234,7 @@ static void options_of_ours_stand_beside_the_tool_s(void **state)
     assert_string_equal(entry->reserved[QMPI_RESERVED_PRELOAD], "no");
     assert_string_equal(parse_one("a,@preload=yes")->reserved[QMPI_RESERVED_PRELOAD], "yes");
     assert_null(parse_one("@preload,preload=no")
-                    ->reserved[QMPI_RESERVED_PRELOAD]); /* a name may begin so */
+                    ->reserved[QMPI_RESERVED_PRELOAD]); /* A name may begin with this. */
 }
 
 static void options_of_ours_that_are_wrong_say_what_is_right(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ticks and world time: exact to a nanosecond over days, never decreasing, and the same back; the
- * stated bound.
+ * The conversion between ticks and world time: it is exact to a nanosecond over days, never
+ * decreases, and can be reversed. The stated bound is right.
  */
 #include "trace_random.h"
 
@@ -20,7 +20,7 @@ static void a_week_is_exact(void **unused)
 {
     (void)unused;
     const uint64_t week = UINT64_C(7) * 24 * 3600 * 1000000000;
-    const uint64_t ticks = week / 10 * 29 + 12345; /* 2.9 GHz, and a few ppm */
+    const uint64_t ticks = week / 10 * 29 + 12345; /* 2.9 GHz and a few ppm */
     struct trace_clock_point points[] = {{1000, 5000, 1},
                                          {1000 + ticks, (int64_t)(5000 + week), 1}};
     struct trace_process process = {.points = points, .point_count = 2, .tick = 9};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The numbers by which viewers tell processes, threads and sequences of packets apart: a rank has
- * the same ones in a file of its own as in one of all ranks, and no two have the same.
+ * The numbers by which viewers distinguish processes, threads and sequences of packets. A rank has
+ * the same numbers in a file of its own and in a file of all ranks, and no number occurs twice.
  */
 #include "trace_random.h"
 
@@ -26,7 +26,7 @@ static void set_process(struct trace_process *process, int rank, int ranks)
                                       .counter_count = COUNTERS};
 }
 
-/* The ranks that `ranks` lists, and as many processes without a rank as `others` says. */
+/* Makes processes with the given ranks, and `others` processes without a rank. */
 static struct trace_process *make_processes(const int *ranks, int count, int others)
 {
     struct trace_process *processes = calloc((size_t)(count + others), sizeof *processes);
@@ -114,7 +114,7 @@ static void no_two_sequences_have_the_same_number(void **unused)
     free(processes);
 }
 
-/* Numbers of sequences have 32 bits. */
+/* Sequence numbers have 32 bits. */
 static void the_last_rank_of_many_has_numbers_of_its_own(void **unused)
 {
     (void)unused;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of traces: what is written is read again, exactly; a file that is cut anywhere is read as
- * far as it goes; damage is found, and what is intact is still read.
+ * Files of traces. A file is read exactly as it was written. A file that is cut anywhere is read up
+ * to that place. Damage is detected, and intact parts are still read.
  */
 #define _GNU_SOURCE
 #include "trace_random.h"
@@ -22,7 +22,7 @@ static bool ends_call(const struct trace_event *event)
     return event->kind == TRACE_LEAVE || event->kind == TRACE_INTERRUPTED;
 }
 
-/* Whether the call that an event begins ends in these events. */
+/* Returns whether the call that an event begins ends in these events. */
 static bool is_left(const struct trace_event *events, size_t count, size_t i)
 {
     size_t inner = 1;
@@ -66,7 +66,7 @@ static void events_are_read_as_they_were_written(void **unused)
     }
 }
 
-/* What the writer ensures, whatever the tool gives it. */
+/* The writer corrects impossible events of the tool. */
 static void impossible_events_are_made_possible(void **unused)
 {
     (void)unused;
@@ -146,12 +146,12 @@ static void deep_recursion_is_bounded(void **unused)
 
 /* ---- Files that are cut or damaged ----------------------------------------------------------- */
 
-/* A small file of one stream with many blocks, its definitions in the middle, too. */
+/* A small file of one stream with many blocks. Some definitions are in the middle. */
 struct sample {
     struct trace_process process;
     struct trace_bytes out;
     struct trace_event *events;
-    size_t count, first; /* first: bytes of what is needed to open the file */
+    size_t count, first; /* first: the number of bytes that are needed to open the file */
 };
 
 static void make_sample(struct sample *sample, uint64_t seed)
@@ -214,7 +214,7 @@ static void a_file_is_read_as_far_as_it_goes(void **unused)
     free_sample(&sample);
 }
 
-/* Whether the events that are still there are those that were written, in their order. */
+/* Asserts that the events that are left are written ones in their order. Returns their number. */
 static size_t match(const struct sample *sample, const struct trace_event *found, size_t count)
 {
     size_t at = 0, dropped = 0, depth = 0;
@@ -267,7 +267,7 @@ static void damage_is_found(void **unused)
         if (*trace->warnings || trace->processes[0].unfinished || dropped) {
             told++;
         } else {
-            /* Nothing is told: everything must be there. */
+            /* The process reports no loss, so all events must exist. */
             struct trace_bytes again = {0};
             assert_true(trace_definitions_pack(&trace->processes[0], &again));
             assert_int_equal(again.size, packed.size);
@@ -278,7 +278,7 @@ static void damage_is_found(void **unused)
             trace_bytes_free(&again);
             harmless++;
         }
-        /* Only one block is lost, and no more. */
+        /* At most one block is lost. */
         assert_true(count + 60 > sample.count);
         free(found);
         trace_reader_close(trace);
@@ -334,7 +334,8 @@ static void what_is_missing_is_told(void **unused)
     trace_definitions_clear(&process);
 }
 
-/* A ring has the end of a stream: the calls in progress at its beginning are given as a whole. */
+/* A ring contains the end of a stream. It also has the calls that are in progress at its beginning.
+ * */
 static void a_ring_begins_with_the_calls_in_progress(void **unused)
 {
     (void)unused;
@@ -351,7 +352,7 @@ static void a_ring_begins_with_the_calls_in_progress(void **unused)
         process.tick = 1;
         put_process(&out, &process);
         struct trace_event_encoder *encoder = trace_event_encoder_make(0, 0, true);
-        for (uint64_t i = 0; i < 6; i++) { /* three calls in each other */
+        for (uint64_t i = 0; i < 6; i++) { /* three nested calls */
             struct trace_event event;
             trace_event_clear(&event, i < 3 ? TRACE_ENTER : TRACE_LEAVE, 100 * (i + 1));
             event.function = (uint32_t)i % TABLES;
@@ -408,7 +409,7 @@ static void definitions_are_packed_and_unpacked(void **unused)
         assert_int_equal(other.end_ticks, process.end_ticks);
         assert_int_equal(other.point_count, process.point_count);
         trace_definitions_clear(&other);
-        /* Anything less is no process, or one of which something is missing. */
+        /* With fewer bytes, there is no process, or a part of it is missing. */
         for (size_t size = 0; seed < 20 && size < packed.size; size++) {
             unsigned char *part = malloc(size + 1);
             memcpy(part, packed.data, size);
@@ -451,7 +452,7 @@ static void a_later_definition_replaces_an_earlier_one(void **unused)
     assert_null(read->comms[0].remote);
     assert_int_equal(read->region_count, 4);
     assert_string_equal(read->regions[1].name, "");
-    /* What is not defined is not referred to. */
+    /* Nothing refers to an undefined element. */
     assert_int_equal(read->sites[0].count, 1);
     assert_int_equal(read->sites[0].frames[0].offset, 2);
     assert_int_equal(read->windows[0].comm, TRACE_NONE);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A reader that was written from docs/run/trace-format.md finds in files what tools/trace/file finds."""
+"""A reader that was written from docs/run/trace-format.md finds the same in files as tools/trace/file."""
 import ctypes
 import os
 import re
@@ -24,13 +24,13 @@ def has_zstd():
 
 
 def expected(path):
-    """What tools/trace/file finds, as text."""
+    """Returns as text what tools/trace/file finds."""
     return subprocess.run([PROGRAM, "print", path], check=True, capture_output=True, text=True,
                           timeout=60).stdout.splitlines()
 
 
 def found(path):
-    """What the other reader finds, in the same form, but for the times."""
+    """Returns what the other reader finds in the same form, except times."""
     blocks = list(trace_reader.blocks(path.read_bytes()))
     tables = trace_reader.definitions(blocks)
     for index in sorted(tables["function"]):
@@ -73,7 +73,7 @@ def same(line, other):
     kind, ticks, time, members = other
     words = line.split(" ", 3)
     values = members.split("value=")
-    if len(values) == 2:  # C and Python write the same number differently
+    if len(values) == 2:  # C and Python format numbers differently.
         line_values = line.split("value=")
         return (words[:2] == [str(kind), str(ticks)] and line_values[0].split(" ", 3)[3:] == [values[0].lstrip()]
                 and float.fromhex(line_values[1]) == float.fromhex(values[1]))

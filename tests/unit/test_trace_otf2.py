@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Archives in OTF2 of traces that are made up here: what otf2-print and the Python reader find in them is
-what the traces contain, whether one process has written an archive or several together."""
+"""Archives in OTF2 of invented traces: otf2-print and the Python reader find the contents of the traces in them,
+whether one process has written an archive or several together."""
 import os
 import re
 import shutil
@@ -28,14 +28,14 @@ KILLED, FINALIZED = 4, 1
 
 
 def run(*command, code=0, **more):
-    """What it writes to standard output, and to standard error."""
+    """Runs a command. Returns its standard output and standard error."""
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=60, check=False, **more)
     assert done.returncode == code, done
     return done.stdout, done.stderr
 
 
 class Trace:
-    """A description, for make_trace. Each process numbers its functions otherwise."""
+    """A description for make_trace. Each process has other numbers for its functions."""
     def __init__(self):
         self.lines, self.time, self.functions = [], 0, {}
 
@@ -58,7 +58,7 @@ class Trace:
         self.line(kind, t=self.time, **members)
 
     def call(self, name, *events, **members):
-        """Its events are (kind, members, time since the one before)."""
+        """Adds a call with events, which are (kind, members, time since the previous event)."""
         self.event("ENTER", function=self.functions[name], **members)
         for kind, more, after in events:
             self.event(kind, after, **more)
@@ -71,21 +71,21 @@ class Trace:
 
 
 def print_archive(folder, *options):
-    """The lines of otf2-print, which has nothing to complain about."""
+    """Returns the words of the lines of otf2-print, which must print no errors."""
     text, problems = run("otf2-print", *options, folder / "traces.otf2")
     assert problems == ""
     return [line.split(maxsplit=3) for line in text.splitlines() if line]
 
 
 def definitions(folder, kind):
-    """The definitions of a kind, without the numbers of what they refer to."""
+    """Returns the definitions of a kind, without the numbers in their references."""
     lines = (re.sub(r" <\d+>", "", " ".join(words)) for words in print_archive(folder, "-G"))
     return [line for line in lines if line.startswith(kind + " ")]
 
 
 def read(folder):
-    """[(thread of the rank, time, event)] for each rank, by the Python reader. A thread that was not recorded has
-    one event, which says so."""
+    """Returns [(thread, time, event)] for each rank, by the Python reader. A thread that was not recorded has one
+    event, which says so."""
     found = {}
     with nothing_said(), otf2.reader.open(str(folder / "traces.otf2")) as reader:
         counts = {location: location.number_of_events for location in reader.definitions.locations}
@@ -97,13 +97,13 @@ def read(folder):
 
 
 def kinds(events, *of):
-    """The members `of` of each event, after its kind."""
+    """Returns the kind of each event with its members `of`."""
     return [(type(event).__name__, *(getattr(event, name) for name in of if hasattr(event, name)))
             for _, _, event in events]
 
 
 def write(trace, folder):
-    """The archive, written in both ways, which are the same."""
+    """Writes the archive in both ways, asserts that the results are equal, and returns one."""
     files = trace.make(folder / "files")
     run(MAKE, "write", MODULE, files, folder / "alone")
     ordered = sorted(files.iterdir())
@@ -114,7 +114,7 @@ def write(trace, folder):
 
 
 def everything():
-    """Two ranks that do a little of everything."""
+    """Returns the trace of two ranks with events of every kind."""
     trace = Trace()
     for rank in range(2):
         peer = 1 - rank
@@ -195,7 +195,7 @@ def test_times_are_those_of_the_calls(tmp_path):
     assert send == [1016, 1017] and receive == [1027, 1037]
     begin, complete = (next(time for _, time, event in events["MPI Rank 0"] if type(event).__name__ == name)
                        for name in ("IoOperationBegin", "IoOperationComplete"))
-    assert complete == begin + 5  # a blocking access begins with its call
+    assert complete == begin + 5  # A blocking access begins with its call.
 
 
 def test_callers_are_attributes_of_calls(tmp_path):
@@ -231,7 +231,7 @@ def test_regions_that_overlap_are_cut_so_that_they_nest(tmp_path):
     trace.call("MPI_Pcontrol", ("REGION_BEGIN", {"object": 1}, 0))
     trace.call("MPI_Pcontrol", ("REGION_END", {"object": 0}, 0))
     trace.call("MPI_Pcontrol", ("REGION_END", {"object": 1}, 0))
-    # Another thread ends what is left of it, while the first one is in a call.
+    # Another thread finishes the rest, while the first one is in a call.
     trace.event("ENTER", function=trace.functions["MPI_Init"])
     trace.call("MPI_Pcontrol", ("REGION_END", {"object": 1, "location": 1}, 0), location=1)
     trace.event("LEAVE")
@@ -297,7 +297,7 @@ def test_an_archive_of_qmpi_is_replaced_and_no_other_one(tmp_path):
     first = print_archive(files)
     run(MAKE, "write", MODULE, files, files)
     assert print_archive(files) == first
-    shutil.move(files / "traces.otf2", tmp_path / "kept")  # as if it had not been completed
+    shutil.move(files / "traces.otf2", tmp_path / "kept")  # simulates an archive that was not completed
     run(MAKE, "write", MODULE, files, files)
     other = tmp_path / "other"
     with otf2.writer.open(str(other), timer_resolution=1) as writer:
@@ -315,7 +315,7 @@ def test_what_cannot_be_written_is_said_and_nothing_remains(tmp_path):
     (tmp_path / "file").write_text("")
     _, problem = run(MAKE, "write", MODULE, files, tmp_path / "file" / "archive", code=1)
     assert problem.startswith(f"cannot write an archive to {tmp_path}/file/archive: ") and "\nhint: " in problem
-    # A process that cannot read its file does not keep the others waiting.
+    # The other processes do not wait for a process that cannot read its file.
     (files / "rank-1.qtrace").write_text("no trace")
     _, problem = run(MAKE, "together", MODULE, tmp_path / "archive", *sorted(files.iterdir()), code=1)
     assert "rank-1.qtrace" in problem

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading traces: the streams of a location and the processes of a run in order of time, parts of
- * a trace that are selected by time, and the files of a directory.
+ * Reading traces: events of the streams of a location and of the processes of a run in order of
+ * time, parts of a trace that are selected by time, and directories.
  */
 #define _GNU_SOURCE
 #include "trace_random.h"
@@ -43,14 +43,15 @@ static void check_order(const struct trace_event *events, size_t count)
 
 /* ---- Streams --------------------------------------------------------------------------------- */
 
-/* What happened in a thread: events of stream 0, into which those of handlers are inserted. */
+/* The events of a thread: those of stream 0, into which those of signal handlers are inserted. */
 struct thread {
     struct trace_event *events;
     uint32_t *streams;
     size_t count;
 };
 
-/* Inserts what handlers do, after the times of some events were read, each in the next stream. */
+/* Inserts events of signal handlers after the times of some events, each handler in the next
+ * stream. */
 static void interrupt(uint64_t *state, struct thread *thread, uint32_t stream, bool has_ties)
 {
     struct thread made = {calloc(3000, sizeof *made.events), calloc(3000, sizeof *made.streams), 0};
@@ -130,7 +131,7 @@ static void handlers_are_inserted_where_they_interrupted(void **unused)
 
 /* ---- Selections ------------------------------------------------------------------------------ */
 
-/* The part of `events` from `begin` to `end`; the process ends at `last`. */
+/* Returns the part of `events` from `begin` to `end`. The process ends at `last`. */
 static size_t filter_by_time(const struct trace_event *events, size_t count, int64_t begin,
                              int64_t end, int64_t last, struct trace_event *part)
 {
@@ -248,7 +249,7 @@ static void blocks_that_are_not_selected_are_not_read(void **unused)
             ends[i / 100] = out.size;
         }
     }
-    for (int i = 0; i < 10; i++) /* the last byte of each body, but for that which is wanted */
+    for (int i = 0; i < 10; i++) /* damages the last byte of each body except the wanted one */
         if (i != 5 && i != 9)
             out.data[ends[i] - 1] ^= 1;
     struct trace *trace = open_trace(set_file(out.data, out.size));
@@ -393,7 +394,7 @@ static void the_processes_of_a_run_are_read_in_order_of_time(void **unused)
         erase(names[i]);
 }
 
-/* A process whose clock was not compared is placed by the time of day. */
+/* The times of a process whose clock was not compared follow from the time of day. */
 static void clocks_that_were_not_compared_are_set_by_the_time_of_day(void **unused)
 {
     (void)unused;
@@ -410,7 +411,7 @@ static void clocks_that_were_not_compared_are_set_by_the_time_of_day(void **unus
     erase("rank-1.qtrace");
 }
 
-/* As when no descriptor is left: what has been read is not taken for all of it. */
+/* This is so if no descriptor is left: the events that were read are not taken for all. */
 static void events_of_a_file_that_cannot_be_opened_are_an_error(void **unused)
 {
     (void)unused;

@@ -13,16 +13,16 @@
 uint64_t random_next(uint64_t *state);
 uint64_t random_under(uint64_t *state, uint64_t limit);
 
-/* A number of any size, often small, or one at a limit. */
+/* Returns a number of any size. It is often small, or at a limit. */
 uint64_t random_number(uint64_t *state);
 
-/* The definitions of a process, with `tables` elements in each table. */
+/* Makes the definitions of a process, with `tables` elements in each table. */
 void random_process(uint64_t *state, struct trace_process *process, uint32_t tables);
 
 /*
- * Events of a stream, the calls of which are properly nested, and which refer to tables with
- * `tables` elements. Times begin at `ticks`. If `is_wild`, members have any values; else the events
- * are those of a program that repeats itself. `open` calls remain in progress at the end.
+ * Returns the events of a stream, with properly nested calls, which refer to tables with `tables`
+ * elements. Times begin at `ticks`. If `is_wild` is true, members have any values; otherwise, the
+ * events are those of a program that repeats itself. `open` calls remain in progress at the end.
  */
 struct trace_event *random_events(uint64_t *state, size_t count, uint32_t tables, uint64_t ticks,
                                   bool is_wild, size_t *open);
@@ -34,16 +34,16 @@ void put_process(struct trace_bytes *out, const struct trace_process *process);
 void put_events(struct trace_bytes *out, uint64_t *state, struct trace_event *events, size_t count,
                 uint32_t location, uint32_t stream, size_t blocks);
 
-/* A file in memory: makes it, once, and sets its bytes. Returns its path. */
+/* Sets the bytes of a file in memory, which is created by the first call. Returns its path. */
 const char *set_file(const void *bytes, size_t size);
 
-/* Opens a trace; the test fails if that is not possible. */
+/* Opens a trace. The test fails if that is not possible. */
 struct trace *open_trace(const char *path);
 
-/* All events of a cursor, which is freed; the caller frees them. */
+/* Returns all events of a cursor, which the caller frees. Frees the cursor. */
 struct trace_event *read_events(struct trace_cursor *cursor, size_t *count);
 
-/* Whether two events are the same, but for `time` and `is_known`. */
+/* Returns whether two events are equal, except for `time` and `is_known`. */
 bool is_same_event(const struct trace_event *one, const struct trace_event *other);
 
 #endif

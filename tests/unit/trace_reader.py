@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Reads the file of a process of a trace, independently of tools/trace/file: from docs/run/trace-format.md."""
+"""Reads the file of a process in a trace. It was written from docs/run/trace-format.md, independently of
+tools/trace/file."""
 import ctypes
 import struct
 import zlib
@@ -62,7 +63,7 @@ def decompress(data, size):
 
 
 def blocks(data):
-    """All blocks that are whole and intact."""
+    """Yields all blocks that are complete and intact."""
     assert data[:8] == b"QMPITRC1"
     at = 8
     while at + 32 <= len(data):
@@ -79,7 +80,7 @@ def blocks(data):
 
 
 def definitions(found):
-    """{name of a record: its members, or {index: members}}"""
+    """Returns {name of a record: its members, or {index: members}}."""
     tables = {}
     for block in found:
         records = Input(block.body)
@@ -112,7 +113,7 @@ def read_record(tables, kind, record):
 
 
 def events(block, kinds):
-    """The head of a block of events, its calls in progress, and its events as dictionaries."""
+    """Returns the head of a block of events, its calls in progress, and its events as dictionaries."""
     head, body = Input(block.head), Input(block.body)
     location, stream, number, count, ticks, passed = (head.varint() for _ in range(6))
     calls = [(head.varint(), head.varint(), ticks - head.varint(), number - head.varint())
@@ -168,7 +169,7 @@ def wrap(value, name):
 
 
 def world_time(tables, ticks):
-    """The world time in nanoseconds, not rounded; without points that of the day."""
+    """Returns the world time in nanoseconds, not rounded. Without points, it is the time of day."""
     tick, points = tables["clock"]
     points = sorted(points) or [(tables["process"][11], tables["process"][10], 0)]
     if len(points) == 1:

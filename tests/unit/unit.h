@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every unit test includes: cmocka, with the headers that it wants before it. */
+/* The header of every unit test: it includes cmocka, and the headers that must precede it. */
 #ifndef QMPI_TEST_UNIT_H
 #define QMPI_TEST_UNIT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints where it was called from, as a profile holds it: module and offset. Fortran calls where_.
- */
+/* Prints the place from which it was called as in a profile: module and offset. Fortran calls
+ * where_. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
