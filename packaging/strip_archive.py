@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Removes what linking does not need from an installed static library: Meson strips programs and shared libraries only.
+"""Removes data that is not needed for linking from an installed static library. Meson strips only programs and shared
+libraries.
 
-strip_archive.py ARCHIVE; a relative path is meant in the prefix.
+strip_archive.py ARCHIVE; a relative path is relative to the prefix.
 """
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Leaves in a description by libabigail only the calls of QMPI: the functions of MPI are those of the MPI library.
+"""Removes the functions that are no calls of QMPI from a description by libabigail: those of MPI are the MPI library's.
 
 only_calls.py DESCRIPTION
 """

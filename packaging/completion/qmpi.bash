@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-# Completion of qmpi, qmpi-openmpi and qmpi-abi in bash. What there is to complete, the command itself says: its
-# --help lists the commands and the options, and `qmpi list` the tools.
+# Completion of qmpi, qmpi-openmpi and qmpi-abi in bash. The command itself lists the words: --help lists the commands
+# and the options, and `qmpi list` the tools.
 
-# The subcommands.
+# Prints the subcommands.
 _qmpi_commands()
 {
     "$1" --help 2>/dev/null | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p'
 }
 
-# The options of a subcommand, $2; those that have a value end with `=`.
+# Prints the options of the subcommand $2. Those with a value end with `=`.
 _qmpi_options()
 {
     "$1" "$2" --help 2>/dev/null | sed -n 's/^ \{2,6\}\(-., \)\{0,1\}\(--[a-z-]*\(\[\{0,1\}=\)\{0,1\}\).*/\2/p' | tr -d '['
 }
 
-# The values of an option, $3, that its line in --help lists, as in --on-error=stop|skip.
+# Prints the values of the option $3, which its line in --help lists, as in --on-error=stop|skip.
 _qmpi_values()
 {
     "$1" "$2" --help 2>/dev/null | sed -n "s/^ .*$3=\\([a-z0-9-]*|[a-z0-9|-]*\\).*/\\1/p" | tr '|' '\n'
@@ -25,7 +25,7 @@ _qmpi_tools()
     "$1" list 2>/dev/null | sed -n 's/^\([A-Za-z0-9_+-][A-Za-z0-9_.+-]*\)  *[^ ].*/\1/p'
 }
 
-# The options of a tool, $2.
+# Prints the options of the tool $2.
 _qmpi_tool_options()
 {
     "$1" list 2>/dev/null | awk -v tool="$2" '
@@ -33,8 +33,8 @@ _qmpi_tool_options()
         inside && /^               [^ ]/ && $1 !~ /^env\./ { sub(/=.*/, "", $1); print $1 "=" }'
 }
 
-# A stack: NAME[,KEY=VALUE...][:NAME...]. The last entry is completed, and what stands before it is kept. The words
-# of bash may end at `:` and `=`: what it takes for earlier words is left out of the answers.
+# Completes the last entry of a stack NAME[,KEY=VALUE...][:NAME...], and keeps the text before it. In bash, words may
+# end at `:` and `=`. The text that bash takes for earlier words is left out of the answers.
 _qmpi_stack()
 {
     local whole=$2 before entry tool candidates=() shown
@@ -58,7 +58,7 @@ _qmpi()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} line=${COMP_LINE:0:COMP_POINT} words word qmpi=$1 command='' i option value
     COMPREPLY=()
-    # The words as the command will see them, whatever characters end words for completion.
+    # The words as the command will receive them, independent of the characters that end words in completion.
     read -ra words <<<"$line"
     [[ $line == *' ' ]] && words+=('')
     local last=$((${#words[@]} - 1)) known=''

@@ -14,7 +14,7 @@ from pathlib import Path
 SYSTEM = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-x86-64|libgcc_s)\.so\.\d+")
 
 
-# Of a tool that is built for one MPI library, which the process has loaded.
+# Tools that are built for one MPI library need it. The process has loaded it.
 MPI = ("libmpi.so.40",)
 
 
@@ -23,7 +23,7 @@ def number(version: str) -> list[int]:
 
 
 def examine(path: Path, folder: Path, glibc: str) -> tuple[list[str], list[str]]:
-    """Returns the versions of glibc that an object needs, and what is wrong."""
+    """Returns the versions of glibc that an object needs, and descriptions of its faults."""
     dynamic = subprocess.run(["readelf", "-dVW", str(path)], check=True, capture_output=True, text=True).stdout
     versions = re.findall(r"Name: GLIBC_([\d.]+)", dynamic)
     wrong = [f"needs glibc {version}" for version in sorted(set(versions)) if number(version) > number(glibc)]

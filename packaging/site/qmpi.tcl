@@ -17,6 +17,6 @@ append-path MANPATH {} ;# an empty element stands for the manual pages of the sy
 prepend-path PKG_CONFIG_PATH $libdir/pkgconfig
 prepend-path CMAKE_PREFIX_PATH $prefix
 
-# For a stack of the site in every job, whatever its MPI, without `qmpi run`. Leave this out if a TaskProlog does it, or
-# if users are to choose themselves.
+# Puts the site's stack in every job, whatever its MPI, without `qmpi run`. Leave this out if a TaskProlog does it, or
+# if users are to decide themselves.
 prepend-path LD_PRELOAD $libdir/qmpi-any/libqmpi-any.so

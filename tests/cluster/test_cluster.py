@@ -14,7 +14,7 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
-PLUGINS = {"mpich": "pmi2", "openmpi": "pmix"}  # of srun --mpi
+PLUGINS = {"mpich": "pmi2", "openmpi": "pmix"}  # the argument of srun --mpi
 MPIS = sorted(PLUGINS)
 
 
@@ -28,7 +28,7 @@ def qmpi(mpi):
 
 @pytest.fixture(scope="session")
 def program():
-    """The path of the program for an MPI, on both nodes."""
+    """Returns the path of the program for an MPI, which is the same on both nodes."""
     folder = build("mpich") / "tests-cluster"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -39,7 +39,7 @@ def program():
 
 @pytest.fixture
 def folder(request):
-    """An empty folder that both nodes see."""
+    """Returns an empty folder that both nodes see."""
     path = build("mpich") / "tests-cluster-output" / re.sub(r"\W+", "-", request.node.name)
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
@@ -71,7 +71,7 @@ def check_profile(path, ranks=4):
     return result
 
 
-# ---- Where `qmpi run` stands --------------------------------------------------------------------------------------
+# ---- The place of `qmpi run` --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mpi", MPIS)
@@ -92,7 +92,7 @@ def test_qmpi_before_srun(mpi, program, folder):
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_batch_job_with_steps_and_an_array(mpi, program, folder):
-    """Each member of the array has a job number of its own."""
+    """Each member of the array has its own job number."""
     steps = [" ".join(srun(mpi, qmpi(mpi), "run", "-t", f"profile,output=out-%j-{step}.json", "--", program(mpi), "ring"))
              for step in range(2)]
     (folder / "job").write_text("\n".join(["#!/bin/sh", *steps, ""]))
@@ -105,7 +105,7 @@ def test_batch_job_with_steps_and_an_array(mpi, program, folder):
 
 
 def test_programs_of_one_step_that_differ(program, folder):
-    """Rank 3 has a tool that others lack."""
+    """Rank 3 has a tool that the other ranks lack."""
     command = f"{qmpi('mpich')} run -t"
     end = f"-- {program('mpich')} ring"
     (folder / "steps").write_text(f"0-2 {command} count {end}\n3 {command} count:profile,output=out.json {end}\n")
@@ -117,7 +117,7 @@ def test_programs_of_one_step_that_differ(program, folder):
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_the_launcher_of_mpi_on_two_nodes(mpi, program, folder):
-    """By an agent as ssh is one, which passes no variables on."""
+    """The agent, like ssh, passes no variables on."""
     launch = {"mpich": ["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", HERE / "rsh", "-hosts", "n1,n2", "-n", "4"],
               "openmpi": ["mpiexec.openmpi", "--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", HERE / "rsh",
                           "--host", "n1:2,n2:2", "--wdir", folder, "-n", "4"]}[mpi]
@@ -129,7 +129,7 @@ def test_the_launcher_of_mpi_on_two_nodes(mpi, program, folder):
         (folder / "out.json").unlink()
 
 
-# ---- Jobs that MPI does not know ----------------------------------------------------------------------------------
+# ---- Jobs that MPI does not recognize -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mpi, hint", [("mpich", "srun --mpi=pmi2"), ("openmpi", "srun --mpi=pmix")])
@@ -191,7 +191,7 @@ def records(folder):
 
 
 def wait_for_end(cwd, limit):
-    """Until no job runs."""
+    """Waits until no job runs."""
     end = time.monotonic() + limit
     while run("squeue", "--noheader", cwd=cwd).stdout:
         assert time.monotonic() < end
@@ -199,7 +199,8 @@ def wait_for_end(cwd, limit):
 
 
 def test_jobs_that_reach_their_time_limit(program, folder):
-    """Slurm sends SIGTERM, at which each rank writes its report, and SIGKILL to who ignores it. Its limits are minutes."""
+    """Slurm sends SIGTERM, upon which each rank writes its report, and SIGKILL to processes that ignore it. Limits are
+    in minutes."""
     cases = {"mpich": ("mpich", "ring"), "openmpi": ("openmpi", "ring"), "ignoring": ("mpich", "ignore")}
     for case, (mpi, step) in cases.items():
         (folder / case).mkdir()
@@ -222,7 +223,7 @@ def test_jobs_that_reach_their_time_limit(program, folder):
 
 
 def processes_of(node):
-    """The processes on a node, without the one that is the node."""
+    """Returns the processes on a node, except the one that represents the node."""
     first = Path(f"/run/node-{node}").read_text().strip()
     name = os.readlink(f"/proc/{first}/ns/uts")
     found = []
@@ -231,13 +232,13 @@ def processes_of(node):
             if path.name != first and os.readlink(path / "ns" / "uts") == name:
                 found.append(int(path.name))
         except OSError:
-            pass  # it has ended
+            pass  # The process has ended.
     return first, found
 
 
 @pytest.fixture
 def second_node():
-    """It can be killed, and is started again."""
+    """The daemon is killed, and starts again."""
     def kill():
         for process in processes_of("n2")[1]:
             os.kill(process, signal.SIGKILL)
@@ -253,7 +254,7 @@ def second_node():
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_a_job_of_which_a_node_dies(mpi, second_node, program, folder):
-    """It ends, and its record says what was known: rank 0 is on the other node."""
+    """The job ends, and its record contains what was known. Rank 0 is on the other node."""
     command = " ".join(srun(mpi, qmpi(mpi), "run", "-t", f"profile,output=out.json:jobs,directory={folder}", "--",
                             program(mpi), "ring", "sleep=300"))
     (folder / "job").write_text(f"#!/bin/sh\n{command}\n")
@@ -276,7 +277,7 @@ def test_a_job_of_which_a_node_dies(mpi, second_node, program, folder):
 
 @pytest.fixture
 def prolog():
-    """The sample, in place of the prolog of this cluster."""
+    """Installs the sample in place of the prolog of this cluster."""
     installed, sample = Path("/etc/slurm/task-prolog"), SOURCE / "packaging" / "site" / "task-prolog"
     before = installed.read_text()
 
@@ -289,7 +290,7 @@ def prolog():
 
 @pytest.fixture(scope="session")
 def prefix():
-    """Both builds in one prefix, as a site installs them."""
+    """Installs both builds in one prefix, as a site does."""
     folder = build("mpich") / "tests-cluster-prefix"
     shutil.rmtree(folder, ignore_errors=True)
     for mpi in MPIS:
@@ -300,7 +301,7 @@ def prefix():
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_a_stack_of_the_site_by_the_task_prolog(mpi, prefix, prolog, program, folder):
-    """The prolog of each task prints variables that Slurm sets: one library for both MPIs."""
+    """The prolog of each task prints variables, which Slurm sets. One library serves both MPIs."""
     prolog(prefix, f"QMPI_TOOLS=profile,output={folder}/site.json:jobs,directory={folder}")
     result = run(*srun(mpi, program(mpi), "ring"), cwd=folder)
     assert result.returncode == 0 and result.stdout == "rank 0 of 4\n" and result.messages == []
@@ -312,7 +313,7 @@ def test_a_stack_of_the_site_by_the_task_prolog(mpi, prefix, prolog, program, fo
 
 
 def test_the_clocks_of_two_nodes(program, folder):
-    """They run on one machine here, but the trace knows the nodes apart, and its messages are in order."""
+    """The nodes are on one machine, but the trace distinguishes them, and its messages are in order."""
     result = run(*srun("mpich", qmpi("mpich"), "run", "-t", "trace,output=trace", "--", program("mpich"), "ring"), cwd=folder)
     assert result.returncode == 0, result.stderr
     text = run(qmpi("mpich"), "trace", "--check", folder / "trace", cwd=folder)
