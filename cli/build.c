@@ -76,7 +76,7 @@ const char *cli_build_check_mpi(const struct argp_state *state, const char *mpi)
     return mpi;
 }
 
-static char *find_library(int build)
+static char *find_build_library(int build)
 {
     const char *self = cli_library_path();
     if (build == qmpi_mpi_kind_by_build(QMPI_MPI))
@@ -90,7 +90,7 @@ static char *find_library(int build)
 
 char *cli_build_find_library(const char *mpi)
 {
-    return find_library(qmpi_mpi_kind_by_build(mpi));
+    return find_build_library(qmpi_mpi_kind_by_build(mpi));
 }
 
 /* ---- The MPI of a program -------------------------------------------------------------------- */
@@ -207,7 +207,7 @@ struct cli_build cli_build_choose(const char *mpi, const char *program)
     const char *shown = mpi;
     bool alone = true; /* No other build is installed here. */
     for (int i = 0; i < QMPI_MPI_KINDS; i++) {
-        char *library = i == qmpi_mpi_kind_by_build(QMPI_MPI) ? NULL : find_library(i);
+        char *library = i == qmpi_mpi_kind_by_build(QMPI_MPI) ? NULL : find_build_library(i);
         alone = alone && !library;
         free(library);
     }
@@ -216,7 +216,7 @@ struct cli_build cli_build_choose(const char *mpi, const char *program)
     if (!shown && !alone)
         shown = qmpi_launcher_mpi();
     const int build = qmpi_mpi_kind_by_build(shown ? shown : QMPI_MPI);
-    char *library = find_library(build);
+    char *library = find_build_library(build);
     if (!library && mpi) {
         const char *self = cli_library_path();
         qmpi_printf("--mpi=%s: libqmpi%s.so.0 not found in %.*s\n"

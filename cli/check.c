@@ -252,7 +252,7 @@ static const char *function_at(const void *data, int index)
     return index < qmpi_name_count ? qmpi_names[index].name : NULL;
 }
 
-static int find_function(const char *name)
+static int find_function_number(const char *name)
 {
     int number = qmpi_function_find(name);
     if (number < 0) { /* A name such as `Send` is accepted, too. */
@@ -571,7 +571,7 @@ static _Noreturn void check_here(const struct check_request *request)
     int version, subversion, count;
     int *numbers = qmpi_allocate((size_t)request->count, sizeof *numbers);
     for (int i = 0; i < request->count; i++)
-        numbers[i] = find_function(request->functions[i]);
+        numbers[i] = find_function_number(request->functions[i]);
     setenv("QMPI_CHECK", "1", 1); /* Tools that log calls write nothing during a check. */
     MPI_Get_version(&version, &subversion);
     QMPIX_Tool_count(&count);

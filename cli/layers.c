@@ -337,7 +337,7 @@ static char *name_layer(const struct layer *layer)
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-static enum manifest_place place_of(const struct layer *layer)
+static enum manifest_place wanted_place_of(const struct layer *layer)
 {
     return layer->manifest ? layer->manifest->place : MANIFEST_ANYWHERE;
 }
@@ -360,7 +360,8 @@ static char *find_order(const struct layers *layers, const struct layer *layer)
     for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
         for (int i = 0; i < layers->count; i++) {
             const struct qmpi_tool_entry *entry = layers->all[i].entry;
-            if (place_of(&layers->all[i]) != order[k] || !is_in_list_of(layer, &layers->all[i]))
+            if (wanted_place_of(&layers->all[i]) != order[k] ||
+                !is_in_list_of(layer, &layers->all[i]))
                 continue;
             char *longer = qmpi_message("%-s%s%s", names, *names ? ":" : "",
                                         entry->line ? entry->name : entry->text);
@@ -388,10 +389,10 @@ static char *advise_order(const struct layers *layers, const struct layer *layer
  * belongs near MPI, that does not belong there, too. Returns NULL if there is none. */
 static const struct layer *find_wrong(const struct layers *layers, int index)
 {
-    const enum manifest_place place = place_of(&layers->all[index]);
+    const enum manifest_place place = wanted_place_of(&layers->all[index]);
     const int step = place == MANIFEST_APPLICATION ? -1 : place == MANIFEST_MPI ? 1 : 0;
     for (int i = index + step; step && i >= 0 && i < layers->count; i += step) {
-        if (place_of(&layers->all[i]) != place)
+        if (wanted_place_of(&layers->all[i]) != place)
             return &layers->all[i];
     }
     return NULL;
@@ -403,7 +404,7 @@ static void warn_of_places(const struct layers *layers)
         const struct layer *layer = &layers->all[i], *wrong = find_wrong(layers, i);
         if (!wrong)
             continue;
-        const bool top = place_of(layer) == MANIFEST_APPLICATION;
+        const bool top = wanted_place_of(layer) == MANIFEST_APPLICATION;
         const char *reason = layer->manifest->place_reason;
         char *other = name_layer(wrong), *hint = advise_order(layers, layer, wrong);
         char *warning =

@@ -441,7 +441,7 @@ struct library {
     char *name; /* the name of its file without `lib` and `.so…` */
 };
 
-static bool defines_symbol(const struct qmpi_elf_image *image, const char *name)
+static bool has_symbol(const struct qmpi_elf_image *image, const char *name)
 {
     for (size_t i = 0; i < image->symbol_count; i++) {
         if (qmpi_elf_defines(&image->symbols[i]) &&
@@ -460,7 +460,7 @@ static bool defines_all(const struct library *library, const struct manifest_lis
         return false;
     bool all = true;
     for (int i = 0; i < names->count && all; i++)
-        all = defines_symbol(&file.image, names->items[i]);
+        all = has_symbol(&file.image, names->items[i]);
     qmpi_elf_file_close(&file);
     return all;
 }

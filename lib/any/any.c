@@ -68,7 +68,7 @@ static bool find_folder(char folder[PATH_MAX])
 }
 
 /* Stores the real path of the libqmpi for a kind. Returns false if it is not installed. */
-static bool find_library(const char *folder, enum qmpi_mpi_kind kind, char path[PATH_MAX])
+static bool find_installed_library(const char *folder, enum qmpi_mpi_kind kind, char path[PATH_MAX])
 {
     char name[PATH_MAX];
     const int length =
@@ -84,7 +84,7 @@ static enum qmpi_mpi_kind kind_of_preloaded(const char *folder, const char *prel
     if (!strchr(preloaded, '/') || !realpath(preloaded, path))
         return QMPI_MPI_UNKNOWN;
     for (int kind = 0; kind < QMPI_MPI_KINDS; kind++) {
-        if (find_library(folder, (enum qmpi_mpi_kind)kind, other) && !strcmp(path, other))
+        if (find_installed_library(folder, (enum qmpi_mpi_kind)kind, other) && !strcmp(path, other))
             return (enum qmpi_mpi_kind)kind;
     }
     return QMPI_MPI_UNKNOWN;
@@ -167,7 +167,7 @@ __attribute__((constructor)) static void choose(int count, char **arguments)
     const enum qmpi_mpi_kind kind = kind_of_program();
     if (kind == QMPI_MPI_UNKNOWN || !find_folder(folder))
         return;
-    if (!find_library(folder, kind, library)) {
+    if (!find_installed_library(folder, kind, library)) {
         report_missing(folder, kind);
         return;
     }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const struct standard_function *find_function(const char *name)
+static const struct standard_function *find_standard_function(const char *name)
 {
     int low = 0, high = standard_function_count;
     while (low < high) {
@@ -23,7 +23,7 @@ static const struct standard_function *find_function(const char *name)
 
 bool standard_find_traits(const char *name, QMPIX_Traits *traits)
 {
-    const struct standard_function *function = name ? find_function(name) : NULL;
+    const struct standard_function *function = name ? find_standard_function(name) : NULL;
     memset(traits, -1, sizeof *traits); /* This sets the numbers of all arguments to -1. */
     traits->size = sizeof *traits;
     traits->role = function ? (QMPIX_Role)function->role : QMPIX_ROLE_NONE;

@@ -115,7 +115,7 @@ static bool find_member(Dwarf_Die *die, Dwarf_Addr address, Dwarf_Die *found)
 
 /* Finds the innermost function at an address, which may be inlined. Returns false if the unit
  * describes none. */
-static bool find_function(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die *found)
+static bool find_innermost_function(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die *found)
 {
     Dwarf_Die *scopes = NULL;
     const int count = dwarf_getscopes(unit, address, &scopes);
@@ -200,8 +200,8 @@ static bool find_outer(Dwarf_Die *function)
 
 /* Stores the frames of a function and of those around it, the innermost first, and returns their
  * number. */
-static int read_functions(Dwarf_Die *unit, Dwarf_Die function, const char *symbol,
-                          QMPIX_Frame **frames)
+static int read_nested_functions(Dwarf_Die *unit, Dwarf_Die function, const char *symbol,
+                                 QMPIX_Frame **frames)
 {
     size_t room = 1;
     int count = 1;
@@ -335,7 +335,7 @@ static void close_file(struct symbols_file *file)
     free(file);
 }
 
-static struct symbols_file *open_file(const char *path)
+static struct symbols_file *open_symbols_file(const char *path)
 {
     static char *debug_path; /* NULL stands for the default of libdwfl. */
     static const Dwfl_Callbacks callbacks = {
@@ -368,8 +368,8 @@ static int find_functions(struct symbols_file *file, uint64_t offset, QMPIX_Fram
     Dwarf_Die *unit = find_unit(file->module, address, &bias);
     if (unit) {
         read_line(unit, address - bias, *frames);
-        if (find_function(unit, address - bias, &function))
-            return read_functions(unit, function, symbol, frames);
+        if (find_innermost_function(unit, address - bias, &function))
+            return read_nested_functions(unit, function, symbol, frames);
     }
     (*frames)->function = copy_name(symbol);
     if ((*frames)->function || (*frames)->file)
@@ -400,7 +400,7 @@ static const struct opened *open_once(const char *path)
         free(opened);
         return NULL;
     }
-    opened->file = open_file(path);
+    opened->file = open_symbols_file(path);
     opened->next = all;
     all = opened;
     return opened;

@@ -26,7 +26,7 @@ struct loaded {
     int count;
 };
 
-static void add_file(struct loaded *loaded, struct link_map *file)
+static void add_loaded_file(struct loaded *loaded, struct link_map *file)
 {
     for (int i = 0; i < loaded->count; i++) {
         if (loaded->files[i] == file)
@@ -44,7 +44,7 @@ static void add_by_name(struct loaded *loaded, struct link_map *any, const char 
         any = any->l_prev;
     for (; any; any = any->l_next) {
         if (!strcmp(qmpi_text_base_name(any->l_name), name)) {
-            add_file(loaded, any);
+            add_loaded_file(loaded, any);
             return;
         }
     }
@@ -70,7 +70,7 @@ static struct link_map *file_of(const void *address)
     return address && dladdr1(address, &info, (void **)&file, RTLD_DL_LINKMAP) ? file : NULL;
 }
 
-static bool defines_symbol(struct link_map *file, void *handle, const char *name)
+static bool is_symbol_of(struct link_map *file, void *handle, const char *name)
 {
     return file_of(dlsym(handle, name)) == file;
 }
@@ -78,7 +78,7 @@ static bool defines_symbol(struct link_map *file, void *handle, const char *name
 /* Returns the MPI library, or NULL if there is none or it is linked statically. libqmpi must be
  * excluded, because it also defines functions PMPI_X. The MPI library need not be in the global
  * scope, because Python loads it only for mpi4py. */
-static struct link_map *find_library(void)
+static struct link_map *find_mpi_link_map(void)
 {
     static const char here;
     struct link_map *file = file_of(&here);
@@ -89,8 +89,8 @@ static struct link_map *find_library(void)
         void *handle = dlopen(file->l_name, RTLD_LAZY | RTLD_NOLOAD);
         if (!handle)
             continue;
-        found = defines_symbol(file, handle, "PMPI_Get_library_version") &&
-                !defines_symbol(file, handle, "QMPIX_Get_function");
+        found = is_symbol_of(file, handle, "PMPI_Get_library_version") &&
+                !is_symbol_of(file, handle, "QMPIX_Get_function");
         dlclose(handle);
     }
     return file;
@@ -101,11 +101,11 @@ static struct link_map *find_library(void)
 static bool is_in_mpi_library(const void *address)
 {
     struct loaded loaded = {.count = 0};
-    struct link_map *holder = file_of(address), *library = holder ? find_library() : NULL;
+    struct link_map *holder = file_of(address), *library = holder ? find_mpi_link_map() : NULL;
     bool holds = false;
     if (!library)
         return false;
-    add_file(&loaded, library);
+    add_loaded_file(&loaded, library);
     for (int i = 0; i < loaded.count && !holds; i++) {
         holds = loaded.files[i] == holder;
         add_needed(&loaded, loaded.files[i]);
@@ -137,7 +137,7 @@ static bool watched[SIGNALS];
 /* This is true if our handler has already passed the signal on to the previous action. */
 static atomic_bool passed[SIGNALS];
 
-static int place_of(int number)
+static int index_of_signal(int number)
 {
     int i = 0;
     while (i < SIGNALS - 1 && signals[i].number != number)
@@ -228,7 +228,7 @@ static bool is_chained(int number)
 static void on_fatal_signal(int number, siginfo_t *info, void *context)
 {
     static atomic_bool busy;
-    const int error = errno, place = place_of(number);
+    const int error = errno, place = index_of_signal(number);
     (void)context;
     if (!is_fault(number) && is_chained(number))
         return;

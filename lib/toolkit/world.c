@@ -135,7 +135,7 @@ struct world_processes {
 };
 
 /* Predefined handlers cannot be freed in all libraries. */
-static bool is_predefined(MPI_Errhandler handler)
+static bool is_predefined_handler(MPI_Errhandler handler)
 {
 #ifdef MPI_ERRORS_ABORT
     if (handler == MPI_ERRORS_ABORT)
@@ -146,8 +146,8 @@ static bool is_predefined(MPI_Errhandler handler)
 
 /* Sets `*members` to the group of the processes of `comm`, which are all processes, that have these
  * ranks in the group of all processes. */
-static bool find_members(MPI_Session session, MPI_Comm comm, const int *ranks, int count,
-                         MPI_Group *members)
+static bool select_members(MPI_Session session, MPI_Comm comm, const int *ranks, int count,
+                           MPI_Group *members)
 {
     MPI_Group world = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
     int *places = calloc((size_t)count, sizeof *places);
@@ -176,7 +176,7 @@ static bool create_comm_of_layer(const struct world_processes *all, MPI_Comm *cr
     MPI_Group members;
     if (QMPIX_Tool_get_ranks(all->tool_id, &ranks, &count) != MPI_SUCCESS || count == all->size)
         return PMPI_Comm_split(all->comm, 0, all->rank, created) == MPI_SUCCESS;
-    if (!find_members(all->session, all->comm, ranks, count, &members))
+    if (!select_members(all->session, all->comm, ranks, count, &members))
         return false;
     const bool is_created = PMPI_Comm_create_group(all->comm, members, TAG, created) == MPI_SUCCESS;
     PMPI_Group_free(&members);
@@ -194,7 +194,7 @@ static bool create_quietly(const struct world_processes *all, MPI_Comm *created)
     const bool is_created = is_set && create_comm_of_layer(all, created);
     if (is_set)
         PMPI_Comm_set_errhandler(all->comm, before);
-    if (!is_predefined(before))
+    if (!is_predefined_handler(before))
         PMPI_Errhandler_free(&before);
     return is_created;
 }

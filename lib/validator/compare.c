@@ -86,7 +86,7 @@ static int element_count(const QMPIX_Call *call, int index, const QMPIX_Paramete
     return count > 0 && (unsigned long long)count * parameter->size <= BYTES_MAX ? (int)count : 0;
 }
 
-static QMPIX_Parameter_traits traits_of(const QMPIX_Function *function, int index)
+static QMPIX_Parameter_traits parameter_traits_of(const QMPIX_Function *function, int index)
 {
     QMPIX_Parameter_traits traits = {.size = sizeof traits};
     QMPIX_Function_get_parameter_traits(function, index, &traits);
@@ -106,7 +106,7 @@ static bool is_equivalent(const QMPIX_Call *call, int index, const void *receive
                           const void *passed)
 {
     const QMPIX_Parameter *parameter = &call->function->parameters[index];
-    const QMPIX_Parameter_traits traits = traits_of(call->function, index);
+    const QMPIX_Parameter_traits traits = parameter_traits_of(call->function, index);
     if (parameter->kind == QMPIX_KIND_STATUS && traits.direction != QMPIX_DIRECTION_IN)
         return true; /* outputs are compared at the end */
     if (parameter->kind == QMPIX_KIND_BUFFER || parameter->kind == QMPIX_KIND_FUNCTION ||
@@ -163,7 +163,7 @@ static bool has_set_flag(const QMPIX_Call *call)
 {
     int index, flag = 1;
     if (QMPIX_Call_find_argument(call, "flag", &index) == MPI_SUCCESS &&
-        traits_of(call->function, index).direction == QMPIX_DIRECTION_OUT)
+        parameter_traits_of(call->function, index).direction == QMPIX_DIRECTION_OUT)
         QMPIX_Call_get_elements(call, index, 0, 1, &flag);
     return flag != 0;
 }
@@ -176,7 +176,7 @@ static size_t output_size(const QMPIX_Call *call, int index)
         parameter->kind == QMPIX_KIND_BUFFER || parameter->kind == QMPIX_KIND_CHAR ||
         parameter->kind == QMPIX_KIND_OTHER)
         return 0;
-    const QMPIX_Parameter_traits traits = traits_of(call->function, index);
+    const QMPIX_Parameter_traits traits = parameter_traits_of(call->function, index);
     if (traits.direction != QMPIX_DIRECTION_OUT && traits.direction != QMPIX_DIRECTION_INOUT)
         return 0;
     return (size_t)element_count(call, index, &traits) * parameter->size;

@@ -133,7 +133,7 @@ static bool is_creator(const QMPIX_Function *function, QMPIX_Kind kind)
 }
 
 /* Returns whether a handle need not be freed. */
-static bool is_predefined(QMPIX_Kind kind, const unsigned char *handle)
+static bool is_predefined_object(QMPIX_Kind kind, const unsigned char *handle)
 {
 #define IS(type, constant) (!memcmp(handle, &(type){constant}, sizeof(type)))
     switch (kind) {
@@ -306,7 +306,7 @@ static void add(int tool_id, QMPIX_Kind kind, const unsigned char *handle, const
     pthread_mutex_unlock(&lock);
 }
 
-static bool has_succeeded(const QMPIX_Call *call)
+static bool has_created(const QMPIX_Call *call)
 {
     return call->function->result != QMPIX_KIND_INT || *(const int *)call->result == MPI_SUCCESS;
 }
@@ -315,11 +315,11 @@ void validator_handles_add(int tool_id, const QMPIX_Call *call, const void *addr
 {
     const struct use *use = use_of(call->function);
     unsigned char handle[HANDLE_MAX];
-    for (int i = 0; i < use->count && has_succeeded(call); i++) {
+    for (int i = 0; i < use->count && has_created(call); i++) {
         const int index = use->arguments[i].index;
         const QMPIX_Kind kind = call->function->parameters[index].kind;
         if (use->arguments[i].is_created && read_handle(call, index, 0, handle) &&
-            !is_predefined(kind, handle))
+            !is_predefined_object(kind, handle))
             add(tool_id, kind, handle, call->function->name, call->function, address);
     }
 }

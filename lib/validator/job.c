@@ -231,7 +231,7 @@ static void print_slot(struct slot *slot, void (*print)(const struct job_faults 
     }
 }
 
-static void print_table(void (*print)(const struct job_faults *faults))
+static void print_job_table(void (*print)(const struct job_faults *faults))
 {
     for (int i = 0; i < SLOTS; i++) {
         if (table->slots[i].state == COMPLETE)
@@ -268,6 +268,6 @@ bool job_end(bool found, bool *any, void (*print)(const struct job_faults *fault
     }
     *any = table->found;
     if (last)
-        print_table(print);
+        print_job_table(print);
     return last;
 }

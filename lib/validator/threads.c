@@ -143,7 +143,7 @@ static int list_tasks(pid_t *tasks)
     return count;
 }
 
-static bool is_listed(pid_t task, const pid_t *tasks, int count)
+static bool is_task_listed(pid_t task, const pid_t *tasks, int count)
 {
     for (int i = 0; i < count; i++) {
         if (tasks[i] == task)
@@ -170,7 +170,7 @@ static void watched_start_thread(void *created, void *state, void (*depend)(void
     const int later_count = list_tasks(later);
     int new_count = 0;
     for (int i = 0; i < later_count; i++) {
-        if (is_listed(later[i], tasks, count))
+        if (is_task_listed(later[i], tasks, count))
             continue;
         added = later[i];
         new_count++;

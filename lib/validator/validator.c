@@ -257,7 +257,7 @@ static void leave_layer(const QMPIX_Call *call, const QMPIX_Word *word)
 
 /* ---- Calls that a tool makes for itself ------------------------------------------------------ */
 
-static QMPIX_Traits traits_of(const QMPIX_Function *function)
+static QMPIX_Traits function_traits_of(const QMPIX_Function *function)
 {
     QMPIX_Traits traits = {.size = sizeof traits};
     QMPIX_Function_get_traits(function, &traits);
@@ -268,7 +268,8 @@ static QMPIX_Traits traits_of(const QMPIX_Function *function)
  * communicator do not take part. */
 static void check_collective(const struct visit *visit, const QMPIX_Call *call)
 {
-    const QMPIX_Traits own = traits_of(call->function), received = traits_of(visit->function);
+    const QMPIX_Traits own = function_traits_of(call->function),
+                       received = function_traits_of(visit->function);
     const struct allowed allowed = allowed_to(visit->tool_id);
     if (!(own.flags & QMPIX_TRAIT_COLLECTIVE) || received.flags & QMPIX_TRAIT_COLLECTIVE ||
         own.comm < 0 || received.comm < 0 || allowed.pmpi || allowed.calls)

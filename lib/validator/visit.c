@@ -29,7 +29,7 @@ static void pop_visit(struct thread *thread)
     thread->unused = visit;
 }
 
-static void end_thread(void *data)
+static void release_visits(void *data)
 {
     struct thread *thread = data;
     pthread_mutex_lock(&lock);
@@ -41,7 +41,7 @@ static void end_thread(void *data)
 
 __attribute__((constructor)) static void create_key(void)
 {
-    pthread_key_create(&key, end_thread);
+    pthread_key_create(&key, release_visits);
 }
 
 /* The caller holds the lock. */

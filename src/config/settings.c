@@ -69,7 +69,7 @@ static char *folder_of(const char *file)
 }
 
 /* Takes ownership of `path`. */
-static void add_file(struct files *files, char *path, enum qmpi_tool_scope scope)
+static void add_config_file(struct files *files, char *path, enum qmpi_tool_scope scope)
 {
     char *text = NULL;
     size_t size = 0;
@@ -105,7 +105,7 @@ static int is_config(const struct dirent *entry)
            !strcmp(entry->d_name + length - end_length, end);
 }
 
-static int compare_names(const struct dirent **one, const struct dirent **other)
+static int compare_entry_names(const struct dirent **one, const struct dirent **other)
 {
     return strcmp((*one)->d_name, (*other)->d_name); /* the same order in every locale */
 }
@@ -131,16 +131,16 @@ static void refuse_site(struct files *files, const char *folder)
     free(shown);
 }
 
-static void add_site(struct files *files)
+static void add_site_files(struct files *files)
 {
     char *given = qmpi_config_site_folder ? qmpi_config_site_folder() : NULL;
     char *folder = given ? realpath(given, NULL) : NULL; /* symbolic links and `..` resolved */
     struct dirent **entries;
-    const int count = folder ? scandir(folder, &entries, is_config, compare_names) : -1;
+    const int count = folder ? scandir(folder, &entries, is_config, compare_entry_names) : -1;
     if (count < 0 && given)
         refuse_site(files, folder ? folder : given);
     for (int i = 0; i < count; i++) {
-        add_file(files, qmpi_format("%s/%s", folder, entries[i]->d_name), QMPI_SCOPE_SITE);
+        add_config_file(files, qmpi_format("%s/%s", folder, entries[i]->d_name), QMPI_SCOPE_SITE);
         free(entries[i]);
     }
     if (count >= 0)
@@ -161,7 +161,7 @@ static void add_named(struct files *files, const char *list)
         } else {
             path[length] = '\0';
             if (length)
-                add_file(files, qmpi_start_path(path), QMPI_SCOPE_LISTED);
+                add_config_file(files, qmpi_start_path(path), QMPI_SCOPE_LISTED);
             length = 0;
         }
         if (!*list)
@@ -174,9 +174,9 @@ static void add_user(struct files *files)
 {
     const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     if (folder && *folder == '/')
-        add_file(files, qmpi_format("%s/qmpi/qmpi.conf", folder), QMPI_SCOPE_USER);
+        add_config_file(files, qmpi_format("%s/qmpi/qmpi.conf", folder), QMPI_SCOPE_USER);
     else if (home && *home == '/')
-        add_file(files, qmpi_format("%s/.config/qmpi/qmpi.conf", home), QMPI_SCOPE_USER);
+        add_config_file(files, qmpi_format("%s/.config/qmpi/qmpi.conf", home), QMPI_SCOPE_USER);
 }
 
 static struct files *read_files(void)
@@ -186,7 +186,7 @@ static struct files *read_files(void)
     if (getauxval(AT_SECURE))
         return files;
     files->named = named != NULL;
-    add_site(files);
+    add_site_files(files);
     if (named)
         add_named(files, named);
     add_user(files);

@@ -189,8 +189,8 @@ static void inherit_option(struct qmpi_tool_entry *entry, enum qmpi_tool_reserve
         qmpi_tool_entry_add_reserved(entry, option, value);
 }
 
-static void add_entry(struct builder *builder, const struct qmpi_tool_entry *entry,
-                      const struct use *use)
+static void add_stack_entry(struct builder *builder, const struct qmpi_tool_entry *entry,
+                            const struct use *use)
 {
     struct qmpi_tool_entry *added = qmpi_tool_list_add_copy(&builder->stack->tools, entry);
     for (; use; use = use->outer) {
@@ -243,14 +243,14 @@ static void add_entry_or_stack(struct builder *builder, const struct qmpi_tool_e
         struct qmpi_tool_entry wrong = *entry;
         wrong.name = NULL;
         wrong.problem = problem;
-        add_entry(builder, &wrong, outer);
+        add_stack_entry(builder, &wrong, outer);
         free(problem);
     } else if (place) {
         const struct use use = {place->name, entry, outer, outer ? outer->depth + 1 : 1};
         if (adds_any(builder, place, use.depth))
             add_section(builder, &builder->files[place->file], place->section, &use);
     } else {
-        add_entry(builder, entry, outer);
+        add_stack_entry(builder, entry, outer);
     }
 }
 
@@ -291,7 +291,7 @@ static void note_replaced(struct builder *builder)
     }
 }
 
-static void add_variable(struct builder *builder)
+static void add_variable_tools(struct builder *builder)
 {
     struct qmpi_tool_list list;
     qmpi_tool_list_parse(qmpi_getenv(builder->stack->variable), &list);
@@ -323,7 +323,7 @@ static void add_middle(struct builder *builder)
     find_middle(builder);
     if (builder->stack->variable) {
         note_replaced(builder);
-        add_variable(builder);
+        add_variable_tools(builder);
         return;
     }
     for (int i = 0; i < builder->file_count; i++)

@@ -295,7 +295,7 @@ static const char *map_file(const char *path, struct qmpi_elf_file *file)
     return reason;
 }
 
-static const char *open_file(const char *path, struct qmpi_elf_file *file, bool program)
+static const char *open_image_file(const char *path, struct qmpi_elf_file *file, bool program)
 {
     *file = (struct qmpi_elf_file){.map = NULL};
     const char *reason = map_file(path, file);
@@ -317,12 +317,12 @@ static const char *open_file(const char *path, struct qmpi_elf_file *file, bool 
 
 const char *qmpi_elf_file_open(const char *path, struct qmpi_elf_file *file)
 {
-    return open_file(path, file, false);
+    return open_image_file(path, file, false);
 }
 
 const char *qmpi_elf_file_open_program(const char *path, struct qmpi_elf_file *file)
 {
-    return open_file(path, file, true);
+    return open_image_file(path, file, true);
 }
 
 void qmpi_elf_file_close(struct qmpi_elf_file *file)

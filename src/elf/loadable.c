@@ -161,7 +161,7 @@ static void append_name(char **names, const char *name)
     *names = longer;
 }
 
-static bool defines_symbol(const struct qmpi_elf_image *image, const char *name)
+static bool image_defines(const struct qmpi_elf_image *image, const char *name)
 {
     const size_t symbols = qmpi_elf_symbol_count(image);
     for (size_t i = 0; i < symbols; i++) {
@@ -185,7 +185,7 @@ static int count_interposed(const struct qmpi_elf_image *image, const struct qmp
         /* Names that start with an underscore are the compiler's, or variants of others. */
         if (!qmpi_elf_defines(symbol) || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
             name[0] == '_' || is_well_known(name) != want_well_known || !dlsym(libc, name) ||
-            (other && !defines_symbol(other, name)))
+            (other && !image_defines(other, name)))
             continue;
         if (count++ < room)
             append_name(names, name);

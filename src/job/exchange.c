@@ -196,7 +196,7 @@ struct channel {
     const int *places; /* NULL: the same ranks */
 };
 
-static int place_of(const struct channel *channel, int rank)
+static int rank_in_channel(const struct channel *channel, int rank)
 {
     return channel->places ? channel->places[rank] : rank;
 }
@@ -204,7 +204,7 @@ static int place_of(const struct channel *channel, int rank)
 static void send_to(const struct channel *channel, int rank, const struct bytes *bytes,
                     double deadline)
 {
-    const int to = place_of(channel, rank);
+    const int to = rank_in_channel(channel, rank);
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     bool failed;
     unsigned long long size = bytes->size;
@@ -224,7 +224,7 @@ static void send_to(const struct channel *channel, int rank, const struct bytes 
  * or the message is not one of libqmpi. */
 static char *receive_from(const struct channel *channel, int rank, double deadline)
 {
-    const int from = place_of(channel, rank);
+    const int from = rank_in_channel(channel, rank);
     MPI_Request request = MPI_REQUEST_NULL;
     unsigned long long size = 0;
     bool failed;

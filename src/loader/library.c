@@ -29,7 +29,7 @@ struct places {
     int count;
 };
 
-static void add_place(struct places *places, const char *path, const char *reason)
+static void add_searched_place(struct places *places, const char *path, const char *reason)
 {
     enum { SHOWN = 40 };
     if (++places->count <= SHOWN) {
@@ -46,7 +46,7 @@ static bool try_path(const char *path, struct places *places)
 {
     if (access(path, F_OK) == 0)
         return true;
-    add_place(places, path, strerror(errno));
+    add_searched_place(places, path, strerror(errno));
     return false;
 }
 
@@ -90,7 +90,7 @@ static char *try_loader(const char *name, struct places *places)
     if (self)
         dlclose(self);
     if (!path)
-        add_place(places, "the dynamic loader's cache", "not found");
+        add_searched_place(places, "the dynamic loader's cache", "not found");
     return path;
 }
 

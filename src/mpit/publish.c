@@ -481,7 +481,7 @@ static bool is_valid_enum(int tool_id, const QMPIX_Enum *enumeration)
     return true;
 }
 
-static int compare_names(const void *one, const void *other)
+static int compare_item_names(const void *one, const void *other)
 {
     const QMPIX_Enum_item *const *items[] = {one, other};
     return strcmp((*items[0])->name, (*items[1])->name);
@@ -520,7 +520,7 @@ static void make_enum(void *data)
     struct enum_creation *creation = data;
     const QMPIX_Enum *enumeration = creation->enumeration;
     const char *label = qmpi_mpit_label(creation->tool_id);
-    if (!label || has_equal_items(enumeration, compare_names) ||
+    if (!label || has_equal_items(enumeration, compare_item_names) ||
         has_equal_items(enumeration, compare_values))
         return;
     struct qmpi_mpit_enum *made = qmpi_allocate(1, sizeof *made);

@@ -145,7 +145,7 @@ static bool members_agree(MPI_Count bytes, int cancelled)
            member_bytes(&status) == bytes && member_cancelled(&status) == (cancelled != 0);
 }
 
-static void find_members(void)
+static void check_status_members(void)
 {
     const bool good = members_agree(0, 0) && members_agree(INT32_MAX, 0) &&
                       members_agree(0x89abcdef, 1) && members_agree((MPI_Count)0x123456789a, 0) &&
@@ -158,7 +158,7 @@ __attribute__((noinline)) static int ask_library(const MPI_Status *status, MPI_C
     int count, cancelled = 0;
     MPI_Count elements = 0;
     if (members == UNKNOWN)
-        find_members();
+        check_status_members();
     QMPI_PMPI(Test_cancelled, TEST_CANCELLED)(status, &cancelled);
     if (cancelled) {
         *bytes = 0;

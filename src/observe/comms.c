@@ -372,7 +372,7 @@ static bool hash_group(MPI_Group group, int *processes, uint64_t *hash)
 
 /* Sets `members` and `processes`. The groups of an intercommunicator are taken in the same order on
  * both sides. Returns false if some members are not in the world. */
-static bool find_members(MPI_Comm comm, struct identity *identity)
+static bool identify_members(MPI_Comm comm, struct identity *identity)
 {
     MPI_Group group;
     int inter = 0;
@@ -411,7 +411,7 @@ static struct identity *find_predefined(struct identity *identity, MPI_Comm comm
         return identity;
     pthread_mutex_lock(&identity_lock);
     struct identity found = {.processes = 0};
-    if (!identity->id && find_members(comm, &found)) {
+    if (!identity->id && identify_members(comm, &found)) {
         identity->members = found.members;
         identity->processes = found.processes;
         __atomic_store_n(&identity->id, combine_hashes(name, found.members), __ATOMIC_RELEASE);
@@ -473,7 +473,7 @@ void qmpi_comm_id_note_part(MPI_Comm comm, MPI_Comm created)
     if (!parent)
         return;
     const uint64_t number = next_number(parent);
-    if (created != MPI_COMM_NULL && find_members(created, &child))
+    if (created != MPI_COMM_NULL && identify_members(created, &child))
         set_child(created, &child, parent, number);
 }
 
@@ -481,7 +481,7 @@ void qmpi_comm_id_note_group(MPI_Comm comm, MPI_Comm created, uint64_t tag)
 {
     struct identity *parent = comm == MPI_COMM_NULL ? &none : find_identity(comm),
                     child = {.processes = 0};
-    if (!parent || created == MPI_COMM_NULL || !find_members(created, &child))
+    if (!parent || created == MPI_COMM_NULL || !identify_members(created, &child))
         return;
     const uint64_t key = combine_hashes(child.members, tag);
     pthread_mutex_lock(&identity_lock);

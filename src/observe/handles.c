@@ -208,7 +208,7 @@ static bool ask_with_private_comm(bool (*ask)(const void *handle, MPI_Comm comm)
 enum { NAMED_BITS = 6 };
 static uintptr_t named[1 << NAMED_BITS];
 
-static uintptr_t *place_of(MPI_Datatype type)
+static uintptr_t *named_slot_of(MPI_Datatype type)
 {
     return &named[qmpi_record_place(QMPI_KEY_OF(type), NAMED_BITS)];
 }
@@ -217,7 +217,7 @@ static void remember_named(MPI_Datatype type)
 {
     struct type_contents contents;
     if (find_envelope(type, &contents) && contents.combiner == MPI_COMBINER_NAMED)
-        __atomic_store_n(place_of(type), QMPI_KEY_OF(type), __ATOMIC_RELAXED);
+        __atomic_store_n(named_slot_of(type), QMPI_KEY_OF(type), __ATOMIC_RELAXED);
 }
 
 /* Whether the error is that the type is not committed. MPICH then refuses to pack it, but returns
@@ -242,7 +242,7 @@ bool qmpi_handle_is_type(MPI_Datatype type)
 {
     if (type == MPI_DATATYPE_NULL)
         return false;
-    if (__atomic_load_n(place_of(type), __ATOMIC_RELAXED) == QMPI_KEY_OF(type))
+    if (__atomic_load_n(named_slot_of(type), __ATOMIC_RELAXED) == QMPI_KEY_OF(type))
         return true;
     if (!ask_with_private_comm(ask_type, &type))
         return false;

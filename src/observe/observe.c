@@ -159,7 +159,7 @@ int QMPIX_Clock_request_offsets(int tool_id)
 
 /* Whether the observer requested the function; some functions are intercepted only for internal
  * use. */
-static bool is_wanted(QMPI_Context node)
+static bool is_requested(QMPI_Context node)
 {
     return wanted_functions[node->tool_id][node->function_id];
 }
@@ -527,7 +527,7 @@ static void reserve_memory(struct run *run)
 static void add_layer(struct run *run, QMPI_Context node)
 {
     const QMPIX_Observer *observer = observer_of_layer(node);
-    const bool wanted = is_wanted(node);
+    const bool wanted = is_requested(node);
     const bool first = !run->layers;
     struct run_callback callback = {.context = node,
                                     .observer = observer,
@@ -586,7 +586,7 @@ static const struct run *run_of_one(QMPI_Context node, bool wanted)
 static const QMPIX_Observer *choose_observer(QMPI_Context node, bool combines)
 {
     const QMPIX_Observer *observer = observer_of_layer(node);
-    const bool wanted = is_wanted(node);
+    const bool wanted = is_requested(node);
     if (!combines && wanted && !(observer->flags & READS_CLOCK))
         return observer;
     if (!combines)

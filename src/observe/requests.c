@@ -359,7 +359,7 @@ static struct place {
     atomic_int source, tag;
 } places[1 << PLACE_BITS];
 
-static struct place *place_of(MPI_Message message)
+static struct place *message_place_of(MPI_Message message)
 {
     return &places[qmpi_record_place(QMPI_KEY_OF(message), PLACE_BITS)];
 }
@@ -410,7 +410,7 @@ void qmpi_requests_add_message(const QMPIX_Call *call)
         matched.source = status->MPI_SOURCE;
         matched.tag = status->MPI_TAG;
     }
-    struct place *place = place_of(matched.message);
+    struct place *place = message_place_of(matched.message);
     if (!take_place(place, &matched.serial))
         return; /* one of the two is unknown */
     fill_place(place, &matched);
@@ -427,7 +427,7 @@ struct qmpi_record_matched qmpi_requests_find_message(const MPI_Message *message
         return unknown;
     if (*message == MPI_MESSAGE_NO_PROC)
         return nobody;
-    const struct place *place = place_of(*message);
+    const struct place *place = message_place_of(*message);
     struct qmpi_record_matched found = {.message = *message, .serial = atomic_load(&place->serial)};
     const uintptr_t key = atomic_load_explicit(&place->message, memory_order_acquire);
     const uintptr_t comm = atomic_load_explicit(&place->comm, memory_order_acquire);
@@ -442,6 +442,6 @@ void qmpi_requests_forget_message(const struct qmpi_record_matched *matched)
 {
     uint64_t serial = matched->serial;
     if (serial)
-        atomic_compare_exchange_strong(&place_of(matched->message)->serial, &serial,
+        atomic_compare_exchange_strong(&message_place_of(matched->message)->serial, &serial,
                                        serial - FULL + EMPTY);
 }

@@ -349,7 +349,7 @@ struct member_search {
     int count;
 };
 
-static void find_members(void *data, struct qmpi_closure *closure)
+static void find_closure_members(void *data, struct qmpi_closure *closure)
 {
     struct member_search *search = data;
     const int first = find_object_at(closure, search->object->base);
@@ -360,7 +360,7 @@ static void find_members(void *data, struct qmpi_closure *closure)
 struct qmpi_elf_loaded *qmpi_closure_of(const struct qmpi_elf_loaded *object, int *count)
 {
     struct member_search search = {object, NULL, 1};
-    qmpi_closure_use(NULL, find_members, &search);
+    qmpi_closure_use(NULL, find_closure_members, &search);
     if (!search.members) {
         search.members = qmpi_allocate(1, sizeof *search.members);
         search.members[0] = *object;

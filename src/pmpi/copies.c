@@ -42,7 +42,7 @@ struct plan {
     const struct qmpi_closure *closure;
 };
 
-static struct library *find_library(const struct plan *plan, const struct stat *status)
+static struct library *find_planned_library(const struct plan *plan, const struct stat *status)
 {
     struct library *library = plan->first;
     while (library &&
@@ -78,7 +78,7 @@ static struct library *add_loaded_library(struct plan *plan,
     const char *path = found->object.name;
     if (found->mpi || found->runtime || found->mpi_needs || !*path || stat(path, &status) != 0)
         return NULL;
-    struct library *library = find_library(plan, &status);
+    struct library *library = find_planned_library(plan, &status);
     if (library)
         return library;
     library = add_library(plan, path, &status);
@@ -97,7 +97,7 @@ static struct library *add_library_file(struct plan *plan, const char *path)
     struct qmpi_elf_file file;
     if (stat(path, &status) != 0)
         return NULL;
-    struct library *library = find_library(plan, &status);
+    struct library *library = find_planned_library(plan, &status);
     if (library || qmpi_elf_file_open(path, &file))
         return library;
     if (!plan->first || !qmpi_object_file_is_mpi(&file.image)) {

@@ -259,7 +259,7 @@ static qmpi_function *find_without_pmpi(int number)
     return (qmpi_function *)(uintptr_t)qmpi_elf_loaded_find(&library, qmpi_names[number].name);
 }
 
-static void find_library(void)
+static void load_mpi_library(void)
 {
     struct library_search search = {.functions = 0};
     qmpi_elf_walk(compare_library, &search);
@@ -309,7 +309,7 @@ static void keep_library(void)
 
 void qmpi_mpi_library_find(void)
 {
-    pthread_once(&once, find_library);
+    pthread_once(&once, load_mpi_library);
     keep_library();
 }
 

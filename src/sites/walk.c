@@ -85,7 +85,7 @@ enum {
 static _Atomic uint64_t table[1 << PLACE_BITS];
 static atomic_bool is_used; /* whether a rule was stored since the table was cleared */
 
-static inline _Atomic uint64_t *place_of(uintptr_t address)
+static inline _Atomic uint64_t *rule_slot_of(uintptr_t address)
 {
     const uintptr_t number = address >> QMPI_CODE_ZEROS;
     return &table[(number ^ number >> PLACE_BITS) & ((1 << PLACE_BITS) - 1)];
@@ -153,7 +153,7 @@ static __attribute__((noinline)) uint64_t learn_rule(uintptr_t address)
     const struct qmpi_frame_rule rule = qmpi_frame_rule_find(address);
     const uint64_t word = pack_rule(address, &rule, code);
     if (is_permanent && !qmpi_module_is_closing() && !(address >> QMPI_CODE_BITS)) {
-        atomic_store(place_of(address), word);
+        atomic_store(rule_slot_of(address), word);
         atomic_store(&is_used, true);
     }
     return word;
@@ -161,7 +161,7 @@ static __attribute__((noinline)) uint64_t learn_rule(uintptr_t address)
 
 static inline uint64_t look_up_rule(uintptr_t address)
 {
-    const uint64_t word = atomic_load_explicit(place_of(address), memory_order_relaxed);
+    const uint64_t word = atomic_load_explicit(rule_slot_of(address), memory_order_relaxed);
     const bool known = is_rule_of(word, address) && !qmpi_module_is_closing();
     return __builtin_expect(known, 1) ? word : learn_rule(address);
 }
@@ -408,7 +408,7 @@ static inline bool walk_usual(struct callers *callers, struct qmpi_frame_entry e
     if (__builtin_expect(qmpi_module_is_closing(), 0))
         return false;
     for (;;) {
-        const uint64_t word = atomic_load_explicit(place_of(address), memory_order_relaxed);
+        const uint64_t word = atomic_load_explicit(rule_slot_of(address), memory_order_relaxed);
         if (__builtin_expect(!is_rule_of(word, address), 0))
             return false;
         const unsigned kind = word & RULE_KIND;

@@ -50,7 +50,7 @@ static void intersect_list(void *data, enum qmpi_tool_reserved option, const cha
 }
 
 /* Sets the functions that all lists of an entry contain. Returns NULL, or a problem. */
-static char *read_functions(const struct qmpi_tool_entry *entry, struct intersection *all)
+static char *intersect_functions(const struct qmpi_tool_entry *entry, struct intersection *all)
 {
     all->problem = NULL;
     memset(all->listed, 1, sizeof all->listed);
@@ -71,14 +71,14 @@ static bool has_conditions(const struct qmpi_tool_entry *entry)
 char *qmpi_conditions_check(const struct qmpi_tool_entry *entry)
 {
     struct intersection all;
-    return has_functions(entry) ? read_functions(entry, &all) : NULL;
+    return has_functions(entry) ? intersect_functions(entry, &all) : NULL;
 }
 
 static void limit_layer(struct qmpi_layer *layer)
 {
     struct intersection all;
-    free(read_functions(layer->entry, &all)); /* a list without problems: qmpi_conditions_check has
-                                                 checked it */
+    free(intersect_functions(layer->entry, &all)); /* a list without problems: qmpi_conditions_check
+                                                 has checked it */
     unsigned char *listed = qmpi_memory_permanent(sizeof all.listed, 1);
     memcpy(listed, all.listed, sizeof all.listed);
     qmpi_switch_limit(layer->tool_id, listed);

@@ -83,7 +83,7 @@ struct building {
     bool all, is_ready;
 };
 
-static bool is_wanted(const struct building *building, int number)
+static bool is_rebuilt(const struct building *building, int number)
 {
     if (building->all || building->number >= 0)
         return building->all || building->number == number;
@@ -97,7 +97,7 @@ static void build_nodes(struct building *building)
     const int lowest = building->lowest;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         QMPI_Context node = qmpi_chain_rest(lowest, number);
-        if (!node || !is_wanted(building, number))
+        if (!node || !is_rebuilt(building, number))
             continue;
         for (int layer = lowest; layer >= 1; layer--) {
             if (is_called(layer, number))

@@ -47,7 +47,7 @@ static void wait_for_program(void)
         continue;
 }
 
-static bool read_number(const char *text, unsigned long long *number)
+static bool parse_number(const char *text, unsigned long long *number)
 {
     char *end;
     errno = 0;
@@ -58,8 +58,8 @@ static bool read_number(const char *text, unsigned long long *number)
 int qmpi_cleanup_run(int count, char **arguments)
 {
     unsigned long long device, inode;
-    if (count != 3 || arguments[0][0] != '/' || !read_number(arguments[1], &device) ||
-        !read_number(arguments[2], &inode))
+    if (count != 3 || arguments[0][0] != '/' || !parse_number(arguments[1], &device) ||
+        !parse_number(arguments[2], &inode))
         return 2;
     const struct qmpi_directory folder = {arguments[0], (dev_t)device, (ino_t)inode, STDOUT_FILENO};
     char *root = strndup(arguments[0], (size_t)(strrchr(arguments[0], '/') + 1 - arguments[0]));

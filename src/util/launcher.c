@@ -43,7 +43,7 @@ static const struct launcher {
 };
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
 
-static int read_number(const char *variable)
+static int read_rank_variable(const char *variable)
 {
     const char *value = variable ? getenv(variable) : NULL;
     if (!value || !*value)
@@ -63,7 +63,7 @@ int qmpi_launcher_rank(void)
         return found;
     found = -1;
     for (int i = 0; i < LAUNCHERS && found < 0; i++)
-        found = read_number(launchers[i].rank);
+        found = read_rank_variable(launchers[i].rank);
     __atomic_store_n(&read_rank, found, __ATOMIC_RELAXED);
     return found;
 }
@@ -75,8 +75,8 @@ int qmpi_launcher_size(void)
         return found;
     found = -1;
     for (int i = 0; i < LAUNCHERS && found < 0; i++) {
-        if (read_number(launchers[i].rank) >= 0)
-            found = read_number(launchers[i].size);
+        if (read_rank_variable(launchers[i].rank) >= 0)
+            found = read_rank_variable(launchers[i].size);
     }
     __atomic_store_n(&read_size, found, __ATOMIC_RELAXED);
     return found;
@@ -85,9 +85,9 @@ int qmpi_launcher_size(void)
 const char *qmpi_launcher_batch(int *size)
 {
     for (int i = 0; i < LAUNCHERS; i++) {
-        if (!launchers[i].batch || read_number(launchers[i].rank) < 0)
+        if (!launchers[i].batch || read_rank_variable(launchers[i].rank) < 0)
             continue;
-        *size = read_number(launchers[i].size);
+        *size = read_rank_variable(launchers[i].size);
         return launchers[i].batch;
     }
     return NULL;
@@ -230,8 +230,8 @@ static bool connect_in_time(int socket, const struct sockaddr_in *to)
 
 static bool has_port(void)
 {
-    return getenv("HYDI_CONTROL_FD") && getenv("PMI_PORT") && read_number("PMI_FD") < 0 &&
-           read_number("PMI_ID") >= 0;
+    return getenv("HYDI_CONTROL_FD") && getenv("PMI_PORT") && read_rank_variable("PMI_FD") < 0 &&
+           read_rank_variable("PMI_ID") >= 0;
 }
 
 static int connect_to_port(void)
@@ -239,7 +239,7 @@ static int connect_to_port(void)
     enum { FIRST_DESCRIPTOR = 200 };
     const char *host = getenv("PMI_PORT"), *colon = host ? strrchr(host, ':') : NULL;
     struct sockaddr_in to = {.sin_family = AF_INET};
-    if (!colon || read_number("PMI_ID") < 0)
+    if (!colon || read_rank_variable("PMI_ID") < 0)
         return -1;
     to.sin_addr = find_address(host, (size_t)(colon - host));
     to.sin_port = htons((uint16_t)atoi(colon + 1));
@@ -266,7 +266,7 @@ static int open_port(void)
     const int opened = connect_to_port();
     if (opened < 0)
         return -1;
-    strcat(strcat(request, number_text(read_number("PMI_ID"), room)), "\n");
+    strcat(strcat(request, number_text(read_rank_variable("PMI_ID"), room)), "\n");
     for (int i = 0; i < LINES; i++) {
         if (!qmpi_launcher_pmi_ask(opened, i ? "" : request, answer, sizeof answer) ||
             (!i && strncmp(answer, hydras, sizeof hydras - 1) != 0)) {
@@ -282,7 +282,7 @@ int qmpi_launcher_pmi_socket(void)
     static int port = -2; /* the socket for this port; -2: not yet opened */
     if (ignores_pmi)
         return -1;
-    const int given = read_number("PMI_FD");
+    const int given = read_rank_variable("PMI_FD");
     if (given >= 0 || !getenv("HYDI_CONTROL_FD"))
         return given;
     if (port == -2)

@@ -159,8 +159,8 @@ static struct qmpi_table_entry *claim_unused(struct qmpi_table_entry *entry, int
     return NULL;
 }
 
-static struct qmpi_table_entry *add_entry(const struct qmpi_table_of_handles *table,
-                                          struct qmpi_table_entry **bucket, int level)
+static struct qmpi_table_entry *add_table_entry(const struct qmpi_table_of_handles *table,
+                                                struct qmpi_table_entry **bucket, int level)
 {
     struct qmpi_table_entry *entry = table->take(table->size);
     if (!entry)
@@ -205,6 +205,6 @@ void *qmpi_table_take_entry(struct qmpi_table_of_handles *table, uint64_t handle
         const bool is_last = level + 1 == QMPI_TABLE_LEVELS;
         if (count < BUCKET_FULL || is_last ||
             (!qmpi_table_find_bucket(table, level + 1, handle) && !make_level(table, level + 1)))
-            return add_entry(table, bucket, level);
+            return add_table_entry(table, bucket, level);
     }
 }

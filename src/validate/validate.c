@@ -46,7 +46,7 @@ static void *find_target(void *data, const char *name, enum qmpi_elf_reference r
 }
 
 /* Finds the library of a layer's tool. Returns false if it is the program. */
-static bool find_library(int tool_id, struct qmpi_elf_loaded *object)
+static bool find_layer_library(int tool_id, struct qmpi_elf_loaded *object)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
     if (layer && layer->group && layer->group->count) {
@@ -62,7 +62,7 @@ static bool redirect_layer(int tool_id, void *(*find)(const char *name))
 {
     struct redirecting redirecting = {find};
     struct qmpi_elf_loaded object;
-    if (!find_library(tool_id, &object))
+    if (!find_layer_library(tool_id, &object))
         return false;
     free(qmpi_elf_rewrite(&object, find_target, &redirecting));
     return true;
@@ -71,7 +71,7 @@ static bool redirect_layer(int tool_id, void *(*find)(const char *name))
 static bool range_of_layer(int tool_id, uintptr_t *start, uintptr_t *end)
 {
     struct qmpi_elf_loaded object;
-    if (!find_library(tool_id, &object))
+    if (!find_layer_library(tool_id, &object))
         return false;
     *start = UINTPTR_MAX;
     *end = 0;

@@ -267,7 +267,7 @@ static bool all_reported(void)
     return all;
 }
 
-static bool wants_signals(void)
+static bool wants_count_signals(void)
 {
     return owner == getpid() && !all_reported();
 }
@@ -295,7 +295,7 @@ static void report_on_signal(int number, const char *name)
  * actions of signals by then. */
 static void watch_signals(void)
 {
-    static const struct tool_end_signals user = {wants_signals, report_on_signal};
+    static const struct tool_end_signals user = {wants_count_signals, report_on_signal};
     tool_end_watch_signals(&user);
 }
 
@@ -503,7 +503,7 @@ __attribute__((noinline)) static void after_special(const QMPIX_Call *call)
 
 /* Counts the call. A function of the MPI library that is unknown to qmpi has a higher number, and
  * is not counted. */
-static void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
+static void count_before_call(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const unsigned number = (unsigned)call->function->number;
     (void)word;
@@ -516,7 +516,7 @@ static void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
         count_call(layer->tool_id, (int)number);
 }
 
-static void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
+static void count_after_call(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const unsigned number = (unsigned)call->function->number;
     (void)word;
@@ -546,7 +546,7 @@ static int read_calls(void *user, const void *object, void *buffer, int count)
     return MPI_SUCCESS;
 }
 
-static bool publish_variables(int tool_id)
+static bool publish_count_variables(int tool_id)
 {
     char name[300], description[300];
     QMPIX_Pvar calls = {
@@ -575,7 +575,7 @@ static bool publish_variables(int tool_id)
 
 static void publish_layer(int tool_id)
 {
-    if (!publish_variables(tool_id) && qmpi_launcher_reports())
+    if (!publish_count_variables(tool_id) && qmpi_launcher_reports())
         qmpi_printf("count (layer %d): libqmpi rejects its variables\n  hint: use the count.so "
                     "that is part of this qmpi",
                     tool_id);
@@ -600,10 +600,12 @@ static void prepare_function(int tool_id, enum QMPI_Functions_enum number)
         QMPIX_Tool_keep_function(tool_id, number);
 }
 
-static bool register_observer(struct layer *layer)
+static bool register_count_observer(struct layer *layer)
 {
-    const QMPIX_Observer observer = {
-        .size = sizeof observer, .before = observe_before, .after = observe_after, .data = layer};
+    const QMPIX_Observer observer = {.size = sizeof observer,
+                                     .before = count_before_call,
+                                     .after = count_after_call,
+                                     .data = layer};
     if (QMPIX_Register_tool_observer(layer->tool_id, &observer) != MPI_SUCCESS)
         return false;
     for (int number = 0; number < MPI_LAST_FUNC; number++)
@@ -628,7 +630,7 @@ static bool name_files(struct layer *layer)
     return good;
 }
 
-static void init_layer(int tool_id)
+static void init_count_layer(int tool_id)
 {
     QMPIX_Register_publisher(tool_id, publish_layer); /* called when MPI_T is initialized */
     struct layer *layer = calloc(1, sizeof *layer);
@@ -649,7 +651,7 @@ static void init_layer(int tool_id)
     owner = getpid();
     const int rank = qmpi_launcher_rank();
     layer->rank = rank < 0 ? 0 : rank;
-    if (!name_files(layer) || !register_observer(layer))
+    if (!name_files(layer) || !register_count_observer(layer))
         return;
     layer->next = layers;
     layers = layer;
@@ -664,6 +666,6 @@ __attribute__((constructor)) static void register_tool(void)
         .version = QMPI_VERSION,
         .options = options,
     };
-    QMPI_Register_tool_name("count", init_layer);
+    QMPI_Register_tool_name("count", init_count_layer);
     QMPIX_Register_tool_info("count", &info);
 }

@@ -205,7 +205,7 @@ static void act_on_call(struct rule *rule, const QMPIX_Call *call, uint64_t n)
         fault_arm(rule, call, n);
 }
 
-static void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
+static void delay_before_call(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct rule *rule = call->observer->data;
     const int number = (int)call->function->number;
@@ -221,12 +221,12 @@ static void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
     const uint64_t n = count_call(rule, number);
     if (!qmpi_value_set_has(&rule->calls, n) || !is_selected(rule, number, n))
         return;
-    word->number = n; /* This tells observe_after that the layer acts on the call. */
+    word->number = n; /* This tells delay_after_call that the layer acts on the call. */
     act_on_call(rule, call, n);
 }
 
 /* MPI is asked for the rank, because the launcher may not have provided it. */
-static void begin_mpi(struct rule *rule)
+static void begin_rule(struct rule *rule)
 {
     int rank;
     if (PMPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS)
@@ -235,7 +235,7 @@ static void begin_mpi(struct rule *rule)
         error_object_learn_handlers();
 }
 
-static void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
+static void delay_after_call(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct rule *rule = call->observer->data;
     const int number = (int)call->function->number;
@@ -244,7 +244,7 @@ static void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
     if (rule->does[number] & RULE_MAKES)
         error_object_end(call);
     if (rule->does[number] & RULE_STARTS && *(const int *)call->result == MPI_SUCCESS)
-        begin_mpi(rule);
+        begin_rule(rule);
     if (word->number)
         spend_time(rule, duration_draw(&rule->after,
                                        random_real(hash_call(rule, number, word->number), AFTER)));
@@ -274,7 +274,7 @@ static int read_seconds(void *user, const void *object, void *buffer, int count)
     return MPI_SUCCESS;
 }
 
-static bool publish_variables(struct rule *rule)
+static bool publish_delay_variables(struct rule *rule)
 {
     const struct {
         const char *name, *description;
@@ -310,7 +310,7 @@ static bool publish_variables(struct rule *rule)
 
 static void publish_layer(int tool_id)
 {
-    if (!publish_variables(published[tool_id]))
+    if (!publish_delay_variables(published[tool_id]))
         qmpi_printf("delay (layer %d): libqmpi rejects its variables\n  hint: use the delay.so "
                     "that is part of this qmpi",
                     tool_id);
@@ -362,7 +362,7 @@ static bool needs_origins(const struct rule *rule)
     return false;
 }
 
-static int register_observer(struct rule *rule)
+static int register_delay_observer(struct rule *rule)
 {
     enum QMPI_Functions_enum functions[MPI_LAST_FUNC];
     const bool with_origins = needs_origins(rule);
@@ -380,8 +380,8 @@ static int register_observer(struct rule *rule)
     }
     const QMPIX_Observer observer = {
         .size = sizeof observer,
-        .before = observe_before,
-        .after = observe_after,
+        .before = delay_before_call,
+        .after = delay_after_call,
         .data = rule,
         .functions = functions,
         .function_count = observed,
@@ -399,7 +399,7 @@ static void register_faults(struct rule *rule)
     fault_register(rule);
 }
 
-static void init_layer(int tool_id)
+static void init_delay_layer(int tool_id)
 {
     struct rule *rule = rule_read(tool_id);
     if (!rule)
@@ -408,7 +408,7 @@ static void init_layer(int tool_id)
         register_faults(rule);
     uint64_t ticks;
     QMPIX_Clock_get_time(&ticks); /* This starts the clock, which would delay the first call. */
-    if (register_observer(rule) != MPI_SUCCESS) {
+    if (register_delay_observer(rule) != MPI_SUCCESS) {
         QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
                                  "delay.so that is part of this qmpi");
         return;
@@ -428,6 +428,6 @@ __attribute__((constructor)) static void register_tool(void)
         .version = QMPI_VERSION,
         .options = rule_options,
     };
-    QMPI_Register_tool_name("delay", init_layer);
+    QMPI_Register_tool_name("delay", init_delay_layer);
     QMPIX_Register_tool_info("delay", &info);
 }

@@ -397,7 +397,7 @@ static void handle_self_error(MPI_Comm *comm, int *code, ...)
     takes_world = false;
 }
 
-static bool is_predefined(MPI_Errhandler errhandler)
+static bool is_predefined_handler(MPI_Errhandler errhandler)
 {
 #ifdef MPI_ERRORS_ABORT
     if (errhandler == MPI_ERRORS_ABORT)
@@ -424,7 +424,7 @@ void error_object_learn_handlers(void)
     for (i = 0; i < 2; i++) {
         PMPI_Comm_set_errhandler(comms[i], theirs[i]);
         PMPI_Errhandler_free(&mine[i]);
-        if (!is_predefined(theirs[i]))
+        if (!is_predefined_handler(theirs[i]))
             PMPI_Errhandler_free(&theirs[i]);
     }
 }
@@ -501,7 +501,7 @@ static MPI_Errhandler get_errhandler(const struct error_object *place)
         PMPI_Session_get_errhandler(place->session, &errhandler);
 #endif
     MPI_Errhandler reference = errhandler;
-    if (!is_predefined(errhandler))
+    if (!is_predefined_handler(errhandler))
         PMPI_Errhandler_free(&reference);
     return errhandler;
 }
@@ -510,7 +510,7 @@ bool error_object_is_fatal(const struct error_object *error_object)
 {
     const struct error_object place = resolve_object(error_object);
     const MPI_Errhandler errhandler = get_errhandler(&place);
-    return is_predefined(errhandler) && errhandler != MPI_ERRORS_RETURN;
+    return is_predefined_handler(errhandler) && errhandler != MPI_ERRORS_RETURN;
 }
 
 /* Calls the handler of MPI_FILE_NULL, which Open MPI's MPI_File_call_errhandler refuses to do. A
@@ -522,7 +522,7 @@ static void call_handler_of_null(int code)
     PMPI_File_get_errhandler(file, &errhandler);
     if (errhandler == MPI_ERRORS_RETURN)
         return;
-    if (is_predefined(errhandler)) {
+    if (is_predefined_handler(errhandler)) {
         PMPI_Abort(MPI_COMM_WORLD, code);
         return;
     }
@@ -545,7 +545,7 @@ static void call_file_handler(MPI_File file, int code)
 int error_object_invoke(const struct error_object *error_object, int code)
 {
     const struct error_object place = resolve_object(error_object);
-    const bool is_success = handled_is_success && !is_predefined(get_errhandler(&place));
+    const bool is_success = handled_is_success && !is_predefined_handler(get_errhandler(&place));
     if (place.kind == ERROR_OBJECT_COMM)
         PMPI_Comm_call_errhandler(place.comm, code);
     else if (place.kind == ERROR_OBJECT_WIN)

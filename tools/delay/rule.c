@@ -293,7 +293,7 @@ static char *combine_options(struct rule *rule)
     return NULL;
 }
 
-QMPI_COMPUTES static bool read_options(struct rule *rule)
+QMPI_COMPUTES static bool read_rule_options(struct rule *rule)
 {
     const int tool_id = rule->tool_id;
     if (!read_duration(rule, "before", &rule->before) ||
@@ -318,7 +318,7 @@ static bool read_all_options(struct rule *rule)
 {
     struct qmpi_arithmetic before;
     qmpi_arithmetic_begin(&before);
-    const bool good = read_options(rule);
+    const bool good = read_rule_options(rule);
     qmpi_arithmetic_end(&before);
     return good;
 }

@@ -24,7 +24,7 @@ QMPIX_PCONTROL_READER static int empty_Pcontrol(QMPI_Context context, const int 
                                          QMPIX_PCONTROL_PASS(words));
 }
 
-static void init_layer(int tool_id)
+static void init_empty_layer(int tool_id)
 {
 #define REGISTER(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) QMPIX_REGISTER(tool_id, X, empty_##X);
     QMPIX_FOR_EACH_FUNCTION(REGISTER)
@@ -38,6 +38,6 @@ __attribute__((constructor)) static void register_tool(void)
         .description = TOOL_DESCRIPTION,
         .version = QMPI_VERSION,
     };
-    QMPI_Register_tool_name("empty", init_layer);
+    QMPI_Register_tool_name("empty", init_empty_layer);
     QMPIX_Register_tool_info("empty", &info);
 }

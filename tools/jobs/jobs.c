@@ -71,7 +71,7 @@ static void end_change(struct layer *layer)
 
 enum { NAME_ROOM = 65, NODES_MOST = 256 };
 
-static int compare_names(const void *one, const void *other)
+static int compare_node_names(const void *one, const void *other)
 {
     return strcmp(one, other);
 }
@@ -80,7 +80,7 @@ static int compare_names(const void *one, const void *other)
 static int keep_different(char *names, int count)
 {
     int different = 0;
-    qsort(names, (size_t)count, NAME_ROOM, compare_names);
+    qsort(names, (size_t)count, NAME_ROOM, compare_node_names);
     for (int i = 0; i < count; i++) {
         char *name = names + (size_t)i * NAME_ROOM;
         if (different && !strcmp(name, names + (size_t)(different - 1) * NAME_ROOM))
@@ -265,7 +265,7 @@ static const struct special *special_of(const QMPIX_Call *call)
     return i < SPECIALS ? &specials[i] : NULL;
 }
 
-static void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
+static void jobs_before_call(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct special *special = special_of(call);
     (void)word;
@@ -273,7 +273,7 @@ static void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
         special->before(call->observer->data, call);
 }
 
-static void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
+static void jobs_after_call(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct special *special = special_of(call);
     (void)word;
@@ -283,7 +283,7 @@ static void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
 
 /* ---- The end of the process ------------------------------------------------------------------ */
 
-static bool wants_signals(void)
+static bool wants_jobs_signals(void)
 {
     return owner == getpid();
 }
@@ -318,7 +318,7 @@ static void record_exit(int status, void *unused)
 /* The program has usually set the actions of signals when MPI is initialized. */
 static void watch_end(void)
 {
-    static const struct tool_end_signals user = {wants_signals, record_signal};
+    static const struct tool_end_signals user = {wants_jobs_signals, record_signal};
     static atomic_bool watches;
     tool_end_watch_signals(&user);
     if (!atomic_exchange(&watches, true))
@@ -327,7 +327,7 @@ static void watch_end(void)
 
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
-static bool read_options(struct layer *layer, const char **directory)
+static bool read_jobs_options(struct layer *layer, const char **directory)
 {
     static const char *const words[] = {"quiet", "report", NULL};
     int word = 0;
@@ -354,14 +354,14 @@ static bool make_record(struct layer *layer, const char *pattern)
     return true;
 }
 
-static bool register_observer(struct layer *layer)
+static bool register_jobs_observer(struct layer *layer)
 {
     enum QMPI_Functions_enum functions[SPECIALS];
     for (int i = 0; i < SPECIALS; i++)
         functions[i] = specials[i].function;
     const QMPIX_Observer observer = {.size = sizeof observer,
-                                     .before = observe_before,
-                                     .after = observe_after,
+                                     .before = jobs_before_call,
+                                     .after = jobs_after_call,
                                      .data = layer,
                                      .functions = functions,
                                      .function_count = SPECIALS};
@@ -373,7 +373,7 @@ static bool register_observer(struct layer *layer)
     return true;
 }
 
-static void init_layer(int tool_id)
+static void init_jobs_layer(int tool_id)
 {
     const char *directory = NULL;
     struct layer *layer = calloc(1, sizeof *layer);
@@ -385,8 +385,8 @@ static void init_layer(int tool_id)
     pthread_mutex_init(&layer->lock, NULL);
     tool_output_name_start();
     owner = getpid();
-    if (!read_options(layer, &directory) || !make_record(layer, directory) ||
-        !register_observer(layer)) {
+    if (!read_jobs_options(layer, &directory) || !make_record(layer, directory) ||
+        !register_jobs_observer(layer)) {
         free(layer);
         return;
     }
@@ -403,6 +403,6 @@ __attribute__((constructor)) static void register_tool(void)
         .version = QMPI_VERSION,
         .options = options,
     };
-    QMPI_Register_tool_name("jobs", init_layer);
+    QMPI_Register_tool_name("jobs", init_jobs_layer);
     QMPIX_Register_tool_info("jobs", &info);
 }

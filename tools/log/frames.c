@@ -20,7 +20,7 @@ struct thread {
 static atomic_int threads, rings;
 static _Atomic(struct frame *) frames;
 
-static void end_thread(struct thread_level *level)
+static void end_log_thread(struct thread_level *level)
 {
     struct thread *thread = (struct thread *)level;
     thread->number = 0;
@@ -30,7 +30,7 @@ static void end_thread(struct thread_level *level)
 
 void frames_start(void)
 {
-    thread_level_start(sizeof(struct thread), end_thread);
+    thread_level_start(sizeof(struct thread), end_log_thread);
 }
 
 static struct thread *current_thread(void)

@@ -32,7 +32,7 @@ static char *refuse_item(const char *item)
     return message;
 }
 
-static bool read_functions(int tool_id, struct layer_options *options)
+static bool read_functions_option(int tool_id, struct layer_options *options)
 {
     unsigned char listed[MPI_LAST_FUNC];
     const char *value;
@@ -58,7 +58,8 @@ bool layer_options_read(int tool_id, struct layer_options *options)
     static const char *const times[] = {"offset", "clock", "none", NULL};
     int only = 0, time = 0;
     *options = (struct layer_options){.max_size = UINT64_MAX};
-    if (!read_functions(tool_id, options) || !tool_option_set(tool_id, "ranks", &options->ranks) ||
+    if (!read_functions_option(tool_id, options) ||
+        !tool_option_set(tool_id, "ranks", &options->ranks) ||
         !tool_option_size(tool_id, "min-size", NULL, 0, UINT64_MAX, &options->min_size) ||
         !tool_option_size(tool_id, "max-size", NULL, 0, UINT64_MAX, &options->max_size) ||
         !tool_option_word(tool_id, "errors", errors, "give only or no", &only) ||

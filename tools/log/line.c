@@ -155,7 +155,7 @@ static struct site *find_in_bucket(const void *caller, struct site *site)
     return site;
 }
 
-static struct site *add_site(const void *caller, _Atomic(struct site *) *bucket)
+static struct site *add_caller_site(const void *caller, _Atomic(struct site *) *bucket)
 {
     struct site *site = qmpi_memory_take(sizeof *site), *known;
     if (!site)
@@ -183,7 +183,7 @@ const char *line_find_caller(const void *caller)
     if (!caller)
         return "?";
     struct site *site = find_in_bucket(caller, atomic_load_explicit(bucket, memory_order_acquire));
-    if (!site && !(site = add_site(caller, bucket)))
+    if (!site && !(site = add_caller_site(caller, bucket)))
         return "?";
     if (atomic_load(&site->state) == ASKED && resolver == getpid())
         wait_for_site(site);

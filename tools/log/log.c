@@ -83,7 +83,7 @@ static void set_rank(struct layer *layer, int rank)
     atomic_store(&layer->is_quiet, !qmpi_value_set_has(&layer->options.ranks, (uint64_t)rank));
 }
 
-static void begin_mpi(struct layer *layer, bool has_world)
+static void begin_log(struct layer *layer, bool has_world)
 {
     int rank = 0;
     atomic_store(&layer->ended, false);
@@ -174,12 +174,12 @@ static void follow_after(struct layer *layer, const QMPIX_Call *call)
         return;
     switch (role_of(call->function)) {
     case QMPIX_ROLE_INIT:
-        begin_mpi(layer, true);
+        begin_log(layer, true);
         break;
     case QMPIX_ROLE_SESSION_INIT:
         atomic_fetch_add(&layer->sessions, 1);
         if (!atomic_load(&layer->begun) || atomic_load(&layer->ended))
-            begin_mpi(layer, false);
+            begin_log(layer, false);
         break;
     case QMPIX_ROLE_FINALIZE:
         if (!atomic_load(&layer->sessions))
@@ -229,7 +229,7 @@ static struct frame *begin_frame(struct layer *layer, const QMPIX_Call *call,
     return frame;
 }
 
-static void observe_before(const QMPIX_Call *call, QMPIX_Word *word)
+static void log_before_call(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct layer *layer = call->observer->data;
     const int error = errno;
@@ -251,7 +251,7 @@ static bool has_failed(const QMPIX_Call *call)
 }
 
 /* Returns whether the options allow the line. The call must have ended. */
-static bool is_wanted(const struct layer *layer, const QMPIX_Call *call, uint64_t time)
+static bool is_line_wanted(const struct layer *layer, const QMPIX_Call *call, uint64_t time)
 {
     const struct layer_options *options = &layer->options;
     MPI_Count sent = 0, received = 0;
@@ -284,7 +284,7 @@ static uint64_t duration_of(const QMPIX_Call *call)
     return time;
 }
 
-static void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
+static void log_after_call(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct layer *layer = call->observer->data;
     struct frame *frame = word->pointer;
@@ -293,7 +293,7 @@ static void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
     follow_after(layer, call);
     if (frame) {
         const uint64_t time = duration_of(call);
-        if (!layer->judges || is_wanted(layer, call, time)) {
+        if (!layer->judges || is_line_wanted(layer, call, time)) {
             meet_processes(layer, call);
             line_finish(frame, call, time);
         }
@@ -346,12 +346,12 @@ static void start_clock(void)
     log_start_local = (uint64_t)(now.tv_sec + ahead) * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-static bool register_observer(struct layer *layer)
+static bool register_log_observer(struct layer *layer)
 {
     enum QMPI_Functions_enum functions[MPI_LAST_FUNC];
     QMPIX_Observer observer = {.size = sizeof observer,
-                               .before = observe_before,
-                               .after = observe_after,
+                               .before = log_before_call,
+                               .after = log_after_call,
                                .data = layer,
                                .functions = functions,
                                .flags = QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME};
@@ -365,7 +365,7 @@ static bool register_observer(struct layer *layer)
     return QMPIX_Register_tool_observer(layer->tool_id, &observer) == MPI_SUCCESS;
 }
 
-static void init_layer(int tool_id)
+static void init_log_layer(int tool_id)
 {
     struct layer *layer = qmpi_allocate(1, sizeof *layer);
     const int rank = qmpi_launcher_rank();
@@ -394,7 +394,7 @@ static void init_layer(int tool_id)
     frames_start();
     if (layer->options.caller && !qmpi_getenv("QMPI_CHECK"))
         line_start_callers();
-    if (!register_observer(layer)) {
+    if (!register_log_observer(layer)) {
         QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
                                  "log.so that is part of this qmpi");
         return;
@@ -413,6 +413,6 @@ __attribute__((constructor)) static void register_tool(void)
         .version = QMPI_VERSION,
         .options = layer_known_options,
     };
-    QMPI_Register_tool_name("log", init_layer);
+    QMPI_Register_tool_name("log", init_log_layer);
     QMPIX_Register_tool_info("log", &info);
 }

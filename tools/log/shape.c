@@ -33,7 +33,7 @@ static void describe_argument(struct shape *shape, const QMPIX_Function *functio
         traits.length >= QMPIX_LENGTH_PEERS && traits.length <= QMPIX_LENGTH_DIMENSIONS;
 }
 
-static void describe_function(struct shape *shape, const QMPIX_Function *function)
+static void derive_shape(struct shape *shape, const QMPIX_Function *function)
 {
     const QMPIX_Parameter *parameters = function->parameters;
     const int count = function->parameter_count;
@@ -90,7 +90,7 @@ const struct shape *shape_of(const QMPIX_Function *function)
     shape = qmpi_memory_take(sizeof *shape);
     if (!shape)
         return NULL;
-    describe_function(shape, function);
+    derive_shape(shape, function);
     if (!make_labels(shape, function))
         return NULL;
     const bool first =

@@ -269,7 +269,7 @@ static bool may_wait(const struct sink *sink)
     return type == S_IFREG || (type == S_IFCHR && !isatty(sink->file.descriptor));
 }
 
-static void open_file(struct sink *sink, bool may_print)
+static void open_sink_file(struct sink *sink, bool may_print)
 {
     if (sink->path)
         sink->path = tool_output_claim(&sink->output, true);
@@ -300,7 +300,7 @@ static bool open_once(struct sink *sink, bool may_print)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (state != process && atomic_compare_exchange_strong(&sink->state, &state, process)) {
-        open_file(sink, may_print);
+        open_sink_file(sink, may_print);
         atomic_store(&sink->state, state = OPEN);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -126,7 +126,7 @@ static bool all_ended(void)
     return all;
 }
 
-static bool wants_signals(void)
+static bool wants_log_signals(void)
 {
     return log_owner == getpid() && !all_ended();
 }
@@ -141,7 +141,7 @@ static void on_fatal_signal(int number, const char *name)
 
 void unfinished_watch_signals(void)
 {
-    static const struct tool_end_signals user = {wants_signals, on_fatal_signal};
+    static const struct tool_end_signals user = {wants_log_signals, on_fatal_signal};
     tool_end_watch_signals(&user);
 }
 

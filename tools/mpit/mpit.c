@@ -112,7 +112,7 @@ static bool read_file_options(struct mpit_layer *layer)
 
 /* Reads the options of a layer. If an option is invalid, calls QMPIX_Tool_fail and returns
  * false. */
-static bool read_options(struct mpit_layer *layer)
+static bool read_mpit_options(struct mpit_layer *layer)
 {
     static const char *const moments[] = {"init", "finalize", "never", NULL};
     static const char *const formats[] = {"table", "json", NULL};
@@ -136,13 +136,13 @@ static bool read_options(struct mpit_layer *layer)
 
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
-static void init_layer(int tool_id)
+static void init_mpit_layer(int tool_id)
 {
     struct mpit_layer *layer = qmpi_allocate(1, sizeof *layer);
     layer->tool_id = tool_id;
     layer->started.session = MPI_T_PVAR_SESSION_NULL;
     pthread_mutex_init(&layer->lock, NULL);
-    if (!read_options(layer))
+    if (!read_mpit_options(layer))
         return;
     tool_output_name_start();
     QMPI_Register_tool_storage(tool_id, layer);
@@ -165,6 +165,6 @@ __attribute__((constructor)) static void register_tool(void)
         .version = QMPI_VERSION,
         .options = options,
     };
-    QMPI_Register_tool_name("mpit", init_layer);
+    QMPI_Register_tool_name("mpit", init_mpit_layer);
     QMPIX_Register_tool_info("mpit", &info);
 }

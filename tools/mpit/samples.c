@@ -30,7 +30,7 @@ const char *samples_watch_open(int tool_id, MPI_T_pvar_session session,
     return result == MPI_SUCCESS ? NULL : "no handle can be allocated";
 }
 
-static void add_variable(struct samples_watch *watch, const struct variable *variable)
+static void watch_variable(struct samples_watch *watch, const struct variable *variable)
 {
     if (!QMPI_MEMORY_RESERVE(watch->all, watch->room, (size_t)watch->count + 1))
         return;
@@ -59,7 +59,7 @@ void samples_watch_extend(struct samples_watch *watch)
         if (!variable_read_pvar_info(watch->tool_id, watch->seen, &variable))
             continue;
         if (watch->wants(watch->data, &variable))
-            add_variable(watch, &variable);
+            watch_variable(watch, &variable);
         variable_clear(&variable);
     }
 }

@@ -97,7 +97,7 @@ static bool read_output(int tool_id, struct layer_options *options)
 }
 
 /* Returns false if an option is invalid; the layer has then failed with a message. */
-static bool read_options(int tool_id, struct layer_options *options)
+static bool read_profile_options(int tool_id, struct layer_options *options)
 {
     static const char *const ranks[] = {"outliers", "all", NULL};
     int all = 0;
@@ -266,7 +266,7 @@ static bool publish_kind(int tool_id, const struct kind *kind, int number)
     return QMPIX_Pvar_create(tool_id, &pvar, NULL) == MPI_SUCCESS;
 }
 
-static bool publish_variables(int tool_id)
+static bool publish_profile_variables(int tool_id)
 {
     if (!publish_categories(tool_id))
         return false;
@@ -288,7 +288,7 @@ static bool publish_variables(int tool_id)
  * nothing for more than a thousand variables. */
 static void publish_or_say(int tool_id)
 {
-    if (!publish_variables(tool_id))
+    if (!publish_profile_variables(tool_id))
         qmpi_printf("profile (layer %d): libqmpi rejects its variables\n  hint: use the profile.so "
                     "that is part of this qmpi",
                     tool_id);
@@ -398,10 +398,10 @@ static void declare_barriers(int tool_id)
     QMPIX_Tool_declare(tool_id, 0, barriers, barriers);
 }
 
-static void init_layer(int tool_id)
+static void init_profile_layer(int tool_id)
 {
     struct layer *layer = make_layer(tool_id);
-    if (!layer || !read_options(tool_id, &layer->options))
+    if (!layer || !read_profile_options(tool_id, &layer->options))
         return;
     if (tool_option_file_is_taken(tool_id, "output", layer->options.output))
         return;
@@ -442,6 +442,6 @@ __attribute__((constructor)) static void register_tool(void)
         .version = QMPI_VERSION,
         .options = known_options,
     };
-    QMPI_Register_tool_name("profile", init_layer);
+    QMPI_Register_tool_name("profile", init_profile_layer);
     QMPIX_Register_tool_info("profile", &info);
 }

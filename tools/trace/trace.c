@@ -40,7 +40,7 @@
 #define MOST_MEMORY UINT64_C(1000000000000)
 #define LONGEST UINT64_C(1000000000000000000) /* nanoseconds: 32 years */
 
-static bool read_functions(int tool_id, struct layer_options *options)
+static bool read_functions_option(int tool_id, struct layer_options *options)
 {
     const char *value;
     options->all_chosen = QMPIX_Tool_get_option(tool_id, "functions", &value) != MPI_SUCCESS;
@@ -98,7 +98,7 @@ static bool check_combination(int tool_id, const struct layer_options *options)
 
 /* Reads the options of a layer. If one is invalid, reports the failure of the layer with a message
  * and returns false. */
-static bool read_options(int tool_id, struct layer_options *options)
+static bool read_trace_options(int tool_id, struct layer_options *options)
 {
     *options = (struct layer_options){.end = UINT64_MAX};
     QMPIX_Tool_get_option(tool_id, "regions", &options->regions);
@@ -112,7 +112,8 @@ static bool read_options(int tool_id, struct layer_options *options)
            tool_option_time(tool_id, "interval", NULL, 0, LONGEST, &options->interval) &&
            tool_option_whole(tool_id, "depth", 1, TRACE_SITE_FRAMES_MAX, &options->depth) &&
            tool_option_signal(tool_id, "save-signal", &options->save_signal) &&
-           read_functions(tool_id, options) && tool_option_set(tool_id, "ranks", &options->ranks) &&
+           read_functions_option(tool_id, options) &&
+           tool_option_set(tool_id, "ranks", &options->ranks) &&
            check_combination(tool_id, options);
 }
 
@@ -244,7 +245,7 @@ static int write_save(void *user, const void *object, const void *buffer, int co
     return MPI_SUCCESS;
 }
 
-static bool publish_variables(struct layer *layer)
+static bool publish_trace_variables(struct layer *layer)
 {
     const struct {
         const char *name, *description;
@@ -280,7 +281,7 @@ static bool publish_variables(struct layer *layer)
 
 static void publish_or_say(int tool_id)
 {
-    if (!publish_variables(published[tool_id]))
+    if (!publish_trace_variables(published[tool_id]))
         qmpi_printf("trace (layer %d): libqmpi rejects its variables\n  hint: use the trace.so "
                     "that is part of this qmpi",
                     tool_id);
@@ -295,7 +296,7 @@ static void publish_lazily(struct layer *layer)
 
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
-static bool register_observer(const struct layer *layer)
+static bool register_trace_observer(const struct layer *layer)
 {
     enum QMPI_Functions_enum functions[MPI_LAST_FUNC];
     QMPIX_Observer observer = {
@@ -360,7 +361,7 @@ static void init(int tool_id)
         QMPIX_Tool_fail(tool_id, "out of memory");
         return;
     }
-    if (!read_options(tool_id, &layer->options) || !check_directory(layer))
+    if (!read_trace_options(tool_id, &layer->options) || !check_directory(layer))
         return;
     if (!(layer->pool = record_pool_make(layer->options.memory))) {
         QMPIX_Tool_fail(tool_id, "out of memory");
@@ -374,7 +375,7 @@ static void init(int tool_id)
     writer_make(layer);
     layer_set_first_off(layer, find_first_off(layer));
     atomic_store(&layer->omits, find_omissions(layer));
-    if (!register_observer(layer)) {
+    if (!register_trace_observer(layer)) {
         QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
                                  "trace.so that is part of this qmpi");
         return;

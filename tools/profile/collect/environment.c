@@ -96,7 +96,8 @@ static bool is_meant(const char *name, const char *value)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static void add_variable(struct environment *environment, const char *name, const char *value)
+static void add_environment_variable(struct environment *environment, const char *name,
+                                     const char *value)
 {
     struct profile_variable *grown =
         realloc(environment->variables, (environment->count + 1) * sizeof *grown);
@@ -132,7 +133,7 @@ void environment_read(struct environment *environment)
         memcpy(name, *it, length);
         name[length] = '\0';
         if (is_meant(name, *it + length + 1))
-            add_variable(environment, name, *it + length + 1);
+            add_environment_variable(environment, name, *it + length + 1);
     }
     if (environment->count)
         qsort(environment->variables, environment->count, sizeof *environment->variables,

@@ -53,7 +53,7 @@ static void add_time(struct outside_sums *sums, uint64_t from, uint64_t to, uint
         .from = from, .to = to, .time = rank_spread(seconds, sums->build->layer->rank)};
 }
 
-static void add_place(void *data, const struct thread_site *from, uint64_t time)
+static void add_thread_time(void *data, const struct thread_site *from, uint64_t time)
 {
     struct outside_sums *sums = data;
     if (from || sums->to)
@@ -67,7 +67,7 @@ static void add_sites(struct outside_sums *sums, const struct thread_profile *th
     for (uint64_t *its; sums->good && (its = table_next(&thread->sites, &place));) {
         const struct thread_site *site = thread_site_of(its, depth);
         sums->to = find_key(sums, site);
-        outside_visit(site, add_place, sums);
+        outside_visit(site, add_thread_time, sums);
     }
 }
 

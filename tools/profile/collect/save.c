@@ -147,7 +147,7 @@ static bool write_format(const struct layer *layer, const struct profile_result 
     }
 }
 
-static void print_table(const struct layer *layer, const struct profile_result *result)
+static void print_text_table(const struct layer *layer, const struct profile_result *result)
 {
     char *problem = NULL;
     if (!profile_text_write(result, NULL, layer->options.top, &problem))
@@ -212,13 +212,13 @@ static void write_job_result(void *data)
     profile_result_sort(result, PROFILE_BY_TIME);
     resolve_frames(result);
     if (!layer->options.output) {
-        print_table(layer, result);
+        print_text_table(layer, result);
     } else if (!name_job_file(layer) ||
                !write_claimed(layer, result, &layer->output, false, &problem)) {
         qmpi_printf("profile (layer %d): %s\n  printing the table instead\n"
                     "  hint: use output=FILE to name a file that can be written",
                     layer->tool_id, problem ? problem : "out of memory");
-        print_table(layer, result);
+        print_text_table(layer, result);
     }
     free(problem);
 }
@@ -252,7 +252,7 @@ static void write_process_result(void *data)
     if (writing->output)
         writing->path = write_claimed(layer, result, writing->output, true, &writing->problem);
     if (!writing->path && writing->resolves && layer->rank == 0)
-        print_table(layer, result);
+        print_text_table(layer, result);
     profile_result_free(result);
 }
 

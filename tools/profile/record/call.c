@@ -18,7 +18,7 @@
  * machine wakes the thread late. */
 enum { FIRST_PAUSE_MOST = 100, PAUSE_MOST = 1000 };
 
-static bool has_succeeded(const QMPIX_Call *call, const struct traits *traits)
+static bool has_call_succeeded(const QMPIX_Call *call, const struct traits *traits)
 {
     return !traits->has_error || !call->result || argument_result_is_success(call);
 }
@@ -137,7 +137,7 @@ find_known_comm(struct layer *layer, struct thread_profile *thread, const QMPIX_
                 const struct traits *traits)
 {
     MPI_Comm comm = MPI_COMM_NULL;
-    if (!has_succeeded(call, traits) || QMPIX_Call_get_comm(call, &comm) != MPI_SUCCESS)
+    if (!has_call_succeeded(call, traits) || QMPIX_Call_get_comm(call, &comm) != MPI_SUCCESS)
         return NULL;
     return find_comm(layer, thread, call, comm);
 }
@@ -261,7 +261,7 @@ static bool found_nothing(const QMPIX_Call *call, const struct traits *traits)
 {
     int flag = 1;
     const void *address = argument_address(call, traits->flag);
-    if (address && has_succeeded(call, traits))
+    if (address && has_call_succeeded(call, traits))
         memcpy(&flag, address, sizeof flag);
     return !flag;
 }
@@ -355,12 +355,12 @@ void call_add(struct layer *layer, struct thread_profile *thread, const QMPIX_Ca
     const bool starts = traits->receives == RECEIVES_STARTS;
     const bool posts = starts || traits->receives == RECEIVES_POSTS;
     struct amount amount = {.thread = thread, .reads_peer = traits->reads_peer, .posts = posts};
-    if (traits_carry(traits) && has_succeeded(call, traits)) {
+    if (traits_carry(traits) && has_call_succeeded(call, traits)) {
         find_amount(call, traits, &amount);
         amount.awaits = posts && (starts || amount.awaits);
     }
     add_figures(layer, thread, call, word, flight, time, &amount);
-    if (receives_send_may_wait(traits, amount.sent) && has_succeeded(call, traits))
+    if (receives_send_may_wait(traits, amount.sent) && has_call_succeeded(call, traits))
         receives_post_send(layer, call, amount.sent);
 }
 

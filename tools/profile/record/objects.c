@@ -306,7 +306,7 @@ bool objects_add_to_comm(const struct layer *layer, struct table *sums, uint64_t
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-static int add_file(struct layer_files *files, const char *name)
+static int assign_file_number(struct layer_files *files, const char *name)
 {
     const size_t count = (size_t)files->count + 1;
     if (!QMPI_MEMORY_RESERVE(files->all, files->room, count))
@@ -325,7 +325,7 @@ static int get_file_number(struct layer_files *files, const char *name)
     if (!row)
         return -1;
     if (!row->number_after)
-        row->number_after = add_file(files, name) + 1;
+        row->number_after = assign_file_number(files, name) + 1;
     return (int)row->number_after - 1;
 }
 

@@ -5,7 +5,8 @@
 #include "util/util.h"
 
 /* Returns a new element. NULL: memory is exhausted. */
-static struct thread_outside *add_place(struct thread_site *site, const struct thread_site *from)
+static struct thread_outside *add_outside_place(struct thread_site *site,
+                                                const struct thread_site *from)
 {
     struct thread_outside *place = qmpi_memory_take(sizeof *place);
     if (place) {
@@ -37,7 +38,7 @@ static struct thread_outside *get_place(struct thread_site *site, const struct t
     } else if (!place && count >= OUTSIDE_PLACES_MOST && from) {
         return get_place(site, NULL);
     }
-    return place ? place : add_place(site, from);
+    return place ? place : add_outside_place(site, from);
 }
 
 void outside_find(struct thread_profile *thread, struct thread_site *site)

@@ -23,10 +23,10 @@ struct tally {
 struct receive {
     struct pending pending; /* the entry of its request */
     bool persistent, active;
-    bool is_whole;  /* The receive is partitioned, so all of `size` comes. */
-    bool is_untold; /* MPI_Isendrecv: MPI libraries do not set the status of the receive. */
-    bool is_send;   /* It is a send of `size` bytes to `peer`. */
-    int peer;       /* of a send: the rank in MPI_COMM_WORLD; -1: unknown */
+    bool is_whole;     /* The receive is partitioned, so all of `size` comes. */
+    bool lacks_status; /* MPI_Isendrecv: MPI libraries do not set the status of the receive. */
+    bool is_send;      /* It is a send of `size` bytes to `peer`. */
+    int peer;          /* of a send: the rank in MPI_COMM_WORLD; -1: unknown */
     /* As the program has passed them to the posting call. `source` is not that of a send. */
     int source, tag;
     uint64_t size, epoch;
@@ -180,7 +180,7 @@ void receives_post(struct layer *layer, struct thread_profile *thread, const QMP
         return; /* Memory is exhausted, so the receive counts as not seen to complete. */
     fill_receive(layer, thread, receive, post_call);
     receive->persistent = receive->is_whole = receive->is_send = false;
-    receive->is_untold = traits_of(call)->sends_too;
+    receive->lacks_status = traits_of(call)->sends_too;
     set_envelope(receive, call);
     receive->tally = begin_tally(receive, post_call->sent);
     publish_receive(receive, handle);
@@ -206,7 +206,7 @@ void receives_add(struct layer *layer, const QMPIX_Call *call)
     if (!receive)
         return;
     receive->persistent = true;
-    receive->active = receive->is_send = receive->is_untold = false;
+    receive->active = receive->is_send = receive->lacks_status = false;
     receive->is_whole = traits_of(call)->partitions >= 0;
     receive->size = receive->is_whole ? find_whole_size(call) : 0;
     set_envelope(receive, call);
@@ -306,31 +306,31 @@ void receives_hold(struct layer *layer, struct flight *flight, const QMPIX_Call 
 /* ---- Completed operations -------------------------------------------------------------------- */
 
 /* The place of a status: an element of an argument of a call. */
-struct told {
+struct status_place {
     const QMPIX_Call *call;
     int argument, element;
 };
 
-static bool is_receive_cancelled(const struct told *told)
+static bool is_receive_cancelled(const struct status_place *place)
 {
     MPI_Status status;
     int cancelled = 0;
-    if (argument_status_at(told->call, told->argument, told->element, &status))
+    if (argument_status_at(place->call, place->argument, place->element, &status))
         PMPI_Test_cancelled(&status, &cancelled);
     return cancelled;
 }
 
 /* Finds the bytes that a receive got. Returns false if there is no status, because memory was
  * exhausted. */
-static bool find_received_bytes(const struct receive *receive, const struct told *told,
+static bool find_received_bytes(const struct receive *receive, const struct status_place *place,
                                 uint64_t *bytes)
 {
     MPI_Count came = 0;
     const int result =
-        QMPIX_Call_get_status_bytes(told->call, told->argument, told->element, &came);
+        QMPIX_Call_get_status_bytes(place->call, place->argument, place->element, &came);
     *bytes = (uint64_t)came;
     if (receive->is_whole)
-        *bytes = is_receive_cancelled(told) ? 0 : receive->size;
+        *bytes = is_receive_cancelled(place) ? 0 : receive->size;
     return result != MPI_ERR_ARG;
 }
 
@@ -416,36 +416,37 @@ static void complete_send(struct thread_profile *thread, struct receive *send)
 }
 
 static void add_receive_wait(struct layer *layer, struct thread_profile *thread,
-                             const struct receive *receive, const struct told *told, uint64_t bytes)
+                             const struct receive *receive, const struct status_place *place,
+                             uint64_t bytes)
 {
     MPI_Status status;
-    if (argument_status_at(told->call, told->argument, told->element, &status) &&
+    if (argument_status_at(place->call, place->argument, place->element, &status) &&
         status.MPI_SOURCE != MPI_PROC_NULL)
         waits_add_peer(thread,
                        waits_find_world_rank(find_receive_comm(layer, receive), status.MPI_SOURCE),
                        bytes);
 }
 
-/* Records that a receive or a send has completed. If `told` is NULL, it has failed and transferred
+/* Records that a receive or a send has completed. If `place` is NULL, it has failed and transferred
  * nothing. The entry is still held. */
 static void complete_one(struct layer *layer, struct thread_profile *thread,
-                         struct receive *receive, const struct told *told)
+                         struct receive *receive, const struct status_place *place)
 {
     if (__builtin_expect(receive->is_send, 0)) {
         complete_send(thread, receive);
         return;
     }
-    if (receive->is_untold) { /* The bytes are unknown, so the receive counts as unfinished. */
+    if (receive->lacks_status) { /* The bytes are unknown, so the receive counts as unfinished. */
         end_receive(receive);
         return;
     }
     uint64_t bytes = 0;
-    if (told && !find_received_bytes(receive, told, &bytes))
+    if (place && !find_received_bytes(receive, place, &bytes))
         return;
     if (bytes)
         add_received_bytes(layer, thread, receive, bytes);
-    if (__builtin_expect(thread->completed.is_wanted && told, 0))
-        add_receive_wait(layer, thread, receive, told, bytes);
+    if (__builtin_expect(thread->completed.is_wanted && place, 0))
+        add_receive_wait(layer, thread, receive, place, bytes);
     figure_add(&thread->arrived, 1);
     end_receive(receive);
 }
@@ -462,9 +463,9 @@ static void complete_held(void *data, struct pending *pending, int argument, int
 {
     const struct arrivals *arrivals = data;
     struct receive *receive = (struct receive *)pending;
-    const struct told told = {arrivals->call, argument, element};
+    const struct status_place place = {arrivals->call, argument, element};
     if (receive->active)
-        complete_one(arrivals->layer, arrivals->thread, receive, argument < 0 ? NULL : &told);
+        complete_one(arrivals->layer, arrivals->thread, receive, argument < 0 ? NULL : &place);
 }
 
 void receives_complete(struct layer *layer, struct thread_profile *thread, struct flight *flight,

@@ -2,8 +2,8 @@
 /*
  * See record.h. Calls are counted after they return, because only then are their arguments known to
  * be valid and their statuses set. Most calls are counted in record_after and end_message, without
- * a call of another function. All others take the general path, begin_call and end_call, where
- * `word` holds 1 if the call counts.
+ * a call of another function. All others take the general path, begin_call and finish_counted_call,
+ * where `word` holds 1 if the call counts.
  */
 #include "tools/profile/record/record.h"
 
@@ -139,7 +139,7 @@ static void check_sync(struct layer *layer, bool is_in_session)
     layer->options.sync = false;
 }
 
-static void begin_mpi(struct layer *layer, MPI_Session session)
+static void begin_profile(struct layer *layer, MPI_Session session)
 {
     ticks_refine();
     if (session == MPI_SESSION_NULL)
@@ -252,7 +252,7 @@ static void end_session_init(struct layer *layer, const QMPIX_Call *call)
     if (!tool_world_sessions_begin(&layer->sessions, session) || tool_world_is_open())
         return;
     atomic_store(&layer->reported, false); /* there is more to come after an earlier session */
-    begin_mpi(layer, session);
+    begin_profile(layer, session);
 }
 
 static void add_created_comm(struct layer *layer, const QMPIX_Call *call)
@@ -323,7 +323,7 @@ __attribute__((noinline)) static void control_after(struct layer *layer, const Q
     case MPI_INIT_T:
     case MPI_INIT_THREAD_T:
         atomic_store(&layer->reported, false); /* there is more to come after an earlier session */
-        begin_mpi(layer, MPI_SESSION_NULL);
+        begin_profile(layer, MPI_SESSION_NULL);
         break;
     case MPI_SESSION_INIT_T:
         end_session_init(layer, call);
@@ -389,8 +389,8 @@ static void begin_call(struct layer *layer, struct thread_level *level, const QM
         flights_publish_run(flight, call, word);
 }
 
-static void end_call(struct layer *layer, struct thread_level *level, const QMPIX_Call *call,
-                     const QMPIX_Word *word, uint64_t time)
+static void finish_counted_call(struct layer *layer, struct thread_level *level,
+                                const QMPIX_Call *call, const QMPIX_Word *word, uint64_t time)
 {
     const struct traits *traits = &traits_all[call->function->number];
     const bool counted = word->number != 0, completes = traits->receives == RECEIVES_COMPLETES;
@@ -539,7 +539,7 @@ __attribute__((noinline)) static void end_any_call(const QMPIX_Call *call, const
     uint64_t begun = 0, ended = 0;
     struct thread_level *level = thread_level_enter_at(word);
     QMPIX_Call_get_time(call, &begun, &ended);
-    end_call(call->observer->data, level, call, word, ended > begun ? ended - begun : 0);
+    finish_counted_call(call->observer->data, level, call, word, ended > begun ? ended - begun : 0);
     thread_level_leave(level);
 }
 

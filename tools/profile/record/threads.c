@@ -28,7 +28,7 @@ static void forget_last(struct thread_profile *thread)
 
 /* Forgets the calls in progress of a thread that ends, because the thread that continues its
  * figures is not in these calls. */
-static void end_thread(struct thread_level *level)
+static void end_profile_thread(struct thread_level *level)
 {
     if (!level->outer)
         processor_end_thread();
@@ -46,7 +46,7 @@ static void end_thread(struct thread_level *level)
 void threads_start(void)
 {
     memset(no_call.key, 0xff, sizeof no_call.key);
-    thread_level_start(sizeof(struct thread_row), end_thread);
+    thread_level_start(sizeof(struct thread_row), end_profile_thread);
 }
 
 static bool make_table(struct table *table, size_t key_words, size_t row_size)
@@ -145,7 +145,7 @@ void thread_stats_add(struct thread_stats *sum, const struct thread_stats *more)
 
 /* Adds a site. QMPIX_Address_find makes libqmpi remember the library of each address, because the
  * library may be closed before the profile is written. */
-static uint64_t *add_site(struct thread_profile *thread, const uint64_t *key, size_t depth)
+static uint64_t *add_thread_site(struct thread_profile *thread, const uint64_t *key, size_t depth)
 {
     const char *library;
     size_t offset;
@@ -168,7 +168,7 @@ static struct thread_site *find_site(struct thread_profile *thread, const uint64
                                      size_t depth)
 {
     uint64_t *row = table_find(&thread->sites, key, 1 + depth);
-    if (!row && !(row = add_site(thread, key, depth)))
+    if (!row && !(row = add_thread_site(thread, key, depth)))
         return NULL;
     struct thread_site *site = thread_site_of(row, depth);
     const uint64_t function = key[0] & ~(uint64_t)CALL_APART;

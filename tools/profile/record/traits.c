@@ -136,7 +136,7 @@ static void describe_end(struct traits *traits, const QMPIX_Function *function,
         (traits->receives == RECEIVES_NOTHING || traits->receives == RECEIVES_FREES);
 }
 
-static void describe_function(struct traits *traits, const QMPIX_Function *function)
+static void derive_traits(struct traits *traits, const QMPIX_Function *function)
 {
     QMPIX_Traits known = {.size = sizeof known};
     QMPIX_Function_get_traits(function, &known);
@@ -193,7 +193,7 @@ void traits_find(void)
         traits_all[number].receive_source = traits_all[number].receive_tag = -1;
         traits_all[number].source = traits_all[number].flag = -1;
         if (QMPIX_Function_describe((enum QMPI_Functions_enum)number, &function) == MPI_SUCCESS)
-            describe_function(&traits_all[number], function);
+            derive_traits(&traits_all[number], function);
     }
 }
 

@@ -449,7 +449,8 @@ static void remove_small_places(struct profile_budget_item *item)
         item->place_count--;
 }
 
-static void add_place(struct profile_budget_item *item, const struct place *place, double seconds)
+static void insert_budget_place(struct profile_budget_item *item, const struct place *place,
+                                double seconds)
 {
     int at =
         item->place_count < PROFILE_BUDGET_PLACES ? item->place_count++ : PROFILE_BUDGET_PLACES;
@@ -470,7 +471,7 @@ static void fill_budget(const struct table *table, struct profile_budget *budget
         for (size_t i = 0; i < table->count; i++) {
             const double seconds = table->places[i].times[part];
             if (seconds > 0)
-                add_place(item, &table->places[i], seconds);
+                insert_budget_place(item, &table->places[i], seconds);
         }
         remove_small_places(item);
     }

@@ -11,8 +11,9 @@
 
 /* ---- Entries --------------------------------------------------------------------------------- */
 
-static struct compare_entry *add_entry(struct compare_result *comparison, enum compare_kind kind,
-                                       const char *name, int rank, int peer)
+static struct compare_entry *add_compare_entry(struct compare_result *comparison,
+                                               enum compare_kind kind, const char *name, int rank,
+                                               int peer)
 {
     struct compare_table *table = &comparison->tables[kind];
     const size_t runs = (size_t)comparison->run_count;
@@ -190,7 +191,7 @@ static void set_call_figures(const struct compare_result *comparison, enum compa
 
 static bool fill_totals(struct compare_result *comparison)
 {
-    struct compare_entry *entry = add_entry(comparison, COMPARE_TOTALS, "", -1, -1);
+    struct compare_entry *entry = add_compare_entry(comparison, COMPARE_TOTALS, "", -1, -1);
     for (int run = 0; entry && run < comparison->run_count; run++) {
         const struct profile_result *result = comparison->runs[run].result;
         double values[TOTAL_FIGURES] = {result->application.max, result->time.mean};
@@ -226,7 +227,7 @@ static bool set_ratios(const struct profile_result *result, const struct profile
 
 static bool fill_efficiency(struct compare_result *comparison)
 {
-    struct compare_entry *entry = add_entry(comparison, COMPARE_EFFICIENCY, "", -1, -1);
+    struct compare_entry *entry = add_compare_entry(comparison, COMPARE_EFFICIENCY, "", -1, -1);
     for (int run = 0; entry && run < comparison->run_count; run++) {
         double values[PROFILE_EFFICIENCY_FIGURES];
         set_ratios(comparison->runs[run].result, NULL, values);
@@ -245,7 +246,7 @@ static struct compare_entry *find_or_add_entry(struct compare_result *comparison
         if (entry->rank == rank && !strcmp(entry->name, name))
             return entry;
     }
-    return add_entry(comparison, kind, name, rank, -1);
+    return add_compare_entry(comparison, kind, name, rank, -1);
 }
 
 static bool fill_functions(struct compare_result *comparison, int run)
@@ -424,7 +425,7 @@ static bool add_run_sites(struct compare_result *comparison, int run, struct pla
         const struct profile_callsite *site = new[i].site;
         struct compare_entry *entry =
             new[i].matched ? &comparison->tables[COMPARE_CALLSITES].entries[new[i].entry]
-                           : add_entry(comparison, COMPARE_CALLSITES, site->name, -1, -1);
+                           : add_compare_entry(comparison, COMPARE_CALLSITES, site->name, -1, -1);
         good = entry != NULL;
         if (!good)
             break;
@@ -525,7 +526,7 @@ static bool add_wait_entries(struct compare_result *comparison, const struct run
         const double values[] = {it->time, (double)it->calls};
         if (!i || compare_wait_keys(&all[i - 1], &all[i])) {
             const char *name = comparison->tables[COMPARE_CALLSITES].entries[all[i].site].name;
-            entry = add_entry(comparison, COMPARE_WAITS, name, it->rank, it->peer);
+            entry = add_compare_entry(comparison, COMPARE_WAITS, name, it->rank, it->peer);
             if (!entry)
                 return false;
             entry->site = all[i].site;

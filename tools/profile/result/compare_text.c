@@ -132,7 +132,7 @@ struct listed {
     double change;
 };
 
-static int compare_names(const struct listed *a, const struct listed *b)
+static int compare_listed_names(const struct listed *a, const struct listed *b)
 {
     const int order = strcmp(a->entry->name, b->entry->name);
     return order ? order : (a->entry->rank > b->entry->rank) - (a->entry->rank < b->entry->rank);
@@ -143,7 +143,7 @@ static int compare_listed(const void *a, const void *b, void *order)
     const struct listed *mine = a, *its = b;
     if (*(enum profile_sort *)order != PROFILE_BY_NAME && mine->change != its->change)
         return mine->change < its->change ? 1 : -1;
-    return compare_names(mine, its);
+    return compare_listed_names(mine, its);
 }
 
 static bool is_new_or_gone(const struct compare_result *comparison,
@@ -223,7 +223,7 @@ static void print_omitted(const struct view *view, const struct style *style, si
                 small == 1 ? "s" : "", units_time(least_change(view)), 100 * PROFILE_COMPARE_LEAST);
 }
 
-static bool print_table(const struct view *view, const struct style *style)
+static bool print_compare_table(const struct view *view, const struct style *style)
 {
     const struct compare_table *table = &view->comparison->tables[style->kind];
     const int figure = compare_figure_find(table, style->figure);
@@ -284,7 +284,7 @@ static bool print_tables(const struct view *view, unsigned sections)
     bool good = true;
     for (size_t i = 0; i < sizeof tables / sizeof *tables && good; i++) {
         if (sections & tables[i].section)
-            good = print_table(view, &tables[i].style);
+            good = print_compare_table(view, &tables[i].style);
     }
     return good;
 }

@@ -49,7 +49,8 @@ static double add_site_waits(const struct finder *finder, const struct profile_c
     return sum;
 }
 
-static void add_place(struct awaited *awaited, const struct profile_callsite *site, double time)
+static void add_awaited_site(struct awaited *awaited, const struct profile_callsite *site,
+                             double time)
 {
     const int place = time > awaited->times[0] ? 0 : time > awaited->times[1] ? 1 : 2;
     if (place == 0) {
@@ -75,7 +76,7 @@ static bool find_awaited(const struct finder *finder, int peer, struct awaited *
         const struct profile_callsite *site = &result->callsites[i];
         const double time = add_site_waits(finder, site, peer, sums, count);
         if (time > 0)
-            add_place(awaited, site, time);
+            add_awaited_site(awaited, site, time);
     }
     for (int i = 0; i < count; i++)
         awaited->longest = fmax(awaited->longest, sums[i]);

@@ -395,7 +395,7 @@ static int compare_files(const void *mine, const void *its)
     return strcmp(a->name, b->name);
 }
 
-static void add_file(void *mine, const void *its, const struct merge_sides *sides)
+static void merge_file_entries(void *mine, const void *its, const struct merge_sides *sides)
 {
     struct profile_file *a = mine;
     const struct profile_file *b = its;
@@ -407,7 +407,7 @@ static void add_file(void *mine, const void *its, const struct merge_sides *side
 }
 
 static const struct merge_kind merge_files = {sizeof(struct profile_file), compare_files, NULL,
-                                              add_file};
+                                              merge_file_entries};
 
 /* ---- Regions --------------------------------------------------------------------------------- */
 

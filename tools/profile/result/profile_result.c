@@ -487,7 +487,7 @@ size_t profile_hosts_list(const struct profile_result *result, struct profile_ho
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
 
-static bool is_listed(const char *const *programs, size_t count, const char *program)
+static bool is_program_listed(const char *const *programs, size_t count, const char *program)
 {
     for (size_t i = 0; i < count; i++) {
         if (!strcmp(programs[i], program))
@@ -504,7 +504,7 @@ size_t profile_programs_list(const struct profile_result *result, const char ***
         return 0;
     for (size_t i = 0; i < result->process_count && count < PROFILE_PROGRAMS_MOST; i++) {
         const char *program = find_program(result, &result->processes[i]);
-        if (!is_listed(*programs, count, program))
+        if (!is_program_listed(*programs, count, program))
             (*programs)[count++] = program;
     }
     if (!count)
@@ -587,7 +587,7 @@ static void mark_frames(struct profile_frame *frames, int count, const char *con
 {
     for (int i = 0; i < count; i++)
         frames[i].names_module =
-            program_count > 1 && is_listed(programs, program_count, frames[i].module);
+            program_count > 1 && is_program_listed(programs, program_count, frames[i].module);
 }
 
 static void mark_programs(struct profile_result *result)

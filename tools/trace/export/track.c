@@ -422,7 +422,8 @@ static void add_defaults(struct trace_track_packets *packets, uint64_t track)
     trace_bytes_free(&event);
 }
 
-static void add_entry(struct trace_bytes *strings, uint32_t table, uint64_t iid, const char *text)
+static void put_interned_entry(struct trace_bytes *strings, uint32_t table, uint64_t iid,
+                               const char *text)
 {
     struct trace_bytes entry = {0};
     put_number_field(&entry, ENTRY_IID, iid);
@@ -452,7 +453,7 @@ static void begin_sequence(struct trace_track *track, uint64_t uuid)
     put_number_field(&packets->packet, PACKET_FIRST_ON_SEQUENCE, 1);
     add_defaults(packets, uuid);
     for (uint32_t i = 1; i < ARGUMENT_CORRELATION; i++)
-        add_entry(&track->strings, INTERNED_ANNOTATION_NAMES, i, argument_names[i]);
+        put_interned_entry(&track->strings, INTERNED_ANNOTATION_NAMES, i, argument_names[i]);
     put_message_field(&packets->packet, PACKET_INTERNED_DATA, &track->strings);
     track->strings.size = 0;
     add_packet(packets);
@@ -468,7 +469,7 @@ static void intern_string(struct trace_track *track, enum interned table, uint64
     if (!is_known || *is_known)
         return;
     *is_known = 1;
-    add_entry(&track->strings, table, iid, text);
+    put_interned_entry(&track->strings, table, iid, text);
 }
 
 /* ---- Tracks ---------------------------------------------------------------------------------- */

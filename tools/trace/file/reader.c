@@ -32,7 +32,7 @@ static void add_warning(struct opened_trace *opened, char *warning)
     opened->trace.warnings = warnings;
 }
 
-static bool add_file(struct opened_trace *opened, const char *path, char **problem)
+static bool add_process_file(struct opened_trace *opened, const char *path, char **problem)
 {
     struct trace *trace = &opened->trace;
     if (!QMPI_MEMORY_RESERVE(trace->processes, opened->process_room, trace->process_count + 1) ||
@@ -68,7 +68,7 @@ static bool add_directory(struct opened_trace *opened, const char *path, char **
         if (!is_trace_file(found->d_name))
             continue;
         char *file = qmpi_format("%s/%s", path, found->d_name);
-        if (!add_file(opened, file, &file_problem)) {
+        if (!add_process_file(opened, file, &file_problem)) {
             if (!first_problem)
                 first_problem = qmpi_copy(file_problem);
             file_problem[strcspn(file_problem, "\n")] = '\0';
@@ -444,7 +444,7 @@ struct trace *trace_reader_open(const char *path, char **problem)
     opened->trace.warnings = qmpi_copy("");
     const bool is_directory = !stat(opened->trace.path, &status) && S_ISDIR(status.st_mode);
     if (is_directory ? !add_directory(opened, opened->trace.path, problem)
-                     : !add_file(opened, opened->trace.path, problem)) {
+                     : !add_process_file(opened, opened->trace.path, problem)) {
         trace_reader_close(&opened->trace);
         return NULL;
     }

@@ -316,8 +316,8 @@ static void add_counters(struct trace_plan *plan, size_t part)
 
 /* ---- Communicators --------------------------------------------------------------------------- */
 
-static void find_members(const struct trace_plan *plan, uint64_t *members, const int *group,
-                         int size)
+static void number_members(const struct trace_plan *plan, uint64_t *members, const int *group,
+                           int size)
 {
     for (int i = 0; i < size; i++)
         members[i] = find_rank(plan, group ? group[i] : TRACE_UNDEFINED);
@@ -332,8 +332,8 @@ static uint32_t add_group(struct trace_plan *plan, const struct trace_comm *comm
     plan->failed |= !members;
     if (!members)
         return TRACE_NO_NUMBER;
-    find_members(plan, members + trace_part_local_shift(comm), comm->group, comm->size);
-    find_members(plan, members + trace_part_remote_shift(comm), comm->remote, remote_size);
+    number_members(plan, members + trace_part_local_shift(comm), comm->group, comm->size);
+    number_members(plan, members + trace_part_remote_shift(comm), comm->remote, remote_size);
     const uint32_t number = trace_map_add(&plan->groups, members, size * sizeof *members, NULL);
     free(members);
     return number;
@@ -571,7 +571,7 @@ static const struct trace_plan_frame *find_frame(struct trace_plan *plan,
     return &plan->frames[number];
 }
 
-static uint32_t add_place(struct trace_plan *plan, const struct trace_plan_frame *frame)
+static uint32_t add_source_place(struct trace_plan *plan, const struct trace_plan_frame *frame)
 {
     const struct trace_plan_place place = {frame->file, frame->line};
     bool is_new = false;
@@ -594,7 +594,7 @@ static uint32_t add_context(struct trace_plan *plan, const struct trace_plan_fra
         add_region(plan,
                    &(struct trace_plan_region){plan->texts.keys[frame->function].data, "",
                                                OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_SAMPLING}),
-        add_place(plan, frame), parent};
+        add_source_place(plan, frame), parent};
     bool is_new = false;
     const uint32_t number = trace_map_add(&plan->context_keys, &context, sizeof context, &is_new);
     if (number == TRACE_NO_NUMBER || !is_new)
@@ -607,8 +607,8 @@ static uint32_t add_context(struct trace_plan *plan, const struct trace_plan_fra
 }
 
 /* Adds a site. Its first frame, the caller, becomes a leaf of the tree of contexts. */
-static void add_site(struct trace_plan *plan, const struct trace_process *process,
-                     const struct trace_site *site, uint32_t *place, uint32_t *context)
+static void add_site_contexts(struct trace_plan *plan, const struct trace_process *process,
+                              const struct trace_site *site, uint32_t *place, uint32_t *context)
 {
     uint32_t parent = TRACE_NO_NUMBER;
     for (size_t i = site->count; i-- > 0 && !plan->failed;) {
@@ -619,7 +619,7 @@ static void add_site(struct trace_plan *plan, const struct trace_process *proces
         if (site->count > 1)
             parent = add_context(plan, &known, parent);
         if (i == 0)
-            *place = add_place(plan, &known);
+            *place = add_source_place(plan, &known);
     }
     *context = parent == TRACE_NO_NUMBER ? 0 : parent; /* not used if there is no context */
 }
@@ -631,7 +631,7 @@ static void add_sites(struct trace_plan *plan, size_t part)
     uint32_t *places = make_table(plan, tables, ARCHIVE_PLACES, process->site_count);
     uint32_t *contexts = make_table(plan, tables, ARCHIVE_CONTEXTS, process->site_count);
     for (size_t i = 0; places && contexts && i < process->site_count && !plan->failed; i++)
-        add_site(plan, process, &process->sites[i], &places[i], &contexts[i]);
+        add_site_contexts(plan, process, &process->sites[i], &places[i], &contexts[i]);
 }
 
 static void free_frames(struct trace_plan *plan)

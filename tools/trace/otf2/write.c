@@ -53,7 +53,7 @@ static void write_missing(struct trace_archive *archive, const struct trace_plan
 
 /* ---- One process writes the archive ---------------------------------------------------------- */
 
-static bool is_wanted(const struct trace_cursor_selection *selection, size_t process)
+static bool is_process_selected(const struct trace_cursor_selection *selection, size_t process)
 {
     return !selection || !selection->processes || selection->processes[process];
 }
@@ -180,7 +180,7 @@ static bool write_alone(const struct trace *trace, const char *directory,
     size_t count = 0;
     *problem = NULL;
     for (size_t i = 0; parts && i < trace->process_count; i++) {
-        if (is_wanted(selection, i))
+        if (is_process_selected(selection, i))
             parts[count++] = make_part(trace, i);
     }
     struct window window;

@@ -56,8 +56,8 @@ struct painter {
     bool has_begun;
 };
 
-static uint16_t find_function(struct timeline *timeline, const struct trace_process *process,
-                              uint32_t index)
+static uint16_t find_function_index(struct timeline *timeline, const struct trace_process *process,
+                                    uint32_t index)
 {
     const char *name = trace_name_function(process, index);
     for (int i = 0; i < timeline->function_count; i++) {
@@ -132,7 +132,7 @@ static void add_event(struct painter *painter, const struct trace_process *proce
                       const struct trace_event *event)
 {
     if (event->kind == TRACE_ENTER) {
-        const uint16_t function = find_function(painter->timeline, process, event->function);
+        const uint16_t function = find_function_index(painter->timeline, process, event->function);
         make_room_for(painter, function + 1);
         paint_until(painter, event->time);
         painter->open = qmpi_memory_grow(painter->open, painter->open_count, sizeof *painter->open);

@@ -186,7 +186,7 @@ QMPI_COMPUTES static void start_recording(struct layer *layer, MPI_Session sessi
     counters_begin(layer);
 }
 
-static void begin_mpi(struct layer *layer, MPI_Session session)
+static void begin_trace(struct layer *layer, MPI_Session session)
 {
     struct qmpi_arithmetic before;
     qmpi_arithmetic_begin(&before);
@@ -201,7 +201,7 @@ static bool begin_session(struct layer *layer, const QMPIX_Call *call)
     const MPI_Session session = argument_session_at(call, SESSION);
     if (!tool_world_sessions_begin(&layer->sessions, session) || tool_world_is_open())
         return false;
-    begin_mpi(layer, session);
+    begin_trace(layer, session);
     return true;
 }
 
@@ -385,7 +385,7 @@ void control_end(struct recorder *recorder, const QMPIX_Call *call)
     switch (call->function->number) {
     case MPI_INIT_T:
     case MPI_INIT_THREAD_T:
-        begin_mpi(recorder->layer, MPI_SESSION_NULL);
+        begin_trace(recorder->layer, MPI_SESSION_NULL);
         put_tool_time(recorder, now);
         break;
     case MPI_SESSION_INIT_T:

@@ -122,7 +122,7 @@ static void define_counter(struct layer *layer, const struct variable_info *info
     record_definition_queue(layer, definition);
 }
 
-static void add_variable(struct layer *layer, int index, const struct variable_info *info)
+static void add_counter_variable(struct layer *layer, int index, const struct variable_info *info)
 {
     struct counters *counters = layer->counters;
     if (!QMPI_MEMORY_RESERVE(counters->all, counters->room, (size_t)counters->count + 1))
@@ -157,7 +157,7 @@ static void add_new_variables(struct layer *layer)
         if (get_variable_info(layer, counters->seen, &info) && info.bind == MPI_T_BIND_NO_OBJECT &&
             is_number(info.type) && qmpi_value_matches_patterns(patterns, info.name, false) &&
             may_be_read(patterns, info.name))
-            add_variable(layer, counters->seen, &info);
+            add_counter_variable(layer, counters->seen, &info);
     }
 }
 

@@ -279,7 +279,8 @@ static void finish_call(struct recorder *recorder, struct flight *flight, const 
     recorder_put(recorder, RECORD_CLOSE, flight->number, end, 0);
 }
 
-static void end_call(struct recorder *recorder, const QMPIX_Call *call, const QMPIX_Word *word)
+static void end_recorded_call(struct recorder *recorder, const QMPIX_Call *call,
+                              const QMPIX_Word *word)
 {
     struct flight *flight = flights_find(&recorder->flights, word);
     if (!flight)
@@ -303,7 +304,7 @@ __attribute__((noinline)) static void end_any(const QMPIX_Call *call, const QMPI
     struct thread_level *level = thread_level_enter_at(word);
     struct recorder *recorder = recorder_at(level, call->observer->data);
     if (recorder)
-        end_call(recorder, call, word);
+        end_recorded_call(recorder, call, word);
     thread_level_leave(level);
 }
 

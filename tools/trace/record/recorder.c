@@ -135,7 +135,7 @@ enum { PATIENCE = 10 /* seconds without progress of the writer */, REQUESTS_AT_O
 /* ---- Threads --------------------------------------------------------------------------------- */
 
 /* Ends a thread. The next thread that uses its level gets another location. */
-static void end_thread(struct thread_level *level)
+static void end_recorder_thread(struct thread_level *level)
 {
     struct recorder_row *row = (struct recorder_row *)level;
     for (size_t i = 0; i < sizeof row->by_layer / sizeof *row->by_layer; i++) {
@@ -155,7 +155,7 @@ static void end_thread(struct thread_level *level)
 
 void recorder_start(void)
 {
-    thread_level_start(sizeof(struct recorder_row), end_thread);
+    thread_level_start(sizeof(struct recorder_row), end_recorder_thread);
 }
 
 struct recorder *recorder_make(struct thread_level *level, struct layer *layer)

@@ -114,7 +114,7 @@ bool traits_create_error_handler(enum QMPI_Functions_enum number)
     }
 }
 
-static void describe_function(struct traits *traits, const QMPIX_Function *function)
+static void derive_traits(struct traits *traits, const QMPIX_Function *function)
 {
     QMPIX_Traits known = {.size = sizeof known};
     QMPIX_Function_get_traits(function, &known);
@@ -158,7 +158,7 @@ void traits_find(void)
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
         const QMPIX_Function *function;
         if (QMPIX_Function_describe((enum QMPI_Functions_enum)number, &function) == MPI_SUCCESS)
-            describe_function(&traits_all[number], function);
+            derive_traits(&traits_all[number], function);
     }
 }
 

@@ -55,7 +55,7 @@ static void move_file(struct layer *layer, char *path)
     atomic_store(&writer->has_world, true);
 }
 
-static void open_file(struct layer *layer)
+static void open_process_file(struct layer *layer)
 {
     char *host = host_name();
     char *path = trace_file_path(layer->directory, layer->rank, getpid(), host ? host : "");
@@ -165,7 +165,7 @@ void save_start_all(struct layer *layer, MPI_Comm comm)
     if (!word[2])
         layer_set_off(layer, LAYER_OFF_FAILED, true);
     else
-        open_file(layer);
+        open_process_file(layer);
     if (lock >= 0)
         close(lock);
 }
@@ -192,7 +192,7 @@ static void start_alone(struct layer *layer)
     int lock = -1;
     if (layer->launcher_rank < 0 ? prepare_directory(layer, &lock) : choose_directory(layer)) {
         choose_run_number(layer->run);
-        open_file(layer);
+        open_process_file(layer);
     } else {
         layer_set_off(layer, LAYER_OFF_FAILED, true);
     }
@@ -267,7 +267,7 @@ void save_end(struct layer *layer, enum trace_process_end end)
 
 static atomic_bool watching;
 
-static bool wants_signals(void)
+static bool wants_trace_signals(void)
 {
     bool all = true;
     for (const struct layer *layer = layer_list; layer; layer = layer->next)
@@ -292,7 +292,7 @@ static void complete_on_signal(int number, const char *name)
 
 void save_watch_termination(void)
 {
-    static const struct tool_end_signals user = {wants_signals, complete_on_signal};
+    static const struct tool_end_signals user = {wants_trace_signals, complete_on_signal};
     if (!atomic_exchange(&watching, true))
         tool_end_watch_signals(&user);
 }
