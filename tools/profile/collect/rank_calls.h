@@ -55,4 +55,9 @@ bool rank_build_callsites(const struct rank_build *build);
 /* Makes the list of the time outside MPI between calls (rank_outside.c). */
 bool rank_build_outside(const struct rank_build *build);
 
+/* Makes the list of the calls in progress (rank_flights.c): where each was made, and for what it
+ * waits. Ranks become those in MPI_COMM_WORLD, so that the calls of several processes can be
+ * compared. No MPI call is made. Returns false if memory is exhausted. */
+bool rank_build_flights(const struct rank_build *build);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See rank_flights.h. */
+/* See rank_calls.h. */
 #define _GNU_SOURCE
-#include "tools/profile/collect/rank_flights.h"
+#include "tools/profile/collect/rank_calls.h"
 
 #include "toolkit/toolkit.h"
 #include "tools/profile/record/objects.h"
@@ -150,7 +150,7 @@ static bool fill_flight(struct profile_flight *to, const struct flight_seen *fli
                                                     thread_site_key(flight->site, depth), depth));
 }
 
-bool rank_flights_build(const struct rank_build *build)
+bool rank_build_flights(const struct rank_build *build)
 {
     struct profile_result *result = build->result;
     const struct flights_seen *flights = build->flights;

@@ -5,7 +5,6 @@
 
 #include "toolkit/toolkit.h"
 #include "tools/profile/collect/rank_calls.h"
-#include "tools/profile/collect/rank_flights.h"
 #include "tools/profile/record/objects.h"
 #include "tools/profile/record/processor.h"
 #include "tools/profile/record/receives.h"
@@ -335,7 +334,7 @@ static struct profile_result *build_result(const struct layer *layer, const char
         build_head(&build, termination) && rank_build_functions(&build) &&
         rank_build_regions(&build) && rank_build_callsites(&build) && rank_build_outside(&build) &&
         build_matrix(&build) && build_communicators(&build) && build_files(&build) &&
-        build_process(&build, termination) && build_windows(&build) && rank_flights_build(&build);
+        build_process(&build, termination) && build_windows(&build) && rank_build_flights(&build);
     if (good)
         return result;
     profile_result_free(result);
