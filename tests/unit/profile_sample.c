@@ -2,7 +2,11 @@
 /* See profile_sample.h. */
 #include "profile_sample.h"
 
+#include "unit.h"
 #include "util/message.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static struct profile_spread spread(double sum)
 {
@@ -209,4 +213,106 @@ struct profile_result *sample_single(int rank, int count, const char *terminatio
                                                .entries = 1,
                                                .time = {6, 6, 6, 6, 0, rank, rank}};
     return result;
+}
+
+/* ---- A run with findings --------------------------------------------------------------------- */
+
+struct profile_result *sample_run(void)
+{
+    struct profile_result *result = qmpi_allocate(1, sizeof *result);
+    result->program = qmpi_copy("a");
+    result->mpi = qmpi_copy("MPI");
+    result->begin = qmpi_copy("2024-02-29T23:59:59Z");
+    result->ranks = SAMPLE_RANKS;
+    result->rank = -1;
+    result->application = (struct profile_spread){400, 100, 100, 100, 0, 0, 0};
+    result->process_count = SAMPLE_RANKS;
+    result->processes = qmpi_allocate(SAMPLE_RANKS, sizeof *result->processes);
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++) {
+        result->processes[rank] = (struct profile_process){.rank = rank,
+                                                           .host = qmpi_copy(rank < 2 ? "a" : "b"),
+                                                           .application = 100,
+                                                           .useful = 50};
+    }
+    return result;
+}
+
+struct profile_callsite *sample_add_site(struct profile_result *result, const char *name,
+                                         const char *file, int line)
+{
+    const size_t number = result->callsite_count++;
+    struct profile_callsite *sites =
+        realloc(result->callsites, (number + 1) * sizeof *result->callsites);
+    assert_non_null(sites);
+    result->callsites = sites;
+    struct profile_callsite *site = &sites[number];
+    *site =
+        (struct profile_callsite){.name = qmpi_copy(name), .frame_count = 1, .ranks = SAMPLE_RANKS};
+    site->frames = qmpi_allocate(1, sizeof *site->frames);
+    *site->frames = (struct profile_frame){.offset = 0x1234,
+                                           .module = qmpi_copy("/lib/libx.so"),
+                                           .file = file ? qmpi_copy(file) : NULL,
+                                           .line = line};
+    return site;
+}
+
+void sample_add_function(struct profile_result *result, const char *name, const char *group)
+{
+    const size_t number = result->function_count++;
+    struct profile_function *functions =
+        realloc(result->functions, (number + 1) * sizeof *result->functions);
+    assert_non_null(functions);
+    result->functions = functions;
+    functions[number] = (struct profile_function){
+        .name = qmpi_copy(name), .group = qmpi_copy(group), .ranks = SAMPLE_RANKS};
+}
+
+void sample_set_waits(struct profile_callsite *site, size_t count, const struct profile_wait *waits)
+{
+    site->waits.all = qmpi_allocate(count, sizeof *site->waits.all);
+    memcpy(site->waits.all, waits, count * sizeof *waits);
+    site->waits.count = count;
+}
+
+void sample_add_wait(struct profile_result *result, double seconds, const char *file, int line)
+{
+    const struct profile_wait wait = {1, 0, 5, seconds};
+    sample_set_waits(sample_add_site(result, "MPI_Recv", file, line), 1, &wait);
+}
+
+void sample_set_ranks(struct profile_callsite *site, const double times[SAMPLE_RANKS])
+{
+    free(site->callers.all);
+    site->callers.all = qmpi_allocate(SAMPLE_RANKS, sizeof *site->callers.all);
+    site->callers.count = SAMPLE_RANKS;
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
+        site->callers.all[rank] =
+            (struct profile_rank_calls){.rank = rank, .calls = 10, .time = times[rank]};
+}
+
+void sample_add_call(struct profile_result *result, const char *name, int line, double seconds)
+{
+    struct profile_callsite *site = sample_add_site(result, name, "/src/a.c", line);
+    site->calls.calls = 40;
+    site->calls.time = (struct profile_spread){.sum = 4 * seconds, .max = seconds, .max_rank = 2};
+}
+
+double sample_budget_share(const struct profile_result *result, enum profile_budget_part part)
+{
+    struct profile_budget budget;
+    double sum = 0;
+    assert_true(profile_budget_find(result, &budget));
+    for (int i = 0; i < PROFILE_BUDGET_PARTS; i++) {
+        assert_true(budget.items[i].seconds >= 0);
+        sum += budget.items[i].seconds;
+    }
+    assert_float_equal(sum, budget.total, 1e-9 * budget.total);
+    assert_float_equal(budget.total, SAMPLE_RANKS * result->application.max, 1e-9);
+    return budget.items[part].share;
+}
+
+void sample_set_processors(struct profile_process *process, const char *list, double queued)
+{
+    process->processors = qmpi_copy(list);
+    process->queued = queued;
 }

@@ -4,89 +4,11 @@
 #include "unit.h"
 
 #include "profile_sample.h"
-#include "tools/profile/result/budget.h"
 #include "tools/profile/result/findings.h"
 #include "util/message.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { RANKS = 4 };
-
-/* Makes a result of RANKS ranks, two on each of two nodes, of 100 seconds without problems. */
-static struct profile_result *make_result(void)
-{
-    struct profile_result *result = qmpi_allocate(1, sizeof *result);
-    result->program = qmpi_copy("a");
-    result->mpi = qmpi_copy("MPI");
-    result->begin = qmpi_copy("2024-02-29T23:59:59Z");
-    result->ranks = RANKS;
-    result->rank = -1;
-    result->application = (struct profile_spread){400, 100, 100, 100, 0, 0, 0};
-    result->process_count = RANKS;
-    result->processes = qmpi_allocate(RANKS, sizeof *result->processes);
-    for (int rank = 0; rank < RANKS; rank++) {
-        result->processes[rank] = (struct profile_process){.rank = rank,
-                                                           .host = qmpi_copy(rank < 2 ? "a" : "b"),
-                                                           .application = 100,
-                                                           .useful = 50};
-    }
-    return result;
-}
-
-static struct profile_callsite *add_site(struct profile_result *result, const char *name,
-                                         const char *file, int line)
-{
-    const size_t number = result->callsite_count++;
-    struct profile_callsite *sites =
-        realloc(result->callsites, (number + 1) * sizeof *result->callsites);
-    assert_non_null(sites);
-    result->callsites = sites;
-    struct profile_callsite *site = &sites[number];
-    *site = (struct profile_callsite){.name = qmpi_copy(name), .frame_count = 1, .ranks = RANKS};
-    site->frames = qmpi_allocate(1, sizeof *site->frames);
-    *site->frames = (struct profile_frame){.offset = 0x1234,
-                                           .module = qmpi_copy("/lib/libx.so"),
-                                           .file = file ? qmpi_copy(file) : NULL,
-                                           .line = line};
-    return site;
-}
-
-static void add_function(struct profile_result *result, const char *name, const char *group)
-{
-    const size_t number = result->function_count++;
-    struct profile_function *functions =
-        realloc(result->functions, (number + 1) * sizeof *result->functions);
-    assert_non_null(functions);
-    result->functions = functions;
-    functions[number] = (struct profile_function){
-        .name = qmpi_copy(name), .group = qmpi_copy(group), .ranks = RANKS};
-}
-
-static void set_waits(struct profile_callsite *site, size_t count, const struct profile_wait *waits)
-{
-    site->waits.all = qmpi_allocate(count, sizeof *site->waits.all);
-    memcpy(site->waits.all, waits, count * sizeof *waits);
-    site->waits.count = count;
-}
-
-/* Rank 1 waits for rank 0 at a line of a file. */
-static void add_wait(struct profile_result *result, double seconds, const char *file, int line)
-{
-    const struct profile_wait wait = {1, 0, 5, seconds};
-    set_waits(add_site(result, "MPI_Recv", file, line), 1, &wait);
-}
-
-/* Sets the time of each rank in 10 calls of a collective. */
-static void set_ranks(struct profile_callsite *site, const double times[RANKS])
-{
-    free(site->callers.all);
-    site->callers.all = qmpi_allocate(RANKS, sizeof *site->callers.all);
-    site->callers.count = RANKS;
-    for (int rank = 0; rank < RANKS; rank++)
-        site->callers.all[rank] =
-            (struct profile_rank_calls){.rank = rank, .calls = 10, .time = times[rank]};
-}
 
 static const struct profile_findings *find(const struct profile_result *result)
 {
@@ -95,14 +17,12 @@ static const struct profile_findings *find(const struct profile_result *result)
     return &findings;
 }
 
-static double share_of(const struct profile_result *result, enum profile_budget_part part);
-
 /* ---- The list -------------------------------------------------------------------------------- */
 
 static void there_is_none_where_nothing_is_wrong(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
+    struct profile_result *result = sample_run();
     assert_int_equal(find(result)->count, 0);
     profile_result_free(result);
 }
@@ -111,7 +31,7 @@ static void nothing_is_known_of_a_run_without_time(void **state)
 {
     (void)state;
     struct profile_findings findings;
-    struct profile_result *result = make_result();
+    struct profile_result *result = sample_run();
     result->application.max = 0;
     assert_false(profile_findings_find(result, &findings));
     profile_result_free(result);
@@ -120,9 +40,9 @@ static void nothing_is_known_of_a_run_without_time(void **state)
 static void the_seven_that_cost_most_are_listed_in_that_order(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
+    struct profile_result *result = sample_run();
     for (int i = 0; i < 100; i++)
-        add_wait(result, 6 + i % 10 + i / 1000.0, "/src/a.c", i);
+        sample_add_wait(result, 6 + i % 10 + i / 1000.0, "/src/a.c", i);
     const struct profile_findings *findings = find(result);
     assert_int_equal(findings->count, 7);
     for (int i = 0; i < 7; i++)
@@ -133,8 +53,8 @@ static void the_seven_that_cost_most_are_listed_in_that_order(void **state)
 static void shorter_times_than_the_threshold_are_none(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_wait(result, 4.99, "/src/a.c", 1);
+    struct profile_result *result = sample_run();
+    sample_add_wait(result, 4.99, "/src/a.c", 1);
     assert_int_equal(find(result)->count, 0);
     result->callsites->waits.all->time = 5.01;
     assert_int_equal(find(result)->count, 1);
@@ -152,8 +72,8 @@ static void shorter_times_than_the_threshold_are_none(void **state)
 static void a_line_names_rank_seconds_share_and_place(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_wait(result, 22, "/home/me/ocean.c", 83);
+    struct profile_result *result = sample_run();
+    sample_add_wait(result, 22, "/home/me/ocean.c", 83);
     const struct profile_finding *finding = find(result)->all;
     assert_string_equal(finding->summary,
                         "Rank 1 waits 22.0 s (22 %) in MPI_Recv at ocean.c:83 for rank 0");
@@ -166,8 +86,8 @@ static void a_line_names_rank_seconds_share_and_place(void **state)
 static void without_debug_information_the_place_is_library_and_offset(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_wait(result, 22, NULL, 0);
+    struct profile_result *result = sample_run();
+    sample_add_wait(result, 22, NULL, 0);
     assert_string_equal(find(result)->all->summary,
                         "Rank 1 waits 22.0 s (22 %) in MPI_Recv at libx.so+0x1234 for rank 0");
     profile_result_free(result);
@@ -176,9 +96,10 @@ static void without_debug_information_the_place_is_library_and_offset(void **sta
 static void a_long_name_of_a_file_is_cut_at_its_end_in_the_text(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_wait(result, 22, "/a/a_file_with_a_long_name.c", 1234);
-    add_wait(result, 21, "/a/a_file_whose_name_is_so_long_that_it_does_not_fit_into_a_line.c", 12);
+    struct profile_result *result = sample_run();
+    sample_add_wait(result, 22, "/a/a_file_with_a_long_name.c", 1234);
+    sample_add_wait(result, 21,
+                    "/a/a_file_whose_name_is_so_long_that_it_does_not_fit_into_a_line.c", 12);
     const struct profile_findings *findings = find(result);
     const char *first =
         "Rank 1 waits 22.0 s (22 %) in MPI_Recv at a_file_with_a_long_name.c:1234 for rank 0";
@@ -199,9 +120,9 @@ static void a_long_name_of_a_file_is_cut_at_its_end_in_the_text(void **state)
 static void a_completion_waits_for_a_receiver_where_nothing_comes_from_the_peer(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
+    struct profile_result *result = sample_run();
     const struct profile_wait wait = {1, 0, 5, 30};
-    set_waits(add_site(result, "MPI_Waitall", "a.c", 1), 1, &wait);
+    sample_set_waits(sample_add_site(result, "MPI_Waitall", "a.c", 1), 1, &wait);
     assert_string_equal(find(result)->all->kind, "late-receiver");
     result->matrix = qmpi_allocate(1, sizeof *result->matrix);
     *result->matrix = (struct profile_matrix_entry){.from = 0, .to = 1, .messages = 1, .bytes = 8};
@@ -215,9 +136,9 @@ static void a_completion_waits_for_a_receiver_where_nothing_comes_from_the_peer(
 static void of_several_peers_the_one_that_works_most_is_late(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
+    struct profile_result *result = sample_run();
     const struct profile_wait waits[] = {{0, 1, 5, 10}, {0, 2, 5, 10}, {0, 3, 5, 1}, {1, 2, 5, 9}};
-    set_waits(add_site(result, "MPI_Recv", "a.c", 1), 4, waits);
+    sample_set_waits(sample_add_site(result, "MPI_Recv", "a.c", 1), 4, waits);
     result->processes[2].useful = 60;
     result->processes[3].useful = 99;
     const struct profile_finding *finding = find(result)->all;
@@ -231,9 +152,9 @@ static void of_several_peers_the_one_that_works_most_is_late(void **state)
 static void the_rank_that_waits_least_in_a_collective_is_last(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Allreduce", "collective");
-    set_ranks(add_site(result, "MPI_Allreduce", "a.c", 7), (double[]){30, 20, 1, 11});
+    struct profile_result *result = sample_run();
+    sample_add_function(result, "MPI_Allreduce", "collective");
+    sample_set_ranks(sample_add_site(result, "MPI_Allreduce", "a.c", 7), (double[]){30, 20, 1, 11});
     const struct profile_finding *finding = find(result)->all;
     assert_string_equal(finding->kind, "imbalance");
     assert_int_equal(finding->rank, 2);
@@ -244,9 +165,9 @@ static void the_rank_that_waits_least_in_a_collective_is_last(void **state)
 static void that_ranks_wait_for_a_slow_node_is_no_finding_of_its_own(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Allreduce", "collective");
-    set_ranks(add_site(result, "MPI_Allreduce", "a.c", 7), (double[]){30, 30, 1, 1});
+    struct profile_result *result = sample_run();
+    sample_add_function(result, "MPI_Allreduce", "collective");
+    sample_set_ranks(sample_add_site(result, "MPI_Allreduce", "a.c", 7), (double[]){30, 30, 1, 1});
     assert_string_equal(find(result)->all->kind, "imbalance");
     result->processes[2].useful = result->processes[3].useful = 90;
     const struct profile_findings *findings = find(result);
@@ -259,10 +180,10 @@ static void that_ranks_wait_for_a_slow_node_is_no_finding_of_its_own(void **stat
 static void many_short_waits_are_found_where_a_neighbor_works_for_longer(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Sendrecv", "point-to-point");
-    struct profile_callsite *site = add_site(result, "MPI_Sendrecv", "a.c", 7);
-    set_ranks(site, (double[]){1, 31, 2, 3});
+    struct profile_result *result = sample_run();
+    sample_add_function(result, "MPI_Sendrecv", "point-to-point");
+    struct profile_callsite *site = sample_add_site(result, "MPI_Sendrecv", "a.c", 7);
+    sample_set_ranks(site, (double[]){1, 31, 2, 3});
     site->calls.shortest = 0.1; /* of 10 calls */
     assert_int_equal(find(result)->count, 0);
     result->matrix = qmpi_allocate(2, sizeof *result->matrix);
@@ -287,14 +208,14 @@ static void objects_are_counted_by_rank_over_all_functions(void **state)
 {
     (void)state;
     static const char *const names[] = {"MPI_Type_commit", "MPI_Comm_dup", "MPI_Type_size"};
-    struct profile_result *result = make_result();
+    struct profile_result *result = sample_run();
     for (int i = 0; i < 3; i++) {
-        add_function(result, names[i], i == 1 ? "communicator" : "datatype");
+        sample_add_function(result, names[i], i == 1 ? "communicator" : "datatype");
         struct profile_function *function = &result->functions[i];
         function->callers.all = qmpi_allocate(1, sizeof *function->callers.all);
         function->callers.count = 1;
         *function->callers.all = (struct profile_rank_calls){.rank = 3, .calls = 60, .time = 4};
-        add_site(result, names[i], "a.c", i + 1)->calls.time.max = 4 + i;
+        sample_add_site(result, names[i], "a.c", i + 1)->calls.time.max = 4 + i;
     }
     const struct profile_finding *finding = find(result)->all;
     assert_string_equal(finding->kind, "temporary-objects");
@@ -311,8 +232,8 @@ static void add_calls(struct profile_result *result, const char *name, int line,
                       uint64_t calls)
 {
     const struct profile_rank_calls its = {.rank = rank, .calls = calls};
-    add_function(result, name, "");
-    struct profile_callsite *site = add_site(result, name, "a.c", line);
+    sample_add_function(result, name, "");
+    struct profile_callsite *site = sample_add_site(result, name, "a.c", line);
     struct profile_function *function = &result->functions[result->function_count - 1];
     site->ranks = function->ranks = 1;
     site->calls.calls = function->calls.calls = calls;
@@ -327,9 +248,9 @@ static void set_function_time(struct profile_result *result, double time)
 {
     struct profile_function *function = result->functions;
     free(function->callers.all);
-    function->callers.all = qmpi_allocate(RANKS, sizeof *function->callers.all);
-    function->callers.count = RANKS;
-    for (int rank = 0; rank < RANKS; rank++)
+    function->callers.all = qmpi_allocate(SAMPLE_RANKS, sizeof *function->callers.all);
+    function->callers.count = SAMPLE_RANKS;
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         function->callers.all[rank] =
             (struct profile_rank_calls){.rank = rank, .calls = 20, .time = time};
 }
@@ -338,19 +259,19 @@ static void set_function_time(struct profile_result *result, double time)
 static struct profile_result *make_dear(void)
 {
     static const char *const lines[] = {"a.c", "b.c"};
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Allreduce", "collective");
+    struct profile_result *result = sample_run();
+    sample_add_function(result, "MPI_Allreduce", "collective");
     set_function_time(result, 90);
     for (int i = 0; i < 2; i++) {
         const double time = i ? 89 : 1;
-        struct profile_callsite *site = add_site(result, "MPI_Allreduce", lines[i], 7);
-        set_ranks(site, (double[]){time, time, time, time});
+        struct profile_callsite *site = sample_add_site(result, "MPI_Allreduce", lines[i], 7);
+        sample_set_ranks(site, (double[]){time, time, time, time});
         site->calls.calls = 40;
         site->calls.sent = site->calls.received = 160;
         site->calls.shortest = i ? 8 : 0.09;
         site->calls.time = (struct profile_spread){.sum = 4 * time, .max = time};
     }
-    for (int rank = 0; rank < RANKS; rank++)
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         result->processes[rank].useful = 10;
     return result;
 }
@@ -365,7 +286,7 @@ static void collectives_are_dear_where_waiting_does_not_explain_their_time(void 
     assert_string_equal(finding->summary,
                         "Rank 0 loses 58.1 s (58 %) in slow MPI_Allreduce at b.c:7");
     assert_non_null(strstr(finding->meaning, "the fastest such call of the run took 90.0 ms"));
-    assert_float_equal(share_of(result, PROFILE_BUDGET_SMALL_COLLECTIVES), 0.581, 1e-3);
+    assert_float_equal(sample_budget_share(result, PROFILE_BUDGET_SMALL_COLLECTIVES), 0.581, 1e-3);
     result->callsites[0].calls.sent = 400000; /* None of these calls has this size. */
     assert_string_equal(find(result)->all->kind, "imbalance");
     result->callsites[0].calls.sent = 160;
@@ -384,8 +305,8 @@ static void collectives_without_waiting_are_dear_by_their_time(void **state)
     struct profile_result *result = make_dear();
     struct profile_callsite *site = &result->callsites[1];
     set_function_time(result, 20);
-    set_ranks(site, (double[]){20, 20, 20, 20});
-    for (int rank = 0; rank < RANKS; rank++)
+    sample_set_ranks(site, (double[]){20, 20, 20, 20});
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         site->callers.all[rank].wait = 60;
     site->calls.time = (struct profile_spread){.sum = 80, .max = 20};
     site->calls.wait = (struct profile_spread){.sum = 240, .max = 60};
@@ -401,8 +322,8 @@ static void collectives_without_waiting_are_dear_by_their_time(void **state)
 static void objects_that_are_not_freed_are_leaked(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    for (int rank = 0; rank < RANKS; rank++)
+    struct profile_result *result = sample_run();
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         result->processes[rank].useful = 100;
     add_calls(result, "MPI_Type_vector", 1, 2, 500);
     add_calls(result, "MPI_Type_create_struct", 2, 2, 12);
@@ -426,8 +347,8 @@ static void objects_that_are_not_freed_are_leaked(void **state)
 static void windows_are_objects_too(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    for (int rank = 0; rank < RANKS; rank++)
+    struct profile_result *result = sample_run();
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         result->processes[rank].useful = 100;
     add_calls(result, "MPI_Win_allocate", 1, 3, 9);
     assert_int_equal(find(result)->count, 0);
@@ -441,8 +362,8 @@ static void windows_are_objects_too(void **state)
 static void only_communicators_that_must_exist_are_leaked(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    for (int rank = 0; rank < RANKS; rank++)
+    struct profile_result *result = sample_run();
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         result->processes[rank].useful = 100;
     add_calls(result, "MPI_Comm_split", 1, 1, 100);
     assert_non_null(strstr(find(result)->all->summary, "does not free 100 communicators"));
@@ -458,10 +379,10 @@ static void only_communicators_that_must_exist_are_leaked(void **state)
 static void that_all_ranks_wait_is_found_without_a_list(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Allreduce", "collective");
-    struct profile_callsite *site = add_site(result, "MPI_Allreduce", "a.c", 7);
-    set_ranks(site, (double[]){40, 40, 40, 40});
+    struct profile_result *result = sample_run();
+    sample_add_function(result, "MPI_Allreduce", "collective");
+    struct profile_callsite *site = sample_add_site(result, "MPI_Allreduce", "a.c", 7);
+    sample_set_ranks(site, (double[]){40, 40, 40, 40});
     site->calls.time = (struct profile_spread){160, 40, 40, 40, 0, 0, 0};
     const struct profile_finding *finding = find(result)->all;
     assert_string_equal(finding->kind, "imbalance");
@@ -473,11 +394,12 @@ static void that_all_ranks_wait_is_found_without_a_list(void **state)
 static void of_a_last_rank_that_changes_none_is_named(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Allreduce", "collective");
-    set_ranks(add_site(result, "MPI_Allreduce", "a.c", 7), (double[]){30, 40, 40, 30});
+    struct profile_result *result = sample_run();
+    sample_add_function(result, "MPI_Allreduce", "collective");
+    sample_set_ranks(sample_add_site(result, "MPI_Allreduce", "a.c", 7),
+                     (double[]){30, 40, 40, 30});
     assert_non_null(strstr(find(result)->all->meaning, "changes from call to call"));
-    set_ranks(result->callsites, (double[]){3, 40, 40, 30});
+    sample_set_ranks(result->callsites, (double[]){3, 40, 40, 30});
     assert_non_null(strstr(find(result)->all->summary, "Rank 0 is last"));
     profile_result_free(result);
 }
@@ -487,10 +409,10 @@ static void ranks_that_are_not_known_wait_too(void **state)
 {
     (void)state;
     enum { ALL = 100, WAITING = 60 };
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Allreduce", "collective");
-    struct profile_callsite *site = add_site(result, "MPI_Allreduce", "a.c", 7);
-    set_ranks(site, (double[]){0, 0, 0, 0});
+    struct profile_result *result = sample_run();
+    sample_add_function(result, "MPI_Allreduce", "collective");
+    struct profile_callsite *site = sample_add_site(result, "MPI_Allreduce", "a.c", 7);
+    sample_set_ranks(site, (double[]){0, 0, 0, 0});
     site->callers.all = realloc(site->callers.all, PROFILE_OUTLIERS * sizeof *site->callers.all);
     assert_non_null(site->callers.all);
     site->callers.count = PROFILE_OUTLIERS;
@@ -500,7 +422,7 @@ static void ranks_that_are_not_known_wait_too(void **state)
     site->ranks = ALL;
     site->calls.calls = 10 * ALL;
     site->calls.time.sum = 10 * WAITING;
-    for (int rank = 0; rank < RANKS; rank++)
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         result->processes[rank].useful = 90;
     const struct profile_finding *finding = find(result)->all;
     assert_non_null(strstr(finding->meaning, "60 ranks wait for it"));
@@ -511,9 +433,9 @@ static void ranks_that_are_not_known_wait_too(void **state)
 static void of_several_late_peers_none_is_named(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
+    struct profile_result *result = sample_run();
     const struct profile_wait waits[] = {{0, 1, 5, 10}, {0, 2, 5, 9}, {0, 3, 5, 11}};
-    set_waits(add_site(result, "MPI_Recv", "a.c", 1), 3, waits);
+    sample_set_waits(sample_add_site(result, "MPI_Recv", "a.c", 1), 3, waits);
     const char *summary = "Rank 0 waits 30.0 s (30 %) in MPI_Recv at a.c:1 for 3 ranks";
     assert_string_equal(find(result)->all->summary, summary);
     result->callsites->waits.all[0].time = 1;
@@ -521,8 +443,8 @@ static void of_several_late_peers_none_is_named(void **state)
     assert_non_null(strstr(find(result)->all->summary, "for rank 3"));
     profile_result_free(result);
     /* The time of several completions is divided among their ranks. */
-    result = make_result();
-    set_waits(add_site(result, "MPI_Waitall", "a.c", 1), 3, waits);
+    result = sample_run();
+    sample_set_waits(sample_add_site(result, "MPI_Waitall", "a.c", 1), 3, waits);
     assert_non_null(strstr(find(result)->all->summary, "for 3 ranks"));
     result->processes[2].useful = 70;
     assert_non_null(strstr(find(result)->all->summary, "for rank 2"));
@@ -533,9 +455,9 @@ static void of_several_late_peers_none_is_named(void **state)
 static void of_several_ranks_that_do_not_wait_the_last_one_works_for_longer(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Reduce", "collective");
-    set_ranks(add_site(result, "MPI_Reduce", "a.c", 7), (double[]){40, 0, 1, 0});
+    struct profile_result *result = sample_run();
+    sample_add_function(result, "MPI_Reduce", "collective");
+    sample_set_ranks(sample_add_site(result, "MPI_Reduce", "a.c", 7), (double[]){40, 0, 1, 0});
     assert_string_equal(find(result)->all->summary,
                         "Rank 0 waits 40.0 s (40 %) in MPI_Reduce at a.c:7 for other ranks");
     result->processes[2].useful = 90;
@@ -546,9 +468,9 @@ static void of_several_ranks_that_do_not_wait_the_last_one_works_for_longer(void
 static void a_rank_does_not_wait_for_itself(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
+    struct profile_result *result = sample_run();
     const struct profile_wait waits[] = {{0, 0, 5, 60}, {0, 2, 5, 10}};
-    set_waits(add_site(result, "MPI_Recv", "a.c", 1), 2, waits);
+    sample_set_waits(sample_add_site(result, "MPI_Recv", "a.c", 1), 2, waits);
     const struct profile_finding *finding = find(result)->all;
     assert_int_equal(finding->peer, 2);
     assert_true(finding->seconds > 9.9 && finding->seconds < 10.1);
@@ -562,12 +484,12 @@ static void a_rank_does_not_wait_for_itself(void **state)
 static void ranks_that_wait_for_one_rank_at_two_places_are_one_finding(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
+    struct profile_result *result = sample_run();
     const struct profile_wait more[] = {{1, 0, 5, 10}, {2, 0, 5, 12}, {3, 0, 5, 11}};
     const struct profile_wait less[] = {{1, 0, 5, 7}, {2, 0, 5, 8}, {3, 0, 5, 6}};
-    set_waits(add_site(result, "MPI_Recv", "a.c", 1), 3, more);
+    sample_set_waits(sample_add_site(result, "MPI_Recv", "a.c", 1), 3, more);
     assert_string_equal(find(result)->all->kind, "late-sender");
-    set_waits(add_site(result, "MPI_Ssend", "a.c", 2), 3, less);
+    sample_set_waits(sample_add_site(result, "MPI_Ssend", "a.c", 2), 3, less);
     const struct profile_findings *findings = find(result);
     assert_int_equal(findings->count, 1);
     assert_string_equal(findings->all->kind, "bottleneck");
@@ -588,10 +510,10 @@ static void ranks_that_wait_for_one_rank_at_two_places_are_one_finding(void **st
 /* Ranks 0, 1 and 3 wait for rank 2. */
 static struct profile_result *make_late_rank(void)
 {
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Allreduce", "collective");
-    struct profile_callsite *site = add_site(result, "MPI_Allreduce", "a.c", 7);
-    set_ranks(site, (double[]){30, 30, 1, 30});
+    struct profile_result *result = sample_run();
+    sample_add_function(result, "MPI_Allreduce", "collective");
+    struct profile_callsite *site = sample_add_site(result, "MPI_Allreduce", "a.c", 7);
+    sample_set_ranks(site, (double[]){30, 30, 1, 30});
     site->calls.time = (struct profile_spread){.sum = 91, .max = 30};
     return result;
 }
@@ -600,8 +522,8 @@ static struct profile_result *make_late_rank(void)
 static void add_late_call(struct profile_result *result, const char *name, const char *group)
 {
     const struct profile_rank_calls late = {.rank = 2, .calls = 10, .time = 29, .sent = 1000};
-    add_function(result, name, group);
-    struct profile_callsite *site = add_site(result, name, "b.c", 3);
+    sample_add_function(result, name, group);
+    struct profile_callsite *site = sample_add_site(result, name, "b.c", 3);
     struct profile_function *function = &result->functions[result->function_count - 1];
     site->ranks = function->ranks = 1;
     site->calls.calls = function->calls.calls = late.calls;
@@ -665,15 +587,15 @@ static void add_flight(struct profile_result *result, const char *name, int rank
 static void calls_in_flight_are_findings_and_nothing_else_tells_of_their_time(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Barrier", "collective");
-    struct profile_callsite *site = add_site(result, "MPI_Barrier", "a.c", 7);
-    set_ranks(site, (double[]){50, 51, 50, 0});
+    struct profile_result *result = sample_run();
+    sample_add_function(result, "MPI_Barrier", "collective");
+    struct profile_callsite *site = sample_add_site(result, "MPI_Barrier", "a.c", 7);
+    sample_set_ranks(site, (double[]){50, 51, 50, 0});
     site->callers.count = 3;
     site->ranks = 3;
     site->calls.calls = 30;
     site->calls.time = (struct profile_spread){.sum = 151, .max = 51};
-    add_site(result, "MPI_Recv", "a.c", 9);
+    sample_add_site(result, "MPI_Recv", "a.c", 9);
     for (int rank = 0; rank < 3; rank++)
         add_flight(result, "MPI_Barrier", rank, rank == 1 ? 51 : 50);
     add_flight(result, "MPI_Recv", 3, 49);
@@ -693,13 +615,6 @@ static void calls_in_flight_are_findings_and_nothing_else_tells_of_their_time(vo
 
 /* ---- Time that no rule explains -------------------------------------------------------------- */
 
-static void add_call(struct profile_result *result, const char *name, int line, double seconds)
-{
-    struct profile_callsite *site = add_site(result, name, "/src/a.c", line);
-    site->calls.calls = 40;
-    site->calls.time = (struct profile_spread){.sum = 4 * seconds, .max = seconds, .max_rank = 2};
-}
-
 static const char *none(const struct profile_result *result)
 {
     static char text[PROFILE_NONE_SIZE];
@@ -709,19 +624,19 @@ static const char *none(const struct profile_result *result)
 static void an_inefficient_run_has_a_finding(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    for (int rank = 0; rank < RANKS; rank++)
+    struct profile_result *result = sample_run();
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         result->processes[rank].useful = 81;
-    add_call(result, "MPI_Put", 3, 4);
-    add_call(result, "MPI_Win_flush", 4, 14);
+    sample_add_call(result, "MPI_Put", 3, 4);
+    sample_add_call(result, "MPI_Win_flush", 4, 14);
     assert_int_equal(find(result)->count, 0);
     assert_string_equal(none(result), "no single problem takes at least 5.00 s, the limit for "
                                       "findings; the largest loss is \"other MPI time\", 15 % of "
                                       "the time: MPI_Win_flush at a.c:4 (14 %)");
-    for (int rank = 0; rank < RANKS; rank++)
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         result->processes[rank].useful = 97;
     assert_string_equal(none(result), "no problems found");
-    for (int rank = 0; rank < RANKS; rank++)
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         result->processes[rank].useful = 79;
     const struct profile_findings *findings = find(result);
     assert_int_equal(findings->count, 1);
@@ -730,7 +645,7 @@ static void an_inefficient_run_has_a_finding(void **state)
                         "Ranks spend 21.0 s (21 %) in MPI, most in MPI_Win_flush at a.c:4");
     assert_non_null(strstr(findings->all->meaning, "MPI_Put at a.c:3 4.00 s (4 %)"));
     assert_int_equal(findings->all->rank, 2);
-    add_wait(result, 11, "/src/b.c", 1); /* This explains half of the time. */
+    sample_add_wait(result, 11, "/src/b.c", 1); /* This explains half of the time. */
     assert_int_equal(find(result)->count, 1);
     assert_string_equal(find(result)->all->kind, "late-sender");
     profile_result_free(result);
@@ -739,9 +654,9 @@ static void an_inefficient_run_has_a_finding(void **state)
 static void ranks_that_end_early_explain_it_too(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
+    struct profile_result *result = sample_run();
     result->application = (struct profile_spread){2.8, 0.7, 0.1, 0.9, 0, 1, 2};
-    for (int rank = 0; rank < RANKS; rank++)
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         result->processes[rank].useful = rank == 2 ? 0.9 : 0.1;
     result->application.mean = 0.3;
     const struct profile_finding *finding = find(result)->all;
@@ -754,9 +669,9 @@ static void what_cannot_be_found_is_said_beside_what_was(void **state)
 {
     (void)state;
     char text[160];
-    struct profile_result *result = make_result();
+    struct profile_result *result = sample_run();
     assert_false(profile_findings_describe_gap(result, true, text, sizeof text));
-    add_function(result, "MPI_Barrier", "collective");
+    sample_add_function(result, "MPI_Barrier", "collective");
     result->functions->calls.time = (struct profile_spread){.sum = 200, .max = 60};
     assert_string_equal(find(result)->all->summary,
                         "Ranks spend 50.0 s (50 %) in MPI, most in MPI_Barrier");
@@ -768,9 +683,9 @@ static void what_cannot_be_found_is_said_beside_what_was(void **state)
 static void that_nothing_is_worth_a_finding_is_not_that_nothing_is_wrong(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
+    struct profile_result *result = sample_run();
     result->thresholds.any = 60;
-    add_call(result, "MPI_Win_flush", 4, 50);
+    sample_add_call(result, "MPI_Win_flush", 4, 50);
     assert_int_equal(find(result)->count, 0);
     assert_string_equal(none(result), "no single problem takes at least 60.0 s, the limit for "
                                       "findings; the largest loss is \"other MPI time\", 50 % of "
@@ -783,144 +698,16 @@ static void that_nothing_is_worth_a_finding_is_not_that_nothing_is_wrong(void **
     profile_result_free(result);
 }
 
-/* ---- The loss budget ------------------------------------------------------------------------- */
-
-static double share_of(const struct profile_result *result, enum profile_budget_part part)
-{
-    struct profile_budget budget;
-    double sum = 0;
-    assert_true(profile_budget_find(result, &budget));
-    for (int i = 0; i < PROFILE_BUDGET_PARTS; i++) {
-        assert_true(budget.items[i].seconds >= 0);
-        sum += budget.items[i].seconds;
-    }
-    assert_float_equal(sum, budget.total, 1e-9 * budget.total);
-    assert_float_equal(budget.total, RANKS * result->application.max, 1e-9);
-    return budget.items[part].share;
-}
-
-static void the_budget_is_not_known_without_time(void **state)
-{
-    (void)state;
-    struct profile_budget budget;
-    struct profile_result *result = make_result();
-    result->is_filtered = true;
-    assert_false(profile_budget_find(result, &budget));
-    result->is_filtered = false;
-    result->application.max = 0;
-    assert_false(profile_budget_find(result, &budget));
-    profile_result_free(result);
-}
-
-static void time_in_mpi_that_no_call_explains_is_other_time(void **state)
-{
-    (void)state;
-    struct profile_result *result = make_result();
-    add_call(result, "MPI_Put", 3, 10);
-    assert_float_equal(share_of(result, PROFILE_BUDGET_USEFUL), 0.5, 1e-9);
-    assert_float_equal(share_of(result, PROFILE_BUDGET_TRANSFER), 0.1, 1e-9);
-    assert_float_equal(share_of(result, PROFILE_BUDGET_OTHER), 0.4, 1e-9);
-    profile_result_free(result);
-}
-
-/* This is so with several threads, or calls within calls. */
-static void calls_do_not_take_more_than_was_lost(void **state)
-{
-    (void)state;
-    struct profile_result *result = make_result();
-    add_call(result, "MPI_Put", 3, 60);
-    add_call(result, "MPI_File_read", 4, 20);
-    assert_float_equal(share_of(result, PROFILE_BUDGET_TRANSFER), 0.375, 1e-9);
-    assert_float_equal(share_of(result, PROFILE_BUDGET_FILES), 0.125, 1e-9);
-    profile_result_free(result);
-}
-
-static void a_small_collective_is_work_and_the_rest_is_waiting(void **state)
-{
-    (void)state;
-    const double times[RANKS] = {0.0001, 40, 40, 40}; /* rank 0 does not wait */
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Allreduce", "collective");
-    struct profile_callsite *site = add_site(result, "MPI_Allreduce", "/src/a.c", 7);
-    set_ranks(site, times);
-    site->calls.calls = 40;
-    site->calls.time = (struct profile_spread){.sum = 120.0001, .max = 40};
-    assert_float_equal(share_of(result, PROFILE_BUDGET_COLLECTIVES), 119.9997 / 400, 1e-9);
-    assert_float_equal(share_of(result, PROFILE_BUDGET_SMALL_COLLECTIVES), 0.0004 / 400, 1e-9);
-    profile_result_free(result);
-}
-
-static void waits_are_told_apart_by_what_is_late(void **state)
-{
-    (void)state;
-    struct profile_result *result = make_result();
-    add_wait(result, 30, "/src/a.c", 1);
-    result->callsites->calls.time = (struct profile_spread){.sum = 36, .max = 36};
-    result->callsites->messages = 4;
-    const struct profile_wait wait = {2, 3, 5, 8};
-    struct profile_callsite *site = add_site(result, "MPI_Ssend", "/src/a.c", 2);
-    set_waits(site, 1, &wait);
-    site->calls.time = (struct profile_spread){.sum = 8, .max = 8};
-    assert_float_equal(share_of(result, PROFILE_BUDGET_LATE_SENDER), 30.0 / 400, 1e-9);
-    assert_float_equal(share_of(result, PROFILE_BUDGET_LATE_RECEIVER), 8.0 / 400, 1e-9);
-    assert_float_equal(share_of(result, PROFILE_BUDGET_SMALL_MESSAGES), 6.0 / 400, 1e-9);
-    profile_result_free(result);
-}
-
-static void ranks_that_end_early_lose_time(void **state)
-{
-    (void)state;
-    struct profile_result *result = make_result();
-    result->processes[3].application = 60;
-    assert_float_equal(share_of(result, PROFILE_BUDGET_END), 0.1, 1e-9);
-    profile_result_free(result);
-}
-
-/* Ranks are outside MPI between two polls. */
-static void pauses_between_polls_are_not_useful(void **state)
-{
-    (void)state;
-    struct profile_result *result = make_result();
-    add_call(result, "MPI_Test", 3, 1);
-    result->callsites->calls.polling = 104;
-    assert_float_equal(share_of(result, PROFILE_BUDGET_POLLING), 104.0 / 400, 1e-9);
-    assert_float_equal(share_of(result, PROFILE_BUDGET_USEFUL), 0.25, 1e-9);
-    profile_result_free(result);
-}
-
-static void set_processors(struct profile_process *process, const char *list, double queued)
-{
-    process->processors = qmpi_copy(list);
-    process->queued = queued;
-}
-
-static void a_rank_without_a_processor_is_found_and_not_blamed(void **state)
-{
-    (void)state;
-    struct profile_result *result = make_result();
-    const char *const lists[RANKS] = {"0-1,4", "0-1,4", "3", "3"};
-    add_wait(result, 30, "/src/a.c", 1);
-    assert_string_equal(find(result)->all->kind, "late-sender");
-    for (int rank = 0; rank < RANKS; rank++)
-        set_processors(&result->processes[rank], lists[rank], rank == 0 ? 28 : rank);
-    const struct profile_findings *findings = find(result);
-    assert_int_equal(findings->count, 1); /* rank 1 waits for a rank that has no processor */
-    assert_string_equal(findings->all[0].summary, "Rank 0 waits 28.0 s (28 %) for a processor");
-    assert_non_null(strstr(findings->all[0].meaning, "other programs or threads on node a had"));
-    result->processes[2].queued = 40;
-    assert_non_null(strstr(find(result)->all[0].meaning,
-                           "2 ranks on node b may only use processor 3, and take turns."));
-    assert_float_equal(share_of(result, PROFILE_BUDGET_PROCESSOR), 72.0 / 400, 1e-9);
-    profile_result_free(result);
-}
+/* ---- Processors, profiling switched off, small messages ---------------------------------------
+ */
 
 static void ranks_whose_processors_overlap_share_them(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    const char *const lists[RANKS] = {"0-1", "1", "0", "2-3"};
-    for (int rank = 0; rank < RANKS; rank++)
-        set_processors(&result->processes[rank], lists[rank], rank == 1 ? 28 : 0);
+    struct profile_result *result = sample_run();
+    const char *const lists[SAMPLE_RANKS] = {"0-1", "1", "0", "2-3"};
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
+        sample_set_processors(&result->processes[rank], lists[rank], rank == 1 ? 28 : 0);
     strcpy(result->processes[2].host, "a");
     assert_non_null(strstr(find(result)->all[0].meaning,
                            "3 ranks on node a may only use the 2 processors 0-1, and take turns."));
@@ -937,90 +724,25 @@ static void ranks_whose_processors_overlap_share_them(void **state)
 static void the_result_of_one_rank_does_not_blame_other_programs_alone(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
+    struct profile_result *result = sample_run();
     result->process_count = 1;
     result->ranks = 1;
     result->communicators = qmpi_allocate(1, sizeof *result->communicators);
     result->communicator_count = 1;
     *result->communicators =
-        (struct profile_communicator){.name = qmpi_copy("MPI_COMM_WORLD"), .size = RANKS};
-    set_processors(&result->processes[0], "0", 28);
+        (struct profile_communicator){.name = qmpi_copy("MPI_COMM_WORLD"), .size = SAMPLE_RANKS};
+    sample_set_processors(&result->processes[0], "0", 28);
     assert_non_null(
         strstr(find(result)->all[0].meaning, "other ranks, programs or threads on node a"));
-    result->process_count = RANKS;
-    profile_result_free(result);
-}
-
-/* A rank with two threads in MPI has a time of up to twice its own. */
-static void times_of_several_threads_are_shares_of_the_time_of_a_rank(void **state)
-{
-    (void)state;
-    const double times[RANKS] = {160, 0, 160, 160};
-    struct profile_result *result = make_result();
-    for (int rank = 0; rank < RANKS; rank++) {
-        result->processes[rank].useful = rank == 1 ? 100 : 20;
-        result->processes[rank].mpi = rank == 1 ? 0 : 160;
-    }
-    add_function(result, "MPI_Allreduce", "collective");
-    struct profile_callsite *site = add_site(result, "MPI_Allreduce", "a.c", 7);
-    set_ranks(site, times);
-    site->calls.time = (struct profile_spread){.sum = 480, .max = 160};
-    const struct profile_finding *finding = find(result)->all;
-    assert_string_equal(finding->kind, "imbalance");
-    assert_float_equal(finding->share, 0.8, 1e-9);
-    assert_non_null(strstr(finding->summary, "80.0 s (80 %)"));
-    assert_float_equal(share_of(result, PROFILE_BUDGET_COLLECTIVES), 0.6, 1e-3);
-    profile_result_free(result);
-    result = make_result();
-    result->processes[1].mpi = 150;
-    result->processes[1].useful = 25;
-    add_wait(result, 140, "a.c", 1);
-    result->callsites->calls.time = (struct profile_spread){.sum = 150, .max = 150, .max_rank = 1};
-    result->callsites->calls.polling = 0;
-    assert_float_equal(find(result)->all->share, 0.7, 1e-9);
-    assert_true(share_of(result, PROFILE_BUDGET_LATE_SENDER) < 0.25);
-    profile_result_free(result);
-}
-
-/* Rank 1 makes fewer calls that are counted, and seems to end early. */
-static void a_rank_that_is_not_profiled_is_not_late_nor_are_others(void **state)
-{
-    (void)state;
-    const double times[RANKS] = {45, 5, 45, 46};
-    struct profile_result *result = make_result();
-    struct profile_process *off = &result->processes[1];
-    add_function(result, "MPI_Barrier", "collective");
-    struct profile_callsite *site = add_site(result, "MPI_Barrier", "a.c", 7);
-    set_ranks(site, times);
-    site->calls.time = (struct profile_spread){.sum = 141, .max = 46};
-    result->application.min = off->application = 40;
-    result->application.min_rank = 1;
-    off->useful = 35;
-    assert_string_equal(find(result)->all[0].kind, "shutdown");
-    assert_non_null(strstr(find(result)->all[1].summary, "Rank 1 is last"));
-    assert_float_equal(share_of(result, PROFILE_BUDGET_END), 0.15, 1e-9);
-    off->off = 60;
-    const struct profile_findings *findings = find(result);
-    assert_int_equal(findings->count, 1);
-    assert_string_equal(findings->all->summary,
-                        "Rank 3 waits 46.0 s (46 %) in MPI_Barrier at a.c:7 for other ranks");
-    assert_non_null(strstr(findings->all->meaning, "Rank 1 was not profiled for 60.0 s (60 %)"));
-    assert_float_equal(share_of(result, PROFILE_BUDGET_END), 0, 1e-9);
-    assert_float_equal(share_of(result, PROFILE_BUDGET_OFF), 0.15, 1e-9);
-    /* One of two ranks is known. */
-    set_ranks(result->callsites, (double[]){45, 5, 0, 0});
-    result->callsites->callers.count = 2;
-    result->callsites->ranks = 2;
-    assert_non_null(strstr(find(result)->all->summary, "Rank 0 waits 45.0 s (45 %)"));
-    assert_non_null(strstr(find(result)->all->meaning, "Rank 1 was not profiled"));
+    result->process_count = SAMPLE_RANKS;
     profile_result_free(result);
 }
 
 static void a_peer_that_is_not_profiled_is_said_to_be_unknown(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_wait(result, 30, "a.c", 1);
+    struct profile_result *result = sample_run();
+    sample_add_wait(result, 30, "a.c", 1);
     result->processes[0].application = result->processes[0].off = 50;
     const struct profile_finding *finding = find(result)->all;
     assert_non_null(strstr(finding->meaning, "Rank 0 was not profiled for 50.0 s (50 %)"));
@@ -1028,37 +750,14 @@ static void a_peer_that_is_not_profiled_is_said_to_be_unknown(void **state)
     profile_result_free(result);
 }
 
-/* Rank 0 is last; the others wait for it for 10 s, and for the data. */
-static void a_fence_and_a_window_take_time_that_is_no_waiting(void **state)
-{
-    (void)state;
-    const double times[RANKS] = {20, 30, 30, 30};
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Win_fence", "one-sided");
-    struct profile_callsite *site = add_site(result, "MPI_Win_fence", "a.c", 7);
-    set_ranks(site, times);
-    site->calls.calls = result->functions[0].calls.calls = 40;
-    site->calls.time = (struct profile_spread){.sum = 110, .max = 30};
-    assert_float_equal(share_of(result, PROFILE_BUDGET_COLLECTIVES), 0.275, 1e-3);
-    add_function(result, "MPI_Put", "one-sided");
-    result->functions[1].calls.sent = UINT64_C(20000000000); /* 10 GB of each rank, 20 s */
-    assert_float_equal(share_of(result, PROFILE_BUDGET_COLLECTIVES), 30.0 / 400, 1e-3);
-    assert_float_equal(share_of(result, PROFILE_BUDGET_TRANSFER), 80.0 / 400, 1e-3);
-    free(result->callsites->name);
-    result->callsites->name = qmpi_copy("MPI_Win_allocate");
-    assert_float_equal(share_of(result, PROFILE_BUDGET_COLLECTIVES), 30.0 / 400, 1e-3);
-    assert_float_equal(share_of(result, PROFILE_BUDGET_OBJECTS), 80.0 / 400, 1e-3);
-    profile_result_free(result);
-}
-
 static void barriers_move_no_data_that_could_be_combined(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Barrier", "collective");
-    struct profile_callsite *site = add_site(result, "MPI_Barrier", "a.c", 7);
-    set_ranks(site, (double[]){20, 20, 20, 20});
-    for (int rank = 0; rank < RANKS; rank++) {
+    struct profile_result *result = sample_run();
+    sample_add_function(result, "MPI_Barrier", "collective");
+    struct profile_callsite *site = sample_add_site(result, "MPI_Barrier", "a.c", 7);
+    sample_set_ranks(site, (double[]){20, 20, 20, 20});
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++) {
         site->callers.all[rank].calls = 1000000;
         result->processes[rank].useful = 80;
     }
@@ -1076,14 +775,14 @@ static void barriers_move_no_data_that_could_be_combined(void **state)
 static void messages_that_a_site_sends_and_receives_are_told_apart(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Sendrecv", "point-to-point");
-    struct profile_callsite *site = add_site(result, "MPI_Sendrecv", "a.c", 7);
-    set_ranks(site, (double[]){20, 20, 20, 20});
+    struct profile_result *result = sample_run();
+    sample_add_function(result, "MPI_Sendrecv", "point-to-point");
+    struct profile_callsite *site = sample_add_site(result, "MPI_Sendrecv", "a.c", 7);
+    sample_set_ranks(site, (double[]){20, 20, 20, 20});
     site->calls.calls = 4000;
     site->calls.sent = site->calls.received = 32000;
     site->messages = 8000;
-    for (int rank = 0; rank < RANKS; rank++)
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         result->processes[rank].useful = 80;
     site->calls.time = (struct profile_spread){.sum = 80, .max = 20};
     const struct profile_finding *finding = find(result)->all;
@@ -1095,10 +794,10 @@ static void messages_that_a_site_sends_and_receives_are_told_apart(void **state)
 static void collectives_wait_for_ranks_without_a_processor(void **state)
 {
     (void)state;
-    struct profile_result *result = make_result();
-    add_function(result, "MPI_Allreduce", "collective");
-    struct profile_callsite *site = add_site(result, "MPI_Allreduce", "a.c", 7);
-    set_ranks(site, (double[]){30, 30, 30, 30});
+    struct profile_result *result = sample_run();
+    sample_add_function(result, "MPI_Allreduce", "collective");
+    struct profile_callsite *site = sample_add_site(result, "MPI_Allreduce", "a.c", 7);
+    sample_set_ranks(site, (double[]){30, 30, 30, 30});
     site->calls.calls = 40;
     site->calls.time = (struct profile_spread){.sum = 120, .max = 30};
     assert_non_null(strstr(find(result)->all[0].meaning, "changes from call to call"));
@@ -1109,49 +808,15 @@ static void collectives_wait_for_ranks_without_a_processor(void **state)
     profile_result_free(result);
 }
 
-static void places_are_listed_with_most_time_first(void **state)
-{
-    (void)state;
-    struct profile_budget budget;
-    enum profile_budget_part order[PROFILE_BUDGET_PARTS];
-    struct profile_result *result = make_result();
-    for (int line = 1; line <= 5; line++)
-        add_call(result, "MPI_Put", line, line == 3 ? 9 : line);
-    assert_true(profile_budget_find(result, &budget));
-    const struct profile_budget_item *item = &budget.items[PROFILE_BUDGET_TRANSFER];
-    assert_int_equal(item->place_count, 3);
-    assert_int_equal(item->places[0].site->frames->line, 3);
-    assert_int_equal(item->places[1].site->frames->line, 5);
-    assert_int_equal(item->places[2].site->frames->line, 4);
-    assert_float_equal(item->places[0].seconds, 36, 1e-9);
-    profile_budget_order(&budget, order);
-    assert_int_equal(order[0], PROFILE_BUDGET_USEFUL);
-    assert_int_equal(order[1], PROFILE_BUDGET_OTHER);
-    assert_int_equal(order[2], PROFILE_BUDGET_TRANSFER);
-    profile_result_free(result);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_budget_is_not_known_without_time),
-        cmocka_unit_test(time_in_mpi_that_no_call_explains_is_other_time),
-        cmocka_unit_test(calls_do_not_take_more_than_was_lost),
-        cmocka_unit_test(a_small_collective_is_work_and_the_rest_is_waiting),
-        cmocka_unit_test(waits_are_told_apart_by_what_is_late),
-        cmocka_unit_test(ranks_that_end_early_lose_time),
-        cmocka_unit_test(pauses_between_polls_are_not_useful),
-        cmocka_unit_test(a_rank_without_a_processor_is_found_and_not_blamed),
         cmocka_unit_test(ranks_whose_processors_overlap_share_them),
         cmocka_unit_test(the_result_of_one_rank_does_not_blame_other_programs_alone),
-        cmocka_unit_test(times_of_several_threads_are_shares_of_the_time_of_a_rank),
-        cmocka_unit_test(a_rank_that_is_not_profiled_is_not_late_nor_are_others),
         cmocka_unit_test(a_peer_that_is_not_profiled_is_said_to_be_unknown),
-        cmocka_unit_test(a_fence_and_a_window_take_time_that_is_no_waiting),
         cmocka_unit_test(barriers_move_no_data_that_could_be_combined),
         cmocka_unit_test(messages_that_a_site_sends_and_receives_are_told_apart),
         cmocka_unit_test(collectives_wait_for_ranks_without_a_processor),
-        cmocka_unit_test(places_are_listed_with_most_time_first),
         cmocka_unit_test(there_is_none_where_nothing_is_wrong),
         cmocka_unit_test(nothing_is_known_of_a_run_without_time),
         cmocka_unit_test(the_seven_that_cost_most_are_listed_in_that_order),
