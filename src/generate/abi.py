@@ -45,7 +45,7 @@ class Input:
                 macros = set(re.findall(r"^#define (MPI_\w+)", source.read(), re.M))
             self.declared = mpi_header.read_names(native)
             self.constants = self.declared | macros
-            exports = mpi_header.read_exports(options.library)
+            exports = mpi_header.read_exports(options.library, options.nm)
             self.native = {function.name for function in
                            mpi_header.read_functions(native, list(self.numbers), exports)}
 
@@ -127,6 +127,7 @@ def main() -> None:
     parser.add_argument("--header", help="mpi.h of this MPI library, preprocessed; none: it has the standard ABI")
     parser.add_argument("--macros", help="the macros that it defines")
     parser.add_argument("--library", help="the MPI library")
+    parser.add_argument("--nm", default="nm", help="the command that reads the library")
     parser.add_argument("--abi-header", required=True, help="mpi.h of the standard ABI, preprocessed")
     parser.add_argument("--abi-text", required=True, help="the same as it is")
     parser.add_argument("--public", action="append", required=True, help="a public header of libqmpi")

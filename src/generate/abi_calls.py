@@ -141,13 +141,11 @@ HIDDEN_NAMES = {"QMPI_Register_tool_name": "qmpi_tool_register_name",
 
 def same_functions(public: list[tuple[str, str, str]]) -> str:
     """In libqmpi of the ABI itself, these names are aliases of the same functions, in assembler."""
-    lines = ["    .text"]
+    lines = ['#include "dispatch/arch/entry.h"']
     pairs = [(abi_name(name), name) for result, name, _ in public if is_renamed(result, name)]
     pairs += [(abi_name("PMPI_" + name), "PMPI_" + name) for name in CALLS]
-    for name, same in pairs:
-        lines += [f"    .globl {name}", f"    .type {name}, @function", f"{name}:",
-                  f"    jmp {HIDDEN_NAMES.get(same, same)}@PLT", f"    .size {name}, . - {name}"]
-    return "\n".join(lines + ['    .section .note.GNU-stack,"",@progbits', ""])
+    lines += [f"SAME {name}, {HIDDEN_NAMES.get(same, same)}" for name, same in pairs]
+    return "\n".join(lines + ["SAMES_END", ""])
 
 
 # ---- libqmpi of another library ------------------------------------------------------------------

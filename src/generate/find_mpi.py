@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Finds the MPI library for a build, and prints the properties that the build needs.
 
-    find_mpi.py WANTED [--pkg-config COMMAND] -- COMPILER...
+    find_mpi.py WANTED [--pkg-config COMMAND] [--nm COMMAND] [--readelf COMMAND] -- COMPILER...
 
 WANTED: auto           the first that is found of the places in AUTO
       mpich, openmpi   by pkg-config, or by the MPI's compiler command
@@ -39,6 +39,8 @@ LIBRARY_FOLDERS = ["lib", "lib64", "lib/release", f"lib/{sysconfig.get_config_va
 PRODUCTS = {"mpich": "MPICH", "openmpi": "Open MPI", "abi": "the MPI standard ABI"}
 ABI_HEADER = Path(__file__).resolve().parents[2] / "include/qmpi/mpi-abi"
 ABI_SONAME = "libmpi_abi.so.1"  # the library for a program that has not loaded an MPI library itself
+# The commands that read libraries. In a cross build, they are not those of this machine.
+NM, READELF = ["nm"], ["readelf"]
 PROGRAM = "#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }\n"
 # Macros that identify the MPI library of a header.
 MACROS = """#include <mpi.h>
@@ -182,7 +184,7 @@ def places(wanted: str, pkg_config: str) -> list:
 
 
 def is_mpi_library(path: str) -> bool:
-    return " PMPI_Init\n" in run(["nm", "-D", "--defined-only", path]).stdout
+    return " PMPI_Init\n" in run([*NM, "-D", "--defined-only", path]).stdout
 
 
 def mpi_library_of(trace: str) -> str:
@@ -208,7 +210,7 @@ def kind_of_library(library: str) -> str:
     """Determines the kind from the exported functions, because names and sonames are shared, and
     native libraries also have the functions of the ABI. The ABI has no Fortran handles and statuses
     that are converted in C."""
-    names = {line.split()[-1] for line in run(["nm", "-D", "--defined-only", library]).stdout.splitlines()}
+    names = {line.split()[-1] for line in run([*NM, "-D", "--defined-only", library]).stdout.splitlines()}
     if "PMPI_Status_c2f" not in names:
         return "abi" if "PMPI_Comm_toint" in names else ""
     if "MPIR_Dup_fn" in names:  # it is MPI_DUP_FN in each mpi.h of this family
@@ -263,7 +265,7 @@ def complete(found: Found, compiler: list[str]) -> Found:
 
 
 def soname_of(library: str) -> str:
-    text = run(["readelf", "-d", library]).stdout
+    text = run([*READELF, "-d", library]).stdout
     soname = re.search(r"\(SONAME\).*\[(.+)\]", text)
     return soname[1] if soname else Path(library).name
 
@@ -295,8 +297,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("wanted")
     parser.add_argument("--pkg-config", default="", help="empty: there is none")
+    parser.add_argument("--nm", default="nm")
+    parser.add_argument("--readelf", default="readelf")
     parser.add_argument("compiler", nargs="+")
     options = parser.parse_args()
+    NM[:], READELF[:] = [options.nm], [options.readelf]
     try:
         found = find(options.wanted, options.compiler, options.pkg_config)
     except Unusable as reason:

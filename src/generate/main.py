@@ -70,7 +70,7 @@ for part in range(emit_c.PARTS):
 def parse(options: argparse.Namespace) -> emit_c.Source:
     numbers = mpi_header.read_numbers(options.numbers)
     tree = mpi_header.parse(options.header)
-    exports = mpi_header.read_exports(options.library) if options.library else None
+    exports = mpi_header.read_exports(options.library, options.nm) if options.library else None
     standard = mpi_header.read_parameter_names(mpi_header.parse(options.standard)) if options.standard else None
     return emit_c.Source(
         mpi=options.mpi,
@@ -108,6 +108,7 @@ def main() -> None:
     parser.add_argument("--standard", help="mpi.h of the standard ABI, preprocessed, for the names of parameters; "
                                            "none: they have those of mpi.h")
     parser.add_argument("--library", help="the MPI library; none: it has all functions that mpi.h declares")
+    parser.add_argument("--nm", default="nm", help="the command that reads the library")
     parser.add_argument("--mpi", required=True, help="short name of this MPI: mpich, openmpi, abi")
     options = parser.parse_args()
     source = read_source(options)

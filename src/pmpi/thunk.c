@@ -18,8 +18,15 @@ static bool needs_thunk(QMPI_Context node)
     return node && !qmpi_chain_plain(node) && !qmpi_node_of(node)->thunk;
 }
 
-/* Creates the `count` missing thunks of a row, in pages that are never writable and executable at
- * the same time. */
+/* Makes code executable that has been written, and no longer writable. Some processors fetch
+ * instructions from what was written only once they have been told. */
+static bool make_executable(unsigned char *code, size_t size)
+{
+    __builtin___clear_cache((char *)code, (char *)code + size);
+    return mprotect(code, size, PROT_READ | PROT_EXEC) == 0;
+}
+
+/* Creates the `count` missing thunks of a row. */
 static bool create_thunks(const QMPI_Context *row, int count)
 {
     const size_t size = (size_t)count * QMPI_THUNK_SIZE;
@@ -36,7 +43,7 @@ static bool create_thunks(const QMPI_Context *row, int count)
         qmpi_thunk_write(place, row[number], qmpi_dispatch_functions[number].thunk_call);
         place += QMPI_THUNK_SIZE;
     }
-    if (mprotect(thunks, size, PROT_READ | PROT_EXEC) != 0) {
+    if (!make_executable(thunks, size)) {
         problem = "this system does not allow processes to generate code";
         munmap(thunks, size);
         return false;
@@ -118,7 +125,7 @@ static struct qmpi_thunk_deferred *create_deferred(void)
         qmpi_thunk_write_deferred(code + (size_t)number * QMPI_THUNK_SIZE,
                                   &deferred->slots[number]);
     }
-    if (mprotect(code, size, PROT_READ | PROT_EXEC) != 0) {
+    if (!make_executable(code, size)) {
         munmap(code, size);
         free(deferred);
         return NULL;

@@ -8,6 +8,8 @@
  *   NO_SLOT          an empty entry, for a function that this MPI lacks
  *   ENTRIES          begins the code
  *   ENTRY name, n    MPI_X and PMPI_X, which jump through their slots, and n's first-call code
+ *   SAME name, other a second name of a function of libqmpi
+ *   SAMES_END        ends a file of such names
  *   THUNKS           begins the code that thunks call
  *   THUNK name, n, arguments
  *                    thunk_call_MPI_X: calls a node with itself in front of that many arguments; a
@@ -25,6 +27,8 @@
  */
 #if defined(__x86_64__)
 #include "dispatch/arch/entry_x86_64.inc"
+#elif defined(__aarch64__)
+#include "dispatch/arch/entry_aarch64.inc"
 #else
 #error "qmpi: this processor needs its entry macros: see src/dispatch/arch/entry_x86_64.inc"
 #endif

@@ -12,6 +12,13 @@
         __asm__("lea %1, %0" : "=r"(qmpi_address) : "m"(variable));                                \
         qmpi_address;                                                                              \
     })
+#elif defined(__aarch64__) && defined(__GNUC__)
+#define QMPI_ADDRESS(type, variable)                                                               \
+    __extension__({                                                                                \
+        type *qmpi_address;                                                                        \
+        __asm__("" : "=r"(qmpi_address) : "0"(&(variable)), "m"(variable));                        \
+        qmpi_address;                                                                              \
+    })
 #else
 #define QMPI_ADDRESS(type, variable) (&(variable))
 #endif

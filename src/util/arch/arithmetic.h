@@ -49,6 +49,31 @@ static inline void qmpi_arithmetic_end(const struct qmpi_arithmetic *before)
     qmpi_arithmetic_set(before->control);
 }
 
+#elif defined(__aarch64__)
+
+/* The control and the status register for floating point. */
+struct qmpi_arithmetic {
+    unsigned long control, status;
+};
+
+/* Begins to compute in the default environment, with the rounding direction to the nearest and no
+ * trap. */
+static inline void qmpi_arithmetic_begin(struct qmpi_arithmetic *before)
+{
+    __asm__ volatile("mrs %0, fpcr\n\tmrs %1, fpsr\n\tmsr fpcr, xzr"
+                     : "=&r"(before->control), "=&r"(before->status)
+                     :
+                     : "memory");
+}
+
+static inline void qmpi_arithmetic_end(const struct qmpi_arithmetic *before)
+{
+    __asm__ volatile("msr fpsr, %1\n\tmsr fpcr, %0"
+                     :
+                     : "r"(before->control), "r"(before->status)
+                     : "memory");
+}
+
 #else
 
 #include <fenv.h>
