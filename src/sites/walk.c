@@ -302,6 +302,7 @@ static bool leave_leaf(struct position *position, uint64_t word)
     position->address = qmpi_registers_strip(*position->ra_place);
     position->ra_place = NULL;
     position->cfa = cfa;
+    position->was_interrupted = false;
     return true;
 }
 
@@ -326,13 +327,13 @@ static inline __attribute__((always_inline)) bool advance_frame(struct position 
         return false;
     const uintptr_t fp_place =
         saved == QMPI_SAVED_AT_FP ? 0 : qmpi_registers_fp_place(saved, cfa - offset, cfa);
-    if (fp_place) {
-        if (__builtin_expect(fp_place < position->cfa, 0))
-            return false;
+    if (__builtin_expect(fp_place >= position->cfa, 1))
         position->fp_place = stack_word(fp_place);
-    }
+    else if (fp_place && !position->was_interrupted)
+        return false; /* at the end of a function, the register contains it again */
     position->address = qmpi_registers_strip(*stack_word(ra_place));
     position->cfa = cfa;
+    position->was_interrupted = false;
     if (QMPI_RETURNS_IN_REGISTER)
         position->ra_place = NULL;
     return true;
@@ -448,7 +449,6 @@ static __attribute__((noinline)) bool walk_any(struct callers *callers,
         more = add_caller(&found, shown_address(&position), code_of(word));
         if (!more)
             break;
-        position.was_interrupted = false;
         if (__builtin_expect(advance_frame(&position, word, &first_fp), 1))
             continue;
         if (base_of(word) != QMPI_FRAME_SIGNAL || !cross_signal(&position))
@@ -484,7 +484,6 @@ static __attribute__((noinline)) int walk_all(void **addresses, int capacity)
     while (count < capacity && position.address) {
         const uint64_t word = look_up_rule(position.address);
         addresses[count++] = (void *)shown_address(&position);
-        position.was_interrupted = false;
         if (!advance_frame(&position, word, NULL) &&
             (base_of(word) != QMPI_FRAME_SIGNAL || !cross_signal(&position)))
             break;
