@@ -143,13 +143,15 @@ static inline void flights_learn_times(const QMPIX_Call *call)
         flights_begin_place = (const char *)begin - (const char *)call;
 }
 
-/* Publishes a flight in the state FLIGHT_RUNS, and stores its mark in `word`. libqmpi itself stores
- * the time at which the call begins. */
+/* Publishes a flight in the state FLIGHT_RUNS, after it has stored its mark in `word`: a reader
+ * that sees the mark and finds another number in the word takes the call for one that was left.
+ * libqmpi itself stores the time at which the call begins. */
 static inline void flights_publish_run(struct flight *flight, const QMPIX_Call *call,
                                        QMPIX_Word *word)
 {
     flights_learn_times(call);
-    word->number = flights_publish(flight, FLIGHT_RUNS);
+    word->number = flight_next_mark(flight->mark, FLIGHT_RUNS);
+    FLIGHT_PUT(flight->mark, word->number);
 }
 
 /* Returns the address of the ticks at which a call began ([0]) and ended ([1]). [0] is 0 until the
@@ -194,8 +196,8 @@ static inline void flights_run_first(struct flights *flights, const QMPIX_Call *
     FLIGHT_PUT(flight->word, word);
     FLIGHT_PUT(flight->number, number);
     flights_describe(flight, call, data);
+    word->number = mark; /* before the mark: see flight_is_overwritten */
     FLIGHT_PUT(flight->mark, mark);
-    word->number = mark;
 }
 
 /* Returns whether the call of `word` is the only flight of the thread and is still in the state

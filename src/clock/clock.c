@@ -18,11 +18,16 @@ static const char variable[] = "QMPI_CLOCK";
 bool qmpi_clock_is_counter;
 
 QMPI_LOCK(start_lock);
+/* Stored with release, after `beginning`, `qmpi_clock_is_counter` and the rate; whoever loads it
+ * with acquire may read these. */
 static bool started;
 static struct qmpi_clock_moment beginning;
 enum { SCALE_BITS = 48 }; /* the rounding error of days is less than a nanosecond */
-static uint64_t scale = UINT64_C(1) << SCALE_BITS; /* nanoseconds per tick */
-static uint64_t calibrated = UINT64_MAX; /* ticks: the length of the time that determined `scale` */
+/* Nanoseconds per tick, and the length in ticks of the time that determined them. Any thread may
+ * measure them again. The second one is stored last, with release, and loaded first, with acquire:
+ * whoever finds a long time also finds its precise rate. */
+static uint64_t scale = UINT64_C(1) << SCALE_BITS;
+static uint64_t calibrated = UINT64_MAX;
 
 /* ---- Readings -------------------------------------------------------------------------------- */
 
@@ -76,7 +81,7 @@ static struct qmpi_clock_tick measure_tick(uint64_t nanoseconds)
     qmpi_arithmetic_begin(&before);
     const struct qmpi_clock_tick tick = compute_tick(&now);
     qmpi_arithmetic_end(&before);
-    __atomic_store_n(&calibrated, now.ticks - beginning.ticks, __ATOMIC_RELAXED);
+    __atomic_store_n(&calibrated, now.ticks - beginning.ticks, __ATOMIC_RELEASE);
     return tick;
 }
 
@@ -151,7 +156,7 @@ struct qmpi_clock_tick qmpi_clock_refine(void)
 uint64_t qmpi_clock_nanoseconds(uint64_t ticks)
 {
     __extension__ typedef unsigned __int128 wide;
-    if (ticks / 2 > __atomic_load_n(&calibrated, __ATOMIC_RELAXED))
+    if (ticks / 2 > __atomic_load_n(&calibrated, __ATOMIC_ACQUIRE))
         measure_tick(0);
     return (uint64_t)((wide)ticks * __atomic_load_n(&scale, __ATOMIC_RELAXED) >> SCALE_BITS);
 }

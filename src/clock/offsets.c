@@ -22,8 +22,10 @@ struct offsets {
 };
 
 static bool requested;
-static struct offsets measured[2];   /* after MPI_Init, before MPI_Finalize */
-static const struct offsets *latest; /* NULL: none */
+static struct offsets measured[2]; /* after MPI_Init, before MPI_Finalize */
+/* NULL: none. Stored with release by the thread that has measured, loaded with acquire by those
+ * that ask for a time; what it points to is complete, and does not change. */
+static const struct offsets *latest;
 
 /* ---- At a moment ----------------------------------------------------------------------------- */
 

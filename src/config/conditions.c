@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Set by the thread that calls MPI_Pcontrol(1); no other data belong to it, but release and acquire
+ * let layers that are then switched on find what the program has stored before. */
 static bool is_begun;
 
 void qmpi_condition_begin(void)
@@ -20,16 +22,19 @@ void qmpi_condition_begin(void)
 
 struct qmpi_condition_place qmpi_condition_place_here(int rank)
 {
-    static char *program;
-    if (!program) {
-        char *path = realpath("/proc/self/exe", NULL), *none = NULL;
+    static char *program; /* set once; whoever finds it also sees the text */
+    char *path = __atomic_load_n(&program, __ATOMIC_ACQUIRE), *first = NULL;
+    if (!path) {
+        path = realpath("/proc/self/exe", NULL);
         if (!path)
             path = qmpi_copy(program_invocation_short_name);
-        if (!__atomic_compare_exchange_n(&program, &none, path, false, __ATOMIC_ACQ_REL,
-                                         __ATOMIC_ACQUIRE))
+        if (!__atomic_compare_exchange_n(&program, &first, path, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_ACQUIRE)) {
             free(path);
+            path = first;
+        }
     }
-    return (struct qmpi_condition_place){rank, program, program_invocation_short_name,
+    return (struct qmpi_condition_place){rank, path, program_invocation_short_name,
                                          __atomic_load_n(&is_begun, __ATOMIC_ACQUIRE)};
 }
 

@@ -15,6 +15,10 @@
 #include <stdint.h>
 #include <string.h>
 
+/* What calls read while startup/startup.c builds the stack or startup/switch.c switches a layer,
+ * both under a lock. All of these are stored with release, after the nodes to which they lead are
+ * complete, and loaded with acquire; assembly code, which loads the topmost nodes in no order,
+ * comes after a load of the head or after a slot (see set_slot). */
 qmpi_node_pointer qmpi_heads[QMPI_FUNCTION_COUNT];
 _Atomic(const struct qmpi_node_trampoline *) qmpi_node_trampolines[QMPI_FUNCTION_COUNT];
 qmpi_node_pointer qmpi_topmost_qmpi_nodes[QMPI_FUNCTION_COUNT];
@@ -27,6 +31,9 @@ struct QMPIX_Stack QMPIX_stack;
 
 QMPI_LOCK(switch_lock); /* see qmpi_chain_hold */
 
+/* Rows of nodes: the pointers to rows are stored with release before the layer above is
+ * initialized; the elements, when layers are switched, after the new nodes are complete. Both are
+ * loaded with acquire, or through the address of the row. */
 static QMPI_Context terminator_row[QMPI_FUNCTION_COUNT];
 const QMPI_Context *qmpi_node_rows[QMPI_LAYERS_MAX + 2];
 QMPI_Context qmpi_fixed_rows[QMPI_FIXED_ROWS][QMPI_FUNCTION_COUNT];
@@ -94,7 +101,8 @@ static int find_fixed_row(int tool_id)
 /* Nodes are allocated in blocks, since a layer may intercept all functions. */
 enum { BLOCK = 128 };
 
-/* If layers are checked: all blocks. Other threads read the list. */
+/* If layers are checked: all blocks. The thread that starts or switches adds them, with release;
+ * others read the list, from its first element with acquire. */
 struct block {
     struct qmpi_node *nodes;
     struct block *next;
@@ -250,11 +258,13 @@ void qmpi_chain_expose(int tool_id)
     memcpy(row, qmpi_heads, sizeof qmpi_heads); /* only this thread changes them during start-up */
     for (int number = 0; checks.functions && number < QMPI_FUNCTION_COUNT; number++)
         row[number] = row[number] ? qmpi_chain_join(tool_id, number, row[number]) : NULL;
-    below_rows[tool_id] = row;
+    /* Threads of tools that were loaded before may already read these pointers; QMPI_Get_function
+     * reads what they lead to by their address, which is as good as acquire order. */
+    __atomic_store_n(&below_rows[tool_id], row, __ATOMIC_RELEASE);
     /* With nodes that check it, a layer of MPICH's variant reaches what is below it by its own
      * tool_id. */
-    qmpi_node_rows[tool_id + !checks.functions] = row;
-    qmpi_next_rows[tool_id] = row;
+    __atomic_store_n(&qmpi_node_rows[tool_id + !checks.functions], row, __ATOMIC_RELEASE);
+    __atomic_store_n(&qmpi_next_rows[tool_id], row, __ATOMIC_RELEASE);
 }
 
 /* ---- Nodes of layers ------------------------------------------------------------------------- */
@@ -388,9 +398,17 @@ qmpi_function *qmpi_chain_target(int number)
     return target_of(number);
 }
 
+/* Entry points load the slot with relaxed order. The barrier before this makes what the target
+ * reads visible: the first node, the topmost QMPI node, the trampoline, and the data of the tool.
+ */
 static inline void set_slot(int number)
 {
     __atomic_store_n(&qmpi_slots[number], target_of(number), __ATOMIC_RELEASE);
+}
+
+void qmpi_chain_set_target(int number)
+{
+    set_slot(number);
 }
 
 static QMPI_Context find_topmost_qmpi_node(QMPI_Context node)
@@ -408,11 +426,12 @@ void qmpi_chain_set_next(int tool_id, int number, QMPI_Context node)
         __atomic_store_n(&below_rows[tool_id][number], node, __ATOMIC_RELEASE);
         return;
     }
-    atomic_store(&qmpi_topmost_qmpi_nodes[number], find_topmost_qmpi_node(node));
+    store_node(&qmpi_topmost_qmpi_nodes[number], find_topmost_qmpi_node(node));
     set_head(number, node);
-    set_slot(number);
 }
 
+/* Stored with release when all slots lead to the chains; whoever loads it with acquire may change
+ * chains. */
 static bool is_active;
 
 bool qmpi_chain_is_active(void)
@@ -422,6 +441,7 @@ bool qmpi_chain_is_active(void)
 
 void qmpi_chain_activate(void)
 {
+    qmpi_barrier_publish();
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (!qmpi_dispatch_functions[number].trampoline)
             continue;

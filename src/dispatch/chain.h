@@ -81,8 +81,13 @@ QMPI_Context qmpi_chain_rest(int tool_id, int number);
  * a node above it that checks the layer. Called like qmpi_chain_insert. */
 QMPI_Context qmpi_chain_join(int tool_id, int number, QMPI_Context rest);
 
-/* Sets the next node below the layer; tool_id 0 sets the first node of the chain. */
+/* Sets the next node below the layer; tool_id 0 sets the first node of the chain. The entry point
+ * of the function still leads to its old target then. */
 void qmpi_chain_set_next(int tool_id, int number, QMPI_Context node);
+
+/* Makes the entry point of the function lead to the first node of the chain. Between
+ * qmpi_chain_set_next and this, qmpi_barrier_publish must be called. */
+void qmpi_chain_set_target(int number);
 
 /* Returns the target of MPI_X in the current chains. */
 qmpi_function *qmpi_chain_target(int number);

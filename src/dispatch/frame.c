@@ -39,7 +39,8 @@ _Unwind_Reason_Code qmpi_thunk_personality(int version, _Unwind_Action actions,
  */
 #ifndef QMPI_STATIC
 /* The addresses have the order of arch/jump_PROCESSOR.S. Initially, they lead to code that calls
- * qmpi_jump_resolve. */
+ * qmpi_jump_resolve. Each thread that does so stores the same functions, which have been there
+ * since the process was started, so that any order would do. */
 extern qmpi_function *qmpi_real_jumps[4] QMPI_HIDDEN;
 void qmpi_jump_resolve(void) QMPI_HIDDEN;
 

@@ -38,7 +38,8 @@ struct qmpi_dispatch_functions {
 extern const struct qmpi_dispatch_functions
     qmpi_dispatch_functions[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
-/* The dispatch tables: targets of MPI_X and PMPI_X; in entries.S. */
+/* The dispatch tables: targets of MPI_X and PMPI_X; in entries.S. Entry points load them in no
+ * order, so that they are stored only after qmpi_barrier_publish. */
 extern qmpi_function *qmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 extern qmpi_function *qmpi_pmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 

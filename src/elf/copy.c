@@ -242,7 +242,9 @@ struct copy_record {
     struct copy_record *next;
 };
 
-static struct copy_record *copies; /* only added to */
+/* Only added to, by the thread that builds the stack; stored with release, after the record is
+ * complete, and loaded with acquire by any thread that opens a library. */
+static struct copy_record *copies;
 
 void qmpi_elf_copy_record(const char *path, const char *original, const struct stat *status,
                           const char *soname)

@@ -20,11 +20,14 @@
  * that is forking and holds the loader's lock. */
 enum { PATIENCE = 1000 /* milliseconds */ };
 
-static atomic_int walks, forks;      /* the numbers of threads that are walking or forking */
+/* The numbers of threads that are walking or forking. A thread increments one and then reads the
+ * other, so that at least one of two sees the other: only sequentially consistent order ensures
+ * this. */
+static atomic_int walks, forks;
 static _Thread_local int walk_depth; /* of nested walks in this thread */
 
 /* Whether this process is a forked child, in which the loader's lock may belong to a thread of the
- * parent. */
+ * parent. Set in the child before it has a second thread. */
 static atomic_bool forked;
 
 static void wait_for_threads(atomic_int *threads, int remaining)

@@ -32,7 +32,8 @@ struct job_layer {
 };
 
 static struct job_layer *layers; /* [tool_id]; set once */
-static int layer_count;          /* 0: not known yet */
+static int layer_count;          /* 0: not known yet. Stored with release after `layers`, under the
+                                    lock; whoever loads it with acquire may read these */
 QMPI_LOCK(layers_lock);
 
 /* ---- Statements ------------------------------------------------------------------------------ */

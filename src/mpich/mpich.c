@@ -32,7 +32,9 @@
  */
 
 QMPI_LOCK(override_lock);
-static unsigned long long examined; /* the number of loads before the latest examination */
+/* The number of loads before the latest examination. Stored with release after the objects were
+ * changed, under the lock; whoever loads the present number with acquire finds them changed. */
+static unsigned long long examined;
 
 static const char *const names[] = {"QMPI_Register_tool_name", "QMPI_Register_tool_storage",
                                     "QMPI_Register_function",  "QMPI_Get_function",
@@ -134,14 +136,17 @@ struct text_entry {
 };
 
 enum { BUCKETS = 4096, CHUNK_SIZE = 1 << 16 };
+/* Lists that only grow: a complete entry becomes the first one by an exchange; any thread or signal
+ * handler loads the first one with acquire. */
 static _Atomic(struct text_entry *) buckets[BUCKETS];
 
 /* Entries are allocated in chunks. */
 struct chunk {
-    atomic_size_t used;
+    atomic_size_t used; /* the addition gives each thread an entry of its own */
     struct text_entry entries[];
 };
 enum { CHUNK_ENTRIES = (CHUNK_SIZE - sizeof(struct chunk)) / sizeof(struct text_entry) };
+/* Exchanged once the chunk is mapped; a thread that finds it may use it. */
 static _Atomic(struct chunk *) current;
 
 static void add_chunk(struct chunk *full)

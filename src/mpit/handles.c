@@ -269,9 +269,11 @@ static void list_state(const struct qmpi_mpit_slot *slot, struct qmpi_mpit_state
         ;
 }
 
+/* This and the stores of start_or_stop are releases, so that a reader that sees one of them also
+ * sees that the sequence has left this set before. */
 static void set_started(struct qmpi_mpit_state *state, unsigned sequence, bool started)
 {
-    atomic_store_explicit(&state->started[sequence & 1], started, memory_order_relaxed);
+    atomic_store_explicit(&state->started[sequence & 1], started, memory_order_release);
 }
 
 int qmpi_mpit_pvar_open(struct qmpi_mpit_slot *slot, MPI_T_pvar_session session)
@@ -364,7 +366,7 @@ static int start_or_stop(const struct qmpi_mpit_slot *slot, bool start)
         __atomic_store_n(qmpi_mpit_words(state, sequence + 1) + i,
                          turned_word(slot, __atomic_load_n(&words[i], __ATOMIC_RELAXED),
                                      qmpi_mpit_load(slot->variable->type, raw.array, i), start),
-                         __ATOMIC_RELAXED);
+                         __ATOMIC_RELEASE);
     qmpi_mpit_raw_end(&raw);
     set_started(state, sequence + 1, start);
     atomic_store(&state->ever, true);

@@ -30,6 +30,7 @@ struct qmpi_mpit_state;
 struct qmpi_mpit_enum;
 
 struct qmpi_mpit_slot {
+    /* Stored with release after the other members, loaded with acquire before them. */
     _Alignas(QMPI_MPIT_SLOT_SIZE) atomic_uint kind;
     int count;                  /* of elements */
     MPI_T_pvar_session session; /* the MPI library's */
@@ -49,7 +50,9 @@ struct qmpi_mpit_slot {
     };
 };
 
-/* The range begins at `base`, and `used` bytes of it are slots. */
+/* The range begins at `base`, and `used` bytes of it are slots. Both are stored under the lock of
+ * the pool. Any thread loads them with relaxed order: it has the handle that it asks about from the
+ * thread that made it, so that it finds the range, too. */
 extern struct qmpi_mpit_arena {
     atomic_uintptr_t base;
     atomic_size_t used;
@@ -132,13 +135,18 @@ int qmpi_mpit_open(const struct qmpi_mpit_variable *variable, const void *object
 enum qmpi_mpit_life { QMPI_MPIT_SPARE, QMPI_MPIT_OWNED, QMPI_MPIT_LIVE };
 
 struct qmpi_mpit_state {
-    atomic_uint sequence; /* the last bit is the set in use */
+    /* The last bit is the set in use. It is changed after a set was filled in, and loaded before
+     * and after the set is read: everything in a set is stored with release and loaded with
+     * acquire. */
+    atomic_uint sequence;
     atomic_bool started[2];
-    atomic_bool ever;  /* it has been started before */
-    atomic_int life;   /* enum qmpi_mpit_life */
-    atomic_int inside; /* number of visits */
-    int count;         /* of elements */
-    uint64_t object;   /* watermarks: the handle of the object */
+    atomic_bool ever; /* it has been started before; only for starting and stopping */
+    /* A visitor increments `inside` and then reads `life`; who frees the handle changes `life` and
+     * then reads `inside`. At least one sees the other, by sequentially consistent order. */
+    atomic_int life; /* enum qmpi_mpit_life */
+    atomic_int inside;
+    int count;       /* of elements */
+    uint64_t object; /* watermarks: the handle of the object */
     struct qmpi_mpit_state *next;
     uint64_t words[];
 };

@@ -12,6 +12,8 @@
 enum { BLOCK = 1024, BLOCKS = 1024, HASHES = 2048 };
 
 static struct table {
+    /* Changed under the lock. The number is stored with release after the place and its block, so
+     * that whoever loads it with acquire finds them. */
     _Atomic(struct qmpi_mpit_place *) blocks[BLOCKS];
     atomic_int count;
     int *of_library;   /* [index in the library]: merged index */
@@ -24,6 +26,7 @@ static struct table {
 } tables[QMPI_MPIT_SPACES];
 
 QMPI_LOCK(tables_lock);
+/* Counts changes after they were made; clients that see a new number ask again. */
 static atomic_int changes;
 
 /* Whether an index is left; there are about a million. Published items reserve theirs before it is

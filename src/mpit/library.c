@@ -17,6 +17,8 @@ atomic_int qmpi_mpit_users;
 MPI_T_pvar_handle qmpi_mpit_all_handles;
 
 QMPI_LOCK(hold_lock);
+/* Stored with release under the lock, once the library is initialized for qmpi; whoever loads it
+ * with acquire may call it. */
 static atomic_bool held;
 
 #if defined(MPI_T_PVAR_ALL_HANDLES) || defined(QMPI_STATIC)
@@ -98,6 +100,8 @@ static void hold_before_finalize(void)
 QMPI_LOCK_RECURSIVE(publishers_lock);
 /* [tool_id], 0: the dispatcher; NULL: it has nothing to publish, or has done so. */
 static void (*publishers[QMPI_LAYERS_MAX + 1])(int tool_id);
+/* Stored with release under the lock, after all publishers were called; whoever loads it with
+ * acquire finds their variables. */
 static atomic_bool has_published;
 
 void qmpi_mpit_lazy_add(int tool_id, void (*publish)(int tool_id))

@@ -16,7 +16,8 @@
 
 /*
  * The number of calls of MPI_T_init_thread minus those of MPI_T_finalize, through the stack or as
- * PMPI_T_X. 0: MPI_T is not initialized.
+ * PMPI_T_X. 0: MPI_T is not initialized. It is loaded with relaxed order: a program that uses MPI_T
+ * has initialized it before, in this thread or in one from which it knows that.
  */
 extern atomic_int qmpi_mpit_users QMPI_HIDDEN;
 

@@ -47,8 +47,10 @@ static void drop_entry(struct qmpi_attribute_entry *entry)
 
 /* ---- MPI_COMM_SELF --------------------------------------------------------------------------- */
 
+/* Cleared when the layers are finalized. No data belong to it. */
 static bool keeps_self;
-static struct qmpi_attribute_entry *kept; /* a list of the entries of MPI_COMM_SELF */
+static struct qmpi_attribute_entry *kept; /* a list of the entries of MPI_COMM_SELF, exchanged with
+                                             release when one is added, taken with acquire */
 
 void qmpi_attributes_keep_self(void)
 {

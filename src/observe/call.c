@@ -109,7 +109,8 @@ int QMPIX_Call_get_request(const QMPIX_Call *call, int index, MPI_Request *reque
 /* ---- Bytes of statuses
  * -------------------------------------------------------------------------------- */
 
-/* Whether the members of a status contain the values that the functions of MPI return. */
+/* Whether the members of a status contain the values that the functions of MPI return.
+ * Threads that ask at the same time find the same. */
 static enum { UNKNOWN, AGREE, DIFFER } members;
 
 static inline MPI_Count member_bytes(const MPI_Status *status)

@@ -62,7 +62,9 @@ bool qmpi_comm_can_be_asked(MPI_Comm comm)
 QMPI_LOCK(processes_lock);
 
 /* The number of records that were freed. It tells a thread whether the record that it remembers may
- * be one of them. */
+ * be one of them. It is incremented before the record is freed. A thread that uses a new
+ * communicator of the same handle has got it from MPI after the old one was freed, and so finds the
+ * new number. */
 static unsigned generation = 1;
 
 /* The result of the last query of this thread. While `changing` is set, it is neither read nor
@@ -300,7 +302,9 @@ int QMPIX_Comm_world_rank(MPI_Comm comm, int rank, int *world)
 bool qmpi_comm_id_asked;
 
 struct identity {
-    uint64_t id; /* 0: a predefined communicator whose id is not known yet */
+    /* 0: a predefined communicator whose id is not known yet. Stored with release after the other
+     * members, under the lock, and loaded with acquire. */
+    uint64_t id;
     uint64_t parent;
     uint64_t members; /* a hash of the ranks of the members in the world */
     int processes;

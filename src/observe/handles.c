@@ -117,6 +117,8 @@ static bool find_contents(MPI_Datatype type, struct type_contents *contents)
 
 QMPI_LOCK(private_lock);
 static MPI_Comm private_comm;
+/* Stored with release after private_comm, under the lock; whoever loads it with acquire may use
+ * this. */
 static int has_private_comm;
 
 /* Frees the communicator when MPI_Finalize deletes the attributes of MPI_COMM_SELF, because MPI
@@ -206,6 +208,7 @@ static bool ask_with_private_comm(bool (*ask)(const void *handle, MPI_Comm comm)
 
 /* Predefined types that were found to be valid; they remain valid. */
 enum { NAMED_BITS = 6 };
+/* Single words, by any thread; nothing else belongs to them, so that relaxed order is enough. */
 static uintptr_t named[1 << NAMED_BITS];
 
 static uintptr_t *named_slot_of(MPI_Datatype type)

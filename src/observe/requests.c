@@ -376,7 +376,8 @@ static bool take_place(struct place *place, uint64_t *serial)
     return true;
 }
 
-/* Each store is a release, so that a reader of any of them sees that the place is being written. */
+/* Each store is a release, so that a reader of any of them sees that the place is being written:
+ * taking the place, an atomic exchange, does not keep later stores behind it. */
 static void fill_place(struct place *place, const struct qmpi_record_matched *matched)
 {
     atomic_store_explicit(&place->message, QMPI_KEY_OF(matched->message), memory_order_release);

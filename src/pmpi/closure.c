@@ -379,6 +379,8 @@ struct qmpi_closure_opening {
     struct qmpi_closure_opening *next;
 };
 
+/* The first element is exchanged with release and loaded with acquire. In an element, `group` is
+ * stored once, with release, and then `ended`; both are loaded with acquire by other threads. */
 static struct qmpi_closure_opening *openings; /* one element for each new library; none is
                                                  removed */
 
@@ -534,7 +536,8 @@ struct wrappers {
     int count;
     struct wrapper all[];
 };
-static struct wrappers *program_wrappers; /* set once; NULL: the program is no layer */
+/* Set once, with release, before the group of the program; NULL: the program is no layer. */
+static struct wrappers *program_wrappers;
 
 static bool is_wrapper(const struct qmpi_elf_loaded *program, const ElfW(Sym) * symbol)
 {
@@ -576,10 +579,11 @@ struct qmpi_layer *qmpi_pmpi_layer_of(const void *address)
 
 bool qmpi_pmpi_holds(const void *address)
 {
-    const struct wrappers *wrappers = __atomic_load_n(&program_wrappers, __ATOMIC_ACQUIRE);
     const struct qmpi_layer *layer = qmpi_pmpi_layer_of(address);
     if (!layer || !layer->preloaded || !layer->preloaded->program)
         return layer != NULL;
+    /* After the layer was found: they are stored before its group. */
+    const struct wrappers *wrappers = __atomic_load_n(&program_wrappers, __ATOMIC_ACQUIRE);
     /* The return address of a call that does not return may be behind the end of the function. */
     for (int i = 0; i < wrappers->count; i++) {
         if ((uintptr_t)address - 1 - wrappers->all[i].begin < wrappers->all[i].size)

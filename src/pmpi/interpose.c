@@ -37,7 +37,8 @@ void *qmpi_interpose_find_global(const char *name)
     return qmpi_real_dlsym(RTLD_DEFAULT, name);
 }
 
-static bool gave_functions[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
+static bool gave_functions[QMPI_LAYERS_MAX + 1]; /* [tool_id]; only for a warning, so that relaxed
+                                                    order is enough */
 
 bool qmpi_interpose_gave_functions(int tool_id)
 {
@@ -87,13 +88,16 @@ static void *find_for_program(void *handle, const char *name, int number)
     return mpi ? (void *)(uintptr_t)qmpi_entries[number] : NULL;
 }
 
-/* The segments of the library that last looked up dlclose. */
+/* The segments of the library that last looked up dlclose. The end is 0 while they change: a reader
+ * that finds the same end before and after has read the beginning that belongs to it. */
 static atomic_uintptr_t dlclose_user_begin, dlclose_user_end;
 
 bool qmpi_interpose_gave_dlclose(const void *function)
 {
-    return (uintptr_t)function >= atomic_load(&dlclose_user_begin) &&
-           (uintptr_t)function < atomic_load(&dlclose_user_end);
+    const uintptr_t end = atomic_load(&dlclose_user_end);
+    const uintptr_t begin = atomic_load(&dlclose_user_begin);
+    return (uintptr_t)function >= begin && (uintptr_t)function < end &&
+           atomic_load(&dlclose_user_end) == end;
 }
 
 /* Whether the libraries that libqmpi needs have been initialized. */

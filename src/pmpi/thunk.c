@@ -48,7 +48,8 @@ static bool create_thunks(const QMPI_Context *row, int count)
         munmap(thunks, size);
         return false;
     }
-    problem = NULL; /* the reason may have been a lack of memory, which is over */
+    problem = NULL;         /* the reason may have been a lack of memory, which is over */
+    qmpi_barrier_publish(); /* tools load pointers to thunks, and thunks their words, in no order */
     place = thunks;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (!needs_thunk(row[number]))
@@ -107,6 +108,8 @@ const char *qmpi_thunk_error(void)
 
 /* The functions of deferred thunks, by number. */
 struct qmpi_thunk_deferred {
+    /* Thunks load them in no order: they lead to functions that were there before, or to thunks
+     * that a barrier has published. */
     qmpi_function *slots[QMPI_FUNCTION_COUNT];
     unsigned char *code;
 };
@@ -130,6 +133,7 @@ static struct qmpi_thunk_deferred *create_deferred(void)
         free(deferred);
         return NULL;
     }
+    qmpi_barrier_publish(); /* as in create_thunks */
     return deferred;
 }
 

@@ -10,12 +10,14 @@
 #include <string.h>
 #include <strings.h>
 
-/* A list in the order of discovery, which any thread may read; elements are never removed. */
+/* A list in the order of discovery, which any thread may read; elements are never removed.
+ * One thread at a time adds a complete element, with release; others load pointers with acquire. */
 struct binding {
     struct qmpi_elf_loaded object;
     struct binding *next;
 };
 static struct binding *bindings;
+/* Only tells whether it is worth looking at the list. */
 bool qmpi_binding_any;
 
 static struct binding *first_binding(void)

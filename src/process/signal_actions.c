@@ -34,6 +34,8 @@ enum real { ACTION, SIGNAL, BSD_SIGNAL, SSIGNAL, SYSV_SIGNAL, SYSV_SIGNAL_TOO, S
 static const char *const names[REALS] = {
     "sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset",
 };
+/* Each thread that finds one empty stores the same function, which has been there since the process
+ * was started: relaxed order is enough. */
 static void *reals[REALS];
 
 /* A sanitizer may call these functions before its shadow memory exists. */
@@ -74,7 +76,9 @@ struct hidden {
 };
 
 enum { NUMBERS = 65 };
-static _Atomic(struct hidden *) hidden[NUMBERS]; /* the last one first; only added to */
+/* The last one first; only added to: a complete entry becomes the first one by an exchange, and
+ * signal handlers and other threads load the first one with acquire. */
+static _Atomic(struct hidden *) hidden[NUMBERS];
 
 static const void *handler_of(const struct sigaction *action)
 {

@@ -35,6 +35,8 @@ struct code_range {
  */
 struct helper {
     int number;
+    /* Ranges are added under the lock, with release after they are complete, and loaded with
+     * acquire by any call. */
     struct code_range *procedures;
 };
 
@@ -63,7 +65,7 @@ static qmpi_function *helper_target(const struct helper *helper, const void *cal
         if ((size_t)((const char *)caller - range->start) < range->size)
             return qmpi_entries[helper->number];
     }
-    return qmpi_pmpi_slots[helper->number];
+    return __atomic_load_n(&qmpi_pmpi_slots[helper->number], __ATOMIC_ACQUIRE);
 }
 
 /* Defines FUNCTION as the replacement of helper H. It chooses the target by its caller. */
@@ -249,7 +251,8 @@ static const void *find_in_scope(void *scope)
     return look_up(scope, "MPI_Init");
 }
 
-static bool is_interposed; /* the MPI library precedes libqmpi, so its symbols are redefined */
+static bool is_interposed; /* set once, no data belong to it: the MPI library precedes libqmpi, so
+                              its symbols are redefined */
 
 bool qmpi_redirect_is_interposed(void)
 {
@@ -294,7 +297,9 @@ static bool needs_redirection(void *data, const struct qmpi_elf_loaded *object)
 /* ---- All objects ----------------------------------------------------------------------------- */
 
 QMPI_LOCK(lock);
-static unsigned long long seen; /* number of loaded objects at the last call */
+/* Number of loaded objects at the last call. Stored with release after these were changed, under
+ * the lock; whoever loads the present number with acquire finds them changed. */
+static unsigned long long seen;
 
 static void redirect_object(struct qmpi_elf_held *held, const struct search_order *order)
 {

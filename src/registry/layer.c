@@ -496,7 +496,9 @@ int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int *flag)
 
 /* ---- Groups of objects ----------------------------------------------------------------------- */
 
-static struct qmpi_layer_group *groups; /* elements are only added */
+/* Elements are only added, complete and with release; any thread loads the first one with acquire.
+ */
+static struct qmpi_layer_group *groups;
 
 struct qmpi_layer_group *qmpi_layer_group_make(struct qmpi_layer *layer,
                                                const struct qmpi_elf_loaded *objects, int count,

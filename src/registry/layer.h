@@ -49,7 +49,8 @@ struct qmpi_layer {
     const char *refused;            /* the call that failed first */
     int refused_with;               /* the result of that call */
     bool mpich;                     /* it has made a call that exists only in MPICH's variant */
-    bool ready;                     /* it is complete and was not left out; atomic */
+    bool ready;                     /* it is complete and was not left out; stored with release
+                                       last, loaded with acquire by other threads */
     /* By function number. */
     qmpi_function **functions;       /* its interceptors */
     qmpi_function **mpich_functions; /* its interceptors of MPICH's variant; NULL: none */

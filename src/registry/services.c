@@ -26,12 +26,17 @@ struct watch {
     int version;
     QMPIX_Service_changed *callback;
     void *data;
-    unsigned pending; /* changes since the callback last received the current state; atomic */
-    int offering_id;  /* arguments of the last callback: see call_watch */
+    /* Changes since the callback last received the current state. Each is counted after it was
+     * made, with release; the thread that calls the callback exchanges the number with acquire, and
+     * searches again if it has grown. */
+    unsigned pending;
+    int offering_id; /* arguments of the last callback: see call_watch */
     const void *table;
-    struct watch *next; /* atomic */
+    struct watch *next; /* as watches[] */
 };
-static struct watch *watches[QMPI_LAYERS_MAX + 1]; /* [tool_id]; atomic */
+/* [tool_id]: lists to which complete watches are added at the end, under the lock and with release;
+ * any thread loads the pointers with acquire. */
+static struct watch *watches[QMPI_LAYERS_MAX + 1];
 QMPI_LOCK(watches_lock);
 
 static bool (*layer_is_enabled)(int tool_id);

@@ -32,7 +32,8 @@ struct seen {
 
 QMPI_LOCK(lock);
 static struct described *described[BUCKETS]; /* by offset */
-static _Atomic(struct seen *) seen[BUCKETS]; /* by address; only added to, the last one first */
+static _Atomic(struct seen *) seen[BUCKETS]; /* by address; only added to, the last one
+                                                first, once it is complete */
 static pid_t reading;                        /* the process that is reading debug information */
 
 /* ---- Reading --------------------------------------------------------------------------------- */

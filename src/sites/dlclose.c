@@ -28,6 +28,7 @@ closer *const qmpi_exported_dlclose = close_library;
 
 static int close_library(void *handle)
 {
+    /* Each thread that finds it empty stores the same function. */
     static closer *_Atomic real;
     closer *function = real;
     if (!function) {

@@ -20,7 +20,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* A list that starts with the latest module. Elements are only added. */
+/* A list that starts with the latest module. Elements are only added, once they are complete. */
 static _Atomic(struct qmpi_module *) modules;
 
 /* Finds the module of an address, if possible by a function of the loader that takes no lock,

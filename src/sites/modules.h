@@ -57,7 +57,8 @@ enum qmpi_module_code qmpi_module_find_code(uintptr_t address, bool *is_permanen
  */
 
 /* Number of threads in dlclose. A caller from a library that was mapped later never sees data about
- * the library that was mapped before. */
+ * the library that was mapped before: the number is decremented after these were cleared, with
+ * release, and loaded with acquire before the data are read. */
 extern atomic_int qmpi_module_closing_count __attribute__((visibility("hidden")));
 
 /* Whether a library is being closed. Any thread. */

@@ -26,7 +26,8 @@ struct stack_range {
     struct qmpi_call_stack stack;
     struct stack_range *next;
 };
-static _Atomic(struct stack_range *) ranges; /* only added to */
+/* Only added to, once they are complete, by an exchange. */
+static _Atomic(struct stack_range *) ranges;
 
 /* The stack of this thread's last walk. */
 static _Thread_local const struct stack_range *current __attribute__((tls_model("initial-exec")));
@@ -82,8 +83,11 @@ enum {
 
 #define KIND_OF(base, code) ((unsigned)(code) << CODE_SHIFT | (unsigned)(base))
 
+/* Each word is complete in itself, with the address to which it belongs, and nothing else belongs
+ * to it: relaxed order is enough, behind the check of qmpi_module_is_closing. */
 static _Atomic uint64_t table[1 << PLACE_BITS];
-static atomic_bool is_used; /* whether a rule was stored since the table was cleared */
+static atomic_bool
+    is_used; /* whether a rule was stored since the table was cleared; set after it */
 
 static inline _Atomic uint64_t *rule_slot_of(uintptr_t address)
 {
@@ -161,8 +165,10 @@ static __attribute__((noinline)) uint64_t learn_rule(uintptr_t address)
 
 static inline uint64_t look_up_rule(uintptr_t address)
 {
+    /* In this order: the rules of a library are cleared before its closing ends. */
+    const bool is_closing = qmpi_module_is_closing();
     const uint64_t word = atomic_load_explicit(rule_slot_of(address), memory_order_relaxed);
-    const bool known = is_rule_of(word, address) && !qmpi_module_is_closing();
+    const bool known = is_rule_of(word, address) && !is_closing;
     return __builtin_expect(known, 1) ? word : learn_rule(address);
 }
 

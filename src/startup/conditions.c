@@ -134,7 +134,8 @@ void qmpi_conditions_complete(struct qmpi_layer *layer, bool pmpi_tool)
 /* ---- The rank -------------------------------------------------------------------------------- */
 
 static qmpi_function *next_init, *next_init_thread, *next_session_init, *next_pcontrol;
-static int known_rank = -1; /* -1: not known from MPI yet */
+/* -1: not known from MPI yet. Stored by the thread that initializes MPI; a single number. */
+static int known_rank = -1;
 
 /* Warns if no process has a rank in @ranks. Entries of configuration files are excluded, because
  * they may be meant for jobs of another size. */
@@ -159,6 +160,7 @@ static void warn_of_no_rank(const struct qmpi_layer *layer, int size)
 
 static void apply_rank(int rank, int size)
 {
+    /* Only its first exchange matters. */
     static bool known;
     if (__atomic_exchange_n(&known, true, __ATOMIC_ACQ_REL))
         return;
@@ -265,6 +267,7 @@ static void begin_layers(void)
 
 QMPIX_PCONTROL_READER static int begin_in_pcontrol(const int level, ...)
 {
+    /* Only its first exchange matters. */
     static bool begun;
     QMPIX_Pcontrol_words words;
     QMPIX_PCONTROL_READ(words, level);

@@ -47,6 +47,7 @@ static void check_wrapper_of_layer(const struct qmpi_layer *layer, int called, i
 static void check_wrappers(int called, int other)
 {
     enum { DEPTH = 256 };
+    /* Only its first exchange matters. */
     static bool checked;
     void *frames[DEPTH];
     if (__atomic_exchange_n(&checked, true, __ATOMIC_RELAXED) || !qmpi_launcher_reports())

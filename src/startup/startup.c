@@ -38,6 +38,8 @@ qmpi_function *qmpi_startup_call(int number, const void *caller) QMPI_HIDDEN;
 qmpi_function *qmpi_startup_pmpi_call(int number, const void *caller) QMPI_HIDDEN;
 
 QMPI_LOCK(start_lock);
+/* Stored with release by the thread that has built the stack, under start_lock. Whoever loads it
+ * with acquire finds everything that does not change later: layers, tools, tables and settings. */
 static bool has_started;
 static bool building; /* the thread that holds start_lock is building the stack */
 static _Thread_local bool starting;
@@ -635,6 +637,7 @@ static void start_for_fortran(void)
 
 static qmpi_function *bypass_stack(int number)
 {
+    /* Only its first exchange matters. */
     static bool said;
     if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED) && qmpi_launcher_reports()) {
         if (abandoned)
@@ -680,7 +683,7 @@ qmpi_function *qmpi_startup_call(int number, const void *caller)
     }
     /* The caller may be the constructor of a tool, which made the call before the stack existed. */
     qmpi_function *pmpi_tool = qmpi_pmpi_target(number, caller, false);
-    return pmpi_tool ? pmpi_tool : qmpi_slots[number];
+    return pmpi_tool ? pmpi_tool : __atomic_load_n(&qmpi_slots[number], __ATOMIC_ACQUIRE);
 }
 
 qmpi_function *qmpi_startup_pmpi_call(int number, const void *caller)

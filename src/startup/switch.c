@@ -18,13 +18,17 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Arrays by tool_id. */
-static bool off[QMPI_LAYERS_MAX + 1];             /* written between qmpi_chain_hold and _release */
+/* Arrays by tool_id. `off` is stored with release between qmpi_chain_hold and _release, before the
+ * nodes are changed, and loaded with acquire by any thread; who holds the chains may read it as it
+ * is. The others are complete before the dispatch table is activated, or belong to who holds the
+ * chains. */
+static bool off[QMPI_LAYERS_MAX + 1];
 static bool *kept_while_off[QMPI_LAYERS_MAX + 1]; /* [number]: see QMPIX_Tool_keep_function */
-static const unsigned char *limits[QMPI_LAYERS_MAX + 1]; /* [number]; NULL: none */
-static bool chosen[QMPI_LAYERS_MAX + 1];                 /* whether QMPIX_Tool_set_enabled has
-                                                            switched it */
-static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id);
+static const unsigned char *limits[QMPI_LAYERS_MAX + 1];    /* [number]; NULL: none */
+static bool chosen[QMPI_LAYERS_MAX + 1];                    /* whether QMPIX_Tool_set_enabled has
+                                                               switched it */
+static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id); /* as `off`: what the tool has stored
+                                                                before it registers them is seen */
 
 /* [number]: the new next node below a layer, or for tool_id 0 the new first node; NULL: no change.
  */
@@ -124,6 +128,8 @@ static void prepare_change(void *data)
     building->is_ready = unprotect_relocations(building->rows, building->lowest);
 }
 
+/* First what is loaded with acquire order, then, behind a barrier, the pointers through which code
+ * jumps that requests no order: entry points and the references of PMPI tools. */
 static void activate_rows(next_row *rows, int lowest)
 {
     for (int above = lowest - 1; above >= 0; above--) {
@@ -131,6 +137,11 @@ static void activate_rows(next_row *rows, int lowest)
             if (rows[above][number])
                 qmpi_chain_set_next(above, number, rows[above][number]);
         }
+    }
+    qmpi_barrier_publish();
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
+        if (rows[0][number])
+            qmpi_chain_set_target(number);
     }
     for (int above = lowest - 1; above >= 1; above--) {
         const struct qmpi_layer *layer = qmpi_layer_get(above);
@@ -163,7 +174,7 @@ static void update_fortran_callers(const struct qmpi_fortran_callers *callers, i
 /* Whether a tool has Fortran wrappers. This does not change once the stack is built. */
 static bool has_fortran_wrappers(void)
 {
-    static int known; /* 1: no, 2: yes */
+    static int known; /* 1: no, 2: yes; each thread finds the same, so that any order will do */
     int any = __atomic_load_n(&known, __ATOMIC_RELAXED);
     for (int tool_id = 1; !any && qmpi_layer_get(tool_id); tool_id++) {
         const struct qmpi_layer *layer = qmpi_layer_get(tool_id);

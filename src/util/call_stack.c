@@ -251,7 +251,8 @@ bool qmpi_call_stack_run(void (*function)(void *data), void *data)
  */
 
 /* qmpi_call_stack_unwind loads nothing: if a signal handler left it by longjmp, the loader would be
- * in an inconsistent state. */
+ * in an inconsistent state. The walk is a function that needs no preparation, so any order will do.
+ */
 static _Atomic(qmpi_call_stack_unwinder *) chosen;
 
 void qmpi_call_stack_use(qmpi_call_stack_unwinder *walk)

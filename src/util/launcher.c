@@ -53,7 +53,8 @@ static int read_rank_variable(const char *variable)
     return *end || number < 0 || number > INT_MAX ? -1 : (int)number;
 }
 
-/* The variables are read once, so that the values are those with which the process was started. */
+/* The variables are read once, so that the values are those with which the process was started.
+ * Each thread would read the same, so relaxed order is enough. */
 static int read_rank = -2, read_size = -2;
 
 int qmpi_launcher_rank(void)

@@ -168,6 +168,8 @@ struct chunk {
     _Alignas(LINE) atomic_size_t used;
 };
 
+/* Exchanged once the chunk is mapped and `used` is set; the addition to `used` gives each thread
+ * memory of its own. */
 static _Atomic(struct chunk *) current;
 
 static void *map_pages(size_t size)

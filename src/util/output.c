@@ -350,8 +350,8 @@ static struct standard {
         CLOSED
     } state;       /* at the start of the process; UNKNOWN: the process does
                       not have libqmpi */
-    int duplicate; /* accessed atomically; 0: none */
-    bool is_slow;  /* the reader has not read for a long time */
+    int duplicate; /* 0: none. Stored with release once it is open, exchanged by who closes it */
+    bool is_slow;  /* the reader has not read for a long time; relaxed: only a hint */
     dev_t device;
     ino_t inode;
 } standards[FIRST];

@@ -34,7 +34,8 @@ enum { QMPI_OUTPUT_PATIENCE = 10000 };
 struct qmpi_output {
     const char *path;
     int flags;      /* for opening it again */
-    int descriptor; /* accessed atomically; -1: none */
+    int descriptor; /* -1: none. Stored with release after the other members; a thread that opens
+                       the file again exchanges it, and others load it with acquire */
     mode_t type;    /* S_IFREG, … */
     dev_t device;
     ino_t inode;

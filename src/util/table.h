@@ -62,12 +62,16 @@ struct qmpi_table_of_handles {
     size_t size;                /* of an entry in bytes */
     unsigned bits;              /* the first level has 2^bits buckets */
     void *(*take)(size_t size); /* returns memory that is zero, or NULL if it is exhausted */
-    struct qmpi_table_entry **levels[QMPI_TABLE_LEVELS]; /* NULL until it is needed */
+    /* NULL until it is needed. Exchanged with release once it is zero, as its buckets are once an
+     * entry is complete; both are loaded with acquire. */
+    struct qmpi_table_entry **levels[QMPI_TABLE_LEVELS];
 };
 
 /* The first member of an entry. */
 struct qmpi_table_entry {
-    uint64_t handle; /* QMPI_TABLE_UNUSED and QMPI_TABLE_CHANGING are no handles */
+    /* QMPI_TABLE_UNUSED and QMPI_TABLE_CHANGING are no handles. Stored with release after what
+     * belongs to the handle, and exchanged with acquire by the thread that claims the entry. */
+    uint64_t handle;
     struct qmpi_table_entry *next;
     int level;
 };

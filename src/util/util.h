@@ -4,6 +4,7 @@
 #define QMPI_UTIL_UTIL_H
 
 #include "util/arch/arithmetic.h"
+#include "util/barrier.h"
 #include "util/call_stack.h"
 #include "util/cleanup.h"
 #include "util/directory.h"

@@ -109,7 +109,11 @@ static void set_current_frame(struct thread *thread, struct frame *frame)
 
 static void release_frame(struct thread *thread, struct frame *frame)
 {
-    atomic_fetch_add_explicit(&frame->turn, 1, memory_order_acq_rel);
+    atomic_fetch_add_explicit(&frame->turn, 1, memory_order_relaxed);
+    /* A reader that finds anything of the next call in the frame must also find that the turn has
+     * changed. An atomic addition alone does not ensure this: later stores may become visible
+     * before it, whatever its order. */
+    atomic_thread_fence(memory_order_release);
     if (!thread)
         return;
     if (thread->current == frame)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* The order of memory accesses, for each processor. */
+#ifndef QMPI_UTIL_ARCH_ORDER_H
+#define QMPI_UTIL_ARCH_ORDER_H
+
+#include <stdbool.h>
+
+/*
+ * Whether all threads see the stores of a thread in their order, even if they load by instructions
+ * that request no order: if code jumps through a pointer, what it then loads is not older than the
+ * pointer. See util/barrier.h.
+ */
+#if defined(__x86_64__)
+enum { QMPI_ORDERS_LOADS = true };
+#else
+enum { QMPI_ORDERS_LOADS = false };
+#endif
+
+#endif
