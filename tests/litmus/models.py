@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Reads the models of this directory: see README.md."""
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+SOURCE = FOLDER.parents[1]
+
+
+@dataclass
+class Model:
+    path: Path
+    text: str
+    code: list = field(default_factory=list)  # (file, function, pieces of its text in their order)
+    weaker: list = field(default_factory=list)  # (instruction, what the weaker model has in its place)
+
+    def weakened(self):
+        """Returns the text of the weaker model."""
+        comment, program = split(self.text)
+        for instruction, instead in self.weaker:
+            program, count = re.subn(re.escape(instruction) + r"(?!\w)", instead, program)
+            if not count:
+                raise ValueError(f"{self.path.name}: no instruction '{instruction}'")
+        return comment + program
+
+
+def split(text):
+    """Divides a model into the part with its first comment, and the rest."""
+    end = text.index("\n*)\n")
+    return text[:end], text[end:]
+
+
+def read_model(path):
+    model = Model(path, path.read_text())
+    for line in split(model.text)[0].splitlines():
+        if line.startswith("Code: "):
+            file, function = line.removeprefix("Code: ").split()
+            model.code.append((file, function, []))
+        elif line.startswith("    ") and model.code:
+            model.code[-1][2].append(line.strip())
+        elif line.startswith("Weaker: "):
+            model.weaker.append(tuple(line.removeprefix("Weaker: ").split(" -> ")))
+    return model
+
+
+def read_models():
+    return [read_model(path) for path in sorted(FOLDER.glob("*.litmus"))]
+
+
+# Where a function begins and ends, by the suffix of its file: a function or a macro of C, a function of Python, a macro
+# of the assembler.
+PATTERNS = {
+    ".c": [r"^[^\n#{{}};]*?\b{}\((?:[^{{;]|\n)*?\n\{{.*?^\}}", r"^#define {}\((?:[^\n]*\\\n)*[^\n]*"],
+    ".py": [r"^def {}\(.*?(?=^\S|\Z)"],
+    ".inc": [r"^\.macro {}\b.*?^\.endm"],
+}
+PATTERNS[".h"] = PATTERNS[".c"]
+
+
+def find_function(path, function):
+    """Returns the text of a function; None: the file has no such function."""
+    text = path.read_text()
+    for pattern in PATTERNS[path.suffix]:
+        found = re.search(pattern.format(re.escape(function)), text, re.DOTALL | re.MULTILINE)
+        if found:
+            return found.group()
+    return None
+
+
+def without_space(text):
+    """Lines may be broken anywhere, and a comment of a model cannot contain the two characters that end it."""
+    return re.sub(r"[\s\\]+", "", text)
+
+
+def first_missing(text, pieces):
+    """Returns the first of the pieces that does not follow in the text after those before it; None: all do."""
+    rest = without_space(text)
+    for piece in pieces:
+        before, found, rest = rest.partition(without_space(piece))
+        if not found:
+            return piece
+    return None

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""The protocols between threads, as models that herd7 checks against the memory model of arm64: see README.md."""
+import re
+import shutil
+import subprocess
+
+import models
+import pytest
+
+MODELS = models.read_models()
+HERD = shutil.which("herd7")
+
+each_model = pytest.mark.parametrize("model", MODELS, ids=[model.path.stem for model in MODELS])
+needs_herd = pytest.mark.skipif(not HERD, reason="there is no herd7: the package herdtools7 of newer releases of Debian")
+
+
+def observe(path):
+    """Returns "Never", "Sometimes" or "Always": whether the forbidden outcome is possible."""
+    ran = subprocess.run([HERD, "-model", "aarch64.cat", path], capture_output=True, text=True, timeout=120)
+    found = re.search(r"^Observation \S+ (\w+)", ran.stdout, re.MULTILINE)
+    assert found, f"{path}: {ran.stdout}{ran.stderr}"
+    return found.group(1)
+
+
+@each_model
+def test_the_code_is_what_the_model_says(model):
+    assert model.code, f"{model.path.name} names no code"
+    for file, function, pieces in model.code:
+        text = models.find_function(models.SOURCE / file, function)
+        assert text, f"{model.path.name}: {file} has no function {function}"
+        missing = models.first_missing(text, pieces)
+        assert missing is None, f"{model.path.name}: {function} in {file} no longer has, in this order: {missing}"
+
+
+@each_model
+def test_the_model_is_complete(model):
+    assert re.fullmatch(rf"AArch64 {model.path.stem}\n.*", model.text, re.DOTALL), "the name is that of the file"
+    assert "\nForbidden: " in model.text, "it says what is forbidden"
+    assert model.weaker and model.weakened() != model.text, "it has a weaker model"
+
+
+@needs_herd
+@each_model
+def test_the_forbidden_outcome_is_impossible(model):
+    assert observe(model.path) == "Never"
+
+
+@needs_herd
+@each_model
+def test_the_forbidden_outcome_is_possible_in_the_weaker_model(model, tmp_path):
+    path = tmp_path / model.path.name
+    path.write_text(model.weakened())
+    assert observe(path) == "Sometimes"
