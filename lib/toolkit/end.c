@@ -135,6 +135,7 @@ static const struct tool_end_signals *user;
 static struct sigaction before[SIGNALS];
 static bool watched[SIGNALS];
 /* This is true if our handler has already passed the signal on to the previous action. */
+/* Only the first exchange of each matters, in a signal handler of any thread. */
 static atomic_bool passed[SIGNALS];
 
 static int index_of_signal(int number)
@@ -227,6 +228,7 @@ static bool is_chained(int number)
 
 static void on_fatal_signal(int number, siginfo_t *info, void *context)
 {
+    /* Only its first exchange matters. */
     static atomic_bool busy;
     const int error = errno, place = index_of_signal(number);
     (void)context;

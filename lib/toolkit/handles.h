@@ -22,7 +22,9 @@
 
 struct handle_slot {
     uint64_t handle;
-    int64_t state; /* This is HANDLE_FREE, HANDLE_REMOVED, or the number plus HANDLE_FIRST. */
+    /* This is HANDLE_FREE, HANDLE_REMOVED, or the number plus HANDLE_FIRST. It is stored with
+     * release after the handle, which never changes then, and is loaded with acquire before it. */
+    int64_t state;
 };
 enum { HANDLE_FREE = 0, HANDLE_REMOVED = 1, HANDLE_FIRST = 2 };
 
@@ -33,9 +35,13 @@ struct handle_map {
 };
 
 struct handles {
-    struct handle_map *map; /* This is NULL until the first handle is set. */
-    size_t used;            /* This is the number of slots in use, including removed ones. */
-    uint64_t changes;       /* This grows with each change of the map. */
+    /* This is NULL until the first handle is set. A map is stored with release once it contains
+     * what the one before it contains, and is loaded with acquire. */
+    struct handle_map *map;
+    size_t used; /* This is the number of slots in use, including removed ones. */
+    /* This grows after each change of the map, with release, and is loaded with acquire before a
+     * search whose result a thread remembers. */
+    uint64_t changes;
 };
 
 /* Returns a handle as a word. `handle` is a variable of any type of handles of up to 64 bits. */

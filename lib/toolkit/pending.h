@@ -24,7 +24,9 @@
 /* This is an entry. It must be the first member of the tool's own structure. */
 struct pending {
     struct qmpi_table_entry entry;
-    bool held;                 /* A call that may complete the request holds the entry. */
+    /* A call that may complete the request holds the entry: it has exchanged this with acquire and
+     * release, and then still found the handle. */
+    bool held;
     int place;                 /* This is the index of the request among those of that call. */
     struct pending *next_held; /* The same call holds this entry too, unless it is NULL. */
 };

@@ -14,6 +14,7 @@ _Thread_local struct thread_level *thread_level_current;
 static size_t level_size;
 static void (*level_left)(struct thread_level *level);
 static pthread_key_t key;
+/* Levels are only added, complete, by an exchange of the first one. */
 static _Atomic(struct thread_level *) all;
 
 /* Gives up the levels of a thread that ends. They are not freed, because another thread may be

@@ -26,7 +26,9 @@ struct thread_level {
     struct thread_level *outer;
     struct thread_level *deeper; /* This is NULL until the next level is needed. */
     struct thread_level *next;   /* The first levels of all threads form a list. */
-    atomic_bool taken;           /* A live thread uses this first level. */
+    /* A live thread uses this first level. A thread that ends stores false with release; the next
+     * one exchanges it with acquire, so that it finds what the other has left. */
+    atomic_bool taken;
 };
 
 /* This is the current level of this thread, or NULL if the thread has none yet. This is a single

@@ -4,6 +4,8 @@
 
 #include "util/util.h"
 
+/* This is stored by ticks_refine, whole, and read by any thread in one load: an old value is only
+ * less precise, and no other data belong to it. */
 uint64_t ticks_scale = UINT64_C(1) << 58;
 
 void ticks_refine(void)

@@ -22,7 +22,9 @@ enum { KINDS_MAX = 32, SLOTS = 32, NAME = 64, RANKS = 1024, BITS = 64 };
 
 /* A layer. Ranks may have different stacks, so the name belongs to it. */
 struct slot {
-    _Atomic int state; /* FREE, being written, or complete */
+    /* FREE, being written, or complete: stored last. Processes of the host share the slots; all
+     * accesses are sequentially consistent, because nothing here is frequent. */
+    _Atomic int state;
     int tool_id;
     char name[NAME];
     _Atomic int reported[KINDS_MAX]; /* NOT, BEING, or REPORTED */

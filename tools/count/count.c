@@ -32,9 +32,9 @@ struct layer {
     struct tool_world_sessions sessions;
     int rank;              /* the launcher's number of this process */
     atomic_bool is_paused; /* MPI_Pcontrol(0) was called, and no MPI_Pcontrol(1) since */
-    atomic_bool reported;
-    bool finalizes;  /* MPI_Finalize is in progress, and the numbers are not combined yet. */
-    bool has_failed; /* The numbers could not be combined in MPI_Finalize. */
+    atomic_bool reported;  /* only its exchange matters: one thread reports */
+    bool finalizes;        /* MPI_Finalize is in progress, and the numbers are not combined yet. */
+    bool has_failed;       /* The numbers could not be combined in MPI_Finalize. */
     /* These are for reports. They are allocated early, because the program may have used up its
      * memory when a report is due. */
     struct count_summary *summary;
@@ -56,6 +56,7 @@ static pid_t owner; /* the process that reports; a forked child does not */
  * nothing can come between reading and writing a counter (tool_add).
  */
 struct call_table {
+    /* Other threads load these with relaxed order: a number that is a little old is right, too. */
     unsigned long long calls[MPI_LAST_FUNC];
     struct call_table *next; /* in the list of a layer's tables */
 };
@@ -65,7 +66,9 @@ struct thread_tables {
     struct call_table *tables[256]; /* the table of this thread for each tool_id */
 };
 
-static struct call_table *tables[256]; /* the list of tables for each tool_id */
+/* The list of tables for each tool_id: complete ones are added with release, and the first one is
+ * loaded with acquire. */
+static struct call_table *tables[256];
 
 /* Returns the table of this thread for a layer, which it makes if there is none. If memory is
  * exhausted, prints a message once and returns NULL. */

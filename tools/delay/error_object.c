@@ -408,6 +408,7 @@ static bool is_predefined_handler(MPI_Errhandler errhandler)
 
 void error_object_learn_handlers(void)
 {
+    /* Only its first exchange matters. */
     static int learnt;
     const MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
     MPI_Errhandler theirs[2], mine[2];

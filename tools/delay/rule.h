@@ -43,7 +43,8 @@ struct rule {
     bool carry_out;         /* the call is carried out before its error is reported */
     bool reports;
 
-    /* Threads access the following members atomically. */
+    /* Threads access the following members atomically, with relaxed order: each counts on its own,
+     * and `rank` and `active` are stored before MPI_Init returns. */
     int rank;
     bool active;                    /* this rank is among `ranks` */
     uint64_t called[MPI_LAST_FUNC]; /* calls of each function */

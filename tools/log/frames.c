@@ -17,6 +17,7 @@ struct thread {
     struct qmpi_call_stack stack;
 };
 
+/* Frames are only added, by an exchange; the additions give each thread numbers of its own. */
 static atomic_int threads, rings;
 static _Atomic(struct frame *) frames;
 

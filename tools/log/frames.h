@@ -38,8 +38,12 @@ struct frame {
     struct frame *next_free; /* in the list of a thread's free frames */
     struct frame *parent;    /* the call that made this one, if its turn is still parent_turn */
     unsigned parent_turn;
-    const void *word;         /* address of the call's QMPIX_Word, which is on the stack */
-    atomic_uint turn;         /* odd while the call is in progress */
+    const void *word; /* address of the call's QMPIX_Word, which is on the stack */
+    /* This is odd while the call is in progress. It is incremented with release after the other
+     * members are complete, and again before they are changed, with a release fence behind it.
+     * Readers load it with acquire before, and behind an acquire fence after, they read the others.
+     */
+    atomic_uint turn;
     atomic_bool is_announced; /* the call was announced, so its final line begins with three dots */
     atomic_bool is_reported;  /* the call was reported as stuck */
     uint64_t begin;           /* in nanoseconds since the log began */

@@ -33,8 +33,8 @@ enum { NEW, ASKED, ABANDONED, KNOWN }; /* A thread waits for a site while its st
 
 struct site {
     const void *caller;
-    atomic_uint state;
-    const char *text; /* valid once the state is KNOWN */
+    atomic_uint state; /* stored after `text`, and loaded before it */
+    const char *text;  /* valid once the state is KNOWN */
     struct site *next, *next_asked;
     char plain[120]; /* "app+0x1139" */
 };

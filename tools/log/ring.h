@@ -26,8 +26,12 @@ struct ring_record {
 
 /* Positions in a ring only grow. Their remainder modulo RING_SIZE is the offset in `bytes`. */
 struct ring {
-    _Alignas(64) _Atomic uint64_t head; /* moved by the thread that adds lines */
-    /* All lines before the tail are written. The writing side moves it. */
+    /* The thread that adds lines moves the head after a line is complete, and then reads `state`:
+     * both sequentially consistent, as the writer does the opposite. The writer loads it with
+     * acquire. */
+    _Alignas(64) _Atomic uint64_t head;
+    /* All lines before the tail are written. The writing side moves it, with release after it has
+     * read them; the thread loads it with acquire before it overwrites them. */
     _Alignas(64) _Atomic uint64_t tail;
     uint64_t next; /* next record to write; used by the writing side only */
     _Alignas(64) char bytes[RING_SIZE];
@@ -51,8 +55,10 @@ struct ring_shared {
     atomic_bool draining; /* the process itself is writing its lines */
     /* The errno of a failed write, after which no line is written, or 0 if none has failed. */
     atomic_int error;
-    _Alignas(64) _Atomic uint64_t number; /* number of the next line */
-    _Alignas(64) atomic_int rings;        /* number of rings in use */
+    /* This is the number of the next line. The writer reads it before the heads, so that it finds
+     * each line that caused one with a lower number than this. */
+    _Alignas(64) _Atomic uint64_t number;
+    _Alignas(64) atomic_int rings; /* number of rings in use */
     struct ring ring[RING_COUNT];
 };
 

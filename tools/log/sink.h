@@ -39,8 +39,8 @@ struct sink {
     struct tool_output output;
     const char *path; /* NULL for stderr */
     char *writer;     /* path of the program that serves the buffer, or NULL for none */
-    atomic_int state;
-    bool has_file; /* the file is open; otherwise, lines go to stderr */
+    atomic_int state; /* OPEN is stored after, and loaded before, the members below are used */
+    bool has_file;    /* the file is open; otherwise, lines go to stderr */
     struct qmpi_output file;
     struct sink_buffer buffer;
     atomic_bool has_failed; /* a line was lost, and this was reported */

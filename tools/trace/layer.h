@@ -55,9 +55,12 @@ enum layer_off {
 };
 
 struct layer_switches {
-    _Atomic uint64_t state; /* increases with each change; odd: the layer records */
-    uint64_t off;           /* LAYER_OFF_… */
-    uint64_t ticks[2];      /* times of the last change to off, and of the last change to on */
+    /* This increases after each change of the others, under the lock of the layer; odd: the layer
+     * records. A thread that finds a new number with acquire order then reads the others; relaxed
+     * order tells it only that there is one. */
+    _Atomic uint64_t state;
+    uint64_t off;      /* LAYER_OFF_… */
+    uint64_t ticks[2]; /* times of the last change to off, and of the last change to on */
 };
 
 /* The communicators, windows and files of the program: see record/objects.h. */
@@ -116,8 +119,10 @@ struct layer_writer {
                                               first */
     struct record_chunk *done;             /* chunks to be given back */
     atomic_bool saves;                     /* the writer must write the ring */
-    atomic_int end;                        /* enum trace_process_end; TRACE_END_NONE: not yet */
-    const char *end_detail;                /* such as "SIGTERM" */
+    /* enum trace_process_end; TRACE_END_NONE: not yet. It is exchanged after what follows is
+     * stored. */
+    atomic_int end;
+    const char *end_detail; /* such as "SIGTERM" */
     uint64_t end_ticks;
     atomic_bool has_ended; /* the file is complete */
     int64_t begin, stop;   /* times of begin= and end= on CLOCK_MONOTONIC in nanoseconds; 0: none */

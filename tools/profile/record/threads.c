@@ -10,7 +10,10 @@
 
 #include <string.h>
 
-static struct thread_profile *threads_by_layer[256]; /* [tool_id] */
+/* [tool_id]: lists to which complete profiles are added with release; the first one is loaded with
+ * acquire. Their figures are stored with release and loaded by other threads with relaxed order, or
+ * with acquire where one must not be newer than another. */
+static struct thread_profile *threads_by_layer[256];
 
 /* A site with a key that no call has, whatever the depth. */
 static struct {

@@ -101,7 +101,8 @@ const char *trace_block_zstd_hint(void)
 #endif
 }
 
-/* A context that can be reused, because creating one takes a while. */
+/* A context that can be reused, because creating one takes a while. A thread takes it
+ * with acquire and gives it back with release. */
 static ZSTD_CCtx *unused;
 
 static bool compress_body(struct trace_bytes *out, const void *data, size_t size)

@@ -32,8 +32,10 @@ struct record_chunk_call {
 enum { CHUNK_SIZE = 64 * 1024, CHUNK_CALLS = 16 };
 
 struct record_chunk {
-    unsigned char *_Atomic at; /* end of the recorded data; only the thread writes it */
-    unsigned char *end;        /* end of the room */
+    /* This is the end of the recorded data. Only the thread writes it, with release after each
+     * record; the writer loads it with acquire before it reads records. */
+    unsigned char *_Atomic at;
+    unsigned char *end; /* end of the room */
     uint32_t location, stream;
     uint32_t sequence; /* position among the chunks of the recorder */
     uint64_t closed;   /* time at which the chunk was handed over */
@@ -57,6 +59,8 @@ struct record_chunk {
 
 struct record_pool {
     uint32_t most;
+    /* All accesses are sequentially consistent: a chunk that is taken from a list is as the thread
+     * has left it that put it there. The numbers are only estimates for other threads. */
     atomic_uint made;
     _Atomic uint64_t free_list; /* a counter, and the number of the first free chunk plus 1 */
     atomic_uint free_count;     /* length of that list */
@@ -161,16 +165,19 @@ struct record_event {
 /* ---- Recorders ------------------------------------------------------------------------------- */
 
 struct recorder {
-    struct record_chunk *_Atomic chunk; /* never NULL */
-    uint64_t switches;                  /* `state` while recording is on, 0 while it is off */
+    /* This is never NULL. It is stored with release once the chunk is prepared; the writer loads it
+     * with acquire. */
+    struct record_chunk *_Atomic chunk;
+    uint64_t switches; /* `state` while recording is on, 0 while it is off */
     struct flights flights;
     struct layer *layer;
     uint64_t comm_word, comm_changes; /* handle of the last call's communicator, or 0 */
     uint32_t comm;                    /* index of that communicator */
     uint64_t type_word, type_size;    /* handle and size of a predefined datatype, or 0 */
     uint64_t derived_word;            /* handle of another datatype, or 0 */
-    atomic_uint location, stream;     /* valid if has_location is set */
-    _Atomic int64_t thread_id;        /* valid if has_location is set */
+    /* These are valid if has_location is set, which is stored after them. */
+    atomic_uint location, stream;
+    _Atomic int64_t thread_id;
     atomic_bool has_location;
     uint32_t sequence; /* sequence number of the next chunk */
     /* Recording ends with the call in progress, MPI_Pcontrol(-1, "name"). */
