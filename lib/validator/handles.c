@@ -29,7 +29,7 @@ struct object {
 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct object *buckets[BUCKETS];
-static _Atomic int object_count;
+static _Atomic int object_count; /* changed under the lock; others only ask whether it is 0 */
 
 static struct object **find(QMPIX_Kind kind, const unsigned char *handle)
 {

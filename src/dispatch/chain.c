@@ -101,12 +101,13 @@ static int find_fixed_row(int tool_id)
 /* Nodes are allocated in blocks, since a layer may intercept all functions. */
 enum { BLOCK = 128 };
 
-/* If layers are checked: all blocks. The thread that starts or switches adds them, with release;
- * others read the list, from its first element with acquire. */
 struct block {
     struct qmpi_node *nodes;
     struct block *next;
 };
+
+/* If layers are checked: all blocks. The thread that starts or switches adds them, with release;
+ * others read the list, from its first element with acquire. */
 static struct block *blocks;
 
 static struct qmpi_node *unused_node, *unused_end; /* of the current block */

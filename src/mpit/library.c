@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-atomic_int qmpi_mpit_users;
+atomic_int qmpi_mpit_users; /* see library.h */
 MPI_T_pvar_handle qmpi_mpit_all_handles;
 
 QMPI_LOCK(hold_lock);

@@ -10,13 +10,15 @@
 #include <string.h>
 #include <strings.h>
 
-/* A list in the order of discovery, which any thread may read; elements are never removed.
- * One thread at a time adds a complete element, with release; others load pointers with acquire. */
 struct binding {
     struct qmpi_elf_loaded object;
     struct binding *next;
 };
+
+/* A list in the order of discovery, which any thread may read; elements are never removed.
+ * One thread at a time adds a complete element, with release; others load pointers with acquire. */
 static struct binding *bindings;
+
 /* Only tells whether it is worth looking at the list. */
 bool qmpi_binding_any;
 

@@ -184,7 +184,7 @@ enum qmpi_module_code qmpi_module_find_code(uintptr_t address, bool *is_permanen
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
-atomic_int qmpi_module_closing_count;
+atomic_int qmpi_module_closing_count; /* see modules.h */
 
 /* Whether all calls of dlclose reach libqmpi's. They do not in libqmpi.a, nor if libqmpi itself was
  * opened with dlopen. */

@@ -23,7 +23,7 @@ bool qmpi_barrier_interrupt_threads(void);
  */
 static inline void qmpi_barrier_publish(void)
 {
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (!QMPI_ORDERS_LOADS)
         qmpi_barrier_interrupt_threads();
 }

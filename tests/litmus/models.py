@@ -81,3 +81,32 @@ def first_missing(text, pieces):
         if not found:
             return piece
     return None
+
+
+# ---- Shared variables ------------------------------------------------------------------------------------------------
+
+ATOMIC = re.compile(r"^(?:static |extern )*(?:_Atomic\b|atomic_\w+ )[^;=\n]*?(\w+)(?:\[[^\]\n]*\])*(?: = [^;]*)?;|"
+                    r"^static \w[^;=(\n]*\b_Atomic (\w+)", re.MULTILINE)
+ACCESS = re.compile(r"__atomic_\w+\(\s*&(\w+)(?:\[[^\]]*\])*,")
+DECLARATION = r"^(?:static |extern |_Atomic|atomic_|\w[\w *]* \**\w+(?:\[|;| =))"
+
+
+def shared_variables(text):
+    """Returns the names of those variables outside of functions that are atomic or are accessed by atomic functions."""
+    names = {one or other for one, other in ATOMIC.findall(text)}
+    return names | {name for name in ACCESS.findall(text)
+                    if re.search(rf"^static [^;(]*\b{name}\b[^;(]*[;=]", text, re.MULTILINE)}
+
+
+def has_comment(text, name):
+    """Whether there is a comment at the declaration of a variable: in its line, above it, or above the declarations
+    that come directly before it."""
+    lines = text.splitlines()
+    for i, line in enumerate(lines):
+        if not re.search(rf"\b{name}\b", line) or not re.match(DECLARATION, line):
+            continue
+        while i and re.match(r"[\w(]", lines[i - 1]) and lines[i - 1].endswith(";"):
+            i -= 1
+        if "/*" in line or lines[i - 1].endswith("*/"):
+            return True
+    return False

@@ -11,7 +11,7 @@ MODELS = models.read_models()
 HERD = shutil.which("herd7")
 
 each_model = pytest.mark.parametrize("model", MODELS, ids=[model.path.stem for model in MODELS])
-needs_herd = pytest.mark.skipif(not HERD, reason="there is no herd7: the package herdtools7 of newer releases of Debian")
+needs_herd = pytest.mark.skipif(not HERD, reason="there is no herd7 (package herdtools7 of Debian sid)")
 
 
 def observe(path):
@@ -37,6 +37,14 @@ def test_the_model_is_complete(model):
     assert re.fullmatch(rf"AArch64 {model.path.stem}\n.*", model.text, re.DOTALL), "the name is that of the file"
     assert "\nForbidden: " in model.text, "it says what is forbidden"
     assert model.weaker and model.weakened() != model.text, "it has a weaker model"
+
+
+def test_each_shared_variable_has_a_comment():
+    texts = {path: path.read_text() for folder in ("src", "lib", "tools") for suffix in ("c", "h")
+             for path in (models.SOURCE / folder).rglob(f"*.{suffix}")}
+    without = [f"{path.relative_to(models.SOURCE)}: {name}" for path, text in texts.items()
+               for name in sorted(models.shared_variables(text)) if not models.has_comment(text, name)]
+    assert not without, "who writes it, who reads it, what must be seen with it? " + ", ".join(without)
 
 
 @needs_herd

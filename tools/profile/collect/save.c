@@ -523,7 +523,7 @@ void save_remove_checkpoint(struct layer *layer)
 
 enum { PATIENCE = TOOL_END_PATIENCE /* the seconds that the child may take */ };
 
-static atomic_bool watching;
+static atomic_bool watching; /* only its exchanges matter: one thread begins, and one ends */
 
 /* Prevents new checkpoints, and waits for those that are being written. For each layer it waits at
  * most about 2 s, because the writing thread may need a lock that the interrupted thread holds. */

@@ -265,7 +265,7 @@ void save_end(struct layer *layer, enum trace_process_end end)
         writer_finish(layer, end, NULL, FOREVER);
 }
 
-static atomic_bool watching;
+static atomic_bool watching; /* only its exchanges matter: one thread begins, and one ends */
 
 static bool wants_trace_signals(void)
 {
