@@ -4,6 +4,7 @@
  * run.py contains the lists, and the cases that each scenario tests.
  */
 #define _GNU_SOURCE
+#include "program.h"
 #include "report.h"
 #include "tools.h"
 #include <dlfcn.h>
@@ -12,17 +13,10 @@
 int library_call(void);
 void try_names(void);
 
-static int program_argc;
-static char **program_argv;
+int program_argc;
+char **program_argv;
 
 /* ---- call sites ------------------------------------------------------------------------------ */
-
-/* The linker defines the bounds of a section whose name is a C identifier. */
-#define SITE(name)                                                                                 \
-    extern const char __start_in_##name[], __stop_in_##name[];                                     \
-    __attribute__((noinline, used, section("in_" #name))) static void name(void)
-#define IN_SITE(name, address)                                                                     \
-    ((const char *)(address) > __start_in_##name && (const char *)(address) <= __stop_in_##name)
 
 SITE(site_init)
 {
@@ -55,14 +49,13 @@ SITE(site_type)
     __asm__ volatile("");
 }
 
-static int same_object(const void *one, const void *other)
+int program_is_same_object(const void *one, const void *other)
 {
     Dl_info a, b;
     return one && other && dladdr(one, &a) && dladdr(other, &b) && a.dli_fbase == b.dli_fbase;
 }
 
-/* Whether the recorded events are those of one call that passed through layers 1 … `layers`. */
-static int passed_in_order(int fn, int layers)
+int program_passed_in_order(int fn, int layers)
 {
     int good = event_count() == 2 * layers;
     for (int i = 0; good && i < layers; i++)
@@ -128,18 +121,19 @@ static void check_order(void)
            events[2].id);
     report("order.returns_in_reverse", events[3].id == 3 && events[3].leaving && events[5].id == 1,
            "layer %d first", events[3].id);
-    report("order.once_each", passed_in_order(MPI_BARRIER_T, 3), "%d events", event_count());
+    report("order.once_each", program_passed_in_order(MPI_BARRIER_T, 3), "%d events",
+           event_count());
     report("order.same_tool_twice",
            entered(1, MPI_BARRIER_T) == 1 && entered(3, MPI_BARRIER_T) == 1, "not both layers");
     forget_events();
     MPI_Type_size(MPI_INT, &size);
-    good = passed_in_order(MPI_TYPE_SIZE_T, 3);
+    good = program_passed_in_order(MPI_TYPE_SIZE_T, 3);
     forget_events();
     MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    good = good && passed_in_order(MPI_BCAST_T, 3);
+    good = good && program_passed_in_order(MPI_BCAST_T, 3);
     forget_events();
     MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    good = good && passed_in_order(MPI_ALLREDUCE_T, 3);
+    good = good && program_passed_in_order(MPI_ALLREDUCE_T, 3);
     report("order.same_for_all_functions", good, "%d events", event_count());
     forget_events();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -157,14 +151,16 @@ static void check_order(void)
     }
     forget_events();
     MPI_Wtime();
-    report("function.returns_double", passed_in_order(MPI_WTIME_T, 3), "%d events", event_count());
+    report("function.returns_double", program_passed_in_order(MPI_WTIME_T, 3), "%d events",
+           event_count());
     forget_events();
 #ifdef MPI_Aint_add
     report_skip("function.returns_address", "MPI_Aint_add is a macro of this mpi.h");
     report_skip("function.of_mpi_3_1", "MPI_Aint_add is a macro of this mpi.h");
 #else
     report("function.returns_address", MPI_Aint_add(40, 2) == 42, "another sum");
-    report("function.of_mpi_3_1", passed_in_order(MPI_AINT_ADD_T, 3), "%d events", event_count());
+    report("function.of_mpi_3_1", program_passed_in_order(MPI_AINT_ADD_T, 3), "%d events",
+           event_count());
 #endif
 }
 
@@ -329,7 +325,7 @@ static void scenario_start(void)
     check_handlers();
     forget_events();
     site_finalize();
-    report("life.finalize_intercepted", passed_in_order(MPI_FINALIZE_T, 3), "%d events",
+    report("life.finalize_intercepted", program_passed_in_order(MPI_FINALIZE_T, 3), "%d events",
            event_count());
     after_finalize();
 }
@@ -391,7 +387,7 @@ static void scenario_list(const char *name, int layers)
     MPI_Init(&program_argc, &program_argv);
     forget_events();
     MPI_Barrier(MPI_COMM_WORLD);
-    report(name, init_count == layers && passed_in_order(MPI_BARRIER_T, layers),
+    report(name, init_count == layers && program_passed_in_order(MPI_BARRIER_T, layers),
            "%d layers, %d events", init_count, event_count());
     MPI_Finalize();
 }
@@ -573,7 +569,7 @@ static void scenario_address(void)
            address_of(1, MPI_INIT_T));
     site_a();
     first = address_of(1, MPI_BARRIER_T);
-    report("address.in_program", same_object(first, __start_in_site_a), "%p", first);
+    report("address.in_program", program_is_same_object(first, __start_in_site_a), "%p", first);
     report("address.in_function", IN_SITE(site_a, first), "%p", first);
     report("binding.c",
            last_entered(1, MPI_BARRIER_T) &&
@@ -590,8 +586,8 @@ static void scenario_address(void)
            second);
     library_call();
     first = address_of(1, MPI_TYPE_SIZE_T);
-    report("address.in_library", same_object(first, dlsym(RTLD_DEFAULT, "library_call")), "%p",
-           first);
+    report("address.in_library", program_is_same_object(first, dlsym(RTLD_DEFAULT, "library_call")),
+           "%p", first);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attribute, &key, NULL);
     MPI_Comm_dup(MPI_COMM_SELF, &comm);
     MPI_Comm_set_attr(comm, key, NULL);
@@ -603,7 +599,7 @@ static void scenario_address(void)
     site_a();
     first = address_of(1, MPI_COMM_SIZE_T);
     report("address.of_a_tools_call",
-           first && same_object(first, dlsym(RTLD_DEFAULT, "event_count")), "%p", first);
+           first && program_is_same_object(first, dlsym(RTLD_DEFAULT, "event_count")), "%p", first);
     pthread_create(&thread, NULL, barrier_in_thread, NULL);
     pthread_join(thread, NULL);
     report("address.in_thread", IN_SITE(site_b, address_of(1, MPI_BARRIER_T)), "%p",
@@ -637,165 +633,6 @@ static void scenario_pmpi(void)
     report("pmpi.with_layers", (!barriers || *barriers == 1) && layer, "the layer sees nothing");
     report("address.below_pmpi_tool", IN_SITE(site_a, address_of(layer, MPI_BARRIER_T)), "%p",
            address_of(layer, MPI_BARRIER_T));
-    MPI_Finalize();
-}
-
-/* ---- threads: alpha:beta --------------------------------------------------------------------- */
-
-enum { THREADS = 8, CALLS = 200 };
-static Next asked_in_thread[THREADS];
-static int wrong_in_thread[THREADS];
-static long ids_of_threads[THREADS];
-
-static void *type_sizes(void *argument)
-{
-    int number = (int)(size_t)argument, size;
-    ids_of_threads[number] = this_thread();
-    for (int i = 0; i < CALLS; i++) {
-        Next next = {0};
-        site_type();
-        MPI_Type_size(MPI_DOUBLE, &size);
-        wrong_in_thread[number] += size != (int)sizeof(double);
-        draft_get_function(1, MPI_TYPE_SIZE_T, &next);
-        if (i && !draft_same(&next, &asked_in_thread[number]))
-            wrong_in_thread[number]++;
-        asked_in_thread[number] = next;
-    }
-    return NULL;
-}
-
-static void scenario_threads(int addresses)
-{
-    static const char *const names[] = {"thread.once_each", "thread.storage", "thread.same_thread",
-                                        "thread.next", "thread.order"};
-    pthread_t threads[THREADS];
-    int provided, outside = 0, stored = 0, foreign = 0, wrong = 0, unordered = 0;
-    MPI_Init_thread(&program_argc, &program_argv, MPI_THREAD_MULTIPLE, &provided);
-    if (provided < MPI_THREAD_MULTIPLE) {
-        if (addresses)
-            report_skip("thread.address", "this MPI library has no MPI_THREAD_MULTIPLE");
-        for (size_t i = 0; !addresses && i < sizeof names / sizeof *names; i++)
-            report_skip(names[i], "this MPI library has no MPI_THREAD_MULTIPLE");
-        MPI_Finalize();
-        return;
-    }
-    ask_addresses = addresses;
-    forget_events();
-    for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, type_sizes, (void *)(size_t)i);
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
-        wrong += wrong_in_thread[i];
-    }
-    if (!addresses)
-        report("thread.once_each",
-               entered(1, MPI_TYPE_SIZE_T) == THREADS * CALLS * 2 &&
-                   entered(2, MPI_TYPE_SIZE_T) == THREADS * CALLS * 2,
-               "%d and %d calls", entered(1, MPI_TYPE_SIZE_T), entered(2, MPI_TYPE_SIZE_T));
-    for (int thread = 0; thread < THREADS; thread++) {
-        int expected = 1; /* the layer that this thread must enter next */
-        for (int i = 0; i < event_count(); i++) {
-            if (events[i].thread != ids_of_threads[thread] || events[i].leaving)
-                continue;
-            unordered += events[i].id != expected;
-            expected = 3 - expected;
-        }
-    }
-    for (int i = 0; i < event_count(); i++) {
-        int known = 0;
-        for (int thread = 0; thread < THREADS; thread++)
-            known += events[i].thread == ids_of_threads[thread];
-        foreign += !known;
-        if (events[i].leaving)
-            continue;
-        stored += events[i].storage != &storages[events[i].id];
-        outside += !same_object(events[i].address, __start_in_site_type);
-    }
-    if (addresses) {
-        report("thread.address", !outside, "%d wrong", outside);
-        MPI_Finalize();
-        return;
-    }
-    report("thread.storage", !stored, "%d wrong", stored);
-    report("thread.same_thread", !foreign, "%d in another thread", foreign);
-    report("thread.next", !wrong, "%d wrong", wrong);
-    report("thread.order", !unordered, "%d wrong", unordered);
-    MPI_Finalize();
-}
-
-static int late_Type_size(SELF, MPI_Datatype type, int *size)
-{
-    Next next = {0};
-    draft_get_function(SELF_ID(), MPI_TYPE_SIZE_T, &next);
-    return NEXT_CALL(next, Type_size)(NEXT_ARGUMENTS(next), type, size);
-}
-
-static int later_Type_size(SELF, MPI_Datatype type, int *size)
-{
-    Next next = {0};
-    draft_get_function(SELF_ID(), MPI_TYPE_SIZE_T, &next);
-    return NEXT_CALL(next, Type_size)(NEXT_ARGUMENTS(next), type, size);
-}
-
-static void *only_type_sizes(void *wrong)
-{
-    for (int i = 0; i < CALLS; i++) {
-        int size = 0;
-        MPI_Type_size(MPI_DOUBLE, &size);
-        *(int *)wrong += size != (int)sizeof(double);
-    }
-    return NULL;
-}
-
-/* Layer 2 registers interceptors while threads call the function. */
-static void scenario_run_time(void)
-{
-    pthread_t threads[THREADS];
-    int provided, refused = 0, wrong = 0;
-    MPI_Init_thread(&program_argc, &program_argv, MPI_THREAD_MULTIPLE, &provided);
-    if (provided < MPI_THREAD_MULTIPLE) {
-        report_skip("thread.registration", "this MPI library has no MPI_THREAD_MULTIPLE");
-        MPI_Finalize();
-        return;
-    }
-    forget_events();
-    for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, only_type_sizes, &wrong_in_thread[i]);
-    for (int i = 0; i < 50; i++) {
-        void (*function)(void) =
-            i % 2 ? (void (*)(void))late_Type_size : (void (*)(void))later_Type_size;
-        refused += draft_register_tool_function(2, MPI_TYPE_SIZE_T, function) != MPI_SUCCESS;
-    }
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
-        wrong += wrong_in_thread[i];
-    }
-    report("thread.registration",
-           !refused && !wrong && entered(1, MPI_TYPE_SIZE_T) == THREADS * CALLS &&
-               entered(3, MPI_TYPE_SIZE_T) == THREADS * CALLS,
-           "%d are refused, %d sizes are wrong, %d and %d calls", refused, wrong,
-           entered(1, MPI_TYPE_SIZE_T), entered(3, MPI_TYPE_SIZE_T));
-    MPI_Finalize();
-}
-
-static void *start_in_thread(void *unused)
-{
-    int provided;
-    MPI_Init_thread(&program_argc, &program_argv, MPI_THREAD_MULTIPLE, &provided);
-    report("thread.first_call", init_count == 2 && inits[0].thread == this_thread(),
-           "%d calls of init", init_count);
-    return unused;
-}
-
-static void scenario_first_thread(void)
-{
-    pthread_t thread;
-    pthread_create(&thread, NULL, start_in_thread, NULL);
-    pthread_join(thread, NULL);
-    forget_events();
-    site_a();
-    report("thread.after_first_call", passed_in_order(MPI_BARRIER_T, 2), "%d events",
-           event_count());
     MPI_Finalize();
 }
 
@@ -873,16 +710,16 @@ static void scenario_sessions(void)
     MPI_Session session, second;
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
     report("session.init_called", init_count == 2, "%d calls", init_count);
-    report("session.init_intercepted", passed_in_order(MPI_SESSION_INIT_T, 2), "%d events",
+    report("session.init_intercepted", program_passed_in_order(MPI_SESSION_INIT_T, 2), "%d events",
            event_count());
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &second);
     forget_events();
     MPI_Session_finalize(&session);
-    report("session.finalize_intercepted", passed_in_order(MPI_SESSION_FINALIZE_T, 2), "%d events",
-           event_count());
+    report("session.finalize_intercepted", program_passed_in_order(MPI_SESSION_FINALIZE_T, 2),
+           "%d events", event_count());
     forget_events();
     MPI_Session_finalize(&second);
-    report("session.second", passed_in_order(MPI_SESSION_FINALIZE_T, 2) && init_count == 2,
+    report("session.second", program_passed_in_order(MPI_SESSION_FINALIZE_T, 2) && init_count == 2,
            "%d events, %d calls of init", event_count(), init_count);
 #else
     report_skip("session.init_called", "not before MPI 4");

@@ -141,7 +141,7 @@ class Suite:
                     pool.submit(self.compile, cc, "pmpi.so", *shared, "pmpi.c")]
             for item in work:
                 item.result()
-            work = [pool.submit(self.compile, cc, "program", "-Wall", "program.c", *own,
+            work = [pool.submit(self.compile, cc, "program", "-Wall", "program.c", "threads.c", *own,
                                 str(self.folder / "libapplication.so"), *linked, "-lpthread", "-ldl")]
             work += [pool.submit(self.build_fortran, name, own + linked) for name in (*BINDINGS, "module")]
             for item in work:
