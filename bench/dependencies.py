@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""
-What the first MPI call must examine in the libraries that a program loads: the functions of MPI,
-and the names in each library up to the first one of MPI, by which libqmpi finds the MPI library.
-The targets are for the MPI library of Debian 12.
-"""
+"""The work of the first MPI call in the libraries that a program loads: it examines their functions of MPI, and the
+names in each library up to the first one of MPI, by which libqmpi finds the MPI library. The targets are for the MPI
+library of Debian 12."""
 import re
 import subprocess
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is measured: the rows of the table, and the environment for each cell."""
+"""The rows of the table of costs, and the environment for each cell."""
 import functools
 import json
 import os

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What belongs to module.F90 and cannot be written in Fortran: alpha:fortran:alpha are in the
- * stack. */
+/* The parts of module.F90 that cannot be written in Fortran. The list of tools is
+ * alpha:fortran:alpha. */
 #include "report.h"
 #include "tools.h"
 

@@ -44,7 +44,7 @@ IMPLEMENTATIONS = {
     "mpich": Implementation("MPIR_CVAR_QMPI_TOOL_LIST", ("-DDRAFT_OVER_MPI_H",)),
 }
 
-# Whatever names a list where the suite is started.
+# Variables that may name a list in the environment in which the suite is started.
 LISTS = {"QMPI_TOOLS", "QMPI_CONFIG", "MPIR_CVAR_QMPI_TOOL_LIST", "MPIR_PARAM_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"}
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tools of tools.c have seen, for the program in the same process. */
+/* The records of the tools in tools.c, for the program in the same process. */
 #ifndef CONFORMANCE_TOOLS_H
 #define CONFORMANCE_TOOLS_H
 

@@ -406,7 +406,7 @@ QMPI_API int QMPIX_Call_get_completed(const QMPIX_Call *call, int capacity, MPI_
  */
 QMPI_API int QMPIX_Comm_world_rank(MPI_Comm comm, int rank, int *world);
 
-/* What identifies a communicator: the same on all its members. */
+/* The identity of a communicator, which is the same on all its members. */
 typedef struct QMPIX_Comm_identity {
     size_t size;     /* set by the caller: sizeof(QMPIX_Comm_identity) */
     uint64_t id;     /* not 0 */

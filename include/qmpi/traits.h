@@ -19,7 +19,7 @@ extern "C" {
 
 /* ---- Functions ------------------------------------------------------------------------------- */
 
-/* What a call of a function does. Later versions of this header may define further roles. */
+/* The roles of functions. Later versions of this header may define further roles. */
 typedef enum QMPIX_Role {
     QMPIX_ROLE_NONE, /* anything else */
     QMPIX_ROLE_INIT, /* MPI_Init, MPI_Init_thread */
@@ -99,8 +99,9 @@ typedef enum QMPIX_Collective {
     QMPIX_COLLECTIVE_OTHER
 } QMPIX_Collective;
 
-/* Which processes of a collective get data or news of which others, and therefore wait for them.
- * Functions that create communicators and windows, free windows or open files have a flow, too. */
+/* The flow of data in a collective: which processes get data or news of which others, and therefore
+ * wait for them. Functions that create communicators and windows, free windows or open files have a
+ * flow, too. */
 typedef enum QMPIX_Flow {
     QMPIX_FLOW_NONE, /* nothing is known */
     QMPIX_FLOW_ALL,  /* all of all */
@@ -156,8 +157,8 @@ QMPI_API int QMPIX_Function_get_traits(const QMPIX_Function *function, QMPIX_Tra
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
-/* Which constants an argument, or the elements of an array, may be. Later versions of this header
- * may define further ones. */
+/* The constants that an argument, or the elements of an array, may be. Later versions of this
+ * header may define further ones. */
 typedef enum QMPIX_Constants {
     QMPIX_CONSTANTS_NONE, /* a plain value, or a handle: see the kind of the parameter */
     QMPIX_CONSTANTS_RANK, /* MPI_ANY_SOURCE, MPI_PROC_NULL, MPI_ROOT, MPI_UNDEFINED */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notes about layers, which break no rule and do not change the exit status.
+ * Notes are messages about layers that break no rule. They do not change the exit status.
  */
 #ifndef VALIDATOR_NOTES_H
 #define VALIDATOR_NOTES_H

@@ -329,7 +329,7 @@ static const char *const first_sections[QMPI_SECTION_STACKS] = {
     [QMPI_SECTION_BOTTOM] = "below",
 };
 
-/* ---- What is wrong --------------------------------------------------------------------------- */
+/* ---- Problems -------------------------------------------------------------------------------- */
 
 /* Takes ownership of `problem`. A file with thousands of invalid lines is not a configuration file,
  * so a few messages suffice. */

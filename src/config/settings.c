@@ -95,7 +95,7 @@ static void add_config_file(struct files *files, char *path, enum qmpi_tool_scop
     free(text);
 }
 
-/* ---- Which files there are ------------------------------------------------------------------- */
+/* ---- The list of files ----------------------------------------------------------------------- */
 
 static int is_config(const struct dirent *entry)
 {

@@ -330,7 +330,7 @@ static void add_middle(struct builder *builder)
         add_section(builder, &builder->files[i], QMPI_SECTION_MIDDLE, NULL);
 }
 
-/* ---- What is left out ------------------------------------------------------------------------ */
+/* ---- Entries that are left out --------------------------------------------------------------- */
 
 static bool matches_pattern(const char *pattern, const char *text)
 {
@@ -395,7 +395,7 @@ static void leave_out_disabled(struct qmpi_stack *stack)
     free(all.entries);
 }
 
-/* ---- What is not there any more -------------------------------------------------------------- */
+/* ---- Variables that the program has removed -------------------------------------------------- */
 
 static void note_lost(struct qmpi_stack *stack)
 {

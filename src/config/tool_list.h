@@ -72,8 +72,8 @@ struct qmpi_tool_entry {
     char *name;   /* name or path; NULL if `problem` */
     struct qmpi_tool_option *options;
     int option_count;
-    char *reserved[QMPI_RESERVED_OPTIONS]; /* the options for qmpi; NULL: not given. Of a
-                                              condition, all values: see above */
+    char *reserved[QMPI_RESERVED_OPTIONS]; /* the options for qmpi; NULL: not given. That of a
+                                              condition contains all its values: see above */
     char *problem; /* message with a hint if the entry is invalid; else NULL */
 
     /* These members are set in a stack only (see stack.h). The strings exist for the whole run. */

@@ -168,7 +168,7 @@ def observing(source: Source) -> str:
 
 
 def checked(source: Source) -> str:
-    """What layers call if they are validated (lib/validator): the context may be anything."""
+    """Functions that layers call if they are validated (lib/validator). The context may have any value."""
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
         " * checked_X: calls observe_X with the context that context_check returns; see validator/context.h. */\n"

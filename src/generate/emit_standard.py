@@ -29,8 +29,8 @@ def functions(given: Any) -> str:
 
 
 def constants(given: Any) -> str:
-    """The kinds of handles and of constants, one after the other. Of several names for a value, the
-    first one in mpi.h is used."""
+    """The kinds of handles and of constants, one after the other. If a value has several names, the first one in mpi.h
+    is used."""
     pool = Pool()
     rows: list[str] = []
     starts: dict[str, tuple[int, int]] = {}

@@ -180,7 +180,7 @@ def places(wanted: str, pkg_config: str) -> list:
     return [lambda: by_command(wanted)]
 
 
-# ---- What the arguments lead to ---------------------------------------------------------------------
+# ---- From the arguments to the library --------------------------------------------------------------
 
 
 def is_mpi_library(path: str) -> bool:

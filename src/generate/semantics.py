@@ -104,7 +104,7 @@ STATUS_GIVEN = ("RECEIVE", "MATCHED_RECEIVE", "MATCHED_PROBE", "SENDRECV", "SEND
                 "COMPLETE")
 
 
-# ---- What a call of a function does ----------------------------------------------------------------------------------
+# ---- Roles of functions ----------------------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
 class Rule:
@@ -446,7 +446,7 @@ def converted_constants_of(function: Function, parameter: Parameter) -> str:
     return kind if kind in CONSTANTS or kind == "WEIGHTS" else "NONE"
 
 
-# ---- What is read and written, and how much --------------------------------------------------------------------------
+# ---- Buffers and their sizes -----------------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
 class Extent:

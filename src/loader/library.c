@@ -329,7 +329,7 @@ char *qmpi_library_find_abi_name(const char *installed, const char *tool)
     return path;
 }
 
-/* ---- What a file contains -------------------------------------------------------------------- */
+/* ---- Contents of a file ---------------------------------------------------------------------- */
 
 /* The soname of libqmpi in tools that are compiled for the standard ABI. */
 #define QMPI_ABI_SONAME "libqmpi-abi.so.0"

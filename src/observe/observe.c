@@ -195,7 +195,7 @@ struct run {
     struct run_memory *memory;
 };
 
-/* ---- What a run does before and after a call ------------------------------------------------- */
+/* ---- Work of a run before and after a call --------------------------------------------------- */
 
 /* Reads the clock. Nothing that callbacks do may be moved between the two readings. */
 static inline uint64_t read_clock(void)

@@ -280,7 +280,7 @@ void qmpi_requests_forget_persistent(const MPI_Request *request)
     free(neighbors);
 }
 
-/* ---- What MPI_Start starts ------------------------------------------------------------------- */
+/* ---- Operations that MPI_Start starts -------------------------------------------------------- */
 
 static int request_count(const QMPIX_Call *call)
 {

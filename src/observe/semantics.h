@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each MPI function means: its description, its traits and the roles of its arguments, as
+/* The meaning of each MPI function: its description, its traits and the roles of its arguments, as
  * src/generate/semantics.py defines them; and functions that read arguments from a record. */
 #ifndef QMPI_OBSERVE_SEMANTICS_H
 #define QMPI_OBSERVE_SEMANTICS_H

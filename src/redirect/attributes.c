@@ -192,7 +192,7 @@ static const struct {
     PMPI_FUNCTION(Attr_put, MPI_ATTR_PUT_T),
 };
 
-/* ---- What the binding calls ------------------------------------------------------------------ */
+/* ---- Functions that the binding calls -------------------------------------------------------- */
 
 /* Starts a request and returns the outer one, which exists if a layer or a copy function is written
  * in Fortran. */

@@ -13,8 +13,8 @@
 
 enum { REMEMBERED = 8 };
 
-/* Instructions that <dwarf.h> lacks. On processors that sign return addresses, they tell that those
- * that follow are signed, or no longer. Who reads an address removes the code in any case. */
+/* Instructions that <dwarf.h> lacks. On processors that sign return addresses, they tell whether
+ * the following ones are signed. The reader of an address removes the code in any case. */
 enum { SIGNED_WITH_PC = 0x2c, SIGNED = 0x2d };
 
 /* ---- Reading bytes --------------------------------------------------------------------------- */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a function finds its caller's frame, according to the tables that the compiler writes for
- * exceptions (.eh_frame): a rule for each instruction, which does not depend on the contents of the
- * stack. A frame is identified by its canonical frame address (CFA): the stack pointer in the
- * caller, before the call. Here, one record of a table is read; frame_rule.h finds it.
+ * The rules by which functions find their callers' frames, from the tables that the compiler writes
+ * for exceptions (.eh_frame). There is a rule for each instruction, which does not depend on the
+ * contents of the stack. A frame is identified by its canonical frame address (CFA): the stack
+ * pointer in the caller, before the call. Here, one record of a table is read; frame_rule.h finds
+ * it.
  */
 #ifndef QMPI_SITES_FRAME_TABLE_H
 #define QMPI_SITES_FRAME_TABLE_H

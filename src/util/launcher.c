@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- What launchers say ---------------------------------------------------------------------- */
+/* ---- Variables of launchers ------------------------------------------------------------------ */
 
 /* The known launchers, in order of precedence: a process manager of MPI knows more than the batch
  * system in which it runs. */

@@ -22,13 +22,13 @@
 /* The kind of the place where calls of PMPI_X arrive, whoever makes them; it has no layer. */
 enum { QMPI_VALIDATE_PMPI = 99 };
 
-/* What observes calls: `data` of the observers. */
+/* The place of an observer: `data` of the observers that check layers. */
 struct qmpi_validate_place {
     int tool_id;
     int kind; /* enum qmpi_chain_check, or QMPI_VALIDATE_PMPI */
 };
 
-/* What the library needs of libqmpi. */
+/* The functions and data of libqmpi that the library uses. */
 struct qmpi_validate_host {
     int layers;
 
@@ -72,7 +72,7 @@ struct qmpi_validate_host {
     int (*unwind)(void **frames, int capacity);
 };
 
-/* What libqmpi needs of the library. */
+/* The functions of the library that libqmpi uses. */
 struct qmpi_validate_module {
     QMPIX_Observer callbacks;    /* of all nodes that check layers */
     qmpi_function *const *below; /* [number]: what layers call. It checks the context, and then

@@ -96,7 +96,7 @@ def test_errors_are_those_of_the_abi(read):
     assert read["wrong tool_id"] == ["13"] and read["no call"] == ["13"]
 
 
-# ---- What such a tool may do ------------------------------------------------------------------------
+# ---- Capabilities of such a tool --------------------------------------------------------------------
 
 
 def test_a_tool_may_act_by_the_functions_that_convert():

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The build for the standard ABI, which no part of ./check tests without the MPI libraries of a newer release, compiles.
-
-What is compiled for the standard ABI in all builds is left out.
-"""
+"""The build for the standard ABI compiles. No part of ./check tests this build without the MPI libraries of a newer
+release. Files that are compiled for the standard ABI in all builds are left out."""
 import json
 import os
 import subprocess

@@ -115,7 +115,7 @@ def test_the_file_in_the_documents_is_read_as_they_say(tmp_path):
     assert len([line for line in result.messages if "no such library" in line]) == 1
 
 
-# ---- What is wrong -------------------------------------------------------------------------------
+# ---- Errors --------------------------------------------------------------------------------------
 
 # (text, the line in the message, the message, the layers with which the run continues)
 WRONG = {

@@ -220,7 +220,7 @@ def test_a_configuration_file_whose_tools_are_idle_is_noted(tmp_path):
     findings.one("ok", "layer 1: empty")
 
 
-# ---- What is preloaded ---------------------------------------------------------------------------
+# ---- Preloaded libraries -------------------------------------------------------------------------
 
 
 def preload(*libraries):

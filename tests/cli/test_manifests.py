@@ -279,7 +279,7 @@ def test_a_tool_that_communicates_is_refused_on_some_ranks_only(tool):
         assert warnings(entry) == []
 
 
-# ---- Where manifests are -------------------------------------------------------------------------
+# ---- Places of manifests -------------------------------------------------------------------------
 
 
 def test_the_manifest_beside_the_library_comes_first_then_the_sites_then_the_installed_one(tmp_path, library):

@@ -44,7 +44,7 @@ def build(folder, prefix, *options):
 outside = pytest.mark.skipif(bool(ASAN), reason="a tool built outside knows nothing of the sanitizer")
 
 
-# ---- What it writes ------------------------------------------------------------------------------
+# ---- The files -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -266,7 +266,7 @@ def test_more_layers_of_a_tool_with_static_storage_work_with_the_tunable_that_is
     assert result.returncode == 0 and result.trace.count("storage MPI_Comm_rank") == 2
 
 
-# ---- What check and doctor say of tools that replace more than MPI --------------------------------
+# ---- check and doctor on tools that replace more than MPI -----------------------------------------
 
 
 def test_check_and_doctor_look_at_the_stack_as_a_run_would_have_it(tmp_path):

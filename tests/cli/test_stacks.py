@@ -285,7 +285,7 @@ def test_without_a_stack_with_a_tools_name_none_of_its_tools_runs(here):
     assert result.messages[2:] == ["  the run continues without this stack (on-error = skip)"]
 
 
-# ---- Who reads them ------------------------------------------------------------------------------
+# ---- Readers of the files ------------------------------------------------------------------------
 
 
 def test_a_privileged_program_reads_none(here):

@@ -33,7 +33,7 @@ def notes(result):
     return [line[len("note: "):] for line in messages(result) if line.startswith("note: ")]
 
 
-# What the wrong tool does: (what the message says, the function of the tool that it names, the summary).
+# The faults of the wrong tool: (the message, the function of the tool that it names, the summary).
 CASES = {
     "drops": ("MPI_Comm_rank: the layer does not call the next MPI_Comm_rank", "my_Comm_rank",
               "next function not called: 2 calls of MPI_Comm_rank"),

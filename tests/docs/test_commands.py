@@ -15,7 +15,7 @@ from support import ASAN, BUILD, SOURCE, YIELDING, clean_environment, run_comman
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="what is built outside knows nothing of the sanitizer")
 
-# What cannot be run within a test, and why.
+# The commands that cannot be run in a test, with the reasons.
 NOT_RUN = {r"\./check\b": "it is what runs this test",
            r"meson setup build-site ": "there is a build, which Meson from 1.3 on would configure anew"}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an administrator sets up works: the samples, and the shell commands of docs/site, in an installation of their own."""
+"""The work of an administrator: the samples, and the shell commands of docs/site, in an installation of their own."""
 import json
 import os
 import re
@@ -44,7 +44,7 @@ INTERPRETERS = {"lua": (LUA, ["lua", "lua5.4", "lua5.3"]), "tcl": (TCL, ["tclsh"
 
 
 def changes(kind, prefix, folder):
-    """What a module file does, in place of a module system."""
+    """Does the work of a module file without a module system."""
     text, names = INTERPRETERS[kind]
     interpreter = next(filter(None, map(shutil.which, names)), None)
     if not interpreter:

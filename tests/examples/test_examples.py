@@ -55,7 +55,7 @@ def test_pcontrol_switches_off_and_on_and_flushes():
 
 
 def matrix(*elements):
-    """What the matrix prints of tests/examples/programs/neighbors.c, whose persistent operations need MPI 4."""
+    """The output of the matrix for tests/examples/programs/neighbors.c, whose persistent operations need MPI 4."""
     more = 16 if HAS_SESSIONS else 0
     sums = {(0, 0): 4, (0, 1): 164 + more, (1, 0): 72 + more}
     return sorted(f"matrix: from {one} to {other}: {sums[one, other]}" for one, other in elements)

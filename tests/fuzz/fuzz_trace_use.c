@@ -98,7 +98,7 @@ static struct trace *open_trace(const uint8_t *data, size_t size)
     return trace;
 }
 
-/* ---- What is not used -------------------------------------------------------------------------
+/* ---- Unused functions -------------------------------------------------------------------------
  */
 
 bool profile_output_open(struct profile_output *output, const char *path, char **problem)

@@ -9,8 +9,8 @@ import generate_support as support
 # they open with dlopen become part of their layer.
 REPLACED = {"dlopen", "dlsym"}
 
-# These functions jump out of calls. libqmpi notes the call in which they jump, because the frames
-# of the calls that are left are no longer valid.
+# These functions jump out of calls. libqmpi records the call in which they jump, because the frames of the calls that
+# are left are no longer valid.
 REPLACED |= {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
 
 # When a library is closed, libqmpi forgets what it knows about its code.

@@ -57,7 +57,7 @@ def check(result, stack, steps=STEPS):
     assert result.messages == []
 
 
-# ---- Where a tool comes from ---------------------------------------------------------------------
+# ---- Sources of tools ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("stack", [["inside"], ["inside"] * 2, ["inside"] * 5])
@@ -125,7 +125,7 @@ def test_each_rank_of_a_job_has_the_stack():
         assert result.calls.count(line) == 2
 
 
-# ---- Which tools are asked for -------------------------------------------------------------------
+# ---- Tools that the user selects -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("variable", LISTS)
@@ -185,7 +185,7 @@ def test_observers_stand_between(stack, tmp_path):
 
 
 def test_layers_that_do_not_intercept_a_function_are_passed_by():
-    """Of these tools, only alpha intercepts get_version."""
+    """Among these tools, only alpha intercepts get_version."""
     result = run("calls", "init", "get_version", "comm_rank", "finalize",
                  tools="cached:alpha,functions=Get_version:asking")
     assert result.returncode == 0

@@ -104,7 +104,7 @@ def test_each_threads_words_are_its_own():
                         notes_of(result, "word")[0])
 
 
-# ---- What is refused -----------------------------------------------------------------------------
+# ---- Refusals ------------------------------------------------------------------------------------
 
 REFUSED = {
     "NULL": "argument", "no size": "argument", "too small": "argument",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs programs under PMPI tools, and knows what a stack of tests/pmpi's tools must note."""
+"""Runs programs under PMPI tools, and computes the records that the tools of tests/pmpi must make."""
 import re
 import subprocess
 from pathlib import Path
@@ -11,7 +11,7 @@ PMPI = BUILD / "tests" / "pmpi"
 PMPI_TOOLS = PMPI / "tools"
 PMPI_PROGRAMS = PMPI / "programs"
 
-# What tests/stack's program `calls` does in most of these tests, and the functions that this calls.
+# The steps of the program `calls` of tests/stack in most of these tests, and the functions that they call.
 STEPS = {"init": "MPI_Init", "comm_rank": "MPI_Comm_rank", "comm_size": "MPI_Comm_size",
          "barrier": "MPI_Barrier", "wtime": "MPI_Wtime", "finalize": "MPI_Finalize"}
 RUN = list(STEPS)
@@ -27,7 +27,7 @@ def pmpi_program(name) -> Path:
 
 
 def run_pmpi(name, *args, env=None, **kwargs):
-    """run_mpi with these tests' tools in the tool path; one rank where not said otherwise."""
+    """Calls run_mpi with the tools of these tests in the tool path, by default on one rank."""
     kwargs.setdefault("ranks", 1)
     environment = {"QMPI_TOOL_PATH": f"{PMPI_TOOLS}:{TOOLS}"}
     environment.update(env or {})
@@ -48,8 +48,8 @@ def qmpi(*arguments, env=None, **more):
 
 
 def expected_calls(stack, steps=RUN):
-    """The notes of a run of `steps`: the layers in order at each call, PMPI layers with their own
-    count of calls. The layers are those of bound.c, and NATIVE ones by trace.c."""
+    """Returns the records of a run of `steps`: the layers in order at each call, PMPI layers with their own counts of
+    calls. The layers are those of bound.c, and NATIVE ones by trace.c."""
     notes = []
     for number, step in enumerate(steps, 1):
         notes.append(f"app {step}")
@@ -60,7 +60,7 @@ def expected_calls(stack, steps=RUN):
 
 
 def check_stack(stack, result, steps=RUN):
-    """Every layer saw every call once and in order, and the program got its answers."""
+    """Asserts that every layer saw every call once and in order, and that the program got its results."""
     assert result.calls == expected_calls(stack, steps)
     assert result.stdout == run_mpi("calls", *steps, ranks=1, preload=()).stdout
     assert result.messages == []
@@ -73,7 +73,7 @@ def run_stack(*stack, steps=RUN, **kwargs):
 
 
 def one_message(result, expected):
-    """A refusal is one message with a hint, and nothing else is said."""
+    """Asserts that the run was refused by one message with a hint, without other output."""
     heads = [line for line in result.messages if not line.startswith(" ")]
     assert len(heads) == 1, result.messages
     assert expected in "\n".join(result.messages)
@@ -97,5 +97,5 @@ def compile_library(folder, name, code, *arguments):
 
 
 def entries(folder):
-    """Without the folder that Open MPI makes for its jobs."""
+    """Returns the entries without the directory that Open MPI makes for its jobs."""
     return sorted(path.name for path in folder.iterdir() if not path.name.startswith("ompi."))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every way in which a PMPI tool comes by its next function, alone and in stacks."""
+"""All ways in which a PMPI tool finds its next function, alone and in stacks."""
 import pytest
 
 from pmpi_support import RUN, check_stack, pmpi_tool, readelf, run_stack, succeed
@@ -7,7 +7,8 @@ from support import LIBQMPI, MPI_SONAME
 
 CALL, TABLE, DATA = "R_X86_64_JUMP_SLOT", "R_X86_64_GLOB_DAT", "R_X86_64_64"
 
-# How the tools refer to PMPI_Comm_rank, and whether they are bound when they are loaded.
+# The tools, with the relocations by which they refer to PMPI_Comm_rank, and whether they are bound when they are
+# loaded.
 RELOCATIONS = {
     "lazy": (CALL, False), "now": (CALL, True), "writable": (CALL, False),
     "noplt": (TABLE, True), "noplt_lazy": (TABLE, False),
@@ -15,11 +16,11 @@ RELOCATIONS = {
     "table": (DATA, False), "constant": (DATA, False), "constant_now": (DATA, True),
     "sysv": (CALL, False), "symbolic": (CALL, False), "unlinked": (CALL, False),
 }
-# Those that look it up by name. early_…: in a constructor.
+# The tools that look it up by its name. early_… does so in a constructor.
 BY_NAME = ["next_pmpi", "next_mpi", "default_pmpi", "library_pmpi", "library_mpi", "own_pmpi",
            "early_next_pmpi", "early_next_mpi", "early_default_pmpi", "early_library_pmpi",
            "early_library_mpi", "early_own_pmpi", "defines_pmpi", "early_defines_pmpi"]
-# Further linkers, where the build found them.
+# Further linkers, if the build has found them.
 LINKERS = [name for name in ("gold", "gold_now", "lld", "lld_now", "packed")
            if pmpi_tool(name).exists()]
 BINDINGS = [*RELOCATIONS, *BY_NAME, *LINKERS]
@@ -103,7 +104,7 @@ def pages(result, name):
 
 @every_binding
 def test_page_protection_is_what_the_loader_left(name):
-    """As without libqmpi, above and below a native layer, which takes stubs, and in a copy."""
+    """The protection is as without libqmpi: above and below a native layer, which needs adapters, and in a copy."""
     plain = pages(succeed("calls", *RUN, preload=[pmpi_tool(name)]), name)
     assert len(plain) == 1 and plain[0].endswith("writable code no")
     result = succeed("calls", *RUN, tools=f"{name}:alpha:{name}")
@@ -119,7 +120,7 @@ def test_the_protection_shown_differs_with_how_a_tool_is_linked():
 
 
 def test_what_a_tool_has_made_writable_stays_so():
-    """It may write there again, without another look."""
+    """The tool may write to the table again without checking it."""
     for preload in ([LIBQMPI], [LIBQMPI, pmpi_tool("opened")]):
         for tools in ("opened:alpha:opened", "alpha:opened"):
             result = succeed("calls", *RUN, tools=tools, preload=preload)
@@ -150,7 +151,7 @@ def test_a_pmpi_layer_leads_straight_to_the_pmpi_layer_below(name):
 
 @pytest.mark.parametrize("name", TELLING)
 def test_a_layer_that_does_not_wrap_a_function_is_passed_over(name):
-    """`tally` wraps MPI_Comm_rank, but neither MPI_Comm_size nor MPI_Barrier: they arrive below."""
+    """`tally` wraps MPI_Comm_rank, but neither MPI_Comm_size nor MPI_Barrier. The layer below receives both."""
     result = succeed("calls", *RUN, tools=f"{name}:tally:now")
     assert target_address(result, name) == ["libtally.so"]
     notes = [line for line in result.calls if line.startswith((name, "now "))]

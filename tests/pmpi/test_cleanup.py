@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The temporary folder of copies: who removes it, what is never removed, and what the program may
-do or lack meanwhile."""
+"""The temporary directory of copies: the process that removes it, files that are never removed, and what the program
+may do meanwhile."""
 import fcntl
 import os
 import platform
@@ -25,7 +25,7 @@ def descriptors_of(process):
 
 
 def cleanup_of(folder):
-    """The process that waits to remove a folder, once it has been started."""
+    """Returns the process that waits to remove a directory, when it has started."""
     return wait_until(lambda: find_cleanup(folder))
 
 
@@ -55,7 +55,7 @@ def kill_cleanup_of(folder):
 
 @contextmanager
 def running(folder):
-    """A program with copies in `folder`, waiting; it and its copies' folder."""
+    """Starts a program with copies in `folder`, which waits. Returns it and the directory of its copies."""
     environment = clean_environment() | {
         "QMPI_TOOLS": TWICE, "QMPI_TOOL_PATH": f"{PMPI_TOOLS}:{TOOLS}", "TMPDIR": str(folder),
         "LD_PRELOAD": ":".join([ASAN] * bool(ASAN) + [str(LIBQMPI)])}
@@ -74,7 +74,7 @@ def running(folder):
 
 
 def run_to_its_kill(folder):
-    """A run with copies that is killed: its clean-up has done all its work when they are gone."""
+    """Kills a run with copies, and waits until its clean-up process has removed them."""
     before = set(entries(folder))
     result = run_pmpi(SURROUNDINGS, "initialized", "kill", tools=TWICE, env={"TMPDIR": folder})
     assert result.returncode == -signal.SIGKILL
@@ -83,7 +83,7 @@ def run_to_its_kill(folder):
     assert wait_until(lambda: not mine & set(entries(folder)))
 
 
-# ---- What is removed, and what is not ------------------------------------------------------------
+# ---- Files that are removed, and others ----------------------------------------------------------
 
 
 def test_a_newline_in_the_name_of_the_folder_leads_to_no_other(tmp_path):
@@ -143,7 +143,7 @@ def test_what_is_still_used_stays_when_others_come_and_go(tmp_path):
 
 
 def left_behind(root, name, mode=0o700, inode=None, machine=platform.node()):
-    """A folder as a process that was killed leaves it."""
+    """Makes a directory like one that a killed process has left."""
     folder = root / name
     (folder / "1").mkdir(parents=True)
     folder.chmod(mode)
@@ -215,7 +215,7 @@ def test_a_program_that_closes_all_descriptors_keeps_its_copies(tmp_path):
 def test_the_clean_up_process_has_nothing_of_the_programs(tmp_path):
     with running(tmp_path) as (process, folder):
         cleanup = cleanup_of(folder)
-        # The last thing that it does before it waits is to close what it has swept.
+        # Changing its directory is the last thing that the process does before it waits.
         assert wait_until(lambda: os.readlink(cleanup / "cwd") == "/"
                           and len(descriptors_of(cleanup)) == 3)
         descriptors = descriptors_of(cleanup)
@@ -225,7 +225,7 @@ def test_the_clean_up_process_has_nothing_of_the_programs(tmp_path):
         assert (cleanup / "environ").read_bytes() == b""
         maps = (cleanup / "maps").read_text()
         assert "libqmpi" not in maps and "libnow" not in maps
-        # What a launcher or a batch system sends to all.
+        # Launchers and batch systems send these signals to all processes.
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
             os.kill(pid, number)
         process.kill()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whose a library is: a PMPI tool's are those that it needs or opens, and no others."""
+"""The owner of a library: a PMPI tool owns the libraries that it needs or opens, and no others."""
 import shutil
 
 import pytest
@@ -20,11 +20,11 @@ def count(result, note):
 
 
 def ranks_seen(result, *tool_ids):
-    """How many calls of MPI_Comm_rank the native layers noted."""
+    """Returns the number of calls of MPI_Comm_rank that the native layers recorded."""
     return [count(result, f"alpha {tool_id} MPI_Comm_rank") for tool_id in tool_ids]
 
 
-# ---- What the program opens is the program's -----------------------------------------------------
+# ---- Libraries that the program opens ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("plugin", ["plugin_pmpicaller", "pmpicaller"])
@@ -40,7 +40,8 @@ def test_a_plugin_of_the_programs_is_the_programs_whenever_it_is_opened(when, pl
 @pytest.mark.parametrize("when", ["early", "starting", "late"])
 @pytest.mark.parametrize("private", ["pmpicaller", "plugin_pmpicaller"])
 def test_a_tools_library_that_the_program_uses_later_is_the_tools_and_the_programs(when, private):
-    """Each has one: the tool's calls come to the tool and the layers below, the program's to all."""
+    """Each has its own library. The tool's calls reach the tool and the layers below, and the program's calls reach all
+    layers."""
     result = succeed(PLUGINS, when, library(private), CALLS,
                      tools="alpha:needs_pmpicaller,env.TEST_TURN=1:alpha")
     assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 3]
@@ -49,7 +50,7 @@ def test_a_tools_library_that_the_program_uses_later_is_the_tools_and_the_progra
 
 @pytest.mark.parametrize("stack", ["alpha:opens:alpha", "alpha:opens:alpha:needs_pmpicaller"])
 def test_a_library_that_is_opened_while_a_tool_is_loaded_is_not_the_tools(stack):
-    """Also where a tool becomes a layer between the question whose the caller is and its answer."""
+    """This is so even if a tool becomes a layer while libqmpi looks for the owner of the caller."""
     result = succeed(CONCURRENT, "open", library("plugin_pmpicaller"), tools=stack, timeout=30)
     assert result.stdout == "crossed\n"
     assert ranks_seen(result, 1, 3) == [5, 5]
@@ -62,7 +63,7 @@ def test_a_first_call_that_is_made_while_a_tool_is_loaded_goes_through_all_layer
 
 
 def test_a_constructor_that_calls_mpi_while_another_thread_loads_a_tool_does_not_wait():
-    """It keeps the loader from that thread: its call goes past the tools, and a message says so."""
+    """That thread cannot use the loader. Its call bypasses the tools, and a message says so."""
     result = succeed(CONCURRENT, "construct", library("constructs"), timeout=30,
                      tools="alpha:needs_pmpicaller,env.TEST_TURN=1:alpha")
     assert result.stdout == "crossed\n"
@@ -73,7 +74,7 @@ def test_a_constructor_that_calls_mpi_while_another_thread_loads_a_tool_does_not
         "its calls bypass them"]
 
 
-# ---- What the tool opens is the tool's -----------------------------------------------------------
+# ---- Libraries that the tool opens ---------------------------------------------------------------
 
 
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer's dlopen stands before ours")
@@ -90,7 +91,7 @@ def test_a_library_that_a_tool_opens_leads_to_the_layer_below(opens, private, se
 @pytest.mark.parametrize("opens", [None, "later"])
 @pytest.mark.parametrize("private", ["pmpicounter", "pmpicaller"])
 def test_a_library_that_a_tool_closes_stays(opens, private):
-    """What the program opens next lies where that would have been; exit handlers run at exit."""
+    """The next library that the program opens is at the address of the closed one. Exit handlers run at exit."""
     result = succeed(PLUGINS, "late", library("plugin_pmpicaller"), CALLS, tools="alpha:opens:alpha",
                      env={"TEST_OWN": library(private), "TEST_OPENS": opens, "TEST_CLOSES": 1})
     assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 1]
@@ -150,7 +151,7 @@ COUNTS = ("#include <stdio.h>\nint next_number(void);\n"
           "int MPI_Barrier(long c) { fprintf(stderr, \"trace: own %d\\n\", next_number());\n"
           "return PMPI_Barrier(c); }\n")
 VERSIONS = "COUNTER_1 { global: next_number; local: *; };\n"
-SUFFIX = "-Wl,--defsym=so.1=0"  # the linker keeps one text of this name and of what ends in it
+SUFFIX = "-Wl,--defsym=so.1=0"  # the linker stores this name and names that it ends only once
 
 
 @pytest.mark.parametrize("name, arguments, tools_arguments", [
@@ -203,14 +204,14 @@ WRAPS = ("#include <stdio.h>\nint (*also)(long c, int *r);\nint inner(void);\n"
          "int MPI_Comm_rank(long c, int *r) { fprintf(stderr, \"trace: inner MPI_Comm_rank\\n\");\n"
          "if (also) also(c, r);\nreturn PMPI_Comm_rank(c, r); }\n")
 OUTER = "int inner(void);\nint outer(void);\nint outer(void) { return inner(); }\n"
-# Calls PMPI for the tool, from another library than the wrappers are in.
+# A part of the tool that calls PMPI, in another library than the wrappers.
 PART = ("int PMPI_Comm_rank(long c, int *r);\nextern int (*also)(long c, int *r);\n"
         "static int call(long c, int *r) { return PMPI_Comm_rank(c, r); }\n"
         "__attribute__((constructor)) static void begin(void) { also = call; }\n")
 
 
 def parts(folder, *needed):
-    """A tool whose wrappers are in a library that it needs, and that library."""
+    """Builds a tool whose wrappers are in a library that it needs, and this library."""
     inner = compile_library(folder, "libinner.so", WRAPS)
     outer = compile_library(folder, "libouter.so", OUTER, "-l:libinner.so", *needed, "-Wl,-rpath,$ORIGIN")
     return outer, inner
@@ -251,7 +252,7 @@ def test_no_library_of_a_preloaded_tool_bypasses_the_layers_below(how, tmp_path)
         parts(tmp_path, "-l:libpart.so")
     elif how == "preloaded":
         preload.append(part)
-    else: # which has nothing to do with MPI, and might be the program's
+    else: # This library does not use MPI, and might belong to the program.
         preload.append(compile_library(tmp_path, "libanother.so", "int another;", "-l:libpart.so", "-Wl,-rpath,$ORIGIN"))
         parts(tmp_path, "-l:libpart.so")
     result = succeed("calls", *RUN, preload=preload, tools=f"alpha:{outer}:alpha")
@@ -259,7 +260,7 @@ def test_no_library_of_a_preloaded_tool_bypasses_the_layers_below(how, tmp_path)
     assert ranks_seen(result, 1, 3) == [1, 2]
 
 
-# ---- What layers share ---------------------------------------------------------------------------
+# ---- Libraries that layers share -----------------------------------------------------------------
 
 
 def test_check_says_what_two_layers_share():

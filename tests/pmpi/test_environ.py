@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A PMPI tool that reads environ itself finds the variables of its layer there, and each once."""
+"""A PMPI tool that reads environ itself finds each variable of its layer there once."""
 from pmpi_support import run_pmpi
 
 

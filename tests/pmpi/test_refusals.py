@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What cannot be a PMPI layer is refused by one message with a hint, or left out where that is
-wished."""
+"""A library that cannot be a PMPI layer is refused by one message with a hint, or left out if the user allows this."""
 import os
 import shutil
 import struct
@@ -24,7 +23,7 @@ def altered(folder, offset, new):
 
 
 def without_symbols(folder):
-    """The entry of the dynamic section that says where the dynamic symbols are is overwritten."""
+    """Overwrites the entry of the dynamic section that points to the dynamic symbols."""
     data = pmpi_tool("lazy").read_bytes()
     table, = struct.unpack_from("<Q", data, 32)
     count, = struct.unpack_from("<H", data, 56)
@@ -49,7 +48,7 @@ def without_its_library(folder):
 
 
 def unresolved(folder):
-    """Bound when it is loaded, and what it needs is nowhere."""
+    """Builds a tool that is bound when it is loaded, and refers to a function that does not exist."""
     source = folder / "unresolved.c"
     source.write_text("int nobody_defines_this(void);\n"
                       "int MPI_Barrier(int comm) { return comm ? nobody_defines_this() : 0; }\n")
@@ -58,7 +57,7 @@ def unresolved(folder):
     return path
 
 
-# Name of the case: (the bad entry, made in a folder; what the message must say of it).
+# {name of the case: (function that makes the invalid entry in a directory, text of the message)}
 CASES = {
     "not a library": (lambda folder: __file__, "not an ELF file"),
     "truncated": (truncated, "the file is truncated"),
@@ -94,14 +93,14 @@ def test_left_out_where_that_is_wished(case, tmp_path):
 
 @pytest.mark.parametrize("front", [False, True])
 def test_a_preloaded_tool_that_is_not_listed_ends_no_run(front):
-    """It would not do so without libqmpi."""
+    """The program would not do so without libqmpi."""
     textrel = pmpi_tool("textrel")
     preload = (textrel, LIBQMPI) if front else (LIBQMPI, textrel)
     for tools in (None, "alpha"):
         result = succeed("calls", *RUN, tools=tools, preload=preload)
         one_message(result, f"'{textrel}', which is not in QMPI_TOOLS: {textrel} has relocations in its code")
         assert result.messages[-1] == "  the run continues without this layer"
-        if not front:  # what it wraps does not reach the layers then
+        if not front:  # the functions that it wraps do not reach the layers
             assert sum(line.startswith("alpha ") for line in result.calls) == (len(RUN) if tools else 0)
 
 
@@ -158,13 +157,13 @@ def test_a_library_that_several_others_need_is_copied_once_for_a_layer(tmp_path)
 
 
 def test_one_layer_of_a_tool_whose_library_calls_mpi_needs_no_folder(tmp_path):
-    """Without one the originals serve, as long as the program does not use them."""
+    """Without a directory, the originals are used if the program does not use them."""
     result = succeed("calls", *RUN, tools="helped:alpha", env={"TMPDIR": tmp_path / "absent"})
     check_stack(["helped", "alpha"], result)
 
 
 def test_a_second_layer_in_a_folder_without_execution_is_refused(tmp_path):
-    """The folder is mounted for the run alone, in a namespace of its own."""
+    """The directory is mounted only for the run, in its own namespace."""
     mount = f"mount -t tmpfs -o noexec tmpfs {tmp_path} && exec \"$@\""
     wrapper = ["unshare", "-m", "sh", "-c", mount, "sh"]
     if os.geteuid() != 0 or subprocess.run([*wrapper, "true"], capture_output=True).returncode:

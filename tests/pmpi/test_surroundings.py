@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What else of a process hosting touches, or must not: the environment, dlsym, functions that a
-tool replaces outside MPI, temporary files, child processes; and what `qmpi check` shows."""
+"""The surroundings of a PMPI layer in the process: the environment, dlsym, functions that a tool replaces outside MPI,
+temporary files and child processes; and the output of `qmpi check`."""
 import shutil
 import subprocess
 import time
@@ -42,7 +42,7 @@ def test_a_layers_variables_are_its_own(name):
 
 
 def test_variables_of_a_preloaded_tool():
-    """Its constructor ran before; what it asks from then on is answered for the layer."""
+    """The constructor of the tool ran earlier. Later queries get the values of the layer."""
     result = succeed(SURROUNDINGS, "init", "finalize", "getenv=TEST_SET",
                      tools="variables,env.TEST_SET=mine:variables,env.TEST_SET=below",
                      preload=[LIBQMPI, pmpi_tool("variables")], env={"TEST_SET": "outer"})
@@ -97,7 +97,7 @@ NAMES = ["next getppid in libc.so.6, next malloc in libc.so.6, next MPI_None in 
 @as_everywhere
 @pytest.mark.parametrize("tools", [None, "lazy:alpha"])
 def test_a_preloaded_librarys_dlsym_keeps_its_meaning(tools):
-    """The library is no tool; its constructor asks before any constructor of ours ran."""
+    """The library is no tool. Its constructor calls dlsym before any constructor of libqmpi."""
     result = succeed(SURROUNDINGS, "getppid", "init", "getppid", "finalize", tools=tools,
                      preload=[LIBQMPI, pmpi_tool("names")])
     assert notes_of(result, "names") == [*[f"names constructor: {text}" for text in NAMES],
@@ -154,7 +154,7 @@ def test_under_qmpi_run_a_tool_sees_the_programs_calls_outside_mpi(tools, tmp_pa
 
 
 def missed(result):
-    """The lines that say which layer does not see what; a line may be followed by its hint."""
+    """Returns the messages about functions that a layer does not see. A hint may follow each of them."""
     assert not [line for line in result.messages if not line.startswith(("layer ", "  hint: "))]
     return [line for line in result.messages if line.startswith("layer ")]
 
@@ -170,7 +170,7 @@ def test_under_qmpi_run_only_further_copies_miss_calls_outside_mpi_and_that_is_s
 
 @pytest.mark.parametrize("on_error, status", [("stop", 2), ("skip", 0)])
 def test_a_tool_that_must_be_preloaded_and_cannot_be_is_refused(on_error, status, tmp_path):
-    """The loader takes no path with a space; where that is wished, the tool sees MPI calls alone."""
+    """The loader preloads no path with a space. If the user allows this, the tool sees only MPI calls."""
     folder = tmp_path / "a b"
     folder.mkdir()
     path = shutil.copy(pmpi_tool("files"), folder)
@@ -217,7 +217,7 @@ def test_what_a_tool_misses_is_said_by_one_rank_only():
 
 
 def is_emptied(folder, seconds=60):
-    """The copies of a process that was killed are removed by another, a moment later."""
+    """Another process removes the copies of a killed process shortly afterwards."""
     end = time.monotonic() + seconds
     while entries(folder) and time.monotonic() < end:
         time.sleep(0.05)
@@ -271,13 +271,14 @@ def test_copies_are_gone_after_a_tool_crashed(tools, ranks, tmp_path):
                         env={"TMPDIR": tmp_path, "ASAN_OPTIONS": options})
     assert result.returncode != 0
     if ranks > 1 and not is_emptied(tmp_path, seconds=5):
-        # The launcher may kill a rank and its clean-up process before that has left the rank's group.
+        # The launcher may kill a rank together with its clean-up process before this process has left the group of
+        # the rank.
         succeed(SURROUNDINGS, "init", "finalize", tools="now:now", env={"TMPDIR": tmp_path})
     assert is_emptied(tmp_path)
 
 
 def test_copies_are_gone_after_a_refusal(tmp_path):
-    """A later layer cannot be loaded when copies are made already."""
+    """A later layer cannot be loaded, after copies were made."""
     result = run_pmpi(SURROUNDINGS, "init", "finalize", tools="undefined:now:now",
                         env={"TMPDIR": tmp_path})
     assert result.returncode == 2
@@ -300,7 +301,7 @@ def test_a_child_that_ends_does_not_take_the_copies_away(tmp_path):
 
 
 def test_no_process_keeps_the_launchers_pipes_open(tmp_path):
-    """The run ends, and its output with it, when the program does."""
+    """The run and its output end when the program ends."""
     succeed(SURROUNDINGS, "init", "leave", tools="now:now", env={"TMPDIR": tmp_path})
     assert is_emptied(tmp_path)
 

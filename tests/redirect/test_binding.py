@@ -47,7 +47,7 @@ def test_the_caller_is_the_fortran_procedure_when_all_is_bound_at_once(binding, 
     assert sorted(line for line in result.trace if line.startswith("site ")) == sorted(notes)
 
 
-# ---- What the binding calls for its own needs ----------------------------------------------------
+# ---- Calls that the binding makes for itself -----------------------------------------------------
 
 
 def test_each_section_that_is_not_contiguous_is_one_send(tmp_path):

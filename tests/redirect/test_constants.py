@@ -59,7 +59,7 @@ def run(binding, steps, tools, preload, tmp_path):
     return result.calls
 
 
-# ---- Where the tool stands -----------------------------------------------------------------------
+# ---- Places of the tool --------------------------------------------------------------------------
 
 
 @every_old_binding

@@ -186,7 +186,7 @@ def test_10000_empty_entries_are_no_entries():
     assert "alpha 1 MPI_Comm_rank" in result.calls
 
 
-# ---- What a message holds ------------------------------------------------------------------------
+# ---- Contents of a message -----------------------------------------------------------------------
 
 
 def test_the_message_of_an_unknown_name_lists_every_place_with_its_reason(tmp_path):

@@ -226,7 +226,7 @@ def test_a_fortran_wrapper_is_not_called_for_what_the_layer_does_not_see():
         assert sum("comm_rank" in line for line in lines) == calls
 
 
-# ---- What is wrong -------------------------------------------------------------------------------
+# ---- Errors --------------------------------------------------------------------------------------
 
 
 WRONG = {

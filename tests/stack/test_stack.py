@@ -190,7 +190,7 @@ def test_mpi_from_inside_a_layer_enters_at_the_top_and_pmpi_is_seen_by_nobody():
     assert not [line for line in result.calls if "MPI_Comm_rank" in line]
 
 
-# ---- Where tools come from -----------------------------------------------------------------------
+# ---- Sources of tools ----------------------------------------------------------------------------
 
 
 def layer_names(result):

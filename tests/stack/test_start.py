@@ -233,7 +233,7 @@ def test_a_program_of_libqmpi_alone_needs_an_mpi_library_that_can_be_loaded(tmp_
     assert f"no MPI library is loaded, and {MPI_SONAME} cannot be" in result.messages[0]
 
 
-# ---- What the program changes before its first MPI call ------------------------------------------
+# ---- Changes by the program before its first MPI call --------------------------------------------
 
 LEAVES = r"""
 #define _GNU_SOURCE

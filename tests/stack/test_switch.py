@@ -71,7 +71,7 @@ def check_walk(stack, walk, **kwargs):
     assert (len(result.messages) > 0) == asks
 
 
-# ---- Which calls are seen ------------------------------------------------------------------------
+# ---- Calls that are seen -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("stack", THREE)

@@ -213,7 +213,7 @@ def test_a_cpp_handler_may_throw():
                              "call 4: thrown class 4\n")
 
 
-# ---- Which calls ---------------------------------------------------------------------------------
+# ---- Selected calls ------------------------------------------------------------------------------
 
 
 def test_the_nth_calls_are_exactly_those(tmp_path):

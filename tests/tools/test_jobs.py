@@ -121,7 +121,7 @@ def test_two_layers_write_two_files(tmp_path):
     assert len(records(tmp_path)) == 2
 
 
-# ---- What no job may notice
+# ---- Effects on jobs
 
 @pytest.fixture
 def without(tmp_path):

@@ -135,7 +135,7 @@ def test_without_the_writer_lines_are_written_at_once(tmp_path):
     assert tags(read(job.path)) == list(range(1, COUNT + 1))
 
 
-# ---- Where lines do not wait ---------------------------------------------------------------------
+# ---- Lines that are written at once --------------------------------------------------------------
 
 
 def test_lines_in_a_pipe_do_not_wait(tmp_path):

@@ -10,7 +10,7 @@ from log_support import STEPS, WORDS, lines_of, matches, names, read, run_log
 from support import BUILD, OPEN_MPI, PROGRAMS, QMPI, SOURCE, clean_environment, run_mpi
 
 
-# ---- Which calls ---------------------------------------------------------------------------------
+# ---- Selected calls ------------------------------------------------------------------------------
 
 STEP_NAMES = ["init", "barrier", "rank", "bcast", "shift=100", "finalize"]
 
@@ -77,7 +77,7 @@ def test_statuses_tell_their_errors():
     assert "error=MPI_ERR_TRUNCATE" in lines[0].arguments
 
 
-# ---- Where lines go ------------------------------------------------------------------------------
+# ---- Output files --------------------------------------------------------------------------------
 
 
 def test_stdout_is_the_programs_alone():
@@ -169,7 +169,7 @@ def test_four_threads_have_whole_lines(tmp_path):
         assert len(threads - {None}) >= 3
 
 
-# ---- What is wrong -------------------------------------------------------------------------------
+# ---- Errors --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("option, words", [

@@ -54,7 +54,7 @@ def test_one_file_is_one_layers(tmp_path, tool):
     assert result.returncode == 2 and "the same file" in result.stderr
 
 
-# ---- What the program does -----------------------------------------------------------------------
+# ---- Actions of the program ----------------------------------------------------------------------
 
 OUTPUTS = BUILD / "tests" / "tools" / "programs" / "tools_outputs"
 UNCHANGED = re.compile(r"files: \d+, changed: 0\n")
@@ -104,7 +104,7 @@ def test_files_of_tools_are_complete_when_the_program_takes_their_descriptors(tm
         assert read(tmp_path / "t")[0][rank].calls()["MPI_Barrier"] == 150
 
 
-# ---- What is lost --------------------------------------------------------------------------------
+# ---- Lost output ---------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("tool", TO_STDERR + ["trace,output=t:no_such_tool"])
 def test_a_program_goes_on_when_nobody_reads_stderr(tmp_path, tool):

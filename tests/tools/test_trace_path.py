@@ -90,7 +90,7 @@ def test_threads_have_clocks_of_their_own(tmp_path):
 
 
 def test_threads_may_receive_the_same_messages(tmp_path):
-    """Which thread gets which message is not certain then; the chain after it takes 6 units."""
+    """It is uncertain which thread gets which message. The chain after it takes 6 units."""
     result, _ = run_case(tmp_path, "threads_same")
     assert result["efficiency"]["critical_path"] >= 6 * UNIT
 

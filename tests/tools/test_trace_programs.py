@@ -91,7 +91,7 @@ def test_eight_threads(tmp_path):
     assert process.calls() == {"MPI_Init_thread": 1, "MPI_Initialized": 8000, "MPI_Finalize": 1}
 
 
-# ---- What programs know of their calls -----------------------------------------------------------------
+# ---- Events that programs record themselves ------------------------------------------------------------
 
 @pytest.mark.parametrize("name, ranks", [
     ("point_to_point", 2), ("persistent", 2),

@@ -48,9 +48,9 @@ void jobs_record_make(struct jobs_record *record, const char *directory, int too
     free(full);
 }
 
-/* ---- What does not change -------------------------------------------------------------------- */
+/* ---- Constant members ------------------------------------------------------------------------ */
 
-/* Writes a string. What is no text appears as in messages: \x1b, \xff. */
+/* Writes a string. Bytes that are no text appear as in messages: \x1b, \xff. */
 static void put_string(FILE *stream, const char *text)
 {
     char *clean = text ? qmpi_message("%s", text) : NULL;

@@ -35,7 +35,7 @@ struct jobs_record {
     const char *signal; /* its name, or NULL */
 };
 
-/* What is known about the processes of the job. */
+/* The known processes of the job. */
 struct jobs_processes {
     int ranks;                /* -1: not known */
     int node_count;           /* -1: not known */

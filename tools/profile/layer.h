@@ -169,7 +169,7 @@ struct layer {
     struct tool_output output;         /* for the result of all ranks */
     struct tool_output process_output; /* for the result of this process alone */
     struct layer_saving saving;
-    /* `saved`: a checkpoint has been written and not removed. `warned`: the user was told that one
+    /* `saved`: a checkpoint has been written and not removed. `warned`: a message has said that one
      * could not be written. */
     bool saved, warned;
     atomic_int snapshots; /* how many files MPI_Pcontrol(2) has begun */

@@ -218,7 +218,7 @@ static void a_cvar_handle_is_no_handle_once_it_is_freed(void)
     IS(T(cvar_handle_free)(&copy), MPI_T_ERR_INVALID_HANDLE);
 }
 
-/* ---- What the dispatcher publishes ----------------------------------------------------------- */
+/* ---- Variables of libqmpi -------------------------------------------------------------------- */
 
 static void the_stack_is_a_constant_string(void)
 {

@@ -36,7 +36,7 @@ static int int_of(MPI_T_pvar_handle handle)
     return value;
 }
 
-/* ---- What there are -------------------------------------------------------------------------- */
+/* ---- Existing variables ---------------------------------------------------------------------- */
 
 static void indices_and_names_of_pvars_belong_together(void)
 {

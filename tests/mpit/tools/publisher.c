@@ -194,7 +194,7 @@ static int write_publish(void *user, const void *object, const void *buffer, int
     return MPI_SUCCESS;
 }
 
-/* ---- What is published ----------------------------------------------------------------------- */
+/* ---- Published variables --------------------------------------------------------------------- */
 
 static void publish_sums(struct layer *layer)
 {

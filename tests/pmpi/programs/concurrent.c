@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application with a second thread, which does something while a tool is being loaded, and whose
- * caller is asked for just then: the answer comes when all is loaded. The command line says what it
- * does: `call` makes an MPI call, `open` opens the library that is the second word, which makes
- * calls later; `construct` opens it just before a tool is loaded, which waits until the library's
- * constructor is at work.
+ * An application whose second thread acts while a tool is being loaded. libqmpi looks for the owner
+ * of this thread's code at that time, and finds it when everything is loaded. The command line
+ * tells what the thread does: `call` makes an MPI call. `open` opens the library that is the second
+ * word, which makes calls later. `construct` opens it just before a tool is loaded, which waits
+ * until the library's constructor runs.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -23,15 +23,15 @@ enum { CALLS = 5 };
 
 static const char *library;
 static bool constructs;
-static _Thread_local bool waits; /* where the loaded objects are looked at next */
+static _Thread_local bool waits; /* the thread waits before it examines the loaded objects */
 static sem_t arrived, loaded;
 static pthread_t thread;
 static bool has_thread;
 
-/* For others to find, in a program whose names are hidden. */
+/* Makes a function visible in a program whose functions are hidden. */
 #define SHOWN __attribute__((visibility("default")))
 
-/* In the place of the C library's. */
+/* Replaces the function of the C library. */
 SHOWN int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
 {
     typedef int function(int (*)(struct dl_phdr_info *, size_t, void *), void *);
@@ -65,7 +65,7 @@ static void *run(void *unused)
         open_library();
     else
         MPI_Initialized(&flag);
-    if (waits) /* nobody looked */
+    if (waits) /* The thread did not examine the objects. */
         sem_post(&arrived);
     waits = false;
     return NULL;
@@ -77,7 +77,7 @@ static void take_turn(void)
         sem_wait(&arrived);
 }
 
-/* Asked for by name, by the constructor of the tool. */
+/* The constructor of the tool looks this function up by its name. */
 SHOWN void program_turn(void);
 void program_turn(void)
 {
@@ -85,15 +85,15 @@ void program_turn(void)
         take_turn();
 }
 
-/* By the constructor of the library. */
+/* The constructor of the library calls this function. */
 SHOWN void program_arrived(void);
 void program_arrived(void)
 {
     sem_post(&arrived);
 }
 
-/* In the place of the C library's: it is called for an option env.NAME=value of a layer, just
- * before the layer's library is loaded. */
+/* Replaces the function of the C library. libqmpi calls it for an option env.NAME=value of a layer,
+ * just before the library of the layer is loaded. */
 SHOWN int setenv(const char *name, const char *value, int overwrite)
 {
     typedef int function(const char *, const char *, int);

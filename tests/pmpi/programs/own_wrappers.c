@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wrappers in a program that are not jumps: each is on the stack while the layers below are called.
- * That of MPI_Comm_rank makes a further call in a function of its own.
+ * Wrappers in a program that do not jump to the next function: each has a frame on the stack while
+ * the layers below are called. The wrapper of MPI_Comm_rank makes a further call in a function of
+ * its own.
  */
 #include <mpi.h>
 

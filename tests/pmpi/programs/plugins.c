@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application with a plugin, which makes its MPI calls. The command line says when it is opened,
- * which it is, and how many calls it makes: `early` is before MPI_Init, `starting` in the middle of
- * it, by another thread, `turn` in the middle of it, when a tool's constructor asks for it, `late`
- * after it. Then it looks up an MPI function, as some programs do, and calls that once.
+ * An application whose plugin makes its MPI calls. The command line names the time at which the
+ * plugin is opened, its file, and the number of calls. `early` is before MPI_Init, `late` after it.
+ * `starting` is within it, in another thread. `turn` is within it, when a tool's constructor asks
+ * for it. Afterwards, the application looks up an MPI function, as some programs do, and calls it
+ * once.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -32,10 +33,10 @@ static void *open_plugin(void *unused)
     return NULL;
 }
 
-/* For others to find, in a program whose names are hidden. */
+/* Makes a function visible in a program whose functions are hidden. */
 #define SHOWN __attribute__((visibility("default")))
 
-/* Asked for by name. */
+/* The constructor of the tool looks this function up by its name. */
 SHOWN void program_turn(void);
 void program_turn(void)
 {
@@ -44,8 +45,8 @@ void program_turn(void)
 }
 
 /*
- * In the place of the C library's: it is called for an option env.NAME=value of a layer, just
- * before the layer's library is loaded. So another thread's turn comes then, in every run.
+ * Replaces the function of the C library. libqmpi calls it for an option env.NAME=value of a layer,
+ * just before the library of the layer is loaded. In every run, the other thread acts at this time.
  */
 SHOWN int setenv(const char *name, const char *value, int overwrite)
 {

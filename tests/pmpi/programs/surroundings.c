@@ -31,7 +31,7 @@ static const char *library_of(const void *address)
     return slash ? slash + 1 : info.dli_fname;
 }
 
-/* Not those of Open MPI, which makes a folder for its jobs where libqmpi makes its own. */
+/* Leaves out the directory that Open MPI makes for its jobs where libqmpi makes its own. */
 static int counts(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && strncmp(entry->d_name, "ompi.", 5) != 0;
@@ -70,7 +70,7 @@ static void count_children(void)
     printf("children: %d\n", (int)children);
 }
 
-/* The child ends as a program does, with all its exit handlers. */
+/* The child ends like a program, with all its exit handlers. */
 static void fork_and_wait(void)
 {
     fflush(stdout);
@@ -83,7 +83,7 @@ static void fork_and_wait(void)
            WEXITSTATUS(status));
 }
 
-/* Moves each folder in `path` aside; in its place comes another with a file in it. */
+/* Moves each directory in `path` aside, and replaces it by another one that contains a file. */
 static void replace_entries(const char *path)
 {
     DIR *folder = opendir(path);
@@ -147,7 +147,7 @@ static void abort_one(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* The files that are mapped into the process. */
+/* Prints the files that are mapped into the process. */
 static void print_maps(void)
 {
     char line[4352];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a program need the library that is the helper of a tool. */
+/* Makes a program depend on the library that is the helper of a tool. */
 #include <stdlib.h>
 
 int helper_count(void);

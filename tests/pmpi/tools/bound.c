@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A PMPI tool in the plainest form: each wrapper notes `TOOL MPI_X N`, N being its own count of
- * calls, and calls the next. How it comes by the next is the BINDING it is built; the linker's part
- * is in meson.build. At MPI_Finalize it notes what protection its pages have.
+ * The simplest PMPI tool: each wrapper prints `TOOL MPI_X N`, where N is its own count of calls,
+ * and calls the next function. BINDING tells how it finds the next function; the options of the
+ * linker are in meson.build. In MPI_Finalize, the tool prints the protection of its pages.
  */
 #define _GNU_SOURCE
 #include "functions.h"
@@ -25,7 +25,7 @@
 #define BY_EARLY 6    /* dlsym in a constructor */
 #define BY_HELPER 7   /* a library of the tool's own calls PMPI_X */
 
-/* For the ways by name: which one, and where it is sought. */
+/* For the ways by name: the name, and the handle for dlsym. */
 #ifndef NAME
 #define NAME "PMPI_"
 #endif
@@ -39,7 +39,8 @@
 
 static int calls;
 
-/* One page each kind: what the loader protects after relocation, and what it never does. */
+/* One page of each kind: one that the loader protects after relocation, and one that it never
+ * protects. */
 extern int *const bound_constant[1];
 int *const bound_constant[1] = {&calls};
 extern char _GLOBAL_OFFSET_TABLE_[] __attribute__((visibility("hidden")));
@@ -110,7 +111,8 @@ int JOINED(HELPED_BY, count)(void);
 #define NEXT(X) JOINED(HELPED_BY, X)
 #define helper_count JOINED(HELPED_BY, count)
 #else
-/* Volatile, or the compiler would put what it knows of the table in its place. */
+/* The access is volatile, because the compiler could otherwise use the initial contents of the
+ * table. */
 #define NEXT(X) (((const volatile struct table *)&bound_table)->X)
 #endif
 
@@ -127,7 +129,8 @@ __attribute__((constructor)) static void look_all_up(void)
 }
 #endif
 
-/* The protection of the page that holds `address`, as `rw-p`; and, once, any code to be written. */
+/* Returns the protection of the page of `address`, such as `rw-p`. Also tells whether any code is
+ * writable. */
 static const char *protection(const void *address, int *writable_code)
 {
     static char texts[4][8];
@@ -159,7 +162,7 @@ static void note(const char *function)
 
 static void note_pages(void)
 {
-    enum { RESERVED = 3 * sizeof(void *) }; /* the loader's own words, protected in any case */
+    enum { RESERVED = 3 * sizeof(void *) }; /* words of the loader, which are always protected */
     int code = 0;
     const char *constant = protection(bound_constant, &code);
     const char *table = protection(_GLOBAL_OFFSET_TABLE_ + RESERVED, &code);
@@ -168,8 +171,8 @@ static void note_pages(void)
           data, code ? "yes" : "no");
 }
 
-/* Whose function the wrapper of MPI_Comm_rank calls, where that can be known without a trace of it
- * in how the tool is bound. */
+/* Prints the library whose function the wrapper of MPI_Comm_rank calls, if this can be found
+ * without changing the way in which the tool is bound. */
 static void note_next(void)
 {
 #if BINDING >= BY_TABLE && BINDING <= BY_EARLY
@@ -181,7 +184,7 @@ static void note_next(void)
 }
 
 #ifdef OPENS
-/* As interposers do that change the table, and will again. */
+/* Makes the table writable, like interposers that change it repeatedly. */
 __attribute__((constructor)) static void open_table(void)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -208,7 +211,7 @@ static void note_state(void)
 FUNCTIONS(WRAP)
 
 #ifdef DEFINES_PMPI
-/* As Darshan has: for programs that call PMPI_X. No layer may end up here. */
+/* Darshan has such wrappers for programs that call PMPI_X. No layer may reach them. */
 #define WRAP_PMPI(RESULT, X, PARAMETERS, ARGUMENTS)                                                \
     RESULT PMPI_##X PARAMETERS                                                                     \
     {                                                                                              \
@@ -218,7 +221,7 @@ FUNCTIONS(WRAP)
 FUNCTIONS(WRAP_PMPI)
 #endif
 
-/* The part at the ends is the tool; it has the part in the middle as a library of its own. */
+/* The tool has the wrappers at the ends of a run. Its own library has those in the middle. */
 int middle_present(void);
 #if WRAPS == 2
 int middle_present(void)

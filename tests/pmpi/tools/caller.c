@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that makes MPI calls for whoever asks it: a tool, or the program. */
+/* A library that makes MPI calls for its caller, which is a tool or the program. */
 #include <mpi.h>
 
 void make_calls(int count);

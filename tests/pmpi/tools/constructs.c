@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plugin that asks in its constructor whether MPI is initialised, as libraries do. */
+/* A plugin whose constructor calls MPI_Initialized, as those of some libraries do. */
 #include <mpi.h>
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library of a tool's own that keeps the tool's state and knows nothing of MPI. */
+/* A library of a tool that contains the tool's state and does not use MPI. */
 #include "trace.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool that ends the process: in its constructor, in MPI_Init, or killed from outside there. */
+/* A tool that ends the process in its constructor or in MPI_Init, or waits in MPI_Init to be
+ * killed. */
 #include "trace.h"
 
 #include <mpi.h>

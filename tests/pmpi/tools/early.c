@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool whose constructor calls MPI directly, before its references can have been changed: PMPI_X,
- * an MPI_X that it does not wrap and, where WRAPS_IT, an MPI_X that it wraps.
+ * A tool whose constructor calls MPI before the tool's references can be redirected: PMPI_X, an
+ * MPI_X that it does not wrap and, with WRAPS_IT, an MPI_X that it wraps.
  */
 #include "trace.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Notes what its environment says of SHOWN, HIDDEN and PLAIN, in every way that it can be asked. */
+/* Prints the values of SHOWN, HIDDEN and PLAIN in its environment, read in every possible way. */
 #define _GNU_SOURCE
 #include "trace.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The value in environ; "twice" if there are two. */
+/* Returns the value in environ, or "twice" if there are two. */
 static const char *listed(const char *name)
 {
     const char *value = "none";

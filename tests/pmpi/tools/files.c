@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Only the files that the tests name: libraries open a great deal. */
+/* Prints only files that the tests use, because libraries open many files. */
 static void note(const char *function, const char *path)
 {
     if (strstr(path, "test-data"))

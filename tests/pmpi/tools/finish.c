@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tools that do their last work when the program has left main. FINISH: in a handler of atexit; in
- * a destructor; in atexit, and MPI itself is finalized only there (IPM does that).
+ * Tools that finish when the program has left main. FINISH selects the way: in a handler of atexit,
+ * in a destructor, or in a handler of atexit that also finalizes MPI, as IPM does.
  */
 #include "trace.h"
 

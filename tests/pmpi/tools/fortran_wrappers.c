@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A C tool that has Fortran wrappers of its own beside the C ones, as mpiP and dumpi do. */
+/* A C tool with its own Fortran wrappers beside those in C, as mpiP and dumpi have. */
 #include "fortran_handles.h"
 #include "trace.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A library of a PMPI tool's own, with the tool's references to PMPI and a count of its own. */
+/* A library of a PMPI tool that contains the tool's references to PMPI, and its own count. */
 #include "functions.h"
 
 #include <stdlib.h>
 
 static int calls;
 
-/* Data of its own that refers to MPI as well. */
+/* Data of the library that refers to MPI, too. */
 extern int (*helper_barrier)(MPI_Comm comm);
 int (*helper_barrier)(MPI_Comm comm) = PMPI_Barrier;
 

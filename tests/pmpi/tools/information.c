@@ -15,7 +15,8 @@ int MPI_Init(int *argc, char ***argv)
 {
     int provided = -1, by_mpi = -1, by_pmpi = -2;
     trace("%s MPI_Init", TOOL);
-    const int result = PMPI_Init(argc, argv); /* before it, MPICH 4.0 does not bear repetition */
+    const int result =
+        PMPI_Init(argc, argv); /* Before this, repeated initialization fails in MPICH 4.0. */
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_T_cvar_get_num(&by_mpi);
     PMPI_T_cvar_get_num(&by_pmpi);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The library that a tool needs, and that the test takes away. */
+/* A library that a tool needs, and that the test removes. */
 int missing_answer(void);
 int missing_answer(void)
 {

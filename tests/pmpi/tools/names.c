@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library that replaces getppid, and a function whose name begins as MPI's do, and calls the next
- * ones: RTLD_NEXT must mean behind this library, whoever else has a hand in dlsym. Its constructor
- * looks up too; preloaded, that is before any other library's. As a TOOL it wraps MPI_Comm_rank.
+ * A library that replaces getppid, and a function whose name begins like those of MPI, and calls
+ * the next functions. RTLD_NEXT must mean the libraries behind this one, whoever else replaces
+ * dlsym. The constructor also calls dlsym; if the library is preloaded, this is before any other
+ * constructor. As a TOOL, the library wraps MPI_Comm_rank.
  */
 #define _GNU_SOURCE
 #include "trace.h"

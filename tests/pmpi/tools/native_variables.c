@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The native counterpart of variables.c: no other layer's variables may show here. */
+/* The native counterpart of variables.c, which must not see the variables of other layers. */
 #include "trace.h"
 
 #include <qmpi/qmpi.h>

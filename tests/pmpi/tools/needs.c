@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A PMPI tool with a library of its own: one that counts for it, without a word of MPI, or one that
- * makes MPI calls, in MPI_Barrier.
+ * A PMPI tool with its own library, which either counts without using MPI, or makes MPI calls in
+ * MPI_Barrier.
  */
 #include "trace.h"
 

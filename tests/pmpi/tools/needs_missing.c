@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool with a dependency that is not there when it is loaded. */
+/* A tool that needs a library that does not exist when it is loaded. */
 #include <mpi.h>
 
 int missing_answer(void);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A PMPI tool that opens a library of its own: the one that TEST_OWN names, in its constructor or,
- * where TEST_OPENS says so, in MPI_Init or, if that is `barrier`, in each MPI_Barrier; and closes
- * it again in MPI_Init where TEST_CLOSES is set. It notes each MPI_Comm_rank, with the number that
- * the library gives it if it has `next_number`; and has the library make its calls, if it has
- * `make_calls`, in MPI_Barrier.
+ * A PMPI tool that opens the library that TEST_OWN names: in its constructor or, if TEST_OPENS is
+ * set, in MPI_Init or, if its value is `barrier`, in each MPI_Barrier. If TEST_CLOSES is set, it
+ * closes the library again in MPI_Init. It prints each MPI_Comm_rank, with the number that the
+ * library returns if it has `next_number`. In MPI_Barrier, it lets the library make calls if it has
+ * `make_calls`.
  */
 #define _GNU_SOURCE
 #include "trace.h"

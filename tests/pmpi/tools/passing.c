@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library between a tool and its helper: the tool depends on the helper through this one only. */
+/* A library between a tool and its helper. The tool depends on the helper only through this
+ * library. */
 #include "functions.h"
 
 int helper_count(void);

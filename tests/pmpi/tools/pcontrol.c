@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool that reads what MPI_Pcontrol is given, a word and a double, and passes both on. */
+/* A tool that reads the variable arguments of MPI_Pcontrol, a word and a double, and passes both
+ * on. */
 #include "trace.h"
 
 #include <mpi.h>

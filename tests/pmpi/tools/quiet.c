@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Passes calls on, and says nothing: for programs whose signal handlers make thousands of them. The
- * functions below are found as `BINDING` says: by the linker, or by name when they are first
- * called. */
+/* Passes calls on without output, for programs whose signal handlers make thousands of calls.
+ * BINDING tells how the next functions are found: by the linker, or by name at the first call. */
 #define _GNU_SOURCE
 #include <mpi.h>
 

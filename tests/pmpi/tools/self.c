@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool that calls MPI_X, not PMPI_X, for its own needs: MPI_Barrier asks for the rank, which it
- * wraps itself, and for the size, which it does not. SELF: how it names them.
+ * A tool that calls MPI_X, not PMPI_X, for itself: MPI_Barrier calls MPI_Comm_rank, which the tool
+ * wraps, and MPI_Comm_size, which it does not wrap. SELF tells how it finds them.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -13,7 +13,7 @@
 #define BY_CALL 1
 #define BY_TABLE 2
 #define BY_DEFAULT 3 /* dlsym(RTLD_DEFAULT) */
-#define BY_HANDLE 4  /* dlsym on its own handle */
+#define BY_HANDLE 4  /* dlsym with its own handle */
 
 typedef int ask(MPI_Comm comm, int *number);
 

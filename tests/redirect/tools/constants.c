@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What Fortran's constants are ------------------------------------------------------------ */
+/* ---- Constants of Fortran -------------------------------------------------------------------- */
 
 enum { IN_PLACE, BOTTOM, STATUS, STATUSES, ERRCODES, UNWEIGHTED, EMPTY, ARGV, ARGVS, CONSTANTS };
 

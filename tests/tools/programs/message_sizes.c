@@ -157,7 +157,7 @@ static void receive_all(int is_any)
         MPI_Recv_init(in, ROOM, MPI_BYTE, source(is_any), tag(is_any), MPI_COMM_WORLD, &request))
 }
 
-/* ---- What MPI 4 has added -------------------------------------------------------------------- */
+/* ---- Functions of MPI 4 ---------------------------------------------------------------------- */
 
 #if MPI_VERSION >= 4
 static void receive_large(int is_any)

@@ -10,7 +10,7 @@
 
 enum { NAME_MOST = 128, VALUE_MOST = 4096 }; /* bytes */
 
-/* ---- Which variables are meant --------------------------------------------------------------- */
+/* ---- Selection of variables ------------------------------------------------------------------ */
 
 /* Settings of MPI libraries and their launchers, of libraries for networks, and of libraries that
  * start threads. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See finder.h: the list, how findings are worded, and what rules ask about ranks. A result has the
- * calls of a few ranks, and the sums of all. Of the other ranks, only the mean is known, and that
- * each lies between those that are known.
+ * See finder.h: the list, the words of findings, and the queries of rules about ranks. A result has
+ * the calls of a few ranks, and the sums of all. Only the mean of the other ranks is known, and the
+ * two known ranks between which each of them lies.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"

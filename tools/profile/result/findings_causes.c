@@ -146,7 +146,7 @@ void finder_rule_bottleneck(struct finder *finder)
     }
 }
 
-/* ---- What a late rank did -------------------------------------------------------------------- */
+/* ---- Activity of a late rank ----------------------------------------------------------------- */
 
 /* A call site where a rank spends more time than the others. */
 struct excess {
@@ -202,7 +202,7 @@ static double find_outside_excess(const struct finder *finder, int rank)
                : 0;
 }
 
-/* ---- Where it was outside MPI ---------------------------------------------------------------- */
+/* ---- Its time outside MPI -------------------------------------------------------------------- */
 
 /* Returns how much longer a rank is between two calls than the others on average. */
 static double find_pair_excess(const struct finder *finder, const struct profile_outside *it,

@@ -25,7 +25,7 @@ static const struct profile_callsite *find_flight_site(const struct profile_resu
     return NULL;
 }
 
-/* ---- What the verdict is about --------------------------------------------------------------- */
+/* ---- The subject of the verdict -------------------------------------------------------------- */
 
 enum cause {
     NOTHING,  /* There is no verdict. */

@@ -74,8 +74,8 @@ static struct rank_waits take_rank_waits(const struct finder *finder,
     return taken;
 }
 
-/* Returns the peer for which the rank waits longest. Of several peers that wait about as long,
- * because a call completes their operations together, the one that works most. */
+/* Returns the peer for which the rank waits longest. If it waits about as long for several peers,
+ * because a call completes their operations together, returns the one that works most. */
 static int find_awaited_peer(const struct finder *finder, const struct rank_waits *waits)
 {
     double most = 0, useful = -1;

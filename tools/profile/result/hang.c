@@ -93,8 +93,8 @@ static bool is_finalize(const struct profile_flight *flight)
     return !strcmp(flight->name, "MPI_Finalize");
 }
 
-/* The longest call of a rank tells what it waits for. Of calls within each other, this is the outer
- * one. */
+/* The longest call of a rank tells what the rank waits for. If calls are nested, this is the
+ * outermost one. */
 static void set_flight(struct hang *hang, const struct profile_flight *flight, double least)
 {
     if (!is_in(hang, flight->rank) || (flight->time < least && !is_finalize(flight)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which ranks wait for which others, by their calls in flight. A rank that waits only for ranks
- * that can never go on is stuck: this is computed from the messages for which the calls wait
+ * Finds which ranks wait for which others, from their calls in flight. A rank that waits only for
+ * ranks that can never go on is stuck: this is computed from the messages for which the calls wait
  * (peer, tag, communicator), and from the communicators, functions and roots of collective calls.
  */
 #ifndef QMPI_PROFILE_HANG_H

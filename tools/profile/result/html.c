@@ -148,7 +148,7 @@ FILE *html_encode_open(FILE *target)
 }
 #endif
 
-/* ---- What ran -------------------------------------------------------------------------------- */
+/* ---- The run --------------------------------------------------------------------------------- */
 
 static void print_element(FILE *stream, const char *tag, const char *attributes, const char *text)
 {

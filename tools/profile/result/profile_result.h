@@ -120,9 +120,10 @@ struct profile_callsite {
 
 /*
  * The time outside MPI between two calls of a thread, from the end of a call at one call site to
- * the begin of the next one at another (or the same) call site. Each process lists only those that
- * take most, at most PROFILE_OUTSIDE_MOST, of at least PROFILE_DEVIATION of its application time.
- * What it leaves out counts as 0. Pauses between polling calls are not included.
+ * the beginning of the next one at another (or the same) call site. Each process lists only the
+ * pairs with most time: at most PROFILE_OUTSIDE_MOST, each with at least PROFILE_DEVIATION of its
+ * application time. Pairs that it leaves out count as 0. Pauses between polling calls are not
+ * included.
  */
 enum { PROFILE_OUTSIDE_MOST = 64 };
 struct profile_outside {

@@ -59,7 +59,7 @@ bool trace_view_stream_next(struct trace_view_stream *stream, struct trace_event
 /* Whether memory was exhausted, so that events are missing. */
 bool trace_view_stream_failed(const struct trace_view_stream *stream);
 
-/* Reads the events of all processes in the view in order of time. Of events with the same time,
+/* Reads the events of all processes in the view in order of time. If events have the same time,
  * those of the process with the lower index come first. */
 struct trace_view_merged;
 struct trace_view_merged *trace_view_merged_make(const struct trace_view *view);

@@ -177,7 +177,7 @@ bool trace_archive_make_room(const char *directory, char **problem)
     return qmpi_memory_catch_exhausted(make_room, &room) && room.is_free;
 }
 
-/* ---- How the processes of a group communicate ------------------------------------------------ */
+/* ---- Communication of a group of processes --------------------------------------------------- */
 
 static const struct trace_otf2_group *group_of(void *data)
 {

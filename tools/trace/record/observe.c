@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-/* ---- How calls of a function end ------------------------------------------------------------- */
+/* ---- Ends of calls --------------------------------------------------------------------------- */
 
 /* Positions of the arguments of MPI_Send and similar functions, and of MPI_Recv. */
 enum {

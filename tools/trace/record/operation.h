@@ -64,8 +64,8 @@ void operation_start(struct recorder *recorder, const QMPIX_Call *call, uint64_t
 /* Remembers a persistent operation. This function is for DOES_INIT_MESSAGE and DOES_INIT_OTHER. */
 void operation_init(struct recorder *recorder, const QMPIX_Call *call);
 
-/* Notes that an operation may turn out to be cancelled when it completes. This function is for
- * DOES_CANCEL. */
+/* Records that an operation may be cancelled when it completes. This function is for DOES_CANCEL.
+ * */
 void operation_cancel(struct recorder *recorder, const QMPIX_Call *call);
 
 /* Remembers the communicator of a matched message. This function is for DOES_MATCH. */
