@@ -787,7 +787,8 @@ static void messages_that_a_site_sends_and_receives_are_told_apart(void **state)
     site->calls.time = (struct profile_spread){.sum = 80, .max = 20};
     const struct profile_finding *finding = find(result)->all;
     assert_string_equal(finding->kind, "small-messages");
-    assert_non_null(strstr(finding->meaning, "All ranks send 4000 messages of 8 B on average here."));
+    assert_non_null(
+        strstr(finding->meaning, "All ranks send 4000 messages of 8 B on average here."));
     profile_result_free(result);
 }
 
