@@ -141,13 +141,15 @@ def installed_files(build):
 
 @pytest.mark.skipif(MPI_NAME == "abi", reason="the other build is for the standard ABI")
 def test_uninstalling_a_build_that_owns_no_shared_file_leaves_those_of_another_one(tmp_path):
-    setup = run_command(["meson", "setup", tmp_path / "build", SOURCE, "-Dmpi=abi", "-Dtests=false", "-Dshared=false"],
+    setup = run_command(["meson", "setup", tmp_path / "build", SOURCE, "-Dmpi=abi", "-Dtests=false", "-Dshared=false",
+                         "-Dstatic=false"],
                         {**clean_environment(), "PATH": os.environ["PATH"]}, timeout=300)
     assert setup.returncode == 0
     other, this = installed_files(tmp_path / "build"), installed_files(BUILD)
     assert any(path.endswith("bin/qmpi-abi") for path in other) and any(path.endswith("profile.so") for path in this)
     # abi_pkgconfig.py writes this file under the same name in all builds.
     assert {path for path in other & this if not path.endswith("/qmpi-abi.pc")} == set()
+    assert any(path.endswith(".a") for path in this) and not any(path.endswith(".a") for path in other)
 
 
 def test_installed_libraries_and_commands_have_no_debug_information(prefix):
