@@ -46,8 +46,8 @@ extern qmpi_function *qmpi_pmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 /* The entry points MPI_X of libqmpi, even if these names are interposed. */
 extern qmpi_function *const qmpi_entries[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
-/* The functions that terminators call: PMPI_X of the MPI library or, in a stack with layers, the
- * merged functions of src/mpit. */
+/* The functions that terminators call: PMPI_X of the MPI library or, for the few functions that
+ * wrap_terminator_targets in startup/startup.c lists, a wrapper of it. */
 extern qmpi_function *qmpi_terminator_targets[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* The targets of PMPI_X after qmpi_chain_start: the MPI library, or src/mpit for calls that it must

@@ -153,7 +153,7 @@ def dispatch_functions(source: Source, part: int) -> str:
         " * pmpi_adapter_X, the function of a PMPI layer's node: drops the context and calls the tool's MPI_X.\n"
         " * terminator_X, the function of the last node: drops the context and calls qmpi_terminator_targets[X],\n"
         " * which is PMPI_X of the MPI library as process/mpi_library.c has found it, except for a few functions\n"
-        " * that start-up wraps (build_stack in startup/startup.c).\n"
+        " * that start-up wraps (wrap_terminator_targets in startup/startup.c).\n"
         " * thunk_call_X, which PMPI tools call through thunks, is in entries.S. */\n"
         '#include "dispatch/node.h"\n\n'
         '#include <stdint.h>\n\n'

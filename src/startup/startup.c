@@ -427,9 +427,7 @@ static bool precedes_init(int number)
     return false;
 }
 
-/* Wraps the functions that terminators call. This comes before layers are added, because some
- * layers read these pointers. */
-static void wrap_terminator_targets(const struct plan *plans, int count)
+static void wrap_for_layers(const struct plan *plans, int count)
 {
     qmpi_layer_use_switch(qmpi_switch_intercept);
     qmpi_mpit_use_switch(qmpi_switch_is_enabled, qmpi_switch_set_enabled);
@@ -443,6 +441,22 @@ static void wrap_terminator_targets(const struct plan *plans, int count)
         qmpi_conditions_watch(qmpi_terminator_targets);
     if (any_has_option(plans, count, QMPI_RESERVED_ENABLED))
         qmpi_conditions_watch_pcontrol(qmpi_terminator_targets);
+}
+
+/*
+ * Wraps the functions that terminators call: MPI_T_* (src/mpit), the functions that begin and end
+ * MPI, those that create communicators, windows and files, and MPI_Pcontrol. All other terminators
+ * call PMPI_X of the MPI library. This comes before layers are added, because some layers read
+ * these pointers.
+ */
+static void wrap_terminator_targets(const struct plan *plans, int count, bool exchanges)
+{
+    if (exchanges)
+        qmpi_job_watch(qmpi_terminator_targets, read_rank_timeout());
+    if (count)
+        wrap_for_layers(plans, count);
+    if (exchanges)
+        qmpi_job_watch_sessions(qmpi_terminator_targets);
 }
 
 /* Prepares the validation of tools, if it is requested. */
@@ -479,7 +493,8 @@ static void build_layers(const struct plan *plans, int count)
  *       call its init, which registers the
  *       interceptors of the layer                registry/layer.c; an observer, observe/observe.c
  *                                                (a tool for the standard ABI, as the bundled ones
- *                                                are, reaches these through abi/calls.c)
+ *                                                are, reaches these through abi_calls.c, which
+ *                                                generate/abi_calls.py makes)
  *     a PMPI tool                                pmpi/load.c
  *     add the interceptors to the chains         dispatch/chain.c
  *   lead the entry points to the chains          dispatch/chain.c
@@ -514,12 +529,7 @@ static void build_stack(int number)
     if (!qmpi_problem_is_stopping()) {
         qmpi_layer_start(count);
         qmpi_chain_start(count);
-        if (exchanges)
-            qmpi_job_watch(qmpi_terminator_targets, read_rank_timeout());
-        if (count)
-            wrap_terminator_targets(plans, count);
-        if (exchanges)
-            qmpi_job_watch_sessions(qmpi_terminator_targets);
+        wrap_terminator_targets(plans, count, exchanges);
         open_validation(count);
         build_layers(plans, count);
     }

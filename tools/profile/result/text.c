@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See profile.h: text. This file prints the head of the text with the findings, the efficiency, the
- * histograms, and the communication between ranks; text_tables.c has all other tables. Scales of
- * sizes are powers of two, because message sizes and the bytes between two ranks differ by orders
- * of magnitude.
+ * See profile.h: text. This file prints the head of the text with the findings, the efficiency, and
+ * the call sites; text_tables.c has all other tables.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/profile.h"
@@ -416,229 +414,110 @@ static bool print_windows(const struct text *text, bool briefly)
     return columns_print(&columns, text->stream, text->width);
 }
 
-enum { MAP_RANKS = 32, MAP_LEVELS = 9, BAR = 36 };
+/* ---- Debug information ----------------------------------------------------------------------- */
 
-/* ---- Histograms ------------------------------------------------------------------------------ */
-
-/* Prints a line for each bin from the first to the last one with calls, and one line for several
- * empty bins in a row. */
-static bool print_bins(const struct text *text, const char *const *headings, const uint64_t *bins,
-                       int count, const char *(*bound)(int bin))
+static bool lacks_line(const struct profile_callsite *site)
 {
-    static const char bar[BAR + 1] = "####################################";
-    int first = 0, last = count - 1;
-    uint64_t most = 1;
+    return site->frame_count && *site->frames->module && !site->frames->file;
+}
+
+/* Prints one hint for all call sites without source lines. */
+static void print_debug_hint(const struct text *text, size_t shown)
+{
+    const char *module = NULL;
+    bool several = false;
+    for (size_t i = 0; i < shown; i++) {
+        const struct profile_callsite *site = &text->result->callsites[i];
+        if (!lacks_line(site))
+            continue;
+        several = several || (module && strcmp(module, site->frames->module) != 0);
+        module = module ? module : site->frames->module;
+    }
+    if (!module)
+        return;
+    struct columns lines; /* a name may hold anything */
+    columns_start(&lines, "l");
+    columns_add_line(&lines, "(no debug information in %s%s:", qmpi_text_base_name(module),
+                     several ? " and others" : "");
+    columns_add_line(&lines, "compile with -g to see source lines)");
+    columns_print(&lines, text->stream, text->width);
+}
+
+/* ---- Call sites ------------------------------------------------------------------------------ */
+
+/* Starts the table. `align` and `optional` must remain valid until it is printed. */
+static void start_callsites(struct columns *columns, char *align, char *optional)
+{
+    static const char *const before[] = {"call site", "calls", "time", "%", "per call", NULL};
+    static const char *const after[] = {"min",  "on",       "max",        "on",      "ranks",
+                                        "sent", "received", "bytes/call", "message", NULL};
+    strcpy(align, "lrrrr");
+    strcpy(optional, ".....");
+    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
+        strcat(align, *profile_figures[i].heading ? "r" : "");
+        strcat(optional, *profile_figures[i].heading ? "3" : "");
+    }
+    strcat(align, "rrrrrrrrr");
+    strcat(optional, "22..411..");
+    columns_start(columns, align);
+    columns_set_optional(columns, optional);
+    columns_add_all(columns, before);
+    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
+        if (*profile_figures[i].heading)
+            columns_add(columns, "%s", profile_figures[i].heading);
+    }
+    columns_add_all(columns, after);
+}
+
+static void add_figure_cells(struct columns *columns, const struct profile_calls *calls)
+{
+    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
+        const double value = profile_figure_get(calls, i);
+        if (!*profile_figures[i].heading)
+            continue;
+        if (profile_figures[i].unit == PROFILE_COUNT)
+            columns_add(columns, "%.0f", value);
+        else
+            columns_add(columns, "%s", units_time(value));
+    }
+}
+
+static void add_callsite_row(struct columns *columns, const struct text *text,
+                             const struct profile_callsite *site)
+{
+    const struct profile_calls *calls = &site->calls;
+    const double count = calls->calls ? (double)calls->calls : 1;
+    const double bytes = (double)calls->sent + (double)calls->received;
+    columns_add(columns, "%s", site->name);
+    columns_add(columns, "%llu", (unsigned long long)calls->calls);
+    columns_add(columns, "%s", units_time(calls->time.sum));
+    text_add_share_of(columns, text, site->name, calls->time.sum);
+    columns_add(columns, "%s", units_time(calls->time.sum / count));
+    add_figure_cells(columns, calls);
+    text_add_extremes(columns, &calls->time);
+    columns_add(columns, "%d", site->ranks);
+    columns_add(columns, "%s", units_bytes((double)calls->sent));
+    columns_add(columns, "%s", units_bytes((double)calls->received));
+    columns_add(columns, "%s", units_bytes(bytes / count));
+    columns_add(columns, "%s", site->messages ? units_bytes(bytes / (double)site->messages) : "");
+    text_add_frames(columns, text, site->frames, site->frame_count);
+}
+
+static bool print_callsites(const struct text *text)
+{
+    char align[COLUMNS_MOST + 1], optional[COLUMNS_MOST + 1];
+    const size_t shown = text_shown(text, text->result->callsite_count);
     struct columns columns;
-    while (first < count && !bins[first])
-        first++;
-    while (last > first && !bins[last])
-        last--;
-    if (first == count)
+    if (!shown)
         return true;
-    columns_start(&columns, "rlrrl");
-    columns_add_all(&columns, headings);
-    for (int bin = first; bin <= last; bin++)
-        most = bins[bin] > most ? bins[bin] : most;
-    for (int bin = first; bin <= last; bin++) {
-        if (!bins[bin] && !bins[bin + 1]) {
-            columns_add_line(&columns, "     ...");
-            while (!bins[bin + 1])
-                bin++;
-            continue;
-        }
-        /* The length is rounded up, so that every bin with calls has a bar. */
-        const double part = (double)bins[bin] / (double)most;
-        const int length = bins[bin] ? 1 + (int)((BAR - 1) * part) : 0;
-        columns_add(&columns, "%s", bound(bin));
-        columns_add(&columns, "to");
-        columns_add(&columns, "%s", bound(bin + 1));
-        columns_add(&columns, "%llu", (unsigned long long)bins[bin]);
-        columns_add(&columns, "%.*s", length, bar);
-    }
-    fputc('\n', text->stream);
-    return columns_print(&columns, text->stream, text->width);
-}
-
-static const char *size_bound(int bin)
-{
-    return units_bytes(ldexp(1, bin));
-}
-
-static const char *time_bound(int bin)
-{
-    return units_time(bin ? ldexp(1e-9, bin) : 0);
-}
-
-static bool print_histograms(const struct text *text)
-{
-    static const char *const size_headings[] = {"bytes", "", "below", "calls", "", NULL};
-    static const char *const time_headings[] = {"time", "", "below", "calls", "", NULL};
-    uint64_t sizes[PROFILE_SIZE_BINS] = {0}, times[PROFILE_TIME_BINS] = {0}, no_bytes = 0;
-    for (size_t i = 0; i < text->result->function_count; i++) {
-        const struct profile_function *function = &text->result->functions[i];
-        for (int bin = 0; bin < PROFILE_SIZE_BINS; bin++)
-            sizes[bin] += function->sizes[bin];
-        for (int bin = 0; bin < PROFILE_TIME_BINS; bin++)
-            times[bin] += function->times[bin];
-        no_bytes += function->no_bytes;
-    }
-    if (!text->result->function_count)
-        return true;
-    fprintf(text->stream, "\nCalls by size and by time (calls without data: %llu)\n",
-            (unsigned long long)no_bytes);
-    return print_bins(text, size_headings, sizes, PROFILE_SIZE_BINS, size_bound) &&
-           print_bins(text, time_headings, times, PROFILE_TIME_BINS, time_bound);
-}
-
-/* ---- The map --------------------------------------------------------------------------------- */
-
-struct map {
-    int ranks;
-    int least; /* exponent of the smallest number of bytes in a cell */
-    int step;  /* exponents per level, at least 1 */
-    char marks[MAP_RANKS][MAP_RANKS];
-};
-
-static const char level_marks[MAP_LEVELS + 1] = ".:-=+*#%@";
-
-static int exponent_of(uint64_t bytes)
-{
-    int value = 0;
-    while (bytes >>= 1)
-        value++;
-    return value;
-}
-
-static void scale_map(struct map *map, const struct profile_result *result)
-{
-    int most = 0;
-    map->least = 64;
-    for (size_t i = 0; i < result->matrix_entry_count; i++) {
-        if (!result->matrix[i].bytes)
-            continue;
-        const int value = exponent_of(result->matrix[i].bytes);
-        map->least = value < map->least ? value : map->least;
-        most = value > most ? value : most;
-    }
-    map->step = most > map->least ? (most - map->least) / MAP_LEVELS + 1 : 1;
-}
-
-static void fill_map(struct map *map, const struct profile_result *result)
-{
-    memset(map->marks, ' ', sizeof map->marks);
-    for (size_t i = 0; i < result->matrix_entry_count; i++) {
-        const struct profile_matrix_entry *cell = &result->matrix[i];
-        map->marks[cell->from][cell->to] =
-            cell->bytes ? level_marks[(exponent_of(cell->bytes) - map->least) / map->step] : 'o';
-    }
-}
-
-static void print_legend(const struct text *text, const struct map *map)
-{
-    bool used[256] = {false};
-    for (int from = 0; from < map->ranks; from++) {
-        for (int to = 0; to < map->ranks; to++)
-            used[(unsigned char)map->marks[from][to]] = true;
-    }
-    fprintf(text->stream, "  at least:");
-    int length = 11;
-    for (int level = 0; level < MAP_LEVELS; level++) {
-        if (!used[(unsigned char)level_marks[level]])
-            continue;
-        const char *bytes = units_bytes(ldexp(1, map->least + level * map->step));
-        if (length + 3 + (int)strlen(bytes) + 1 > text->width)
-            length = fprintf(text->stream, "\n           ") - 1;
-        length += fprintf(text->stream, "  %c %s", level_marks[level], bytes);
-    }
-    fprintf(text->stream, "%s\n", used['o'] ? "  o no bytes" : "");
-}
-
-static void print_map(const struct text *text, const struct map *map)
-{
-    fprintf(text->stream, "  from");
-    for (int to = 0; to < map->ranks; to++)
-        fprintf(text->stream, to % 5 && map->ranks > 10 ? "  " : "%2d", to);
-    fprintf(text->stream, " to\n");
-    for (int from = 0; from < map->ranks; from++) {
-        int last = map->ranks - 1; /* no blanks at the end of a line */
-        while (last >= 0 && map->marks[from][last] == ' ')
-            last--;
-        fprintf(text->stream, "%6d", from);
-        for (int to = 0; to <= last; to++)
-            fprintf(text->stream, " %c", map->marks[from][to]);
-        fputc('\n', text->stream);
-    }
-    print_legend(text, map);
-}
-
-/* ---- Pairs ----------------------------------------------------------------------------------- */
-
-static int compare_pair_bytes(const void *a, const void *b)
-{
-    const struct profile_matrix_entry *mine = *(const struct profile_matrix_entry *const *)a;
-    const struct profile_matrix_entry *its = *(const struct profile_matrix_entry *const *)b;
-    if (mine->bytes != its->bytes)
-        return mine->bytes < its->bytes ? 1 : -1;
-    if (mine->messages != its->messages)
-        return mine->messages < its->messages ? 1 : -1;
-    return mine < its ? -1 : mine > its; /* by from, then to */
-}
-
-static bool print_pairs(const struct text *text)
-{
-    static const char *const headings[] = {"from", "to", "messages", "bytes", "per message", NULL};
-    const struct profile_matrix_entry **order =
-        malloc(text->result->matrix_entry_count * sizeof *order);
-    struct columns columns;
-    if (!order)
-        return false;
-    for (size_t i = 0; i < text->result->matrix_entry_count; i++)
-        order[i] = &text->result->matrix[i];
-    qsort(order, text->result->matrix_entry_count, sizeof *order, compare_pair_bytes);
-    columns_start(&columns, "rrrrr");
-    columns_add_all(&columns, headings);
-    for (size_t i = 0; i < text_shown(text, text->result->matrix_entry_count); i++) {
-        const struct profile_matrix_entry *cell = order[i];
-        columns_add(&columns, "%d", cell->from);
-        columns_add(&columns, "%d", cell->to);
-        columns_add(&columns, "%llu", (unsigned long long)cell->messages);
-        columns_add(&columns, "%s", units_bytes((double)cell->bytes));
-        columns_add(&columns, "%s",
-                    units_bytes(cell->messages ? (double)cell->bytes / (double)cell->messages : 0));
-    }
-    free(order);
+    fprintf(text->stream, "\nCall sites: time of all ranks, and the most of a rank\n");
+    start_callsites(&columns, align, optional);
+    for (size_t i = 0; i < shown; i++)
+        add_callsite_row(&columns, text, &text->result->callsites[i]);
     const bool good = columns_print(&columns, text->stream, text->width);
-    text_rest(text, text->result->matrix_entry_count, "pairs");
+    text_rest(text, text->result->callsite_count, "call sites");
+    print_debug_hint(text, shown);
     return good;
-}
-
-/* Returns the number of ranks of the map. A file of some processes also names other ranks. */
-static int map_ranks(const struct profile_result *result)
-{
-    int ranks = result->termination ? 1 : result->ranks;
-    for (size_t i = 0; i < result->matrix_entry_count; i++) {
-        const struct profile_matrix_entry *cell = &result->matrix[i];
-        const int last = cell->from > cell->to ? cell->from : cell->to;
-        ranks = last >= ranks && last < MAP_RANKS ? last + 1 : ranks;
-        if (cell->from < 0 || cell->to < 0 || last >= MAP_RANKS)
-            return MAP_RANKS + 1;
-    }
-    return ranks;
-}
-
-static bool print_matrix(const struct text *text)
-{
-    struct map map = {.ranks = map_ranks(text->result)};
-    if (!text->result->matrix_entry_count)
-        return true;
-    fprintf(text->stream, "\nCommunication between ranks, by bytes\n");
-    if (text->result->rank < 0 && map.ranks > 1 && map.ranks <= MAP_RANKS) {
-        scale_map(&map, text->result);
-        fill_map(&map, text->result);
-        print_map(text, &map);
-        fputc('\n', text->stream);
-    }
-    return print_pairs(text);
 }
 
 /* ---- The whole text -------------------------------------------------------------------------- */
@@ -652,10 +531,10 @@ bool profile_text_print(FILE *stream, const struct profile_result *result, unsig
            (!WANTS(OVER_TIME) || print_windows(&text, sections == PROFILE_EVERYTHING)) &&
            (!WANTS(FLIGHTS) || text_flights(&text)) &&
            (!WANTS(FUNCTIONS) || text_functions(&text)) &&
-           (!WANTS(CALLSITES) || text_callsites(&text)) &&
+           (!WANTS(CALLSITES) || print_callsites(&text)) &&
            (!WANTS(OUTSIDE) || text_outside(&text, sections == PROFILE_EVERYTHING)) &&
-           (!WANTS(HISTOGRAMS) || print_histograms(&text)) &&
-           (!WANTS(MATRIX) || print_matrix(&text)) &&
+           (!WANTS(HISTOGRAMS) || text_histograms(&text)) &&
+           (!WANTS(MATRIX) || text_matrix(&text)) &&
            (!WANTS(WAITS) || (text_waits(&text) && text_peer_waits(&text))) &&
            (!WANTS(COMMUNICATORS) || text_communicators(&text)) &&
            (!WANTS(FILES) || text_files(&text)) && (!WANTS(REGIONS) || text_regions(&text)) &&

@@ -31,6 +31,11 @@ void text_rest(const struct text *text, size_t count, const char *what);
 /* Adds a share of the application time of all ranks, the total of all percentages. */
 void text_add_share(struct columns *columns, const struct text *text, double time);
 
+/* Does the same for calls of a function. MPI_Init, for example, has no share, because it is not
+ * part of the application time. */
+void text_add_share_of(struct columns *columns, const struct text *text, const char *function,
+                       double time);
+
 /* Adds minimum and maximum, each followed by its rank. */
 void text_add_extremes(struct columns *columns, const struct profile_spread *spread);
 
@@ -47,13 +52,17 @@ void text_add_wrapped(struct columns *lines, const char *words, int width, const
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
 bool text_functions(const struct text *text);
-bool text_callsites(const struct text *text);
 bool text_flights(const struct text *text);
 
 /* The time outside MPI between calls. A brief table has few rows. */
 bool text_outside(const struct text *text, bool briefly);
 bool text_peer_waits(const struct text *text);
 bool text_waits(const struct text *text);
+
+/* Sizes have scales of powers of two, because message sizes and the bytes between two ranks differ
+ * by orders of magnitude. */
+bool text_histograms(const struct text *text);
+bool text_matrix(const struct text *text);
 bool text_communicators(const struct text *text);
 bool text_files(const struct text *text);
 bool text_regions(const struct text *text);
