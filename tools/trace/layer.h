@@ -7,7 +7,9 @@
 #define QMPI_TOOL_TRACE_LAYER_H
 
 #include "toolkit/toolkit.h"
-#include "tools/trace/export/trace.h"
+#include "tools/trace/file/definitions.h"
+#include "tools/trace/file/event_codec.h"
+#include "tools/trace/file/name.h"
 #include "tools/trace/record/traits.h"
 #include "util/util.h"
 

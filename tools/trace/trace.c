@@ -7,7 +7,8 @@
  * A call passes through these files: record/observe.c records it in a chunk (record/recorder.c).
  * write/writer.c translates chunks (write/translator.c) and writes them to the file of the process.
  * In MPI_Finalize, which record/control.c handles, save/save.c closes these files and makes an
- * archive in OTF2 from them: file/otf2.c opens the module whose sources are in otf2/.
+ * archive in OTF2 from them: file/otf2.c opens the module whose sources are in otf2/. There,
+ * write.c reads the files again (file/cursor.c), and events.c converts their events.
  */
 #define _GNU_SOURCE
 #include "generate/build.h"

@@ -86,7 +86,7 @@ static void open_library(void)
         zstd.create && zstd.free && zstd.bound && zstd.compress && zstd.decompress && zstd.is_error;
 }
 
-bool trace_block_can_decompress(void)
+bool trace_block_open_zstd(void)
 {
     pthread_once(&is_opened, open_library);
     return zstd.is_there;
@@ -107,7 +107,7 @@ static ZSTD_CCtx *unused;
 
 static bool compress_body(struct trace_bytes *out, const void *data, size_t size)
 {
-    if (!trace_block_can_decompress() || !trace_bytes_reserve(out, zstd.bound(size)))
+    if (!trace_block_open_zstd() || !trace_bytes_reserve(out, zstd.bound(size)))
         return false;
     ZSTD_CCtx *context = __atomic_exchange_n(&unused, NULL, __ATOMIC_ACQ_REL);
     if (!context)
@@ -127,12 +127,12 @@ static bool compress_body(struct trace_bytes *out, const void *data, size_t size
 
 static bool decompress_body(void *out, size_t size, const void *data, size_t data_size)
 {
-    return trace_block_can_decompress() && zstd.decompress(out, size, data, data_size) == size;
+    return trace_block_open_zstd() && zstd.decompress(out, size, data, data_size) == size;
 }
 
 #else
 
-bool trace_block_can_decompress(void)
+bool trace_block_open_zstd(void)
 {
     return false;
 }

@@ -56,9 +56,9 @@ bool trace_block_read(struct trace_block *block, const unsigned char *bytes);
  * that the tool needs no further library in the process. */
 uint32_t trace_block_checksum(uint32_t checksum, const void *data, size_t size);
 
-/* Whether compressed blocks can be read. libzstd is opened when it is first needed; without it,
- * blocks are written uncompressed. */
-bool trace_block_can_decompress(void);
+/* Opens libzstd in the first call. Returns whether it is there: without it, blocks are written
+ * uncompressed, and compressed ones cannot be read. */
+bool trace_block_open_zstd(void);
 
 /* Returns the last line of a message about compressed blocks that cannot be read. */
 const char *trace_block_zstd_hint(void);

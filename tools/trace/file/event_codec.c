@@ -206,7 +206,7 @@ static void make_mask(union shape *mask, uint32_t fields)
 
 void trace_event_encoder_start(void)
 {
-    trace_block_can_decompress();
+    trace_block_open_zstd();
 }
 
 struct trace_event_encoder *trace_event_encoder_make(uint32_t location, uint32_t stream,

@@ -99,7 +99,7 @@ static bool scan_block(struct scan *scan, uint64_t offset, const struct trace_bl
     struct trace_source *source = scan->source;
     if (block->type != TRACE_BLOCK_EVENTS && block->type != TRACE_BLOCK_DEFINITIONS)
         return true;
-    if (block->compression == TRACE_ZSTD && !trace_block_can_decompress()) {
+    if (block->compression == TRACE_ZSTD && !trace_block_open_zstd()) {
         source->lacks_zstd = true;
         return true;
     }

@@ -496,6 +496,7 @@ QMPI_API trace_otf2_finder trace_otf2_find;
 
 const struct trace_otf2 *trace_otf2_find(void)
 {
-    static const struct trace_otf2 functions = {write_alone, write_together};
+    static const struct trace_otf2 functions = {.write = write_alone,
+                                                .write_together = write_together};
     return &functions;
 }

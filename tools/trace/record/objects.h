@@ -7,7 +7,9 @@
 #ifndef QMPI_TOOL_TRACE_RECORD_OBJECTS_H
 #define QMPI_TOOL_TRACE_RECORD_OBJECTS_H
 
-#include "tools/trace/export/trace.h"
+#include "tools/trace/file/definitions.h"
+#include "tools/trace/file/event_codec.h"
+#include "tools/trace/file/name.h"
 #include "tools/trace/layer.h"
 
 #include <qmpi/observer.h>

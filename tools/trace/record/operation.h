@@ -9,7 +9,9 @@
 #define QMPI_TOOL_TRACE_RECORD_OPERATION_H
 
 #include "toolkit/toolkit.h"
-#include "tools/trace/export/trace.h"
+#include "tools/trace/file/definitions.h"
+#include "tools/trace/file/event_codec.h"
+#include "tools/trace/file/name.h"
 
 #include <qmpi/observer.h>
 

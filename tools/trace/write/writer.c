@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "tools/trace/write/writer.h"
 
+#include "tools/trace/file/clock_line.h"
 #include "tools/trace/layer.h"
 #include "tools/trace/record/objects.h"
 #include "tools/trace/record/recorder.h"

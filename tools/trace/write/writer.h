@@ -8,7 +8,9 @@
 #ifndef QMPI_TOOL_TRACE_WRITE_WRITER_H
 #define QMPI_TOOL_TRACE_WRITE_WRITER_H
 
-#include "tools/trace/export/trace.h"
+#include "tools/trace/file/definitions.h"
+#include "tools/trace/file/event_codec.h"
+#include "tools/trace/file/name.h"
 
 #include <stdbool.h>
 
