@@ -138,7 +138,7 @@ static uintptr_t find_registered(uintptr_t address, struct tables *tables, uintp
 
 struct qmpi_frame_rule qmpi_frame_rule_find(uintptr_t address)
 {
-    static const struct qmpi_frame_tables how = QMPI_FRAME_TABLES;
+    const struct qmpi_frame_tables how = qmpi_registers_tables();
     struct qmpi_frame_rule rule = {.base = QMPI_FRAME_END}; /* other unwinders cannot continue here,
                                                                either */
     struct tables tables;

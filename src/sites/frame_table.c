@@ -75,7 +75,7 @@ static bool open_record(const struct qmpi_frame_bytes *segment, uintptr_t place,
 
 /* ---- The state of the table's program -------------------------------------------------------- */
 
-enum place { SAME, AT_CFA, AT_FP, UNDEFINED, ELSEWHERE };
+enum place { SAME, AT_CFA, AT_SP, AT_FP, UNDEFINED, ELSEWHERE };
 
 struct saved {
     enum place place;
@@ -132,45 +132,137 @@ static void set_cfa(struct program *program, uint64_t number, int64_t offset)
                                                           : QMPI_FRAME_UNKNOWN;
 }
 
-/* Reads one of the two expressions that compilers use in functions that realign the stack:
- * fp + offset, and the word that is stored there (`is_stored`). */
-static bool read_expression(const struct program *program, struct qmpi_frame_bytes *reader,
-                            int64_t *offset, bool *is_stored)
+/* Multiplies without overflow, because damaged numbers may be large: the product wraps around. */
+static int64_t factored(const struct program *program, uint64_t number)
 {
+    return (int64_t)(number * (uint64_t)program->data_factor);
+}
+
+/* ---- Expressions ----------------------------------------------------------------------------- */
+
+/* The value of an expression: a number that is added to a register. */
+struct value {
+    enum { NUMBER, SP, FP } base; /* NUMBER: to none */
+    uint64_t number;              /* sums and products wrap around */
+};
+
+static bool push_register(const struct qmpi_frame_tables *tables, uint64_t number, int64_t offset,
+                          struct value *value)
+{
+    const bool is_scale = tables->scale && number == tables->scale;
+    value->base = number == tables->sp ? SP : number == tables->fp ? FP : NUMBER;
+    value->number = (uint64_t)offset + (is_scale ? tables->scale_value : 0);
+    return value->base != NUMBER || is_scale;
+}
+
+/* Reads the operand of an operation that pushes a number. */
+static bool push_number(uint64_t operation, struct qmpi_frame_bytes *reader, struct value *value)
+{
+    value->base = NUMBER;
+    if (operation >= DW_OP_lit0 && operation <= DW_OP_lit31)
+        value->number = operation - DW_OP_lit0;
+    else if (operation == DW_OP_const1u)
+        value->number = qmpi_frame_bytes_read(reader, 1);
+    else if (operation == DW_OP_const2u)
+        value->number = qmpi_frame_bytes_read(reader, 2);
+    else if (operation == DW_OP_constu)
+        value->number = read_uleb(reader);
+    else if (operation == DW_OP_consts)
+        value->number = (uint64_t)read_sleb(reader);
+    else
+        return false;
+    return true;
+}
+
+/* Calculates `left` from both. */
+static bool combine(uint64_t operation, struct value *left, const struct value *right)
+{
+    switch (operation) {
+    case DW_OP_plus:
+        left->number += right->number;
+        if (left->base != NUMBER)
+            return right->base == NUMBER;
+        left->base = right->base;
+        return true;
+    case DW_OP_minus:
+        left->number -= right->number;
+        return right->base == NUMBER;
+    case DW_OP_mul:
+        left->number *= right->number;
+        return left->base == NUMBER && right->base == NUMBER;
+    default:
+        return false;
+    }
+}
+
+/*
+ * Reads an expression as compilers use it: in functions that realign the stack, fp + offset, or the
+ * word that is stored there (`is_stored`); in functions with scalable vectors in their frame, also
+ * sp or fp + offset + their size.
+ */
+static bool read_expression(const struct program *program, struct qmpi_frame_bytes *reader,
+                            struct value *value, bool *is_stored)
+{
+    enum { VALUES = 4 };
+    struct value values[VALUES] = {{NUMBER, 0}};
+    int count = 0;
     const uint64_t length = read_uleb(reader);
     if (length > (uint64_t)(reader->end - reader->at))
         return false;
     struct qmpi_frame_bytes inner = {reader->at, reader->at + length};
     reader->at += length;
-    if (qmpi_frame_bytes_read(&inner, 1) != DW_OP_breg0 + program->tables->fp)
-        return false;
-    *offset = read_sleb(&inner);
-    *is_stored = inner.at < inner.end && qmpi_frame_bytes_read(&inner, 1) == DW_OP_deref;
-    return inner.at == inner.end;
+    *is_stored = false;
+    while (inner.at < inner.end) {
+        const uint64_t operation = qmpi_frame_bytes_read(&inner, 1);
+        bool good = true;
+        if (operation == DW_OP_plus_uconst && count) {
+            values[count - 1].number += read_uleb(&inner);
+        } else if (operation == DW_OP_deref) {
+            *is_stored = true;
+            good = count == 1 && inner.at == inner.end;
+        } else if (count > 1 && combine(operation, &values[count - 2], &values[count - 1])) {
+            count--;
+        } else if (count == VALUES) {
+            good = false;
+        } else if (operation >= DW_OP_breg0 && operation <= DW_OP_breg31) {
+            good = push_register(program->tables, operation - DW_OP_breg0, read_sleb(&inner),
+                                 &values[count++]);
+        } else if (operation == DW_OP_bregx) {
+            const uint64_t number = read_uleb(&inner);
+            good = push_register(program->tables, number, read_sleb(&inner), &values[count++]);
+        } else {
+            good = push_number(operation, &inner, &values[count++]);
+        }
+        if (!good)
+            return false;
+    }
+    *value = values[0];
+    return count == 1 && value->base != NUMBER;
 }
 
 static void set_cfa_expression(struct program *program, struct qmpi_frame_bytes *reader)
 {
     bool is_stored;
-    int64_t offset;
-    const bool known = read_expression(program, reader, &offset, &is_stored) && is_stored;
-    program->state.base = known ? QMPI_FRAME_SAVED : QMPI_FRAME_UNKNOWN;
-    program->state.offset = known ? offset : 0;
+    struct value value;
+    program->state.base = QMPI_FRAME_UNKNOWN;
+    program->state.offset = 0;
+    if (!read_expression(program, reader, &value, &is_stored) || (is_stored && value.base != FP))
+        return;
+    program->state.offset = (int64_t)value.number;
+    program->state.base = is_stored          ? QMPI_FRAME_SAVED
+                          : value.base == FP ? QMPI_FRAME_FP
+                                             : QMPI_FRAME_SP;
 }
 
 static void set_saved_expression(struct program *program, struct qmpi_frame_bytes *reader)
 {
     const uint64_t number = read_uleb(reader);
     bool is_stored;
-    int64_t offset = 0;
-    const bool known = read_expression(program, reader, &offset, &is_stored) && !is_stored;
-    set_saved(program, number, known ? AT_FP : ELSEWHERE, offset);
-}
-
-/* Multiplies without overflow, because damaged numbers may be large: the product wraps around. */
-static int64_t factored(const struct program *program, uint64_t number)
-{
-    return (int64_t)(number * (uint64_t)program->data_factor);
+    struct value value;
+    if (!read_expression(program, reader, &value, &is_stored) || is_stored)
+        set_saved(program, number, ELSEWHERE, 0);
+    else
+        set_saved(program, number, value.base == FP ? AT_FP : AT_SP, (int64_t)value.number);
 }
 
 /* ---- Instructions ---------------------------------------------------------------------------- */
@@ -317,31 +409,43 @@ static bool read_common(struct qmpi_frame_bytes reader, struct program *program)
     return qmpi_frame_pointer_size(program->pointer) != 0;
 }
 
+/* Returns the place of a saved register relative to the CFA, if both are found by one register. */
+static struct saved relative_to_cfa(const struct state *state, const struct saved *saved)
+{
+    const bool same = (saved->place == AT_SP && state->base == QMPI_FRAME_SP) ||
+                      (saved->place == AT_FP && state->base == QMPI_FRAME_FP);
+    return same ? (struct saved){AT_CFA,
+                                 (int64_t)((uint64_t)saved->offset - (uint64_t)state->offset)}
+                : *saved;
+}
+
 static struct qmpi_frame_rule rule_of(const struct program *program)
 {
     const struct state *state = &program->state;
+    const struct saved ra = relative_to_cfa(state, &state->ra);
+    const struct saved fp = relative_to_cfa(state, &state->fp);
     const int64_t word = (int64_t)sizeof(void *);
     struct qmpi_frame_rule rule = {state->base, state->offset, QMPI_FP_UNCHANGED, 0};
     bool known = false;
-    if (state->ra.place == UNDEFINED)
+    if (ra.place == UNDEFINED)
         return (struct qmpi_frame_rule){.base = QMPI_FRAME_END};
-    if (state->ra.place == AT_CFA) {
-        rule.ra = -(state->ra.offset / word);
-        known = state->ra.offset % word == 0 && rule.ra > 0;
-    } else if (state->ra.place == SAME && rule.base == QMPI_FRAME_SP) {
+    if (ra.place == AT_CFA) {
+        rule.ra = -(ra.offset / word);
+        known = ra.offset % word == 0 && rule.ra > 0;
+    } else if (ra.place == SAME && rule.base == QMPI_FRAME_SP) {
         rule.base = QMPI_FRAME_LEAF;
         known = program->tables->ra_is_register;
     }
-    switch (state->fp.place) {
+    switch (fp.place) {
     case SAME:
         break;
     case AT_CFA:
-        rule.fp = -(state->fp.offset / word);
-        known &= state->fp.offset % word == 0 && rule.fp > 0 && rule.fp != rule.ra;
+        rule.fp = -(fp.offset / word);
+        known &= fp.offset % word == 0 && rule.fp > 0 && rule.fp != rule.ra;
         break;
     case AT_FP:
         rule.fp = QMPI_FP_AT_FP;
-        known &= state->fp.offset == 0;
+        known &= fp.offset == 0;
         break;
     default:
         known = false;

@@ -46,6 +46,9 @@ struct qmpi_frame_tables {
                             return address */
     bool ra_is_register; /* a function without a rule for the return address has not saved it */
     bool signs_ra;       /* instructions may tell that saved return addresses are signed */
+    unsigned scale; /* the number of the register with the number of words in a scalable vector;
+                       0: none */
+    uint64_t scale_value;
 };
 
 /* Bytes that are to be read. */

@@ -119,7 +119,8 @@ static inline enum qmpi_frame_base base_of(uint64_t word)
 static uint64_t pack_rule(uintptr_t address, const struct qmpi_frame_rule *rule,
                           enum qmpi_module_code code)
 {
-    const int64_t offset = rule->base == QMPI_FRAME_SAVED ? -rule->offset : rule->offset;
+    const bool goes_down = rule->base == QMPI_FRAME_SAVED;
+    const int64_t offset = goes_down ? (int64_t) - (uint64_t)rule->offset : rule->offset;
     const bool goes_up =
         rule->base != QMPI_FRAME_SP || (offset > 0 && rule->ra <= offset / (int64_t)WORD);
     const uint64_t number = address >> (QMPI_CODE_ZEROS + PLACE_BITS);

@@ -154,16 +154,29 @@ static const struct {
     const char *name;
     walk_frames *run;
 } frames[] = {
-    {"O0", walk_frames_O0},         {"O2", walk_frames_O2},
-    {"fp", walk_frames_fp},         {"nofp", walk_frames_nofp},
+    {"O0", walk_frames_O0},           {"O2", walk_frames_O2},
+    {"fp", walk_frames_fp},           {"nofp", walk_frames_nofp},
 #ifdef WALK_SIGNED
     {"signed", walk_frames_signed},
 #endif
+#ifdef WALK_VECTORS
+    {"vectors", walk_frames_vectors},
+#endif
 };
+
+/* Returns the number of those that this processor can run: the last one needs scalable vectors. */
+static size_t count_frames(void)
+{
+    size_t count = sizeof frames / sizeof *frames;
+#ifdef WALK_VECTORS
+    count -= !(getauxval(AT_HWCAP) & HWCAP_SVE);
+#endif
+    return count;
+}
 
 static void visit_all(walk_visitor *visit, int count)
 {
-    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+    for (size_t i = 0; i < count_frames(); i++) {
         for (int number = 0; number < count; number++)
             frames[i].run(visit);
     }
@@ -226,7 +239,7 @@ static void handle(int signal, void (*handler)(int), int flags)
 
 static void fault_often(void)
 {
-    for (volatile size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+    for (volatile size_t i = 0; i < count_frames(); i++) {
         for (volatile int number = 0; number < STACKS; number++) {
             if (!sigsetjmp(faulted, 1))
                 frames[i].run(NULL);

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#ifdef __ARM_FEATURE_SVE
+#include <arm_sve.h>
+#endif
 
 #define FUNCTION static __attribute__((noinline, noclone))
 /* The statement after a call keeps the call from becoming a tail call. */
@@ -120,6 +123,37 @@ FUNCTION int wrap(int depth, const int *place)
     return before + more;
 }
 
+/* The size of the frame depends on that of the processor's vectors. */
+FUNCTION void keep_vectors(int depth, size_t size)
+{
+#ifdef __ARM_FEATURE_SVE
+    double numbers[4] = {1, 2, 3, 4};
+    char array[size];
+    const svbool_t used = svwhilelt_b64(0, 4);
+    const svfloat64_t a = svld1(used, numbers), b = svmul_x(used, a, a);
+    USE(array);
+    wander(depth);
+    svst1(used, numbers, svadd_x(used, a, b));
+    USE(numbers);
+#else
+    vary(depth, size);
+#endif
+}
+
+FUNCTION void keep_vectors_only(int depth)
+{
+#ifdef __ARM_FEATURE_SVE
+    double numbers[4] = {1, 2, 3, 4};
+    const svbool_t used = svwhilelt_b64(0, 4);
+    const svfloat64_t a = svld1(used, numbers), b = svmul_x(used, a, a);
+    wander(depth);
+    svst1(used, numbers, svadd_x(used, a, b));
+    USE(numbers);
+#else
+    plain(depth);
+#endif
+}
+
 static int compare(const void *a, const void *b)
 {
     (void)b;
@@ -150,7 +184,7 @@ FUNCTION void wander(int depth)
         USE((uintptr_t)read);
         return;
     }
-    switch (draw(11)) {
+    switch (draw(13)) {
     case 0:
         allocate(depth - 1);
         break;
@@ -178,6 +212,12 @@ FUNCTION void wander(int depth)
         break;
     case 8:
         sort(draw(2) ? depth - 2 : 0);
+        break;
+    case 9:
+        keep_vectors(depth - 1, draw(50) + 1);
+        break;
+    case 10:
+        keep_vectors_only(depth - 1);
         break;
     default:
         plain(depth - 1);

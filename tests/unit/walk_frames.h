@@ -8,6 +8,6 @@
 typedef void walk_visitor(void);
 typedef void walk_frames(walk_visitor *visit);
 extern walk_frames walk_frames_O0, walk_frames_O2, walk_frames_fp, walk_frames_nofp,
-    walk_frames_signed;
+    walk_frames_signed, walk_frames_vectors;
 
 #endif

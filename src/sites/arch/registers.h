@@ -5,8 +5,8 @@
  *
  * The file of a processor answers:
  *
- *   QMPI_FRAME_TABLES
- *       How are the tables for exceptions to be read? A struct qmpi_frame_tables (frame_table.h).
+ *   qmpi_registers_tables()
+ *       How are the tables for exceptions to be read?
  *   QMPI_CODE_BITS, QMPI_CODE_ZEROS
  *       How many bits has an address of code in a usual program? How many of the low ones are 0? A
  *       rule for an address with more bits is not stored, but found again each time.

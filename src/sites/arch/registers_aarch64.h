@@ -12,8 +12,20 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
 
-#define QMPI_FRAME_TABLES QMPI_FRAME_TABLES_AARCH64
+/* The size of scalable vectors (SVE) is that of the thread that asks first: programs do not change
+ * it while they run. */
+static inline struct qmpi_frame_tables qmpi_registers_tables(void)
+{
+    struct qmpi_frame_tables tables = QMPI_FRAME_TABLES_AARCH64;
+    if (getauxval(AT_HWCAP) & HWCAP_SVE) {
+        register uint64_t count __asm__("x0");
+        __asm__(".inst 0x04e0e3e0" : "=r"(count)); /* cntd x0 */
+        tables.scale_value = count;
+    }
+    return tables;
+}
 
 /* Linux maps nothing above 48 bits unless a program asks for it. */
 enum {

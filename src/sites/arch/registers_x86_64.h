@@ -6,7 +6,10 @@
 
 #include "sites/arch/tables_x86_64.h"
 
-#define QMPI_FRAME_TABLES QMPI_FRAME_TABLES_X86_64
+static inline struct qmpi_frame_tables qmpi_registers_tables(void)
+{
+    return (struct qmpi_frame_tables)QMPI_FRAME_TABLES_X86_64;
+}
 
 enum {
     QMPI_CODE_BITS = 47,

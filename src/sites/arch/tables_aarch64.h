@@ -5,10 +5,10 @@
 
 #include "sites/frame_table.h"
 
-/* x29, sp and x30 */
+/* x29, sp, x30 and vg */
 #define QMPI_FRAME_TABLES_AARCH64                                                                  \
     {                                                                                              \
-        .fp = 29, .sp = 31, .ra = 30, .ra_is_register = true, .signs_ra = true                     \
+        .fp = 29, .sp = 31, .ra = 30, .ra_is_register = true, .signs_ra = true, .scale = 46        \
     }
 
 #endif
