@@ -2,13 +2,13 @@
 """Removes data that is not needed for linking from an installed static library. Meson strips only programs and shared
 libraries.
 
-strip_archive.py ARCHIVE; a relative path is relative to the prefix.
+strip_archive.py STRIP ARCHIVE; a relative path is relative to the prefix.
 """
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-archive = Path(os.environ["MESON_INSTALL_DESTDIR_PREFIX"], sys.argv[1])
+archive = Path(os.environ["MESON_INSTALL_DESTDIR_PREFIX"], sys.argv[2])
 if archive.exists() and "MESON_INSTALL_DRY_RUN" not in os.environ:
-    subprocess.run([os.environ.get("STRIP", "strip"), "--strip-unneeded", archive], check=True)
+    subprocess.run([sys.argv[1], "--strip-unneeded", archive], check=True)
