@@ -86,7 +86,8 @@ enum {
 /* Each word is complete in itself, with the address to which it belongs, and nothing else belongs
  * to it: relaxed order is enough, behind the check of qmpi_module_is_closing. */
 static _Atomic uint64_t table[1 << PLACE_BITS];
-static atomic_bool is_used; /* whether a rule was stored, before this, since the table was cleared */
+static atomic_bool
+    is_used; /* whether a rule was stored, before this, since the table was cleared */
 
 static inline _Atomic uint64_t *rule_slot_of(uintptr_t address)
 {
