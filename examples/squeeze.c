@@ -44,7 +44,7 @@ static int pass_on(const struct broadcast *b, void *buffer, MPI_Count count, MPI
                                 b->comm);
 }
 
-/* What the root says before the data. */
+/* The message of the root that precedes the data. */
 struct announcement {
     long long packed;     /* bytes */
     long long compressed; /* 0: they would not shrink; the data follow as they are */

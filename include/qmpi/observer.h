@@ -529,7 +529,7 @@ typedef struct QMPIX_Frame {
     int line;             /* 0: unknown */
 } QMPIX_Frame;
 
-/* What is at an address. */
+/* The place of an address in the source code. */
 typedef struct QMPIX_Address {
     const char *library; /* as QMPIX_Address_find returns it */
     size_t offset;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What MPI functions mean: what a call does, which argument plays which role, which constants a
- * parameter may be, and how long its arrays are. A tool that handles a kind of function, such as
+ * The meaning of MPI functions: what a call does, which argument plays which role, which constants
+ * a parameter may be, and how long its arrays are. A tool that handles a kind of function, such as
  * all that complete requests, selects it by its traits and not by a list of names. It thus knows
  * the functions that a later version of MPI adds, as soon as libqmpi knows them.
  *

@@ -22,7 +22,7 @@ enum { ENTRIES_MAX = 1000, DEPTH_MAX = 100 /* of stacks that contain others */ }
 /* Whether a named stack adds any entry to a stack that uses it. */
 enum content { CONTENT_UNKNOWN, CONTENT_ASKED, CONTENT_NONE, CONTENT_SOME };
 
-/* Where a named stack is defined. */
+/* The place where a named stack is defined. */
 struct place {
     const char *name;
     int file, section;

@@ -61,7 +61,7 @@ enum qmpi_tool_scope {
     QMPI_SCOPE_SITE      /* a configuration file of the site */
 };
 
-/* What happens to the run if an entry cannot be used. */
+/* The effect on the run if an entry cannot be used. */
 enum qmpi_tool_on_error { QMPI_ON_ERROR_AS_SET, QMPI_ON_ERROR_STOP, QMPI_ON_ERROR_SKIP };
 
 struct qmpi_tool_entry {

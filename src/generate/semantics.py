@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What MPI functions mean. This is the only file that defines it; the terms are explained in
+"""The meaning of MPI functions. This is the only file that defines it; the terms are explained in
 <qmpi/traits.h>.
 
 All of it follows from names. The name of a function gives its group, role and shape. The names of

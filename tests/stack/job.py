@@ -88,7 +88,7 @@ class Job:
         self.process.wait()
         self.processors.close()
 
-    # ---- What comes -----------------------------------------------------------------------------
+    # ---- The output ------------------------------------------------------------------------------
 
     def read_from(self, source, target):
         def read():

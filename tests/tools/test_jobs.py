@@ -125,7 +125,7 @@ def test_two_layers_write_two_files(tmp_path):
 
 @pytest.fixture
 def without(tmp_path):
-    """What a job prints without the tool."""
+    """The output of a job without the tool."""
     return run_mpi(STEPS, *BEGUN, "finalize", ranks=1, tools="")
 
 

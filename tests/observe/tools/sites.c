@@ -36,7 +36,7 @@ static int print(char *text, int room, const void *address)
     const QMPIX_Address *found, *again = NULL;
     const char *library;
     size_t offset;
-    /* What is known from the file alone may be less. */
+    /* The file alone may tell less. */
     if (QMPIX_Address_find(address, &library, &offset) == MPI_SUCCESS)
         QMPIX_Library_describe(library, offset, &found);
     if (QMPIX_Address_describe(address, &found) != MPI_SUCCESS)
