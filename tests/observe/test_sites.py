@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from mpi_in_use import PROCESSOR
 from observe_support import OBSERVE_PROGRAMS, OBSERVE_TOOLS, observe_program, run_observed
 from support import ASAN, LIBQMPI, SOURCE, run_mpi
 
@@ -133,7 +134,7 @@ def test_libraries_that_two_threads_close():
 
 
 def test_a_program_that_the_loader_was_told_to_run():
-    loader = "/lib64/ld-linux-x86-64.so.2"
+    loader = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}[PROCESSOR]
     if not os.path.exists(loader):
         pytest.skip("no such loader")
     assert walks("observe_sites_O2", "barrier", "thread", wrapper=[loader])[-1][0] == LEAF

@@ -5,14 +5,17 @@ it is not set, it is the library with which the programs were linked.
 """
 import atexit
 import os
+import platform
 import re
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
+# The processor for which the build is, which may be emulated.
+PROCESSOR = os.environ.get("QMPI_TEST_PROCESSOR", platform.machine())
 BUILD_MPI = os.environ.get("QMPI_TEST_MPI", "mpich")
-LINKED = Path(os.environ.get("QMPI_TEST_MPI_LIBRARY") or "/usr/lib/x86_64-linux-gnu/libmpi_abi.so")
+LINKED = Path(os.environ.get("QMPI_TEST_MPI_LIBRARY") or f"/usr/lib/{PROCESSOR}-linux-gnu/libmpi_abi.so")
 MARKS = {"mpich": b"MPIR_", "openmpi": b"ompi_"}  # parts of symbols that only this library exports
 
 

@@ -5,7 +5,11 @@ import re
 
 import pytest
 
+from mpi_in_use import PROCESSOR
 from support import BUILD, run_mpi
+
+pytestmark = pytest.mark.skipif(PROCESSOR != "x86_64", reason="a program can make only x86-64 trap after each "
+                                                                "instruction")
 
 # PMPI layers above, below and between native ones; observers; layers of both kinds in one tool.
 STACKS = ["counter", "counter:counter", "pmpi_quiet:counter", "pmpi_tally:counter",

@@ -2,15 +2,15 @@
 """A signal is raised after each instruction of a tool's work for a call, and its handler makes the
 calls that docs/write/mpi_t.md allows: nothing hangs, and each call is counted."""
 import json
-import platform
 
 import pytest
+from mpi_in_use import PROCESSOR
 from support import BUILD, BUNDLED_TOOLS, run_mpi
 
 EVERY_STEP = BUILD / "tests" / "tools" / "programs" / "tools_every_step"
 READ = "MPI_T_pvar_read"
 
-pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="needs the trap flag")
+pytestmark = pytest.mark.skipif(PROCESSOR != "x86_64", reason="needs the trap flag")
 
 
 def run(tmp_path, tools, *steps):

@@ -16,13 +16,32 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
 
-#if !defined(__x86_64__)
-#error "this processor's way to trap after each instruction is not known here"
+#if defined(__x86_64__)
+static void set_trap(void)
+{
+    __asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+}
+
+static void clear_trap(ucontext_t *context)
+{
+    context->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)0x100;
+}
+#else
+static void set_trap(void)
+{
+    puts("no trap flag");
+    exit(77);
+}
+
+static void clear_trap(ucontext_t *context)
+{
+    (void)context;
+}
 #endif
-static const greg_t trap_flag = 0x100;
 
 static volatile sig_atomic_t stepping, signals, jump_at, backwards;
 static sigjmp_buf start;
@@ -37,7 +56,7 @@ static void step(int number, siginfo_t *info, void *data)
     (void)number;
     (void)info;
     if (!stepping) {
-        context->uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
+        clear_trap(context);
         return;
     }
     signals++;
@@ -59,7 +78,7 @@ static void step(int number, siginfo_t *info, void *data)
 static void begin_steps(void)
 {
     stepping = 1;
-    __asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+    set_trap();
 }
 
 static void end_steps(void)
