@@ -28,10 +28,11 @@ struct layer_options {
     profile_html_writer *write_page; /* NULL unless the format is HTML */
     int top;                         /* the maximum number of rows in each table; 0: all rows */
     int depth;                       /* the maximum number of frames of a call site */
-    bool sync;                       /* A barrier precedes blocking collectives. */
-    bool every_rank;                 /* Lists by rank contain every rank, not only outliers. */
-    uint64_t checkpoint;             /* the interval in nanoseconds; 0: no checkpoints */
-    int save_signal;                 /* asks for a checkpoint; 0: no signal does */
+    bool python;         /* Lines of Python are found; `depth` then includes one for them. */
+    bool sync;           /* A barrier precedes blocking collectives. */
+    bool every_rank;     /* Lists by rank contain every rank, not only outliers. */
+    uint64_t checkpoint; /* the interval in nanoseconds; 0: no checkpoints */
+    int save_signal;     /* asks for a checkpoint; 0: no signal does */
     struct profile_thresholds thresholds;
 };
 

@@ -15,6 +15,7 @@
 #include "toolkit/toolkit.h"
 #include "tools/profile/layer.h"
 #include "tools/profile/record/objects.h"
+#include "tools/profile/record/python.h"
 #include "tools/profile/record/receives.h"
 #include "tools/profile/record/record.h"
 #include "tools/profile/record/regions.h"
@@ -102,10 +103,13 @@ static bool read_profile_options(int tool_id, struct layer_options *options)
     static const char *const ranks[] = {"outliers", "all", NULL};
     int all = 0;
     bool path = false;
-    *options = (struct layer_options){
-        .top = 20, .depth = 1, .thresholds = {PROFILE_THRESHOLD, PROFILE_INIT_THRESHOLD}};
+    *options = (struct layer_options){.top = 20,
+                                      .depth = 1,
+                                      .python = true,
+                                      .thresholds = {PROFILE_THRESHOLD, PROFILE_INIT_THRESHOLD}};
     if (!tool_option_word(tool_id, "ranks", ranks, "give outliers or all", &all) ||
         !tool_option_boolean(tool_id, "sync", &options->sync) ||
+        !tool_option_boolean(tool_id, "python", &options->python) ||
         !tool_option_boolean(tool_id, "path", &path) ||
         !tool_option_whole(tool_id, "top", 0, 1000000, &options->top) ||
         !tool_option_whole(tool_id, "depth", 1, PROFILE_DEPTH_MAX, &options->depth) ||
@@ -122,6 +126,10 @@ static bool read_profile_options(int tool_id, struct layer_options *options)
         return false;
     }
     options->every_rank = all == 1;
+    options->python = options->python && python_begin(tool_id);
+    if (options->python)
+        options->depth =
+            options->depth < PROFILE_DEPTH_MAX ? options->depth + 1 : PROFILE_DEPTH_MAX;
     return read_output(tool_id, options);
 }
 

@@ -4,6 +4,7 @@
 #include "tools/profile/collect/rank_calls.h"
 
 #include "toolkit/toolkit.h"
+#include "tools/profile/record/python.h"
 #include "tools/profile/record/regions.h"
 #include "tools/profile/record/traits.h"
 #include "tools/profile/result/profile.h"
@@ -435,11 +436,28 @@ static bool add_flights_to_sites(struct table *sum, const struct flights_seen *f
     return true;
 }
 
+/* A line of Python is identified by its file and number instead of a module and an offset. */
+static bool copy_python_frame(struct profile_frame *frame, const struct python_line *line)
+{
+    *frame = (struct profile_frame){.offset = (uint64_t)line->line,
+                                    .module = strdup(line->file),
+                                    .function = strdup(line->function),
+                                    .file = strdup(line->file),
+                                    .line = line->line};
+    return frame->module && frame->function && frame->file;
+}
+
 bool rank_calls_copy_frames(struct profile_frame *frames, int *count, const uint64_t *key,
                             size_t depth)
 {
     for (size_t i = 0; i < depth && (key[1 + i] || i == 0); i++) {
         struct profile_frame *frame = &frames[(*count)++];
+        const struct python_line *line = python_find_line(key[1 + i]);
+        if (line) {
+            if (!copy_python_frame(frame, line))
+                return false;
+            continue;
+        }
         const char *library = "";
         size_t offset = key[1 + i];
         QMPIX_Address_find((const void *)(uintptr_t)key[1 + i], &library, &offset);

@@ -32,8 +32,11 @@ static uint64_t find_key(struct outside_sums *sums, const struct thread_site *si
     int count = 0;
     sums->good = rank_calls_copy_frames(frames, &count, words, depth) && sums->good;
     const uint64_t key = sums->good ? profile_callsite_key(name ? name : "", frames, count) : 0;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         free(frames[i].module);
+        free(frames[i].function);
+        free(frames[i].file);
+    }
     return key;
 }
 

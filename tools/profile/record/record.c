@@ -590,7 +590,7 @@ record_begin(const QMPIX_Call *call, QMPIX_Word *word, void **callers, size_t de
 void record_before(const QMPIX_Call *call, QMPIX_Word *word)
 {
     void *caller;
-    thread_site_find_callers(call, &caller, 1);
+    thread_site_find_callers(call, &caller, 1, false);
     record_begin(call, word, &caller, 1);
 }
 
@@ -599,7 +599,8 @@ void record_before_deep(const QMPIX_Call *call, QMPIX_Word *word)
     const struct layer *layer = call->observer->data;
     void *callers[PROFILE_DEPTH_MAX];
     if (traits_all[call->function->number].begins_simply) {
-        thread_site_find_callers(call, callers, (size_t)layer->options.depth);
+        thread_site_find_callers(call, callers, (size_t)layer->options.depth,
+                                 layer->options.python);
         record_begin(call, word, callers, (size_t)layer->options.depth);
     } else {
         begin_any_call(call, word);

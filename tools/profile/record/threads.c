@@ -91,6 +91,7 @@ struct thread_profile *threads_add(int tool_id, int depth)
         return NULL;
     }
     thread->is_deeper = row->level.outer != NULL;
+    thread->names_python = python_is_used(tool_id);
     thread->next = __atomic_load_n(&threads_by_layer[tool_id], __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&threads_by_layer[tool_id], &thread->next, thread, true,
                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -152,8 +153,10 @@ static uint64_t *add_thread_site(struct thread_profile *thread, const uint64_t *
 {
     const char *library;
     size_t offset;
-    for (size_t i = 0; i < depth && key[1 + i]; i++)
-        QMPIX_Address_find((const void *)(uintptr_t)key[1 + i], &library, &offset);
+    for (size_t i = 0; i < depth && key[1 + i]; i++) {
+        if (!python_find_line(key[1 + i]))
+            QMPIX_Address_find((const void *)(uintptr_t)key[1 + i], &library, &offset);
+    }
     return table_add(&thread->sites, key);
 }
 
@@ -192,7 +195,7 @@ struct thread_site *thread_site_find(struct thread_profile *thread, uint64_t key
     void *callers[PROFILE_DEPTH_MAX];
     uint64_t words[1 + PROFILE_DEPTH_MAX] = {key};
     const size_t frames = (size_t)depth;
-    thread_site_find_callers(call, callers, frames);
+    thread_site_find_callers(call, callers, frames, thread->names_python);
     for (size_t i = 0; i < frames; i++)
         words[1 + i] = (uint64_t)(uintptr_t)callers[i];
     struct thread_site *site = find_site(thread, words, frames);

@@ -11,6 +11,7 @@
 
 #include "toolkit/toolkit.h"
 #include "tools/profile/record/arch/figure.h"
+#include "tools/profile/record/python.h"
 #include "tools/profile/record/windows.h"
 #include "tools/profile/result/profile.h"
 
@@ -170,7 +171,8 @@ struct thread_profile {
     uint64_t ended;                                     /* the tick of the last end (outside.h) */
     struct windows windows;                             /* the time in MPI */
     struct thread_site *recent[1 << RECENT_SITES_BITS]; /* by a hash of the callers; never NULL */
-    bool interrupts; /* The calls counted here interrupt other work of the tool. */
+    bool interrupts;   /* The calls counted here interrupt other work of the tool. */
+    bool names_python; /* The first frame of a site may be a line of Python (see python.h). */
     struct thread_completed completed;
     struct thread_site *polled; /* the site of the last polling call (see add_polling) */
     uint64_t polled_tick;       /* the tick at which that call ended */
@@ -254,14 +256,19 @@ struct thread_site *thread_site_find_same(struct thread_profile *thread, uint64_
                                           const struct thread_site *site, int depth);
 
 /* Finds the place that made a call: `depth` return addresses, the caller first. Frames that do not
- * exist are NULL. */
-static inline void thread_site_find_callers(const QMPIX_Call *call, void **callers, size_t depth)
+ * exist are NULL. With `names_python`, see python_find_callers; `depth` is then at least 2. */
+static inline void thread_site_find_callers(const QMPIX_Call *call, void **callers, size_t depth,
+                                            bool names_python)
 {
     int count = 1;
-    if (depth == 1)
+    if (depth == 1) {
         QMPIX_Call_get_caller(call, callers);
-    else
+    } else if (names_python) {
+        python_find_callers(call, callers, depth);
+        return;
+    } else {
         QMPIX_Call_get_callers(call, (int)depth, callers, &count);
+    }
     for (size_t i = (size_t)count; i < depth; i++)
         callers[i] = NULL;
 }

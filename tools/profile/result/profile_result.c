@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "tools/profile/result/profile_result.h"
 
+#include "util/util.h"
+
 #include <fnmatch.h>
 #include <limits.h>
 #include <math.h>
@@ -569,6 +571,23 @@ uint64_t profile_callsite_key(const char *function, const struct profile_frame *
         add_to_key(&key, (const char *)&frames[i].offset, sizeof frames[i].offset);
     }
     return key ? key : 1;
+}
+
+bool profile_module_is_extension(const char *module)
+{
+    const char *name = qmpi_text_base_name(module);
+    return strstr(name, ".cpython-") || strstr(name, ".abi3.so");
+}
+
+bool profile_has_python_lines(const struct profile_result *result)
+{
+    for (size_t i = 0; i < result->callsite_count; i++) {
+        const struct profile_callsite *site = &result->callsites[i];
+        if (site->frame_count && site->frames->file && *site->frames->module &&
+            !strcmp(site->frames->file, site->frames->module))
+            return true;
+    }
+    return false;
 }
 
 const struct profile_callsite *profile_callsite_find(const struct profile_result *result,

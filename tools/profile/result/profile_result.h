@@ -93,9 +93,9 @@ struct profile_function {
 
 struct profile_frame {
     /* The distance of the return address from the lowest address at which its module is mapped. If
-     * the module is unknown, it is the address itself. */
+     * the module is unknown, it is the address itself. For a line of Python, it is the line. */
     uint64_t offset;
-    char *module; /* the path of its file; "": unknown */
+    char *module; /* the path of its file; "": unknown; for a line of Python, the same as `file` */
     /* NULL: unknown, or not looked up. After signals and at checkpoints, `qmpi report` does that.
      */
     char *function;
@@ -390,6 +390,13 @@ size_t profile_hosts_list(const struct profile_result *result, struct profile_ho
 /* Returns a number that identifies a call site, by its function and the places of its frames, which
  * is the same on all ranks; never 0. */
 uint64_t profile_callsite_key(const char *function, const struct profile_frame *frames, int count);
+
+/* Returns whether a module is an extension of Python, such as MPI.cpython-311-PLATFORM.so or
+ * MPI.abi3.so. */
+bool profile_module_is_extension(const char *module);
+
+/* Returns whether a call site is known by a line of Python, whose file is then its module. */
+bool profile_has_python_lines(const struct profile_result *result);
 
 /* Returns the call site with a key, or NULL. */
 const struct profile_callsite *profile_callsite_find(const struct profile_result *result,

@@ -421,25 +421,35 @@ static bool lacks_line(const struct profile_callsite *site)
     return site->frame_count && *site->frames->module && !site->frames->file;
 }
 
-/* Prints one hint for all call sites without source lines. */
+/* Prints one hint for all call sites without source lines. Those in extensions of Python have lines
+ * of Python unless its frames could not be read, or no code of Python runs any more. */
 static void print_debug_hint(const struct text *text, size_t shown)
 {
     const char *module = NULL;
-    bool several = false;
+    bool several = false, lacks_python = false;
     for (size_t i = 0; i < shown; i++) {
         const struct profile_callsite *site = &text->result->callsites[i];
         if (!lacks_line(site))
             continue;
+        if (profile_module_is_extension(site->frames->module)) {
+            lacks_python = true;
+            continue;
+        }
         several = several || (module && strcmp(module, site->frames->module) != 0);
         module = module ? module : site->frames->module;
     }
-    if (!module)
-        return;
     struct columns lines; /* a name may hold anything */
     columns_start(&lines, "l");
-    columns_add_line(&lines, "(no debug information in %s%s:", qmpi_text_base_name(module),
-                     several ? " and others" : "");
-    columns_add_line(&lines, "compile with -g to see source lines)");
+    if (module) {
+        columns_add_line(&lines, "(no debug information in %s%s:", qmpi_text_base_name(module),
+                         several ? " and others" : "");
+        columns_add_line(&lines, "compile with -g to see source lines)");
+    }
+    if (lacks_python && !profile_has_python_lines(text->result)) {
+        columns_add_line(&lines,
+                         "(no lines of Python: they are found in CPython 3.11 to 3.15, but not in");
+        columns_add_line(&lines, "free-threaded builds, nor with python=no)");
+    }
     columns_print(&lines, text->stream, text->width);
 }
 

@@ -164,7 +164,11 @@ function siteDetail(run, site) {
 function addCallsites(parent, run) {
   if (!run.callsites.length)
     return;
-  const hint = run.callsites.some((site) => site.frames[0]?.file) ? "" : " Compile with -g to see source lines.";
+  const isExtension = (site) => /\.cpython-[^/]*$|\.abi3\.so$/.test(site.frames[0]?.module ?? "");
+  const noLines = run.callsites.some(isExtension) ?
+    " Lines of Python are found in CPython 3.11 to 3.15, but not in free-threaded builds, nor with python=no." :
+    " Compile with -g to see source lines.";
+  const hint = run.callsites.some((site) => site.frames[0]?.file) ? "" : noLines;
   const section =
     addSection(parent, "callsites", "Call sites", `Expand a call site to see its callers, ranks and waits.${shareHint(run)}${hint}`);
   const table = new Table({

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* An extension of the program fake_python.c. */
+#include <mpi.h>
+
+__attribute__((visibility("default"))) void call_in_extension(void);
+
+void call_in_extension(void)
+{
+    MPI_Barrier(MPI_COMM_SELF); /* extension */
+}
