@@ -534,11 +534,16 @@ def test_every_saved_file_becomes_a_page(page, tmp_path):
         assert "NaN" not in page.find("main").text and "undefined" not in page.find("main").text, file
 
 
-def test_every_kind_of_finding_leads_to_a_section():
-    kinds = re.findall(r"(?m)^\| `([a-z-]+)` \|", (SOURCE / "docs/run/profile.md").read_text().split("## Findings")[1].split("## Efficiency")[0])
-    script = (SOURCE / "tools/profile/result/html/findings.js").read_text().split("const SECTION_TITLES")[0]
-    assert len(kinds) > 10
-    assert [kind for kind in kinds if not re.search(rf'(?m)"{kind}":|\b{kind}:', script)] == []
+def test_the_page_and_the_documents_know_every_kind_of_finding():
+    result = SOURCE / "tools/profile/result"
+    constants = re.findall(r"(?m)^    (FINDING_\w+),$", (result / "finding.h").read_text().split("FINDING_KINDS")[0])
+    kinds = dict(re.findall(r'\[(FINDING_\w+)\] = \{"([a-z-]+)"', (result / "finder.c").read_text()))
+    documented = re.findall(r"(?m)^\| `([a-z-]+)` \|", (SOURCE / "docs/run/profile.md").read_text()
+                            .split("## Findings")[1].split("## Why a job hangs")[0])
+    evidence = (result / "html/findings.js").read_text().split("const EVIDENCE = {")[1].split("\n}")[0]
+    assert sorted(kinds) == sorted(constants) and len(kinds) > 10
+    assert sorted(documented) == sorted(kinds.values())
+    assert sorted(re.findall(r'(?m)^  "?([a-z-]+)"?:', evidence)) == sorted(kinds.values())
 
 
 @needs_browser

@@ -114,7 +114,7 @@ static void a_rank_without_a_processor_is_found_and_not_blamed(void **state)
     struct profile_result *result = sample_run();
     const char *const lists[SAMPLE_RANKS] = {"0-1,4", "0-1,4", "3", "3"};
     sample_add_wait(result, 30, "/src/a.c", 1);
-    assert_string_equal(find(result)->all->kind, "late-sender");
+    assert_int_equal(find(result)->all->kind, FINDING_LATE_SENDER);
     for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         sample_set_processors(&result->processes[rank], lists[rank], rank == 0 ? 28 : rank);
     const struct profile_findings *findings = find(result);
@@ -143,7 +143,7 @@ static void times_of_several_threads_are_shares_of_the_time_of_a_rank(void **sta
     sample_set_ranks(site, times);
     site->calls.time = (struct profile_spread){.sum = 480, .max = 160};
     const struct profile_finding *finding = find(result)->all;
-    assert_string_equal(finding->kind, "imbalance");
+    assert_int_equal(finding->kind, FINDING_IMBALANCE);
     assert_float_equal(finding->share, 0.8, 1e-9);
     assert_non_null(strstr(finding->summary, "80.0 s (80 %)"));
     assert_float_equal(sample_budget_share(result, PROFILE_BUDGET_COLLECTIVES), 0.6, 1e-3);
@@ -173,7 +173,7 @@ static void a_rank_that_is_not_profiled_is_not_late_nor_are_others(void **state)
     result->application.min = off->application = 40;
     result->application.min_rank = 1;
     off->useful = 35;
-    assert_string_equal(find(result)->all[0].kind, "shutdown");
+    assert_int_equal(find(result)->all[0].kind, FINDING_SHUTDOWN);
     assert_non_null(strstr(find(result)->all[1].summary, "Rank 1 is last"));
     assert_float_equal(sample_budget_share(result, PROFILE_BUDGET_END), 0.15, 1e-9);
     off->off = 60;

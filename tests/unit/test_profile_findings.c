@@ -77,7 +77,7 @@ static void a_line_names_rank_seconds_share_and_place(void **state)
     const struct profile_finding *finding = find(result)->all;
     assert_string_equal(finding->summary,
                         "Rank 1 waits 22.0 s (22 %) in MPI_Recv at ocean.c:83 for rank 0");
-    assert_string_equal(finding->kind, "late-sender");
+    assert_int_equal(finding->kind, FINDING_LATE_SENDER);
     assert_int_equal(finding->rank, 1);
     assert_int_equal(finding->peer, 0);
     profile_result_free(result);
@@ -123,13 +123,13 @@ static void a_completion_waits_for_a_receiver_where_nothing_comes_from_the_peer(
     struct profile_result *result = sample_run();
     const struct profile_wait wait = {1, 0, 5, 30};
     sample_set_waits(sample_add_site(result, "MPI_Waitall", "a.c", 1), 1, &wait);
-    assert_string_equal(find(result)->all->kind, "late-receiver");
+    assert_int_equal(find(result)->all->kind, FINDING_LATE_RECEIVER);
     result->matrix = qmpi_allocate(1, sizeof *result->matrix);
     *result->matrix = (struct profile_matrix_entry){.from = 0, .to = 1, .messages = 1, .bytes = 8};
     result->matrix_entry_count = 1;
-    assert_string_equal(find(result)->all->kind, "late-sender");
+    assert_int_equal(find(result)->all->kind, FINDING_LATE_SENDER);
     result->callsites->waits.all->peer = -1;
-    assert_string_equal(find(result)->all->kind, "slow-requests");
+    assert_int_equal(find(result)->all->kind, FINDING_SLOW_REQUESTS);
     profile_result_free(result);
 }
 
@@ -156,7 +156,7 @@ static void the_rank_that_waits_least_in_a_collective_is_last(void **state)
     sample_add_function(result, "MPI_Allreduce", "collective");
     sample_set_ranks(sample_add_site(result, "MPI_Allreduce", "a.c", 7), (double[]){30, 20, 1, 11});
     const struct profile_finding *finding = find(result)->all;
-    assert_string_equal(finding->kind, "imbalance");
+    assert_int_equal(finding->kind, FINDING_IMBALANCE);
     assert_int_equal(finding->rank, 2);
     assert_true(finding->seconds > 23.9 && finding->seconds < 24.1); /* the time of ranks 0 and 1 */
     profile_result_free(result);
@@ -168,11 +168,11 @@ static void that_ranks_wait_for_a_slow_node_is_no_finding_of_its_own(void **stat
     struct profile_result *result = sample_run();
     sample_add_function(result, "MPI_Allreduce", "collective");
     sample_set_ranks(sample_add_site(result, "MPI_Allreduce", "a.c", 7), (double[]){30, 30, 1, 1});
-    assert_string_equal(find(result)->all->kind, "imbalance");
+    assert_int_equal(find(result)->all->kind, FINDING_IMBALANCE);
     result->processes[2].useful = result->processes[3].useful = 90;
     const struct profile_findings *findings = find(result);
     assert_int_equal(findings->count, 1);
-    assert_string_equal(findings->all->kind, "slow-node");
+    assert_int_equal(findings->all->kind, FINDING_SLOW_NODE);
     assert_non_null(strstr(findings->all->meaning, "its node, b"));
     profile_result_free(result);
 }
@@ -194,7 +194,7 @@ static void many_short_waits_are_found_where_a_neighbor_works_for_longer(void **
     result->processes[0].useful = 70;
     result->processes[3].useful = 99; /* not a neighbor */
     const struct profile_finding *finding = find(result)->all;
-    assert_string_equal(finding->kind, "late-sender");
+    assert_int_equal(finding->kind, FINDING_LATE_SENDER);
     assert_int_equal(finding->rank, 1);
     assert_int_equal(finding->peer, 0);
     assert_true(finding->seconds > 29.9 && finding->seconds < 30.1);
@@ -218,7 +218,7 @@ static void objects_are_counted_by_rank_over_all_functions(void **state)
         sample_add_site(result, names[i], "a.c", i + 1)->calls.time.max = 4 + i;
     }
     const struct profile_finding *finding = find(result)->all;
-    assert_string_equal(finding->kind, "temporary-objects");
+    assert_int_equal(finding->kind, FINDING_TEMPORARY_OBJECTS);
     assert_int_equal(finding->rank, 3);
     assert_int_equal(finding->site->frames->line, 2);
     assert_true(finding->seconds > 7.9 && finding->seconds < 8.1);
@@ -281,20 +281,20 @@ static void collectives_are_dear_where_waiting_does_not_explain_their_time(void 
     (void)state;
     struct profile_result *result = make_dear();
     const struct profile_finding *finding = find(result)->all;
-    assert_string_equal(finding->kind, "slow-collectives");
+    assert_int_equal(finding->kind, FINDING_SLOW_COLLECTIVES);
     /* Three ranks are elsewhere for 10 s each, and ten fast calls would take 0.9 s. */
     assert_string_equal(finding->summary,
                         "Rank 0 loses 58.1 s (58 %) in slow MPI_Allreduce at b.c:7");
     assert_non_null(strstr(finding->meaning, "the fastest such call of the run took 90.0 ms"));
     assert_float_equal(sample_budget_share(result, PROFILE_BUDGET_SMALL_COLLECTIVES), 0.581, 1e-3);
     result->callsites[0].calls.sent = 400000; /* None of these calls has this size. */
-    assert_string_equal(find(result)->all->kind, "imbalance");
+    assert_int_equal(find(result)->all->kind, FINDING_IMBALANCE);
     result->callsites[0].calls.sent = 160;
     result->processes[2].queued = 60;
-    assert_string_not_equal(find(result)->all->kind, "slow-collectives");
+    assert_int_not_equal(find(result)->all->kind, FINDING_SLOW_COLLECTIVES);
     result->processes[2].queued = 0;
     set_function_time(result, 70); /* the others may be late */
-    assert_string_equal(find(result)->all->kind, "imbalance");
+    assert_int_equal(find(result)->all->kind, FINDING_IMBALANCE);
     profile_result_free(result);
 }
 
@@ -331,7 +331,7 @@ static void objects_that_are_not_freed_are_leaked(void **state)
     add_calls(result, "MPI_Type_free", 4, 2, 500);
     const struct profile_findings *findings = find(result);
     assert_int_equal(findings->count, 1);
-    assert_string_equal(findings->all->kind, "leaked-objects");
+    assert_int_equal(findings->all->kind, FINDING_LEAKED_OBJECTS);
     assert_string_equal(findings->all->summary, "Rank 2 does not free 12 datatypes of "
                                                 "MPI_Type_create_struct made at a.c:2");
     assert_non_null(
@@ -385,7 +385,7 @@ static void that_all_ranks_wait_is_found_without_a_list(void **state)
     sample_set_ranks(site, (double[]){40, 40, 40, 40});
     site->calls.time = (struct profile_spread){160, 40, 40, 40, 0, 0, 0};
     const struct profile_finding *finding = find(result)->all;
-    assert_string_equal(finding->kind, "imbalance");
+    assert_int_equal(finding->kind, FINDING_IMBALANCE);
     assert_string_equal(finding->summary,
                         "Rank 3 waits 40.0 s (40 %) in MPI_Allreduce at a.c:7, others too");
     profile_result_free(result);
@@ -488,11 +488,11 @@ static void ranks_that_wait_for_one_rank_at_two_places_are_one_finding(void **st
     const struct profile_wait more[] = {{1, 0, 5, 10}, {2, 0, 5, 12}, {3, 0, 5, 11}};
     const struct profile_wait less[] = {{1, 0, 5, 7}, {2, 0, 5, 8}, {3, 0, 5, 6}};
     sample_set_waits(sample_add_site(result, "MPI_Recv", "a.c", 1), 3, more);
-    assert_string_equal(find(result)->all->kind, "late-sender");
+    assert_int_equal(find(result)->all->kind, FINDING_LATE_SENDER);
     sample_set_waits(sample_add_site(result, "MPI_Ssend", "a.c", 2), 3, less);
     const struct profile_findings *findings = find(result);
     assert_int_equal(findings->count, 1);
-    assert_string_equal(findings->all->kind, "bottleneck");
+    assert_int_equal(findings->all->kind, FINDING_BOTTLENECK);
     assert_string_equal(findings->all->summary,
                         "Rank 0 holds up 3 ranks for 18.0 s (18 %) in MPI_Recv at a.c:1");
     assert_int_equal(findings->all->rank, 0);
@@ -503,7 +503,7 @@ static void ranks_that_wait_for_one_rank_at_two_places_are_one_finding(void **st
     for (int i = 0; i < 2; i++)
         result->callsites[i].waits.count = 1; /* Only one rank waits. */
     assert_int_equal(find(result)->count, 2);
-    assert_string_equal(find(result)->all->kind, "late-sender");
+    assert_int_equal(find(result)->all->kind, FINDING_LATE_SENDER);
     profile_result_free(result);
 }
 
@@ -543,7 +543,7 @@ static void what_a_late_rank_does_in_mpi_is_told(void **state)
     assert_null(strstr(find(result)->all->meaning, "Meanwhile"));
     add_late_call(result, "MPI_Get_processor_name", "environment");
     const struct profile_finding *finding = find(result)->all;
-    assert_string_equal(finding->kind, "imbalance");
+    assert_int_equal(finding->kind, FINDING_IMBALANCE);
     assert_int_equal(finding->rank, 2);
     assert_non_null(strstr(finding->meaning, "Meanwhile, rank 2 is in MPI_Get_processor_name at "
                                              "b.c:3: 29.0 s (29 %)."));
@@ -559,7 +559,7 @@ static void that_ranks_wait_for_output_of_one_rank_is_one_finding(void **state)
     add_late_call(result, "MPI_File_write", "I/O");
     const struct profile_findings *findings = find(result);
     assert_int_equal(findings->count, 1);
-    assert_string_equal(findings->all->kind, "serial-io");
+    assert_int_equal(findings->all->kind, FINDING_SERIAL_IO);
     assert_non_null(strstr(findings->all->meaning,
                            "Others wait for it meanwhile in MPI_Allreduce at a.c:7: 29.0 s"));
     result->processes[2].useful = 90;
@@ -601,15 +601,15 @@ static void calls_in_flight_are_findings_and_nothing_else_tells_of_their_time(vo
     add_flight(result, "MPI_Recv", 3, 49);
     const struct profile_findings *findings = find(result);
     assert_int_equal(findings->count, 2);
-    assert_string_equal(findings->all[0].kind, "in-flight");
+    assert_int_equal(findings->all[0].kind, FINDING_IN_FLIGHT);
     assert_string_equal(findings->all[0].summary,
                         "Rank 1 is still in MPI_Barrier at a.c:7 after 51.0 s (51 %)");
     assert_non_null(strstr(findings->all[0].meaning, "3 are in a call from here, 1 in other MPI"));
-    assert_string_equal(findings->all[1].kind, "in-flight");
+    assert_int_equal(findings->all[1].kind, FINDING_IN_FLIGHT);
     assert_int_equal(findings->all[1].rank, 3);
     for (int i = 0; i < 4; i++)
         result->flights[i].time = 4; /* shorter than the threshold */
-    assert_string_equal(find(result)->all->kind, "barrier");
+    assert_int_equal(find(result)->all->kind, FINDING_BARRIER);
     profile_result_free(result);
 }
 
@@ -640,14 +640,14 @@ static void an_inefficient_run_has_a_finding(void **state)
         result->processes[rank].useful = 79;
     const struct profile_findings *findings = find(result);
     assert_int_equal(findings->count, 1);
-    assert_string_equal(findings->all->kind, "time-in-mpi");
+    assert_int_equal(findings->all->kind, FINDING_TIME_IN_MPI);
     assert_string_equal(findings->all->summary,
                         "Ranks spend 21.0 s (21 %) in MPI, most in MPI_Win_flush at a.c:4");
     assert_non_null(strstr(findings->all->meaning, "MPI_Put at a.c:3 4.00 s (4 %)"));
     assert_int_equal(findings->all->rank, 2);
     sample_add_wait(result, 11, "/src/b.c", 1); /* This explains half of the time. */
     assert_int_equal(find(result)->count, 1);
-    assert_string_equal(find(result)->all->kind, "late-sender");
+    assert_int_equal(find(result)->all->kind, FINDING_LATE_SENDER);
     profile_result_free(result);
 }
 
@@ -660,7 +660,7 @@ static void ranks_that_end_early_explain_it_too(void **state)
         result->processes[rank].useful = rank == 2 ? 0.9 : 0.1;
     result->application.mean = 0.3;
     const struct profile_finding *finding = find(result)->all;
-    assert_string_equal(finding->kind, "shutdown");
+    assert_int_equal(finding->kind, FINDING_SHUTDOWN);
     assert_int_equal(finding->rank, 2);
     profile_result_free(result);
 }
@@ -764,7 +764,7 @@ static void barriers_move_no_data_that_could_be_combined(void **state)
     site->calls.calls = 4000000;
     site->calls.time = (struct profile_spread){.sum = 80, .max = 20};
     const struct profile_finding *finding = find(result)->all;
-    assert_string_equal(finding->kind, "small-collectives");
+    assert_int_equal(finding->kind, FINDING_SMALL_COLLECTIVES);
     assert_string_equal(finding->summary, "Rank 3 spends 20.0 s (20 %) in MPI_Barrier at a.c:7");
     assert_null(strstr(finding->advice, "Combine"));
     assert_non_null(strstr(finding->advice, "Remove the barrier"));
@@ -786,7 +786,7 @@ static void messages_that_a_site_sends_and_receives_are_told_apart(void **state)
         result->processes[rank].useful = 80;
     site->calls.time = (struct profile_spread){.sum = 80, .max = 20};
     const struct profile_finding *finding = find(result)->all;
-    assert_string_equal(finding->kind, "small-messages");
+    assert_int_equal(finding->kind, FINDING_SMALL_MESSAGES);
     assert_non_null(
         strstr(finding->meaning, "All ranks send 4000 messages of 8 B on average here."));
     profile_result_free(result);
@@ -803,8 +803,8 @@ static void collectives_wait_for_ranks_without_a_processor(void **state)
     site->calls.time = (struct profile_spread){.sum = 120, .max = 30};
     assert_non_null(strstr(find(result)->all[0].meaning, "changes from call to call"));
     result->processes[2].queued = 40;
-    assert_string_equal(find(result)->all[0].kind, "no-processor");
-    assert_string_equal(find(result)->all[1].kind, "imbalance");
+    assert_int_equal(find(result)->all[0].kind, FINDING_NO_PROCESSOR);
+    assert_int_equal(find(result)->all[1].kind, FINDING_IMBALANCE);
     assert_non_null(strstr(find(result)->all[1].meaning, "Ranks wait for a processor at times"));
     profile_result_free(result);
 }

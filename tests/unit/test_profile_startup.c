@@ -73,7 +73,7 @@ static void assert_startup(const char *const *does, int rank, double windows)
     assert_true(profile_findings_find(result, &findings));
     assert_int_equal(findings.count, windows > 0);
     if (windows > 0) {
-        assert_string_equal(findings.all[0].kind, "serial-startup");
+        assert_int_equal(findings.all[0].kind, FINDING_SERIAL_STARTUP);
         assert_int_equal(findings.all[0].rank, rank);
         assert_ptr_equal(findings.all[0].site, &result->callsites[1]);
         if (!(fabs(findings.all[0].seconds - windows * 0.064) < 0.001))

@@ -585,7 +585,7 @@ static bool is_same_finding(const struct compare_result *comparison,
     for (int other = 0; other < run; other++) {
         const struct profile_finding *it = pair->runs[other];
         if (it && find_site_entry(comparison, other, it) == site &&
-            (match == SAME_SITE ? site != NO_SITE : !strcmp(it->kind, finding->kind)) &&
+            (match == SAME_SITE ? site != NO_SITE : it->kind == finding->kind) &&
             (match != SAME_RANKS || (it->rank == finding->rank && it->peer == finding->peer)))
             return true;
     }

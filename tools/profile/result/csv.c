@@ -392,7 +392,7 @@ static void put_findings(struct row *row, const struct profile_result *result)
         return;
     for (int i = 0; i < findings.count; i++) {
         const struct profile_finding *it = &findings.all[i];
-        row_set_text(row, COLUMN_name, it->kind);
+        row_set_text(row, COLUMN_name, profile_finding_kind_name(it));
         row_set_text(row, COLUMN_text, it->summary);
         row_set_number(row, COLUMN_rank, it->rank);
         if (it->peer >= 0)
@@ -633,7 +633,8 @@ static void put_finding_lines(FILE *stream, const struct compare_result *compari
         for (int run = 0; run < comparison->run_count; run++) {
             if (!runs[run])
                 continue;
-            struct line line = start_line("finding", runs[run]->kind, runs[run]->summary);
+            struct line line =
+                start_line("finding", profile_finding_kind_name(runs[run]), runs[run]->summary);
             line.texts[FIGURE] = "seconds";
             line.numbers[RANK] = runs[run]->rank;
             if (runs[run]->peer >= 0)

@@ -130,6 +130,37 @@ struct finder *finder_make(const struct profile_result *result)
     return finder;
 }
 
+/* ---- Kinds of findings ----------------------------------------------------------------------- */
+
+const struct profile_finding_traits profile_finding_kinds[FINDING_KINDS] = {
+    [FINDING_SERIAL_STARTUP] = {"serial-startup", FINDING_NAMES_LATE_RANK},
+    [FINDING_LATE_SENDER] = {"late-sender",
+                             FINDING_WAITS | FINDING_AWAITS_PEER | FINDING_HAS_PLACE},
+    [FINDING_LATE_RECEIVER] = {"late-receiver",
+                               FINDING_WAITS | FINDING_AWAITS_PEER | FINDING_HAS_PLACE},
+    [FINDING_BOTTLENECK] = {"bottleneck", FINDING_WAITS | FINDING_HAS_PLACE},
+    [FINDING_SLOW_REQUESTS] = {"slow-requests", FINDING_HAS_PLACE},
+    [FINDING_IMBALANCE] = {"imbalance", FINDING_WAITS | FINDING_HAS_PLACE},
+    [FINDING_BARRIER] = {"barrier", FINDING_WAITS | FINDING_HAS_PLACE},
+    [FINDING_ONE_SIDED_WAIT] = {"one-sided-wait", FINDING_WAITS | FINDING_HAS_PLACE},
+    [FINDING_DEADLOCK] = {"deadlock", 0},
+    [FINDING_IN_FLIGHT] = {"in-flight", 0},
+    [FINDING_SMALL_MESSAGES] = {"small-messages", FINDING_HAS_PLACE},
+    [FINDING_SMALL_COLLECTIVES] = {"small-collectives", FINDING_HAS_PLACE},
+    [FINDING_SLOW_COLLECTIVES] = {"slow-collectives", FINDING_HAS_PLACE},
+    [FINDING_SERIAL_SENDS] = {"serial-sends", FINDING_HAS_PLACE},
+    [FINDING_SMALL_FILE_ACCESSES] = {"small-file-accesses", FINDING_HAS_PLACE},
+    [FINDING_SERIAL_IO] = {"serial-io", FINDING_HAS_PLACE},
+    [FINDING_POLLING] = {"polling", FINDING_HAS_PLACE},
+    [FINDING_TEMPORARY_OBJECTS] = {"temporary-objects", FINDING_HAS_PLACE},
+    [FINDING_LEAKED_OBJECTS] = {"leaked-objects", 0},
+    [FINDING_NO_PROCESSOR] = {"no-processor", FINDING_OUTSIDE_MPI},
+    [FINDING_SLOW_NODE] = {"slow-node", 0},
+    [FINDING_STARTUP] = {"startup", FINDING_OUTSIDE_MPI},
+    [FINDING_SHUTDOWN] = {"shutdown", FINDING_NAMES_LATE_RANK},
+    [FINDING_TIME_IN_MPI] = {"time-in-mpi", 0},
+};
+
 static int find_least_finding(const struct finder *finder)
 {
     int least = 0;
@@ -140,8 +171,8 @@ static int find_least_finding(const struct finder *finder)
     return least;
 }
 
-struct profile_finding *finder_add(struct finder *finder, const char *kind, double seconds,
-                                   int rank, const struct profile_callsite *site)
+struct profile_finding *finder_add(struct finder *finder, enum profile_finding_kind kind,
+                                   double seconds, int rank, const struct profile_callsite *site)
 {
     int place = finder->count;
     if (place == FINDER_ROOM) {

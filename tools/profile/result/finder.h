@@ -46,8 +46,8 @@ double finder_least_seconds(const struct profile_result *result);
 
 /* Adds a finding about a rank. The caller then sets its summary, meaning and advice. If there is no
  * room, the finding with the least time is removed; if this would be the new one, returns NULL. */
-struct profile_finding *finder_add(struct finder *finder, const char *kind, double seconds,
-                                   int rank, const struct profile_callsite *site);
+struct profile_finding *finder_add(struct finder *finder, enum profile_finding_kind kind,
+                                   double seconds, int rank, const struct profile_callsite *site);
 
 /* Records the rank that makes others wait, according to a finding. */
 void finder_blame(struct finder *finder, const struct profile_finding *finding, int rank);

@@ -1,12 +1,63 @@
 /* SPDX-License-Identifier: MIT */
-/* A problem of a run: see findings.h. */
+/* A problem of a run, and the kinds of problems: see findings.h. */
 #ifndef QMPI_PROFILE_FINDING_H
 #define QMPI_PROFILE_FINDING_H
 
 #include "tools/profile/result/profile_result.h"
 
+/* The kinds of findings. finder.c has the table of their names and flags. */
+enum profile_finding_kind {
+    FINDING_SERIAL_STARTUP,
+    FINDING_LATE_SENDER,
+    FINDING_LATE_RECEIVER,
+    FINDING_BOTTLENECK,
+    FINDING_SLOW_REQUESTS,
+    FINDING_IMBALANCE,
+    FINDING_BARRIER,
+    FINDING_ONE_SIDED_WAIT,
+    FINDING_DEADLOCK,
+    FINDING_IN_FLIGHT,
+    FINDING_SMALL_MESSAGES,
+    FINDING_SMALL_COLLECTIVES,
+    FINDING_SLOW_COLLECTIVES,
+    FINDING_SERIAL_SENDS,
+    FINDING_SMALL_FILE_ACCESSES,
+    FINDING_SERIAL_IO,
+    FINDING_POLLING,
+    FINDING_TEMPORARY_OBJECTS,
+    FINDING_LEAKED_OBJECTS,
+    FINDING_NO_PROCESSOR,
+    FINDING_SLOW_NODE,
+    FINDING_STARTUP,
+    FINDING_SHUTDOWN,
+    FINDING_TIME_IN_MPI,
+    FINDING_KINDS
+};
+
+/* What the rules about all findings must know about a kind. */
+enum profile_finding_flag {
+    /* Ranks wait for another one. The meaning says why that rank is late. The finding is a
+     * consequence if another one explains this waiting. */
+    FINDING_WAITS = 1,
+    /* They wait for a message or for its receive: the rank that is late may be a bottleneck. */
+    FINDING_AWAITS_PEER = 2,
+    /* It is about calls at a call site during the run. The meaning says in which region and when
+     * most of the time is lost. Findings of other kinds name a part of the run themselves. */
+    FINDING_HAS_PLACE = 4,
+    /* The rank that the finding names is late. The meaning says what it does meanwhile. */
+    FINDING_NAMES_LATE_RANK = 8,
+    /* Its time is not lost in the MPI calls of the run. */
+    FINDING_OUTSIDE_MPI = 16
+};
+
+struct profile_finding_traits {
+    const char *name; /* in JSON and CSV, on the page and in docs/run/profile.md */
+    unsigned flags;   /* enum profile_finding_flag */
+};
+extern const struct profile_finding_traits profile_finding_kinds[FINDING_KINDS];
+
 struct profile_finding {
-    const char *kind;                    /* "late-sender": see docs/run/profile.md */
+    enum profile_finding_kind kind;
     double seconds;                      /* that the rank, or each rank that waits, loses */
     double share;                        /* of the elapsed time */
     int rank;                            /* that the summary names */
@@ -24,6 +75,18 @@ struct profile_finding {
     char meaning[720];
     const char *advice;
 };
+
+/* Returns the name of the kind of a finding, such as "late-sender". */
+static inline const char *profile_finding_kind_name(const struct profile_finding *finding)
+{
+    return profile_finding_kinds[finding->kind].name;
+}
+
+static inline bool profile_finding_is(const struct profile_finding *finding,
+                                      enum profile_finding_flag flag)
+{
+    return profile_finding_kinds[finding->kind].flags & (unsigned)flag;
+}
 
 /* Returns the summary as a text report contains it. */
 static inline const char *profile_finding_text(const struct profile_finding *finding)

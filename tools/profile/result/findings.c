@@ -32,15 +32,15 @@ static double queued_time(const struct finder *finder, int rank)
  * consequence. */
 static bool is_consequence(const struct finder *finder, int it, int cause)
 {
-    const char *kind = finder->found[cause].kind;
+    const enum profile_finding_kind kind = finder->found[cause].kind;
     const int awaited = finder->causes[it];
     if (awaited < 0)
         return false;
     if (finder_explains(finder, cause, it))
         return true;
-    if (!strcmp(kind, "no-processor"))
+    if (kind == FINDING_NO_PROCESSOR)
         return finder->found[it].seconds - queued_time(finder, awaited) < finder->least;
-    return !strcmp(kind, "slow-node") &&
+    return kind == FINDING_SLOW_NODE &&
            !strcmp(host_of_rank(finder, awaited), host_of_rank(finder, finder->found[cause].rank));
 }
 

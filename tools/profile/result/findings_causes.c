@@ -124,8 +124,9 @@ static void examine_awaited(struct finder *finder, int peer)
     const double startup = finder->startup.rank == peer ? finder->startup.seconds : 0;
     const double seconds = awaited.total / awaited.ranks - startup;
     struct profile_finding *finding =
-        seconds < finder->least ? NULL
-                                : finder_add(finder, "bottleneck", seconds, peer, awaited.sites[0]);
+        seconds < finder->least
+            ? NULL
+            : finder_add(finder, FINDING_BOTTLENECK, seconds, peer, awaited.sites[0]);
     if (!finding)
         return;
     finder_blame(finder, finding, peer);
@@ -137,10 +138,11 @@ void finder_rule_bottleneck(struct finder *finder)
 {
     const int count = finder->count;
     for (int i = 0; i < count; i++) {
-        bool is_first = finder->causes[i] >= 0 && !strncmp(finder->found[i].kind, "late-", 5);
+        bool is_first =
+            finder->causes[i] >= 0 && profile_finding_is(&finder->found[i], FINDING_AWAITS_PEER);
         for (int k = 0; k < i && is_first; k++)
             is_first = finder->causes[k] != finder->causes[i] ||
-                       strncmp(finder->found[k].kind, "late-", 5) != 0;
+                       !profile_finding_is(&finder->found[k], FINDING_AWAITS_PEER);
         if (is_first)
             examine_awaited(finder, finder->causes[i]);
     }
@@ -280,17 +282,6 @@ static void describe_outside(const struct finder *finder, struct profile_finding
     put_pair(finding, rank, result->process_count > 2 ? "the others" : "the other rank");
 }
 
-static bool is_about_waiting(const struct profile_finding *finding)
-{
-    static const char *const kinds[] = {"late-sender", "late-receiver",  "imbalance",
-                                        "barrier",     "one-sided-wait", "bottleneck"};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (!strcmp(finding->kind, kinds[i]))
-            return true;
-    }
-    return false;
-}
-
 static const char *choose_advice(const struct finder *finder, const char *function)
 {
     if (finder_is_in(finder, function, "I/O"))
@@ -326,9 +317,9 @@ void finder_rule_causes(struct finder *finder)
 {
     for (int i = 0; i < finder->count; i++) {
         struct profile_finding *finding = &finder->found[i];
-        if (finder->causes[i] >= 0 && is_about_waiting(finding))
+        if (finder->causes[i] >= 0 && profile_finding_is(finding, FINDING_WAITS))
             describe_cause(finder, finding, finder->causes[i]);
-        else if (!strcmp(finding->kind, "serial-startup") || !strcmp(finding->kind, "shutdown"))
+        else if (profile_finding_is(finding, FINDING_NAMES_LATE_RANK))
             describe_outside(finder, finding, finding->rank);
     }
 }
@@ -338,11 +329,11 @@ void finder_rule_causes(struct finder *finder)
 bool finder_explains(const struct finder *finder, int cause, int it)
 {
     const struct profile_finding *mine = &finder->found[cause], *its = &finder->found[it];
-    if (finder->causes[it] != mine->rank || !is_about_waiting(its))
+    if (finder->causes[it] != mine->rank || !profile_finding_is(its, FINDING_WAITS))
         return false;
-    if (!strcmp(mine->kind, "bottleneck"))
+    if (mine->kind == FINDING_BOTTLENECK)
         return cause != it && its->seconds <= 1.1 * mine->seconds;
-    if (strcmp(mine->kind, "serial-io") != 0)
+    if (mine->kind != FINDING_SERIAL_IO)
         return false;
     const struct excess excess = find_excess(finder, mine->rank, its->site);
     return excess.site && finder_is_in(finder, excess.site->name, "I/O") &&
@@ -356,7 +347,7 @@ void finder_rule_serial_io(struct finder *finder)
     for (int cause = 0; cause < finder->count; cause++) {
         struct profile_finding *mine = &finder->found[cause];
         int longest = -1;
-        for (int i = 0; i < finder->count && !strcmp(mine->kind, "serial-io"); i++) {
+        for (int i = 0; i < finder->count && mine->kind == FINDING_SERIAL_IO; i++) {
             if (finder_explains(finder, cause, i) &&
                 (longest < 0 || finder->found[i].seconds > finder->found[longest].seconds))
                 longest = i;

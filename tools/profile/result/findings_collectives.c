@@ -275,7 +275,7 @@ static bool add_dear(struct finder *finder, const struct profile_callsite *site,
     const bool measured = site->calls.wait.sum > 0;
     const struct profile_rank_calls *least = find_least(ranks, measured);
     struct profile_finding *finding =
-        finder_add(finder, "slow-collectives", seconds, least->rank, site);
+        finder_add(finder, FINDING_SLOW_COLLECTIVES, seconds, least->rank, site);
     if (!finding)
         return true;
     finder_summarize(finding, "Rank %d loses %s in slow %s at \1", least->rank,
@@ -304,7 +304,7 @@ static void add_arrival(struct finder *finder, const struct profile_callsite *si
                         const struct finder_ranks *ranks, struct arrival *arrival, int off)
 {
     const bool is_barrier = !strcmp(site->name, "MPI_Barrier");
-    const char *kind = is_barrier ? "barrier" : "imbalance";
+    const enum profile_finding_kind kind = is_barrier ? FINDING_BARRIER : FINDING_IMBALANCE;
     const double bytes = ranks->sum.bytes / (ranks->count + ranks->others);
     const double turns = arrival->least - finder_explain(arrival->calls, bytes);
     struct profile_finding *finding;
@@ -378,7 +378,9 @@ static void add_alone(struct finder *finder, const struct profile_callsite *site
     struct profile_finding *finding =
         seconds < finder->least
             ? NULL
-            : finder_add(finder, strcmp(site->name, "MPI_Barrier") != 0 ? "imbalance" : "barrier",
+            : finder_add(finder,
+                         strcmp(site->name, "MPI_Barrier") != 0 ? FINDING_IMBALANCE
+                                                                : FINDING_BARRIER,
                          seconds, it->rank, site);
     if (finding)
         describe_off(finder, finding, off);

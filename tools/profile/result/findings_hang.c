@@ -685,7 +685,7 @@ static void add_verdict(struct finder *finder, const struct verdict *verdict)
     const bool is_deadlock = verdict->cause < NOT_YET;
     const struct profile_flight *flight = flight_of(verdict, verdict->waiters[0]);
     struct profile_finding *finding =
-        finder_add(finder, is_deadlock ? "deadlock" : "in-flight", find_time(verdict),
+        finder_add(finder, is_deadlock ? FINDING_DEADLOCK : FINDING_IN_FLIGHT, find_time(verdict),
                    verdict->waiters[0], find_flight_site(finder->result, flight));
     if (!finding)
         return;
@@ -796,7 +796,7 @@ static void add_flights(struct finder *finder, const struct verdict *verdict)
             !is_longest_flight(result, flight, site))
             continue;
         struct profile_finding *finding =
-            finder_add(finder, "in-flight", flight->time, flight->rank, site);
+            finder_add(finder, FINDING_IN_FLIGHT, flight->time, flight->rank, site);
         if (finding)
             describe_flight(finder, finding);
     }

@@ -176,7 +176,7 @@ static void add_leak(struct finder *finder, size_t kind, finder_matcher *makes,
 {
     const struct profile_callsite *site = find_maker(finder, makes, leak);
     struct profile_finding *finding =
-        site ? finder_add(finder, "leaked-objects", 0, leak->rank, site) : NULL;
+        site ? finder_add(finder, FINDING_LEAKED_OBJECTS, 0, leak->rank, site) : NULL;
     if (!finding)
         return;
     finder_summarize(finding, "Rank %d does not %s %llu %s of %s %s at \1", leak->rank,

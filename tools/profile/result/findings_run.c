@@ -170,7 +170,7 @@ void finder_rule_startup(struct finder *finder)
         return;
     const struct profile_callsite *site = find_startup_site(finder, &phase);
     struct profile_finding *finding =
-        site ? finder_add(finder, "serial-startup", phase.seconds, phase.rank, site) : NULL;
+        site ? finder_add(finder, FINDING_SERIAL_STARTUP, phase.seconds, phase.rank, site) : NULL;
     if (!finding)
         return;
     finder->startup = (struct finder_startup){site, phase.rank, phase.seconds};
@@ -189,8 +189,8 @@ static void examine_start(struct finder *finder, const char *name)
     const double part = finder->init_part * (finder->elapsed + time->max);
     if (time->max < fmax(part, least_start))
         return;
-    struct profile_finding *finding =
-        finder_add(finder, "startup", time->max, time->max_rank, finder_longest(finder, name));
+    struct profile_finding *finding = finder_add(finder, FINDING_STARTUP, time->max, time->max_rank,
+                                                 finder_longest(finder, name));
     if (!finding)
         return;
     finding->share = time->max / (finder->elapsed + time->max);
@@ -230,7 +230,7 @@ static struct profile_spread find_ends(const struct finder *finder)
 static void add_late_finish(struct finder *finder, double seconds)
 {
     const struct profile_spread ends = find_ends(finder), *time = &ends;
-    struct profile_finding *finding = finder_add(finder, "shutdown", seconds, time->max_rank,
+    struct profile_finding *finding = finder_add(finder, FINDING_SHUTDOWN, seconds, time->max_rank,
                                                  finder_longest(finder, "MPI_Finalize"));
     if (!finding)
         return;
@@ -299,7 +299,7 @@ void finder_rule_nodes(struct finder *finder)
         most - least > 0.5 * (least - others_most))
         return;
     struct profile_finding *finding =
-        finder_add(finder, "slow-node", least - others_most, slow->rank, NULL);
+        finder_add(finder, FINDING_SLOW_NODE, least - others_most, slow->rank, NULL);
     if (!finding)
         return;
     finder_summarize(finding, "Rank %d computes %s longer than ranks of other nodes", slow->rank,
@@ -501,7 +501,7 @@ void finder_rule_processors(struct finder *finder)
     if (!most || most->queued < finder->least)
         return;
     struct profile_finding *finding =
-        finder_add(finder, "no-processor", most->queued, most->rank, NULL);
+        finder_add(finder, FINDING_NO_PROCESSOR, most->queued, most->rank, NULL);
     if (finding)
         describe_processors(finder, finding, most);
 }
@@ -588,8 +588,7 @@ static double sum_explained(const struct finder *finder)
 {
     double seconds = 0;
     for (int i = 0; i < finder->count; i++) {
-        const char *kind = finder->found[i].kind;
-        if (strcmp(kind, "startup") != 0 && strcmp(kind, "no-processor") != 0)
+        if (!profile_finding_is(&finder->found[i], FINDING_OUTSIDE_MPI))
             seconds += finder->found[i].seconds;
     }
     return seconds;
@@ -612,7 +611,7 @@ static void add_early_end(struct finder *finder)
         return;
     }
     struct profile_finding *finding =
-        finder_add(finder, "shutdown", time->max - time->min, time->min_rank, NULL);
+        finder_add(finder, FINDING_SHUTDOWN, time->max - time->min, time->min_rank, NULL);
     if (!finding)
         return;
     finder_summarize(finding, "The data of rank %d ends %s before that of rank %d", time->min_rank,
@@ -640,7 +639,7 @@ void finder_rule_rest(struct finder *finder)
     size_t count;
     struct share *shares = list_shares(finder, &count);
     if (shares && count && shares->time > 0) {
-        struct profile_finding *finding = finder_add(finder, "time-in-mpi", lost - ended,
+        struct profile_finding *finding = finder_add(finder, FINDING_TIME_IN_MPI, lost - ended,
                                                      shares->calls->time.max_rank, shares->site);
         if (finding)
             describe_shares(finder, finding, shares, count, &efficiency);

@@ -44,7 +44,8 @@ static void find_small_messages(struct finder *finder, const struct profile_call
     const double seconds = longest - wait_of_rank(finder, site, rank);
     if (seconds < finder->least || seconds < 0.5 * longest)
         return;
-    struct profile_finding *finding = finder_add(finder, "small-messages", seconds, rank, site);
+    struct profile_finding *finding =
+        finder_add(finder, FINDING_SMALL_MESSAGES, seconds, rank, site);
     if (!finding)
         return;
     finder_summarize(finding, "Rank %d spends %s in small %s at \1", rank,
@@ -113,7 +114,7 @@ static void find_small_collectives(struct finder *finder, const struct profile_c
     if (seconds < finder->least)
         return;
     struct profile_finding *finding =
-        finder_add(finder, "small-collectives", seconds, longest->rank, site);
+        finder_add(finder, FINDING_SMALL_COLLECTIVES, seconds, longest->rank, site);
     if (!finding)
         return;
     if (strcmp(site->name, "MPI_Barrier") != 0)
@@ -164,8 +165,8 @@ static void find_serial_sends(struct finder *finder)
     free(sums);
     if (seconds < finder->least)
         return;
-    struct profile_finding *finding =
-        finder_add(finder, "serial-sends", seconds, rank, finder_find_site(finder, sends_messages));
+    struct profile_finding *finding = finder_add(finder, FINDING_SERIAL_SENDS, seconds, rank,
+                                                 finder_find_site(finder, sends_messages));
     if (!finding || !finding->site)
         return;
     finder_summarize(finding, "Rank %d alone spends %s in %s at \1", rank,
@@ -206,7 +207,7 @@ static void find_small_accesses(struct finder *finder, const struct profile_call
         bytes > SMALL * (double)site->calls.calls || seconds < finder->least)
         return;
     struct profile_finding *finding =
-        finder_add(finder, "small-file-accesses", seconds, rank, site);
+        finder_add(finder, FINDING_SMALL_FILE_ACCESSES, seconds, rank, site);
     if (!finding)
         return;
     finder_summarize(finding, "Rank %d spends %s in small %s at \1", rank,
@@ -235,8 +236,8 @@ static void find_serial_io(struct finder *finder)
     free(sums);
     if (seconds < finder->least || share < 0.9)
         return;
-    struct profile_finding *finding =
-        finder_add(finder, "serial-io", seconds, most, finder_find_site(finder, accesses_files));
+    struct profile_finding *finding = finder_add(finder, FINDING_SERIAL_IO, seconds, most,
+                                                 finder_find_site(finder, accesses_files));
     if (!finding || !finding->site)
         return;
     finder_summarize(finding, "Rank %d alone spends %s in %s at \1", most,
@@ -273,7 +274,7 @@ void finder_rule_polling(struct finder *finder)
         const int rank = site->calls.time.max_rank;
         if (site->calls.calls < MANY || seconds < finder->least)
             continue;
-        struct profile_finding *finding = finder_add(finder, "polling", seconds, rank, site);
+        struct profile_finding *finding = finder_add(finder, FINDING_POLLING, seconds, rank, site);
         if (!finding)
             continue;
         finder_summarize(finding, "Rank %d polls for %s with %s at \1", rank,
@@ -306,7 +307,7 @@ void finder_rule_objects(struct finder *finder)
     free(sums);
     if (most.calls < MANY || most.time < finder->least)
         return;
-    struct profile_finding *finding = finder_add(finder, "temporary-objects", most.time, rank,
+    struct profile_finding *finding = finder_add(finder, FINDING_TEMPORARY_OBJECTS, most.time, rank,
                                                  finder_find_site(finder, finder_makes_objects));
     if (!finding || !finding->site)
         return;

@@ -257,9 +257,9 @@ static void add_wait_finding(struct finder *finder, const struct profile_callsit
     const bool awaits_receiver = finder_awaits_receiver(finder, site, wait.rank, peer);
     const bool is_known = peer >= 0 || finder_is_message(site->name);
     struct profile_finding *finding = finder_add(finder,
-                                                 awaits_receiver ? "late-receiver"
-                                                 : is_known      ? "late-sender"
-                                                                 : "slow-requests",
+                                                 awaits_receiver ? FINDING_LATE_RECEIVER
+                                                 : is_known      ? FINDING_LATE_SENDER
+                                                                 : FINDING_SLOW_REQUESTS,
                                                  wait.seconds, wait.rank, site);
     if (!finding)
         return;
@@ -348,7 +348,8 @@ static void add_access_wait(struct finder *finder, const struct profile_callsite
         finder_total(it) - finder_explain(it->calls, finder_access_bytes(finder));
     if (seconds < finder->least)
         return;
-    struct profile_finding *finding = finder_add(finder, "one-sided-wait", seconds, it->rank, site);
+    struct profile_finding *finding =
+        finder_add(finder, FINDING_ONE_SIDED_WAIT, seconds, it->rank, site);
     if (!finding)
         return;
     const int peer = finder_busiest_neighbor(finder, it->rank);

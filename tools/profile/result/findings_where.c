@@ -105,21 +105,6 @@ static void find_windows(const struct finder *finder, struct profile_finding *fi
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
-/* These are about calls in the run. Others name a part of the run themselves. */
-static bool is_somewhere(const struct profile_finding *finding)
-{
-    static const char *const kinds[] = {
-        "late-sender",       "late-receiver",     "bottleneck",     "slow-requests",
-        "imbalance",         "barrier",           "one-sided-wait", "small-messages",
-        "small-collectives", "slow-collectives",  "serial-sends",   "small-file-accesses",
-        "serial-io",         "temporary-objects", "polling"};
-    for (size_t i = 0; finding->site && i < sizeof kinds / sizeof *kinds; i++) {
-        if (!strcmp(finding->kind, kinds[i]))
-            return true;
-    }
-    return false;
-}
-
 static void describe(struct profile_finding *finding)
 {
     const size_t length = strlen(finding->meaning);
@@ -138,7 +123,7 @@ void finder_rule_where(struct finder *finder)
 {
     for (int i = 0; i < finder->count; i++) {
         struct profile_finding *finding = &finder->found[i];
-        if (!is_somewhere(finding))
+        if (!finding->site || !profile_finding_is(finding, FINDING_HAS_PLACE))
             continue;
         finding->region = find_region(finder, finding->site);
         find_windows(finder, finding);

@@ -364,7 +364,7 @@ static void print_budget(FILE *stream, const struct profile_result *result)
 
 static void print_finding(FILE *stream, const struct profile_finding *finding)
 {
-    fprintf(stream, "<li class=\"finding\" data-kind=\"%s\">", finding->kind);
+    fprintf(stream, "<li class=\"finding\" data-kind=\"%s\">", profile_finding_kind_name(finding));
     print_element(stream, "p", " class=\"what\"", finding->summary);
     print_element(stream, "p", " class=\"meaning\"", finding->meaning);
     print_element(stream, "p", " class=\"advice\"", finding->advice);
@@ -377,7 +377,7 @@ static void print_order(FILE *stream, const struct profile_result *result,
 {
     bool has_startup = false;
     for (int i = 0; i < findings->count; i++)
-        has_startup = has_startup || strcmp(findings->all[i].kind, "startup") == 0;
+        has_startup = has_startup || findings->all[i].kind == FINDING_STARTUP;
     fprintf(stream,
             "<p class=\"hint\">Most time first. The percentage in the first line of a finding is a "
             "share of the elapsed time (%s)%s.</p>\n<ol>\n",

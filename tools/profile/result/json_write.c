@@ -448,7 +448,7 @@ static json_t *finding_value(const struct profile_finding *it,
                              const struct profile_callsite *callsites)
 {
     struct container object = begin_object();
-    add_text(&object, "kind", it->kind);
+    add_text(&object, "kind", profile_finding_kind_name(it));
     add_text(&object, "summary", it->summary);
     add_text(&object, "meaning", it->meaning);
     add_text(&object, "advice", it->advice);
@@ -788,7 +788,7 @@ static json_t *pair_value(const struct compare_result *comparison, size_t number
     for (int run = 0; run < comparison->run_count; run++) {
         const struct profile_finding *it = pair->runs[run];
         add_item(&runs, it ? finding_value(it, NULL) : json_null());
-        kind = it ? it->kind : kind;
+        kind = it ? profile_finding_kind_name(it) : kind;
     }
     static const char *const changes[] = {
         [COMPARE_NEW] = "new", [COMPARE_GONE] = "gone", [COMPARE_STILL] = "remains"};
