@@ -73,7 +73,13 @@ enum {
     QMPIX_TRAIT_COLLECTIVE = 1 << 8, /* all processes of its communicator, window or file call it */
     QMPIX_TRAIT_IRREGULAR = 1 << 9,  /* the counts of a collective may differ between processes */
     QMPIX_TRAIT_NEIGHBORHOOD = 1 << 10, /* a collective with the neighbors in a topology */
-    QMPIX_TRAIT_ALLOCATES = 1 << 11     /* it allocates the memory of the window */
+    QMPIX_TRAIT_ALLOCATES = 1 << 11,    /* it allocates the memory of the window */
+    QMPIX_TRAIT_CREATES = 1 << 12,      /* the handles that it returns are new objects, which the
+                                           caller frees; requests, attribute keys and handles of
+                                           MPI_T are not meant */
+    QMPIX_TRAIT_ANY_TIME = 1 << 13,     /* it may be called before MPI is initialized and after MPI
+                                           is finalized */
+    QMPIX_TRAIT_ANY_THREAD = 1 << 14    /* any thread may call it, whatever the thread level is */
 };
 
 /* The operation of a collective. */

@@ -86,50 +86,14 @@ static const char *noun_of(QMPIX_Kind kind)
     }
 }
 
-static bool begins_with(const char *name, const char *prefix)
-{
-    return !strncmp(name, prefix, strlen(prefix));
-}
-
-static bool ends_with(const char *name, const char *suffix)
-{
-    const size_t length = strlen(name), wanted = strlen(suffix);
-    return length >= wanted && !strcmp(name + length - wanted, suffix);
-}
-
 /* Returns whether a handle that a function returns is a new object, which the caller must free. */
 static bool is_creator(const QMPIX_Function *function, QMPIX_Kind kind)
 {
-    const char *const name = function->name;
     QMPIX_Traits traits = {.size = sizeof traits};
     QMPIX_Function_get_traits(function, &traits);
-    switch (kind) {
-    case QMPIX_KIND_REQUEST:
-        return traits.flags & (QMPIX_TRAIT_NONBLOCKING | QMPIX_TRAIT_PERSISTENT);
-    case QMPIX_KIND_COMM:
-        return traits.role == QMPIX_ROLE_COMM_CREATE && strcmp(name, "MPI_Comm_get_parent") != 0;
-    case QMPIX_KIND_WIN:
-        return traits.role == QMPIX_ROLE_WIN_CREATE;
-    case QMPIX_KIND_FILE:
-        return traits.role == QMPIX_ROLE_FILE_OPEN;
-    case QMPIX_KIND_SESSION:
-        return traits.role == QMPIX_ROLE_SESSION_INIT;
-    case QMPIX_KIND_GROUP:
-        return begins_with(name, "MPI_Group_") || ends_with(name, "_group");
-    case QMPIX_KIND_DATATYPE: /* MPI_Type_create_f90_… return predefined datatypes. */
-        return begins_with(name, "MPI_Type_") && !strstr(name, "f90") &&
-               strcmp(name, "MPI_Type_match_size") != 0 &&
-               !begins_with(name, "MPI_Type_get_contents");
-    case QMPIX_KIND_OP:
-        return begins_with(name, "MPI_Op_create");
-    case QMPIX_KIND_ERRHANDLER:
-        return ends_with(name, "_create_errhandler");
-    case QMPIX_KIND_INFO:
-        return !strcmp(name, "MPI_Info_create") || !strcmp(name, "MPI_Info_dup") ||
-               ends_with(name, "_get_info");
-    default:
-        return false;
-    }
+    return kind == QMPIX_KIND_REQUEST
+               ? traits.flags & (QMPIX_TRAIT_NONBLOCKING | QMPIX_TRAIT_PERSISTENT)
+               : traits.flags & QMPIX_TRAIT_CREATES;
 }
 
 /* Returns whether a handle need not be freed. */

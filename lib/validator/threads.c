@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <qmpi/traits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -213,21 +214,9 @@ const char *validator_threads_level_name(int level)
 /* Returns whether any thread may call a function at any thread level. */
 static bool is_free_for_threads(const QMPIX_Function *function)
 {
-    static const char *const names[] = {"MPI_Initialized",
-                                        "MPI_Finalized",
-                                        "MPI_Query_thread",
-                                        "MPI_Is_thread_main",
-                                        "MPI_Get_library_version",
-                                        "MPI_Get_version",
-                                        "MPI_Wtime",
-                                        "MPI_Wtick",
-                                        "MPI_Aint_add",
-                                        "MPI_Aint_diff"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!strcmp(names[i], function->name))
-            return true;
-    }
-    return !strncmp(function->name, "MPI_T_", 6) || !strncmp(function->name, "MPI_Info_", 9);
+    QMPIX_Traits traits = {.size = sizeof traits};
+    QMPIX_Function_get_traits(function, &traits);
+    return traits.flags & QMPIX_TRAIT_ANY_THREAD;
 }
 
 void validator_threads_check_call(const QMPIX_Call *call)

@@ -70,16 +70,9 @@ static bool is_init(const QMPIX_Function *function)
 /* Returns whether a layer may call a function after MPI_Finalize. */
 static bool outlives_mpi(const QMPIX_Function *function)
 {
-    static const char *const names[] = {
-        "MPI_Finalized",           "MPI_Initialized",    "MPI_Get_version",
-        "MPI_Get_library_version", "MPI_Error_class",    "MPI_Error_string",
-        "MPI_Add_error_class",     "MPI_Add_error_code", "MPI_Add_error_string"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!strcmp(names[i], function->name))
-            return true;
-    }
-    return !strncmp(function->name, "MPI_T_", 6) || !strncmp(function->name, "MPI_Info_", 9) ||
-           !strncmp(function->name, "MPI_Session_", 12);
+    QMPIX_Traits traits = {.size = sizeof traits};
+    QMPIX_Function_get_traits(function, &traits);
+    return traits.flags & QMPIX_TRAIT_ANY_TIME;
 }
 
 /* ---- Reports --------------------------------------------------------------------------------- */

@@ -229,6 +229,21 @@ NONBLOCKING = re.compile(
     r"i(?!probe|mprobe|nit|nfo_|ntercomm_|s_)(?!\w+_enqueue)\w+|r(put|get|accumulate|get_accumulate)|file_i(read|write)\w*"
     r"|(comm|session|buffer)_i(dup|agree|shrink|flush)(_\w+)?|grequest_(start|class_allocate)")
 PERSISTENT = re.compile(r"(?!session_|threadcomm_)\w+_init")
+# Patterns that identify the functions with a flag that does not follow from their rule.
+FLAGS = {
+    "CREATES": re.compile(
+        r"group_((range_)?(incl|excl)|union|intersection|difference|from_session_pset)|(?!t_)\w+_group"
+        r"|comm_(failure_get_acked|get_failed)"
+        r"|type_(contiguous|h?vector|h?indexed|struct|dup|create_(?!f90_|keyval)\w+)"  # f90: predefined types
+        r"|op_create\w*|errhandler_create|\w+_create_errhandler(_x)?|info_(create|create_env|dup)|(?!t_)\w+_get_info"),
+    "ANY_TIME": re.compile(
+        r"initialized|finalized|get_(library_)?version|error_(class|string)|(add|remove)_error_(class|code|string)"
+        r"|(t|info|session)_\w+"),
+    "ANY_THREAD": re.compile(
+        r"initialized|finalized|query_thread|is_thread_main|get_(library_)?version|wtime|wtick|aint_(add|diff)"
+        r"|(t|info)_\w+"),
+}
+CREATING_ROLES = ("COMM_CREATE", "WIN_CREATE", "FILE_OPEN", "SESSION_INIT")
 NO_ERROR = re.compile(r"MPIX_Query_\w+")  # these functions return a truth value as an int
 
 
@@ -268,8 +283,12 @@ def short_name(name: str) -> str:
 
 def flags_of(name: str) -> list[str]:
     """Returns the flags that follow from the name of a function."""
-    flags = rule_of(name).flags.split()
+    rule = rule_of(name)
+    flags = rule.flags.split()
     short = short_name(name)
+    if name.startswith(("MPI_", "MPIX_")):
+        flags += [flag for flag, pattern in FLAGS.items()
+                  if pattern.fullmatch(short) or (flag == "CREATES" and rule.role in CREATING_ROLES)]
     if name.startswith(("MPI_", "MPIX_")) and not name.startswith("MPI_T_"):
         flags += ["NONBLOCKING"] if NONBLOCKING.fullmatch(short) else []
         flags += ["PERSISTENT"] if PERSISTENT.fullmatch(short) else []

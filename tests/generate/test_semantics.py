@@ -193,3 +193,21 @@ def test_identities_of_communicators_follow_them(invented):
                       f"creators={invented.folder}/creators.c")
     text = (invented.folder / "creators.c").read_text(encoding="utf-8")
     assert "qmpi_comm_id_note_copy(comm, *newcomm);" in text.split("follow_MPI_Comm_double(")[1].split("\n}")[0]
+
+
+def test_flags_tell_what_creates_objects_and_what_may_be_called_when():
+    sys.path.insert(0, str(support.SOURCE / "src/generate"))
+    import semantics
+    names = re.findall(r"(?m)^MPIX?_\w+$", (support.SOURCE / "src/functions/functions.txt").read_text())
+    flagged = {flag: {name for name in names if flag in semantics.flags_of(name)} for flag in semantics.FLAGS}
+    assert flagged["CREATES"] >= {
+        "MPI_Comm_dup", "MPI_Comm_idup", "MPI_Comm_group", "MPI_Group_incl", "MPI_Type_vector_c", "MPI_Type_dup", "MPI_Op_create",
+        "MPI_Win_create_errhandler", "MPI_Errhandler_create", "MPI_Win_get_info", "MPI_File_open", "MPI_Session_init"}
+    assert not flagged["CREATES"] & {
+        "MPI_Comm_get_parent", "MPI_Comm_free", "MPI_Group_size", "MPI_Type_get_contents", "MPI_Type_create_f90_real",
+        "MPI_Type_create_keyval", "MPI_Type_match_size", "MPI_Info_get", "MPI_T_cvar_get_info", "MPI_Isend"}
+    assert flagged["ANY_TIME"] - flagged["ANY_THREAD"] == {name for name in flagged["ANY_TIME"] if re.search("_error_|Error_|Session", name)}
+    assert flagged["ANY_THREAD"] - flagged["ANY_TIME"] == {
+        "MPI_Aint_add", "MPI_Aint_diff", "MPI_Is_thread_main", "MPI_Query_thread", "MPI_Wtick", "MPI_Wtime"}
+    assert {"MPI_Initialized", "MPI_T_init_thread", "MPI_Info_create"} < flagged["ANY_TIME"] & flagged["ANY_THREAD"]
+    assert not any("MPI_Send" in each or "MPI_Init" in each for each in flagged.values())

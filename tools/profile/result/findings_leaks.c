@@ -20,19 +20,9 @@ static QMPIX_Role role_of(const char *function)
 
 static bool makes_types(const struct finder *finder, const char *function)
 {
-    static const char prefix[] = "MPI_Type_";
-    static const char *const makers[] = {"contiguous", "vector", "hvector", "indexed",
-                                         "hindexed",   "struct", "create_", "dup"};
-    const char *name = function + strlen(prefix);
     (void)finder;
-    if (strncmp(function, prefix, strlen(prefix)) != 0 || strstr(name, "keyval") ||
-        strstr(name, "f90"))
-        return false;
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
-        if (!strncmp(name, makers[i], strlen(makers[i])))
-            return true;
-    }
-    return false;
+    return finder_traits(function).flags & QMPIX_TRAIT_CREATES &&
+           !strncmp(function, "MPI_Type_", strlen("MPI_Type_"));
 }
 
 static bool frees_types(const struct finder *finder, const char *function)

@@ -291,7 +291,7 @@ static void end_recorded_call(struct recorder *recorder, const QMPIX_Call *call,
     recorder->is_mute = false;
     if (traits_of(call)->action == DOES_CONTROL) {
         control_end(recorder, call);
-        if (traits_create_error_handler(call->function->number))
+        if (traits_create_error_handler(call->function))
             open_calls_early(recorder->layer);
     }
     if (call_events_follow_switches(recorder) && recorder->layer->options.counters)
@@ -329,8 +329,8 @@ static inline uint32_t find_message_comm(struct recorder *recorder, const QMPIX_
 /* Finds the size of a datatype that differs from that of the last call. Only predefined datatypes
  * are stored, because the handles of others may be reused after they are freed. With a count of 0,
  * the datatype may be invalid, because the MPI library need not check it. */
-__attribute__((noinline)) static bool find_type_size(struct recorder *recorder,
-                                                     const QMPIX_Call *call, uint64_t *size)
+__attribute__((noinline)) static bool recorder_type_size(struct recorder *recorder,
+                                                         const QMPIX_Call *call, uint64_t *size)
 {
     const MPI_Datatype type = argument_type(call, MESSAGE_TYPE);
     const uint64_t word = argument_word(call, MESSAGE_TYPE);
@@ -374,7 +374,7 @@ static inline bool find_sent_message(struct recorder *recorder, const QMPIX_Call
     uint64_t size = recorder->type_size;
     if (peer < 0 ||
         (__builtin_expect(recorder->type_word != argument_word(call, MESSAGE_TYPE), 0) &&
-         !find_type_size(recorder, call, &size)))
+         !recorder_type_size(recorder, call, &size)))
         return false;
     message->bytes = (uint64_t) * (const int *)call->arguments[MESSAGE_COUNT] * size;
     message->comm = find_message_comm(recorder, call);

@@ -96,22 +96,15 @@ static bool tells_comm(const struct traits *traits, unsigned group)
     }
 }
 
-bool traits_create_error_handler(enum QMPI_Functions_enum number)
+bool traits_create_error_handler(const QMPIX_Function *function)
 {
-    switch (number) {
-    case MPI_ERRHANDLER_CREATE_T:
-    case MPI_COMM_CREATE_ERRHANDLER_T:
-    case MPI_FILE_CREATE_ERRHANDLER_T:
-    case MPI_SESSION_CREATE_ERRHANDLER_T:
-    case MPI_WIN_CREATE_ERRHANDLER_T:
-    case MPIX_COMM_CREATE_ERRHANDLER_X_T:
-    case MPIX_FILE_CREATE_ERRHANDLER_X_T:
-    case MPIX_SESSION_CREATE_ERRHANDLER_X_T:
-    case MPIX_WIN_CREATE_ERRHANDLER_X_T:
-        return true;
-    default:
-        return false;
+    QMPIX_Traits known = {.size = sizeof known};
+    QMPIX_Function_get_traits(function, &known);
+    for (int i = 0; known.flags & QMPIX_TRAIT_CREATES && i < function->parameter_count; i++) {
+        if (function->parameters[i].kind == QMPIX_KIND_ERRHANDLER)
+            return true;
     }
+    return false;
 }
 
 static void derive_traits(struct traits *traits, const QMPIX_Function *function)
@@ -119,9 +112,8 @@ static void derive_traits(struct traits *traits, const QMPIX_Function *function)
     QMPIX_Traits known = {.size = sizeof known};
     QMPIX_Function_get_traits(function, &known);
     *traits = (struct traits){
-        .action =
-            (unsigned char)(traits_create_error_handler(function->number) ? DOES_CONTROL
-                                                                          : choose_action(&known)),
+        .action = (unsigned char)(traits_create_error_handler(function) ? DOES_CONTROL
+                                                                        : choose_action(&known)),
         .completion = pending_describe_completion(&known),
         .has_error = known.flags & QMPIX_TRAIT_ERROR,
         .comm = value_of_role(function, known.comm),

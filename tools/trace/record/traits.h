@@ -75,7 +75,7 @@ static inline const struct traits *traits_of(const QMPIX_Call *call)
 void traits_find(void);
 
 /* Returns whether the function creates an error handler of the program. */
-bool traits_create_error_handler(enum QMPI_Functions_enum number);
+bool traits_create_error_handler(const QMPIX_Function *function);
 
 /* Returns whether a layer must receive calls of the function even while it is switched off and even
  * if the option functions= does not choose the function. */
