@@ -27,12 +27,11 @@
 /* ---- The command line ------------------------------------------------------------------------ */
 
 enum action { DO_SUMMARY, DO_TEXT, DO_CHECK, DO_CONVERT };
-enum format { TO_PERFETTO, TO_CSV, TO_OTF2 };
 
 struct request {
     enum action action;
     bool has_action; /* an option gives the action */
-    enum format format;
+    const struct format *format;
     bool is_merge, repair;
     const char *output; /* NULL for standard output */
     const char *ranks;  /* the argument of --ranks, or NULL for all */
@@ -44,13 +43,32 @@ struct request {
 
 enum { KEY_TEXT = 256, KEY_TO, KEY_RANKS, KEY_BEGIN, KEY_END, KEY_CHECK, KEY_REPAIR };
 
-static const char *const formats[] = {"perfetto", "csv", "otf2", NULL};
+static int write_archive(const struct trace_export *export, const struct request *request);
+
+#define FORMAT_NAMES "perfetto|csv|otf2"
+
+/* A format of --to. Either `print` or `write` is set. */
+static const struct format {
+    const char *name;
+    bool (*print)(FILE *stream, const struct trace_export *export); /* to a file */
+    /* Writes a directory. Returns the exit status of qmpi. */
+    int (*write)(const struct trace_export *export, const struct request *request);
+    bool is_binary;     /* A terminal cannot show it. */
+    bool has_arrows;    /* It contains the messages as pairs of a sender and a receiver. */
+    bool has_own_times; /* It always contains the times as they are. */
+} formats[] = {
+    {.name = "perfetto", .print = trace_export_perfetto, .is_binary = true, .has_arrows = true},
+    {.name = "csv", .print = trace_export_csv},
+    {.name = "otf2", .write = write_archive, .is_binary = true, .has_own_times = true},
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+static const struct format *const to_perfetto = &formats[0];
 
 static const struct argp_option options[] = {
     {"text", KEY_TEXT, NULL, 0, "print a timeline that fits the terminal", 1},
     {"check", KEY_CHECK, NULL, 0,
      "check that the trace is consistent; print the first difference, with exit status 1", 1},
-    {"to", KEY_TO, "perfetto|csv|otf2", 0,
+    {"to", KEY_TO, FORMAT_NAMES, 0,
      "write the trace in this format, to standard output or to the file of --output", 1},
     {"output", 'o', "FILE", 0,
      "write to this file; a directory for otf2. It is replaced if it is a trace", 1},
@@ -92,16 +110,16 @@ static void read_ranks(struct request *request, const char *text, struct argp_st
         cli_misuse(state, "--ranks must be %s, not '%s'", QMPI_VALUE_SET, text);
 }
 
-static enum format read_format(const char *text, struct argp_state *state)
+static const struct format *read_format(const char *text, struct argp_state *state)
 {
-    int format = 0;
     if (!strcmp(text, "json"))
         cli_misuse(state, "--to=json is no longer possible: use --to=perfetto");
-    while (formats[format] && strcmp(formats[format], text) != 0)
-        format++;
-    if (!formats[format])
-        cli_misuse(state, "--to must be perfetto, csv or otf2, not '%s'", text);
-    return (enum format)format;
+    for (int i = 0; i < FORMATS; i++) {
+        if (!strcmp(formats[i].name, text))
+            return &formats[i];
+    }
+    cli_misuse(state, "--to must be one of " FORMAT_NAMES ", not '%s'", text);
+    return NULL;
 }
 
 static void set_action(struct request *request, enum action action, struct argp_state *state)
@@ -114,12 +132,12 @@ static void set_action(struct request *request, enum action action, struct argp_
 
 static void check_merge(struct request *request, struct argp_state *state)
 {
-    if (request->has_action && (request->action != DO_CONVERT || request->format != TO_PERFETTO))
+    if (request->has_action && (request->action != DO_CONVERT || request->format != to_perfetto))
         cli_misuse(state, "merge always writes a file for Perfetto");
     if (!request->output)
         cli_misuse(state, "merge requires --output=FILE");
     request->action = DO_CONVERT;
-    request->format = TO_PERFETTO;
+    request->format = to_perfetto;
 }
 
 static void check_request(struct request *request, struct argp_state *state)
@@ -136,10 +154,11 @@ static void check_request(struct request *request, struct argp_state *state)
                    request->paths[1]);
     if (request->output && request->action != DO_CONVERT)
         cli_misuse(state, "--output requires --to");
-    if (request->action == DO_CONVERT && request->format == TO_OTF2 && !request->output)
-        cli_misuse(state, "--to=otf2 requires --output=DIRECTORY");
-    if (request->repair && request->action == DO_CONVERT && request->format == TO_OTF2)
-        cli_misuse(state, "archives in OTF2 have the times as they are, without --repair");
+    if (request->action == DO_CONVERT && request->format->write && !request->output)
+        cli_misuse(state, "--to=%s requires --output=DIRECTORY", request->format->name);
+    if (request->repair && request->action == DO_CONVERT && request->format->has_own_times)
+        cli_misuse(state, "--to=%s writes the times as they are, without --repair",
+                   request->format->name);
     if (request->repair && request->action == DO_CHECK)
         cli_misuse(state, "--check examines the times as they are, without --repair");
     if (request->has_begin && request->has_end && request->end < request->begin)
@@ -407,21 +426,16 @@ static bool may_replace(const char *path)
     return false;
 }
 
-static bool print_format(FILE *stream, const struct trace_export *export, enum format format)
-{
-    return format == TO_PERFETTO ? trace_export_perfetto(stream, export)
-                                 : trace_export_csv(stream, export);
-}
-
 static int write_to_output(const struct trace_export *export, const struct request *request)
 {
-    if (request->format == TO_PERFETTO && isatty(STDOUT_FILENO)) {
-        qmpi_printf("a file for Perfetto is not text: it is not written to a terminal\n"
-                    "hint: name a file with --output");
+    if (request->format->is_binary && isatty(STDOUT_FILENO)) {
+        qmpi_printf("--to=%s is not text: it is not written to a terminal\n"
+                    "hint: name a file with --output",
+                    request->format->name);
         return 2;
     }
     errno = 0;
-    const bool complete = print_format(stdout, export, request->format);
+    const bool complete = request->format->print(stdout, export);
     if (complete && fflush(stdout) == 0 && !ferror(stdout))
         return 0;
     qmpi_printf("cannot write: %s", complete ? strerror(errno ? errno : EIO) : "out of memory");
@@ -435,8 +449,7 @@ static int write_to_file(const struct trace_export *export, const struct request
     if (!may_replace(request->output))
         return 2;
     if (profile_output_open(&output, request->output, &problem) &&
-        profile_output_close(&output, print_format(output.stream, export, request->format),
-                             &problem))
+        profile_output_close(&output, request->format->print(output.stream, export), &problem))
         return 0;
     qmpi_printf("%s\nhint: name another file with --output", problem ? problem : "out of memory");
     free(problem);
@@ -460,8 +473,8 @@ static int write_archive(const struct trace_export *export, const struct request
 
 static int write_trace(const struct trace_export *export, const struct request *request)
 {
-    if (request->format == TO_OTF2)
-        return write_archive(export, request);
+    if (request->format->write)
+        return request->format->write(export, request);
     return request->output ? write_to_file(export, request) : write_to_output(export, request);
 }
 
@@ -572,7 +585,7 @@ static void print_arrows(const struct trace *trace, const struct trace_pairs *pa
 
 static int convert_trace(struct trace_view *view, const struct request *request)
 {
-    const bool has_arrows = request->format == TO_PERFETTO;
+    const bool has_arrows = request->format->has_arrows;
     struct trace_pairs pairs;
     struct qmpi_table texts;
     int status = 2;

@@ -10,83 +10,121 @@
 
 static const struct qmpi_validate_host *host;
 
-/* The message and the hint of each kind. */
-static const struct {
+struct kind {
+    const char *name; /* in the counts at the end of the job */
     const char *what; /* follows `the layer `; %s stands for the function */
     const char *hint;
-} kinds[FAULT_COUNT] = {
-    [FAULT_NOT_PASSED] =
-        {"does not call the next %s: the layers below and the MPI library miss the call",
-         "return QMPIX_NEXT(context, NAME)(QMPIX_NEXT_CONTEXT(context), …), also in case of an "
-         "error; PMPI_X would bypass the layers below. A tool that carries out calls itself "
-         "declares that it provides \"changes-calls\" (QMPIX_Tool_declare)"},
-    [FAULT_OTHER_FUNCTION] =
-        {"calls another function instead of the next %s",
-         "call the next function of the same name; a tool that replaces calls declares that it "
-         "provides \"changes-calls\" (QMPIX_Tool_declare)"},
-    [FAULT_TWICE] = {"calls the next %s more than once with the arguments of one call",
-                     "call it once; a tool that repeats calls declares that it provides "
-                     "\"changes-calls\" (QMPIX_Tool_declare)"},
-    [FAULT_OTHER_THREAD] =
-        {"calls the next %s in another thread than the one that called the layer",
-         "call it in the interceptor itself, because MPI may not be thread-safe, and contexts, "
-         "calling addresses and statuses belong to the thread"},
-    [FAULT_OWN_CONTEXT] =
-        {"passes its own context to the next %s",
-         "pass QMPIX_NEXT_CONTEXT(context), or the context that QMPI_Get_function returned"},
-    [FAULT_OTHER_CONTEXT] =
-        {"passes the context of another function or layer to the next %s",
-         "pass QMPIX_NEXT_CONTEXT(context) of the interceptor's own context, or what "
-         "QMPI_Get_function returned for the same function and the tool_id of the layer"},
-    [FAULT_NO_CONTEXT] =
-        {"passes what is no context to the next %s",
-         "pass QMPIX_NEXT_CONTEXT(context) of the interceptor's own context, or the context that "
-         "QMPI_Get_function returned; without validation, the program crashes here"},
-    [FAULT_ARGUMENT] =
-        {"changes arguments of %s",
-         "pass all arguments on as they are; a tool that changes them declares that it provides "
-         "\"changes-arguments\" (QMPIX_Tool_declare)"},
-    [FAULT_RESULT] =
-        {"returns another result of %s than the next function",
-         "return what the next function returned; a tool that changes results declares that it "
-         "provides \"changes-results\" (QMPIX_Tool_declare)"},
-    [FAULT_OUTPUT] =
-        {"changes an output of %s, or does not set it",
-         "copy what the next function has stored to the arguments of the caller; a tool that "
-         "changes outputs declares that it provides \"changes-results\" (QMPIX_Tool_declare)"},
-    [FAULT_RECURSION] =
-        {"calls %s, which enters the stack at the top again",
-         "call PMPI_X for needs of the tool, or QMPIX_NEXT(context, X) to let the layers below see "
-         "the call"},
-    [FAULT_AFTER_FINALIZE] =
-        {"calls %s after its MPI_Finalize has returned",
-         "do everything that needs MPI before the interceptor of MPI_Finalize calls the next one"},
-    [FAULT_COLLECTIVE] =
-        {"makes a collective call in %s, in which not all processes take part",
-         "communicate in MPI_Finalize, or in collective calls of the program, on a communicator of "
-         "QMPIX_Tool_create_comm"},
-    [FAULT_STDOUT] =
-        {"writes to the standard output in %s, which belongs to the program",
-         "write to stderr or to a file, or with QMPIX_Standard_write if the user asks for it"},
-    [FAULT_STORAGE] =
-        {"writes to the storage of another layer in %s",
-         "write only to what QMPI_Context_get_storage returns for the layer's own tool_id; a tool "
-         "whose storage others may write declares that it provides \"shares-storage\" "
-         "(QMPIX_Tool_declare)"},
-    [FAULT_THREAD_LEVEL] =
-        {"changes the thread level in %s",
-         "pass the thread level on as it is, and call MPI only in the interceptors, in the threads "
-         "of the program"},
-    [FAULT_THREAD_LEFT] =
-        {"starts a thread in %s that is still running when the process exits",
-         "end and join the thread in MPI_Finalize, before the next one is called"},
-    [FAULT_OBJECT_LEFT] =
-        {"does not free what it has created by %s",
-         "free all objects of MPI in MPI_Finalize, before the next one is called"},
-    [FAULT_REQUEST_LEFT] =
-        {"does not complete the request that it has created by %s",
-         "complete the request, or free it, in MPI_Finalize, before the next one is called"},
 };
+
+/* The compiler warns about a kind without a case. */
+static struct kind describe_kind(enum fault_kind kind)
+{
+    switch (kind) {
+    case FAULT_NOT_PASSED:
+        return (struct kind){
+            "next function not called",
+            "does not call the next %s: the layers below and the MPI library miss the call",
+            "return QMPIX_NEXT(context, NAME)(QMPIX_NEXT_CONTEXT(context), …), also in case of an "
+            "error; PMPI_X would bypass the layers below. A tool that carries out calls itself "
+            "declares that it provides \"changes-calls\" (QMPIX_Tool_declare)"};
+    case FAULT_OTHER_FUNCTION:
+        return (struct kind){
+            "another function called instead", "calls another function instead of the next %s",
+            "call the next function of the same name; a tool that replaces calls declares that it "
+            "provides \"changes-calls\" (QMPIX_Tool_declare)"};
+    case FAULT_TWICE:
+        return (struct kind){"next function called more than once",
+                             "calls the next %s more than once with the arguments of one call",
+                             "call it once; a tool that repeats calls declares that it provides "
+                             "\"changes-calls\" (QMPIX_Tool_declare)"};
+    case FAULT_OTHER_THREAD:
+        return (struct kind){
+            "next function called in another thread",
+            "calls the next %s in another thread than the one that called the layer",
+            "call it in the interceptor itself, because MPI may not be thread-safe, and contexts, "
+            "calling addresses and statuses belong to the thread"};
+    case FAULT_OWN_CONTEXT:
+        return (struct kind){
+            "own context passed on", "passes its own context to the next %s",
+            "pass QMPIX_NEXT_CONTEXT(context), or the context that QMPI_Get_function returned"};
+    case FAULT_OTHER_CONTEXT:
+        return (struct kind){
+            "context of another function or layer passed on",
+            "passes the context of another function or layer to the next %s",
+            "pass QMPIX_NEXT_CONTEXT(context) of the interceptor's own context, or what "
+            "QMPI_Get_function returned for the same function and the tool_id of the layer"};
+    case FAULT_NO_CONTEXT:
+        return (struct kind){
+            "NULL or no context at all passed on", "passes what is no context to the next %s",
+            "pass QMPIX_NEXT_CONTEXT(context) of the interceptor's own context, or the context "
+            "that QMPI_Get_function returned; without validation, the program crashes here"};
+    case FAULT_ARGUMENT:
+        return (struct kind){
+            "arguments changed", "changes arguments of %s",
+            "pass all arguments on as they are; a tool that changes them declares that it provides "
+            "\"changes-arguments\" (QMPIX_Tool_declare)"};
+    case FAULT_RESULT:
+        return (struct kind){
+            "result changed", "returns another result of %s than the next function",
+            "return what the next function returned; a tool that changes results declares that it "
+            "provides \"changes-results\" (QMPIX_Tool_declare)"};
+    case FAULT_OUTPUT:
+        return (struct kind){
+            "output changed or not set", "changes an output of %s, or does not set it",
+            "copy what the next function has stored to the arguments of the caller; a tool that "
+            "changes outputs declares that it provides \"changes-results\" (QMPIX_Tool_declare)"};
+    case FAULT_RECURSION:
+        return (struct kind){"MPI_X called", "calls %s, which enters the stack at the top again",
+                             "call PMPI_X for needs of the tool, or QMPIX_NEXT(context, X) to let "
+                             "the layers below see "
+                             "the call"};
+    case FAULT_AFTER_FINALIZE:
+        return (struct kind){"MPI called after MPI_Finalize",
+                             "calls %s after its MPI_Finalize has returned",
+                             "do everything that needs MPI before the interceptor of MPI_Finalize "
+                             "calls the next one"};
+    case FAULT_COLLECTIVE:
+        return (struct kind){"collective call on a communicator of the program",
+                             "makes a collective call in %s, in which not all processes take part",
+                             "communicate in MPI_Finalize, or in collective calls of the program, "
+                             "on a communicator of "
+                             "QMPIX_Tool_create_comm"};
+    case FAULT_STDOUT:
+        return (struct kind){
+            "standard output written",
+            "writes to the standard output in %s, which belongs to the program",
+            "write to stderr or to a file, or with QMPIX_Standard_write if the user asks for it"};
+    case FAULT_STORAGE:
+        return (struct kind){
+            "storage of another layer written", "writes to the storage of another layer in %s",
+            "write only to what QMPI_Context_get_storage returns for the layer's own tool_id; a "
+            "tool "
+            "whose storage others may write declares that it provides \"shares-storage\" "
+            "(QMPIX_Tool_declare)"};
+    case FAULT_THREAD_LEVEL:
+        return (struct kind){"thread level changed or not sufficient",
+                             "changes the thread level in %s",
+                             "pass the thread level on as it is, and call MPI only in the "
+                             "interceptors, in the threads "
+                             "of the program"};
+    case FAULT_THREAD_LEFT:
+        return (struct kind){
+            "threads left running",
+            "starts a thread in %s that is still running when the process exits",
+            "end and join the thread in MPI_Finalize, before the next one is called"};
+    case FAULT_OBJECT_LEFT:
+        return (struct kind){
+            "MPI objects not freed", "does not free what it has created by %s",
+            "free all objects of MPI in MPI_Finalize, before the next one is called"};
+    case FAULT_REQUEST_LEFT:
+        return (struct kind){
+            "requests not completed", "does not complete the request that it has created by %s",
+            "complete the request, or free it, in MPI_Finalize, before the next one is called"};
+    case FAULT_COUNT:
+        break;
+    }
+    return (struct kind){"", "", ""};
+}
 
 static bool found; /* any fault was found */
 
@@ -142,15 +180,16 @@ static char *describe_rank(void)
 
 static void print_first(const struct fault *fault)
 {
+    const struct kind kind = describe_kind(fault->kind);
     char *rank = describe_rank(), *place = describe_place(fault);
     char *name = qmpi_format("%s", fault->function->name);
-    char *usual = qmpi_copy(kinds[fault->kind].what), *mark = strstr(usual, "%s");
+    char *usual = qmpi_copy(kind.what), *mark = strstr(usual, "%s");
     char *what = fault->detail
                      ? qmpi_copy(fault->detail)
                      : qmpi_format("%.*s%s%s", (int)(mark - usual), usual, name, mark + 2);
-    char *text = qmpi_message("validation: layer %d (%s), %s%-s: the layer %-s\n%-s  hint: %-s",
-                              fault->tool_id, name_of(fault->tool_id), name, rank, what, place,
-                              kinds[fault->kind].hint);
+    char *text =
+        qmpi_message("validation: layer %d (%s), %s%-s: the layer %-s\n%-s  hint: %-s",
+                     fault->tool_id, name_of(fault->tool_id), name, rank, what, place, kind.hint);
     host->print(text);
     free(text);
     free(what);
@@ -195,33 +234,12 @@ static char *list_counts(const unsigned *of_kind)
     return list;
 }
 
-static const char *const short_names[FAULT_COUNT] = {
-    [FAULT_COLLECTIVE] = "collective call on a communicator of the program",
-    [FAULT_STDOUT] = "standard output written",
-    [FAULT_STORAGE] = "storage of another layer written",
-    [FAULT_THREAD_LEVEL] = "thread level changed or not sufficient",
-    [FAULT_THREAD_LEFT] = "threads left running",
-    [FAULT_OBJECT_LEFT] = "MPI objects not freed",
-    [FAULT_REQUEST_LEFT] = "requests not completed",
-    [FAULT_NOT_PASSED] = "next function not called",
-    [FAULT_OTHER_FUNCTION] = "another function called instead",
-    [FAULT_TWICE] = "next function called more than once",
-    [FAULT_OTHER_THREAD] = "next function called in another thread",
-    [FAULT_OWN_CONTEXT] = "own context passed on",
-    [FAULT_OTHER_CONTEXT] = "context of another function or layer passed on",
-    [FAULT_NO_CONTEXT] = "NULL or no context at all passed on",
-    [FAULT_ARGUMENT] = "arguments changed",
-    [FAULT_RESULT] = "result changed",
-    [FAULT_OUTPUT] = "output changed or not set",
-    [FAULT_RECURSION] = "MPI_X called",
-    [FAULT_AFTER_FINALIZE] = "MPI called after MPI_Finalize",
-};
-
 void fault_print_counts(const struct job_faults *faults)
 {
     char *list = list_counts(faults->calls);
-    char *text = qmpi_message("validation: layer %d (%s)%-s: %s: %-s", faults->tool_id,
-                              faults->name, faults->ranks, short_names[faults->kind], list);
+    char *text =
+        qmpi_message("validation: layer %d (%s)%-s: %s: %-s", faults->tool_id, faults->name,
+                     faults->ranks, describe_kind((enum fault_kind)faults->kind).name, list);
     host->print(text);
     free(text);
     free(list);

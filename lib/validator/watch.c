@@ -5,6 +5,7 @@
 
 #include "validator/visit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct qmpi_validate_host *host;
@@ -18,7 +19,7 @@ static struct {
 static int loaded_last;
 static bool loads_pmpi; /* loaded_last is a PMPI tool. */
 
-enum { LISTS = 8 };
+enum { LISTS = 8 }; /* The checks add six. */
 static struct {
     const struct watch_entry *entries;
     size_t count;
@@ -33,6 +34,8 @@ void watch_start(const struct qmpi_validate_host *given)
 
 void watch_add(const struct watch_entry *entries, size_t count, bool in_pmpi)
 {
+    if (list_count == LISTS)
+        abort(); /* LISTS is too small for the checks. */
     lists[list_count].in_pmpi = in_pmpi;
     lists[list_count].entries = entries;
     lists[list_count++].count = count;

@@ -130,7 +130,10 @@ static enum use find_use(void)
     while (use < USES && name && strcmp(name, uses[use]) != 0)
         use++;
     if (!name || use == USES) {
-        fprintf(stderr, "set FUZZ_USE to check, repair, report, perfetto or csv\n");
+        fputs("set FUZZ_USE to one of these:", stderr);
+        for (use = 0; use < USES; use++)
+            fprintf(stderr, " %s", uses[use]);
+        fputc('\n', stderr);
         exit(1);
     }
     return (enum use)use;
