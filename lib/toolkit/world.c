@@ -20,6 +20,44 @@ bool tool_world_create_comm(int tool_id, MPI_Comm *comm)
     return false;
 }
 
+/* ---- Messages of any size -------------------------------------------------------------------- */
+
+enum { DATA_TAG = 1, PART = 1 << 30 };
+
+static int part_size(size_t size, size_t at)
+{
+    return size - at < PART ? (int)(size - at) : PART;
+}
+
+bool tool_world_send(MPI_Comm comm, int rank, const void *bytes, size_t size)
+{
+    bool good = true;
+    for (size_t at = 0; at < size && good; at += PART)
+        good = PMPI_Send((const char *)bytes + at, part_size(size, at), MPI_BYTE, rank, DATA_TAG,
+                         comm) == MPI_SUCCESS;
+    return good;
+}
+
+bool tool_world_receive(MPI_Comm comm, int rank, void *bytes, size_t size)
+{
+    bool good = true;
+    for (size_t at = 0; at < size && good; at += PART)
+        good = PMPI_Recv((char *)bytes + at, part_size(size, at), MPI_BYTE, rank, DATA_TAG, comm,
+                         MPI_STATUS_IGNORE) == MPI_SUCCESS;
+    return good;
+}
+
+bool tool_world_broadcast(MPI_Comm comm, void *bytes, size_t size)
+{
+    bool good = true;
+    for (size_t at = 0; at < size && good; at += PART)
+        good =
+            PMPI_Bcast((char *)bytes + at, part_size(size, at), MPI_BYTE, 0, comm) == MPI_SUCCESS;
+    return good;
+}
+
+/* ---- The processes that have a layer --------------------------------------------------------- */
+
 static bool have_all_layer(int tool_id, int size, int rank, bool *is_first)
 {
     const int *ranks;

@@ -30,6 +30,13 @@ bool tool_world_create_comm(int tool_id, MPI_Comm *comm);
  * lowest rank among those that have the layer. This must be called after MPI_Init. */
 bool tool_world_is_everywhere(int tool_id, bool *is_first);
 
+/* Send and receive any number of bytes; the count of an MPI message is an int. Return false if an
+ * MPI call fails. `comm` belongs to the layer. tool_world_broadcast copies the bytes of rank 0 to
+ * all ranks. */
+bool tool_world_send(MPI_Comm comm, int rank, const void *bytes, size_t size);
+bool tool_world_receive(MPI_Comm comm, int rank, void *bytes, size_t size);
+bool tool_world_broadcast(MPI_Comm comm, void *bytes, size_t size);
+
 /* Stores the group of all processes, which is that of mpi://WORLD in a session, or that of
  * MPI_COMM_WORLD if `session` is MPI_SESSION_NULL. The caller frees the group. Returns false if the
  * MPI call fails. */

@@ -291,19 +291,40 @@ bool qmpi_value_set_read(const char *text, struct qmpi_value_set *set)
 /* ---- Lists of functions -------------------------------------------------------------------------
  */
 
-/* Names in the order of the bits QMPIX_GROUP_…; in the tables of profile, "io" is called I/O. */
-static const char *const groups[] = {
-    "point-to-point", "completion",   "collective",      "one-sided", "io",
-    "datatype",       "communicator", "group",           "topology",  "environment",
-    "info",           "process",      "tool-information"};
+/* In the order of the bits QMPIX_GROUP_…. QMPI_VALUE_GROUPS lists the words. */
+static const struct {
+    const char *word; /* in options */
+    const char *name; /* in results */
+} groups[] = {
+    {"point-to-point", "point-to-point"},
+    {"completion", "completion"},
+    {"collective", "collective"},
+    {"one-sided", "one-sided"},
+    {"io", "I/O"},
+    {"datatype", "datatype"},
+    {"communicator", "communicator"},
+    {"group", "group"},
+    {"topology", "topology"},
+    {"environment", "environment"},
+    {"info", "info"},
+    {"process", "process"},
+    {"tool-information", "tool information"},
+};
 enum { GROUPS = sizeof groups / sizeof *groups };
+
+const char *qmpi_value_group_name(unsigned group)
+{
+    for (int i = 0; i < GROUPS; i++) {
+        if (group == 1U << i)
+            return groups[i].name;
+    }
+    return "";
+}
 
 static unsigned group_named(const char *word)
 {
-    if (!strcasecmp(word, "I/O"))
-        word = "io";
     for (int i = 0; i < GROUPS; i++) {
-        if (!strcasecmp(groups[i], word))
+        if (!strcasecmp(groups[i].word, word) || !strcasecmp(groups[i].name, word))
             return 1U << i;
     }
     return 0;

@@ -95,6 +95,16 @@ static inline bool qmpi_value_set_has(const struct qmpi_value_set *set, uint64_t
  * caller knows which functions there are.
  */
 
+/* The words for groups, as messages list them. */
+#define QMPI_VALUE_GROUPS                                                                          \
+    "point-to-point, completion, collective, one-sided, io, datatype, communicator, group, "       \
+    "topology, environment, info, process, tool-information"
+
+/* Returns the name of a group (one of QMPIX_GROUP_… of <qmpi/observer.h>) as results contain it.
+ * Two names differ from the words: "I/O" and "tool information". "": there is no such group. The
+ * name is static. Any thread, also in signal handlers. */
+const char *qmpi_value_group_name(unsigned group);
+
 /* Bits that show how a list mentions a function. */
 enum {
     QMPI_VALUE_LISTED = 1 << 0,

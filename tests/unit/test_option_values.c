@@ -8,6 +8,7 @@
 
 #include <fenv.h>
 #include <locale.h>
+#include <qmpi/observer.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,6 +307,37 @@ static void a_list_adds_and_removes_in_order(void **state)
     }
 }
 
+/* One function for each bit QMPIX_GROUP_…. */
+static bool describe_by_group(int number, const char **name, unsigned *group)
+{
+    *name = "MPI_X";
+    *group = 1U << number;
+    return true;
+}
+
+static void every_group_has_a_word_and_a_name(void **state)
+{
+    int number = 0;
+    (void)state;
+    for (const char *words = QMPI_VALUE_GROUPS; *words; number++) {
+        const size_t length = strcspn(words, ",");
+        char *word = qmpi_copy_part(words, length);
+        const char *const texts[] = {word, qmpi_value_group_name(1U << number)};
+        for (int k = 0; k < 2; k++) {
+            unsigned char listed[32];
+            assert_null(qmpi_value_read_functions(texts[k], 32, describe_by_group, listed));
+            for (int i = 0; i < 32; i++)
+                assert_int_equal(listed[i] != 0, i == number);
+        }
+        free(word);
+        words += length + strspn(words + length, ", ");
+    }
+    assert_int_equal(1U << (number - 1), QMPIX_GROUP_TOOL_INFORMATION);
+    assert_string_equal(qmpi_value_group_name(1U << number), "");
+    assert_string_equal(qmpi_value_group_name(0), "");
+    assert_string_equal(qmpi_value_group_name(3), "");
+}
+
 static void an_item_that_matches_nothing_is_named(void **state)
 {
     static const char *const wrong[][2] = {{"MPI_Send;MPI_Sned", "MPI_Sned"},
@@ -357,6 +389,7 @@ int main(void)
         cmocka_unit_test(what_is_no_set_is_refused),
         cmocka_unit_test(without_ranges_a_set_has_all_numbers),
         cmocka_unit_test(a_list_adds_and_removes_in_order),
+        cmocka_unit_test(every_group_has_a_word_and_a_name),
         cmocka_unit_test(an_item_that_matches_nothing_is_named),
         cmocka_unit_test(one_of_the_patterns_must_match),
     };

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct layer *log_layers;
+struct layer *layer_list;
 int log_layer_count;
 uint64_t log_start;
 uint64_t log_start_local;
@@ -22,12 +22,10 @@ const QMPIX_Tool_option layer_known_options[] = TOOL_OPTIONS;
 static char *refuse_item(const char *item)
 {
     char *shown = qmpi_message_shorten(item);
-    char *message = qmpi_message(
-        "functions=: '%s' is not a function or group of this MPI\n"
-        "hint: give names as `qmpi functions` lists them, patterns such as MPI_I*, or "
-        "point-to-point, completion, collective, one-sided, io, datatype, communicator, group, "
-        "topology, environment, info, process, tool-information; separate them with ;",
-        shown);
+    char *message = qmpi_message("functions=: '%s' is not a function or group of this MPI\n"
+                                 "hint: give names as `qmpi functions` lists them, patterns such "
+                                 "as MPI_I*, or " QMPI_VALUE_GROUPS "; separate them with ;",
+                                 shown);
     free(shown);
     return message;
 }

@@ -58,7 +58,7 @@ struct layer {
 };
 
 /* All layers of this process, of which the lowest comes last, and their number. */
-extern struct layer *log_layers;
+extern struct layer *layer_list;
 extern int log_layer_count;
 
 /* The time at which the first layer was initialized, in ticks of <qmpi/clock.h>. */

@@ -314,7 +314,7 @@ static void log_after_call(const QMPIX_Call *call, QMPIX_Word *word)
 static void stack_changed(int tool_id)
 {
     struct thread_level *level = thread_level_enter();
-    for (struct layer *layer = log_layers; layer; layer = layer->next) {
+    for (struct layer *layer = layer_list; layer; layer = layer->next) {
         if (layer->tool_id == tool_id)
             objects_forget_all(&layer->objects);
     }
@@ -327,7 +327,7 @@ static bool output_is_taken(const struct layer *layer)
 {
     bool taken = false;
     const char *mine = layer->sink.path;
-    for (const struct layer *other = log_layers; other && mine; other = other->next)
+    for (const struct layer *other = layer_list; other && mine; other = other->next)
         taken |= other->sink.path && !strcmp(mine, other->sink.path);
     return taken && !tool_output_name_is_special(mine);
 }
@@ -400,8 +400,8 @@ static void init_log_layer(int tool_id)
         return;
     }
     QMPIX_Register_stack_changed(tool_id, stack_changed);
-    layer->next = log_layers;
-    log_layers = layer;
+    layer->next = layer_list;
+    layer_list = layer;
     log_layer_count++;
 }
 

@@ -109,7 +109,7 @@ static void print_process_end(struct layer *layer, const char *cause, const stru
  * asked for the version of MPI, needs no line about its end. */
 void unfinished_print(const char *cause, const struct frame *except, bool may_print)
 {
-    for (struct layer *layer = log_layers; layer; layer = layer->next) {
+    for (struct layer *layer = layer_list; layer; layer = layer->next) {
         const bool begun = atomic_load(&layer->begun) || frames_next(layer, NULL);
         if (begun && !atomic_exchange(&layer->ended, true) && !atomic_load(&layer->is_quiet))
             print_process_end(layer, cause, except, may_print);
@@ -121,7 +121,7 @@ void unfinished_print(const char *cause, const struct frame *except, bool may_pr
 static bool all_ended(void)
 {
     bool all = true;
-    for (const struct layer *layer = log_layers; layer; layer = layer->next)
+    for (const struct layer *layer = layer_list; layer; layer = layer->next)
         all = all && atomic_load(&layer->ended);
     return all;
 }
@@ -157,10 +157,10 @@ static void report_exit(void)
 {
     if (log_owner != getpid())
         return; /* The calls belong to the parent of this forked child. */
-    for (struct layer *layer = log_layers; layer; layer = layer->next)
+    for (struct layer *layer = layer_list; layer; layer = layer->next)
         unfinished_search_stop(layer);
     unfinished_print("exit without MPI_Finalize", NULL, true);
-    for (struct layer *layer = log_layers; layer; layer = layer->next)
+    for (struct layer *layer = layer_list; layer; layer = layer->next)
         sink_flush(&layer->sink);
     unfinished_unwatch_signals();
 }

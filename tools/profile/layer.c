@@ -6,14 +6,14 @@
 #include <time.h>
 #include <unistd.h>
 
-struct layer *layer_first;
+struct layer *layer_list;
 static pid_t owner; /* the process that MPI runs in */
 
 void layer_add(struct layer *layer)
 {
     owner = getpid();
-    layer->next = layer_first;
-    layer_first = layer;
+    layer->next = layer_list;
+    layer_list = layer;
 }
 
 bool layers_are_of_process(void)

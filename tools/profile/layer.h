@@ -186,7 +186,7 @@ struct layer {
 };
 
 /* The layers of this process, linked by `next`. The layer that was added last comes first. */
-extern struct layer *layer_first;
+extern struct layer *layer_list;
 
 /* Adds a layer, which must be complete. This is called in `init`. */
 void layer_add(struct layer *layer);

@@ -379,7 +379,7 @@ static struct layer *make_layer(int tool_id)
 
 static void stack_changed(int tool_id)
 {
-    for (struct layer *layer = layer_first; layer; layer = layer->next) {
+    for (struct layer *layer = layer_list; layer; layer = layer->next) {
         if (layer->tool_id != tool_id)
             continue;
         if (layer_is_on(layer))

@@ -355,7 +355,7 @@ static unsigned find_omissions(const struct layer *layer)
     return layer_is_on(layer) ? omits : omits | TRACE_OMITS_BEGINNING;
 }
 
-static void init(int tool_id)
+static void init_layer(int tool_id)
 {
     struct layer *layer = make_layer(tool_id);
     if (!layer) {
@@ -400,6 +400,6 @@ __attribute__((constructor)) static void register_tool(void)
         .version = QMPI_VERSION,
         .options = options,
     };
-    QMPI_Register_tool_name("trace", init);
+    QMPI_Register_tool_name("trace", init_layer);
     QMPIX_Register_tool_info("trace", &info);
 }

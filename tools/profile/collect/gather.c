@@ -15,9 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG = 1, PART = 1 << 30 };
-
-/* The facts about all ranks that rank 0 prints at the end. */
+/* The facts about all ranks that the first one prints at the end. */
 struct notice {
     unsigned long long on;        /* the number of ranks on which the layer has been switched on */
     unsigned long long lost;      /* the number of ranks whose data is missing */
@@ -66,20 +64,6 @@ static void print_notice(const struct layer *layer, const struct notice *notice)
                     notice->unmatched_rank);
 }
 
-/* Sends or receives `size` bytes in several messages, because the count of a message is an int. */
-static bool transfer_bytes(char *bytes, unsigned long long size, int other, bool sending,
-                           MPI_Comm comm)
-{
-    bool good = true;
-    for (unsigned long long at = 0; at < size && good; at += PART) {
-        const int part = size - at < PART ? (int)(size - at) : PART;
-        good = sending ? PMPI_Send(bytes + at, part, MPI_BYTE, other, TAG, comm) == MPI_SUCCESS
-                       : PMPI_Recv(bytes + at, part, MPI_BYTE, other, TAG, comm,
-                                   MPI_STATUS_IGNORE) == MPI_SUCCESS;
-    }
-    return good;
-}
-
 /* Sends the result to the parent, if the parent replies that it has room for it. Returns false if
  * an MPI call failed. */
 static bool send_result(struct profile_result *result, const struct notice *notice, int parent,
@@ -91,11 +75,11 @@ static bool send_result(struct profile_result *result, const struct notice *noti
     struct head head = {size, *notice};
     if (result && !bytes)
         head.notice.lost += (unsigned long long)result->ranks;
-    bool good = PMPI_Send(&head, sizeof head, MPI_BYTE, parent, TAG, comm) == MPI_SUCCESS;
+    bool good = tool_world_send(comm, parent, &head, sizeof head);
     if (good && bytes)
-        good = PMPI_Recv(&room, 1, MPI_INT, parent, TAG, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+        good = tool_world_receive(comm, parent, &room, sizeof room);
     if (good && room)
-        good = transfer_bytes(bytes, size, parent, true, comm);
+        good = tool_world_send(comm, parent, bytes, size);
     free(bytes);
     return good;
 }
@@ -128,16 +112,16 @@ static bool take_result(struct profile_result **result, struct notice *notice, i
                         MPI_Comm comm)
 {
     struct head head;
-    if (PMPI_Recv(&head, sizeof head, MPI_BYTE, child, TAG, comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    if (!tool_world_receive(comm, child, &head, sizeof head))
         return false;
     add_notice(notice, &head.notice);
     if (!head.size)
         return true;
     char *bytes = malloc(head.size);
     const int room = bytes != NULL;
-    bool good = PMPI_Send(&room, 1, MPI_INT, child, TAG, comm) == MPI_SUCCESS;
+    bool good = tool_world_send(comm, child, &room, sizeof room);
     if (good && room)
-        good = transfer_bytes(bytes, head.size, child, false, comm);
+        good = tool_world_receive(comm, child, bytes, head.size);
     struct merging merging = {result, bytes, head.size, 1};
     if (good && room)
         qmpi_call_stack_run(merge_child, &merging);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* This merges the results of all ranks, by a tree of messages on a communicator that the program
- * does not use. */
+/* This merges the results of the ranks that have the layer, by a tree of messages on a communicator
+ * that the program does not use. */
 #ifndef QMPI_TOOL_PROFILE_COLLECT_GATHER_H
 #define QMPI_TOOL_PROFILE_COLLECT_GATHER_H
 
 #include "tools/profile/layer.h"
 
-/* Merges the results of all processes, and writes the merged result on rank 0. This is collective
- * over MPI_COMM_WORLD, and must be called before MPI_Finalize runs. If it fails, the process
- * reports for itself when it exits. */
+/* Merges the results of the processes of MPI_COMM_WORLD that have the layer. The first of them, the
+ * one with the lowest rank, writes the merged result. All of them must call this before
+ * MPI_Finalize runs. If it fails, the process reports for itself when it exits. */
 void gather_world(struct layer *layer);
 
-/* Does the same over `comm`, a communicator of all processes, and frees it. */
+/* Does the same over `comm`, a communicator of the processes that have the layer, and frees it. */
 void gather_on(struct layer *layer, MPI_Comm comm);
 
 #endif

@@ -59,15 +59,6 @@ uint64_t rank_flight_mpi_ticks(const struct rank_build *build)
 
 /* ---- Functions ------------------------------------------------------------------------------- */
 
-static const char *group_name(unsigned group)
-{
-    static const char *const names[] = {
-        "point-to-point", "completion",   "collective",      "one-sided", "I/O",
-        "datatype",       "communicator", "group",           "topology",  "environment",
-        "info",           "process",      "tool information"};
-    return group ? names[__builtin_ctz(group)] : "";
-}
-
 static void add_bins(uint64_t *sum, const uint64_t *more, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -167,7 +158,7 @@ static bool fill_function(struct profile_function *function, const struct functi
     if (QMPIX_Function_describe(number, &described) != MPI_SUCCESS)
         return false;
     function->name = strdup(described->name);
-    function->group = strdup(group_name(described->group));
+    function->group = strdup(qmpi_value_group_name(described->group));
     function->ranks = 1;
     rank_calls_convert(&function->calls, &sum->stats, build);
     function->no_bytes = count_without_bytes(sum);
@@ -385,7 +376,7 @@ bool rank_build_regions(const struct rank_build *build)
     return good;
 }
 
-/* ---- Call sites ------------------------------------------------------------------------------ */
+/* ---- The call sites of all threads ----------------------------------------------------------- */
 
 /* Returns the sum over the call sites of a function that have the same frames. Returns NULL if
  * memory is exhausted. */
@@ -549,7 +540,7 @@ static bool fill_waits(struct profile_callsite *callsite, const struct wait_sums
     return true;
 }
 
-/* ---- Call sites ------------------------------------------------------------------------------ */
+/* ---- Results of call sites ------------------------------------------------------------------- */
 
 static bool fill_callsite(struct profile_callsite *callsite, uint64_t *site,
                           const struct rank_build *build)

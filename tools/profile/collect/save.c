@@ -37,7 +37,7 @@ static bool has_suffix(const char *text, const char *end)
 /* Returns whether no other layer lacks output=. Two such layers would write to the same file. */
 static bool is_only_nameless(const struct layer *layer)
 {
-    for (const struct layer *other = layer_first; other; other = other->next) {
+    for (const struct layer *other = layer_list; other; other = other->next) {
         if (other != layer && !other->options.output)
             return false;
     }
@@ -116,7 +116,7 @@ static int look_up_places(const struct profile_result *result, const struct prof
 
 static bool some_thread_runs(void)
 {
-    const struct layer *layer = layer_first;
+    const struct layer *layer = layer_list;
     while (layer && !layer->saving.runs)
         layer = layer->next;
     return layer != NULL;
@@ -532,7 +532,7 @@ static void stop_for_signal(void)
     enum { MILLISECONDS = 2000 };
     const struct timespec pause = {0, 1000000};
     atomic_store(&is_ending, true);
-    for (struct layer *layer = layer_first; layer; layer = layer->next) {
+    for (struct layer *layer = layer_list; layer; layer = layer->next) {
         for (int i = 0; atomic_load(&layer->saving.writes) && i < MILLISECONDS; i++)
             nanosleep(&pause, NULL);
     }
@@ -568,7 +568,7 @@ static void write_in_child(const char *name)
     set_signals_of_child();
     alarm(PATIENCE);
     snprintf(termination, sizeof termination, "signal %s", name);
-    for (struct layer *layer = layer_first; layer; layer = layer->next)
+    for (struct layer *layer = layer_list; layer; layer = layer->next)
         write_last(layer, termination, CRASHED);
     _exit(0);
 }
@@ -601,7 +601,7 @@ static void wait_for_child(pid_t child)
 static bool all_reported(void)
 {
     bool all = true;
-    for (const struct layer *layer = layer_first; layer; layer = layer->next)
+    for (const struct layer *layer = layer_list; layer; layer = layer->next)
         all = all && atomic_load(&layer->reported);
     return all;
 }
@@ -628,7 +628,7 @@ static void on_fatal_signal(int number, const char *name)
 static void handle_save_signal(int number)
 {
     const int error = errno;
-    for (struct layer *layer = layer_first; layer; layer = layer->next) {
+    for (struct layer *layer = layer_list; layer; layer = layer->next) {
         if (layer->options.save_signal == number && layers_are_of_process())
             sem_post(&layer->saving.wanted);
     }
@@ -672,7 +672,7 @@ void save_watch_signals(void)
 {
     static const struct tool_end_signals user = {wants_signal, on_fatal_signal};
     /* These handlers come first, so that their signals are not handled as fatal ones. */
-    for (struct layer *layer = layer_first; layer; layer = layer->next)
+    for (struct layer *layer = layer_list; layer; layer = layer->next)
         watch_save_signal(layer);
     if (!atomic_exchange(&watching, true))
         tool_end_watch_signals(&user);
@@ -682,7 +682,7 @@ void save_unwatch_signals(void)
 {
     if (!all_reported() || !atomic_exchange(&watching, false))
         return;
-    for (const struct layer *layer = layer_first; layer; layer = layer->next)
+    for (const struct layer *layer = layer_list; layer; layer = layer->next)
         unwatch_save_signal(layer);
     tool_end_unwatch_signals();
 }
@@ -693,7 +693,7 @@ static void save_at_exit(void)
 {
     if (!layers_are_of_process())
         return; /* This is a forked child, and the figures belong to its parent. */
-    for (struct layer *layer = layer_first; layer; layer = layer->next) {
+    for (struct layer *layer = layer_list; layer; layer = layer->next) {
         save_stop_checkpoints(layer);
         if (layer->has_failed)
             write_separately(layer, PROFILE_NOT_MERGED);
@@ -712,7 +712,7 @@ __attribute__((destructor)) static void leave_after_others(void)
 {
     const QMPIX_Address *address;
     bool reports = false;
-    for (const struct layer *layer = layer_first; layer; layer = layer->next)
+    for (const struct layer *layer = layer_list; layer; layer = layer->next)
         reports = reports || !atomic_load(&layer->reported);
     if (reports)
         QMPIX_Address_describe((const void *)(uintptr_t)leave_after_others, &address);

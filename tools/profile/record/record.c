@@ -205,7 +205,7 @@ static void finish_world(struct layer *layer)
 void record_finalize(int tool_id, uint64_t ticks)
 {
     (void)ticks;
-    for (struct layer *layer = layer_first; layer; layer = layer->next) {
+    for (struct layer *layer = layer_list; layer; layer = layer->next) {
         if (layer->tool_id != tool_id)
             continue;
         struct thread_level *level = thread_level_enter();
@@ -424,7 +424,7 @@ struct message {
  * be reused for another type. `type` is cleared first and set last: if the function is left with
  * longjmp or an exception in between, no wrong size is remembered. If the count is 0, the type may
  * have any value, because the MPI library may not have checked it. */
-__attribute__((noinline)) static bool find_type_size(struct thread_site *site,
+__attribute__((noinline)) static bool site_type_size(struct thread_site *site,
                                                      const QMPIX_Call *call, uint64_t *size)
 {
     const MPI_Datatype type = argument_type(call, MESSAGE_TYPE);
@@ -474,7 +474,7 @@ static inline bool find_sent_message(struct thread_profile *thread, const QMPIX_
     const int peer = argument_int(call, MESSAGE_PEER);
     uint64_t size = site->type_size;
     if (__builtin_expect(site->type != argument_word(call, MESSAGE_TYPE), 0) &&
-        !find_type_size(site, call, &size))
+        !site_type_size(site, call, &size))
         return false;
     message->bytes = (uint64_t) * (const int *)call->arguments[MESSAGE_COUNT] * size;
     message->cell =

@@ -54,7 +54,7 @@ static bool fill_function(const struct trace_sums *sums, struct profile_function
 {
     const struct trace_function *described = &sums->process->functions[its->function];
     function->name = strdup(described->name);
-    /* One group has a different name in profiles, with a space. */
+    /* Traces of older versions have the word that options take for this group. */
     function->group = strdup(strcmp(described->group, "tool-information") ? described->group
                                                                           : "tool information");
     function->ranks = 1;

@@ -318,21 +318,6 @@ __attribute__((destructor)) static void complete_after_destructors(void)
 
 /* ---- A group of processes, for the archive --------------------------------------------------- */
 
-/* Messages are sent in parts, because their size is an int. */
-enum { TAG = 1, PART = 1 << 30 };
-
-static bool pass_parts(char *bytes, size_t size, int other, bool sends, MPI_Comm comm)
-{
-    bool good = true;
-    for (size_t at = 0; at < size && good; at += PART) {
-        const int part = size - at < PART ? (int)(size - at) : PART;
-        good = sends ? PMPI_Send(bytes + at, part, MPI_BYTE, other, TAG, comm) == MPI_SUCCESS
-                     : PMPI_Recv(bytes + at, part, MPI_BYTE, other, TAG, comm, MPI_STATUS_IGNORE) ==
-                           MPI_SUCCESS;
-    }
-    return good;
-}
-
 static bool comm_barrier(void *context)
 {
     const MPI_Comm *comm = context;
@@ -341,13 +326,7 @@ static bool comm_barrier(void *context)
 
 static bool comm_broadcast(void *context, void *data, size_t size)
 {
-    const MPI_Comm *comm = context;
-    bool good = true;
-    for (size_t at = 0; at < size && good; at += PART) {
-        const int part = size - at < PART ? (int)(size - at) : PART;
-        good = PMPI_Bcast((char *)data + at, part, MPI_BYTE, 0, *comm) == MPI_SUCCESS;
-    }
-    return good;
+    return tool_world_broadcast(*(const MPI_Comm *)context, data, size);
 }
 
 static int size_of(MPI_Comm comm)
@@ -362,14 +341,14 @@ static bool comm_gather(void *context, const void *data, size_t size, void *all,
 {
     const MPI_Comm comm = *(const MPI_Comm *)context;
     if (!sizes)
-        return pass_parts((char *)(uintptr_t)data, size, 0, true, comm);
+        return tool_world_send(comm, 0, data, size);
     char *at = all;
     bool good = true;
     if (size)
         memcpy(at, data, size);
     at += sizes[0];
     for (int rank = 1; rank < size_of(comm) && good; rank++) {
-        good = pass_parts(at, sizes[rank], rank, false, comm);
+        good = tool_world_receive(comm, rank, at, sizes[rank]);
         at += sizes[rank];
     }
     return good;
@@ -380,14 +359,14 @@ static bool comm_scatter(void *context, const void *all, const size_t *sizes, vo
 {
     const MPI_Comm comm = *(const MPI_Comm *)context;
     if (!sizes)
-        return pass_parts(data, size, 0, false, comm);
+        return tool_world_receive(comm, 0, data, size);
     const char *at = all;
     bool good = true;
     if (size)
         memcpy(data, at, size);
     at += sizes[0];
     for (int rank = 1; rank < size_of(comm) && good; rank++) {
-        good = pass_parts((char *)(uintptr_t)at, sizes[rank], rank, true, comm);
+        good = tool_world_send(comm, rank, at, sizes[rank]);
         at += sizes[rank];
     }
     return good;

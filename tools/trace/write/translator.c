@@ -85,19 +85,6 @@ void translator_finish_block(struct translator *translator)
 
 /* ---- Functions ------------------------------------------------------------------------------- */
 
-static char *function_group_name(unsigned group)
-{
-    static char *const names[] = {
-        "point-to-point", "completion",   "collective",      "one-sided", "I/O",
-        "datatype",       "communicator", "group",           "topology",  "environment",
-        "info",           "process",      "tool-information"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (group == 1U << i)
-            return names[i];
-    }
-    return "";
-}
-
 /* Returns the index of a function, and defines the function if it is new. */
 static uint32_t function_index(struct translator *translator, int number)
 {
@@ -113,9 +100,10 @@ static uint32_t function_index(struct translator *translator, int number)
         return *place - 1U;
     if (QMPIX_Function_describe((enum QMPI_Functions_enum)number, &function) != MPI_SUCCESS)
         return TRACE_NONE;
-    const struct trace_function defined = {.name = (char *)(uintptr_t)function->name,
-                                           .group = function_group_name(function->group),
-                                           .number = (uint32_t)number};
+    const struct trace_function defined = {
+        .name = (char *)(uintptr_t)function->name,
+        .group = (char *)(uintptr_t)qmpi_value_group_name(function->group),
+        .number = (uint32_t)number};
     trace_definitions_put_function(&layer->writer.new_definitions, definitions->function_count,
                                    &defined);
     *place = (uint16_t)++definitions->function_count;
