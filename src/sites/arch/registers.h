@@ -15,19 +15,24 @@
  *   QMPI_RETURNS_IN_REGISTER
  *       Does a call leave its return address in a register, so that code that a signal interrupts
  *       may have saved it nowhere?
- *   QMPI_SAVED_BITS, QMPI_SAVED_AT_FP, qmpi_registers_pack_places, qmpi_registers_ra_place,
- * qmpi_registers_fp_place How does a stored rule tell in so many bits where a function has saved
- * the return address and the frame pointer? qmpi_registers_pack_places returns false if the bits
- * cannot express it. The others return the places in a frame, which lies between `bottom` (the
- * register to which the rule adds its offset) and `cfa`; qmpi_registers_fp_place returns 0 if the
- * function leaves the frame pointer in its register, and is not called with QMPI_SAVED_AT_FP, which
- * represents QMPI_FP_AT_FP. QMPI_SAVED_FRAME_POINTER() Where has the function that contains this
- * saved the frame pointer of its caller? qmpi_registers_strip(address) Which address does a saved
- * return address mean? It may contain an authentication code. qmpi_registers_frame,
- * qmpi_registers_read(frame) What is at the stack pointer after the return of a signal handler?
- * Which registers did the interrupted code have? qmpi_registers_return_from_signal(code) Is this,
- * to which a signal handler returns, the kernel's code for the return from signals? Asked if there
- * is no table for it.
+ *   QMPI_SAVED_BITS, QMPI_SAVED_AT_FP, qmpi_registers_pack_places,
+ *   qmpi_registers_ra_place, qmpi_registers_fp_place
+ *       How does a stored rule tell in so many bits where a function has saved the return address
+ *       and the frame pointer? qmpi_registers_pack_places returns false if the bits cannot express
+ *       it. The others return the places in a frame, which lies between `bottom` (the register to
+ *       which the rule adds its offset) and `cfa`. qmpi_registers_fp_place returns 0 if the
+ *       function leaves the frame pointer in its register. It is not called with
+ *       QMPI_SAVED_AT_FP, which represents QMPI_FP_AT_FP.
+ *   QMPI_SAVED_FRAME_POINTER()
+ *       Where has the function that contains this saved the frame pointer of its caller?
+ *   qmpi_registers_strip(address)
+ *       Which address does a saved return address mean? It may contain an authentication code.
+ *   qmpi_registers_frame, qmpi_registers_read(frame)
+ *       What is at the stack pointer after the return of a signal handler? Which registers did the
+ *       interrupted code have?
+ *   qmpi_registers_return_from_signal(code)
+ *       Is this, to which a signal handler returns, the kernel's code for the return from signals?
+ *       Asked if there is no table for it.
  */
 #ifndef QMPI_SITES_ARCH_REGISTERS_H
 #define QMPI_SITES_ARCH_REGISTERS_H
