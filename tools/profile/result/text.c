@@ -455,28 +455,40 @@ static void print_debug_hint(const struct text *text, size_t shown)
 
 /* ---- Call sites ------------------------------------------------------------------------------ */
 
+/* The columns in their order, as columns_start and columns_set_optional describe them. The one
+ * without a heading stands for those of the figures with a heading (figures.h). add_callsite_row
+ * adds their cells. */
+static const struct {
+    const char *heading;
+    char align, optional;
+} callsite_columns[] = {
+    {"call site", 'l', '.'}, {"calls", 'r', '.'},      {"time", 'r', '.'},    {"%", 'r', '.'},
+    {"per call", 'r', '.'},  {NULL, 'r', '3'},         {"min", 'r', '2'},     {"on", 'r', '2'},
+    {"max", 'r', '.'},       {"on", 'r', '.'},         {"ranks", 'r', '4'},   {"sent", 'r', '1'},
+    {"received", 'r', '1'},  {"bytes/call", 'r', '.'}, {"message", 'r', '.'},
+};
+enum { CALLSITE_COLUMNS = sizeof callsite_columns / sizeof *callsite_columns };
+
 /* Starts the table. `align` and `optional` must remain valid until it is printed. */
 static void start_callsites(struct columns *columns, char *align, char *optional)
 {
-    static const char *const before[] = {"call site", "calls", "time", "%", "per call", NULL};
-    static const char *const after[] = {"min",  "on",       "max",        "on",      "ranks",
-                                        "sent", "received", "bytes/call", "message", NULL};
-    strcpy(align, "lrrrr");
-    strcpy(optional, ".....");
-    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
-        strcat(align, *profile_figures[i].heading ? "r" : "");
-        strcat(optional, *profile_figures[i].heading ? "3" : "");
+    const char *headings[COLUMNS_MOST + 1];
+    int count = 0;
+    for (int i = 0; i < CALLSITE_COLUMNS; i++) {
+        const char *const heading = callsite_columns[i].heading;
+        for (int figure = 0; figure < (heading ? 1 : PROFILE_FIGURE_COUNT); figure++) {
+            headings[count] = heading ? heading : profile_figures[figure].heading;
+            if (!*headings[count])
+                continue;
+            align[count] = callsite_columns[i].align;
+            optional[count++] = callsite_columns[i].optional;
+        }
     }
-    strcat(align, "rrrrrrrrr");
-    strcat(optional, "22..411..");
+    headings[count] = NULL;
+    align[count] = optional[count] = '\0';
     columns_start(columns, align);
     columns_set_optional(columns, optional);
-    columns_add_all(columns, before);
-    for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
-        if (*profile_figures[i].heading)
-            columns_add(columns, "%s", profile_figures[i].heading);
-    }
-    columns_add_all(columns, after);
+    columns_add_all(columns, headings);
 }
 
 static void add_figure_cells(struct columns *columns, const struct profile_calls *calls)
