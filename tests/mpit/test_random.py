@@ -5,10 +5,11 @@ import shutil
 
 import pytest
 
+from mpi_in_use import EMULATED
 from mpit_support import run_mpit
 from support import ASAN
 
-VALGRIND = shutil.which("valgrind")
+VALGRIND = not EMULATED and shutil.which("valgrind")
 
 
 @pytest.mark.parametrize("stack", ["publisher", "empty:publisher:now"])

@@ -14,6 +14,7 @@ from pathlib import Path
 
 # The processor for which the build is, which may be emulated.
 PROCESSOR = os.environ.get("QMPI_TEST_PROCESSOR", platform.machine())
+EMULATED = PROCESSOR != platform.machine()
 BUILD_MPI = os.environ.get("QMPI_TEST_MPI", "mpich")
 LINKED = Path(os.environ.get("QMPI_TEST_MPI_LIBRARY") or f"/usr/lib/{PROCESSOR}-linux-gnu/libmpi_abi.so")
 MARKS = {"mpich": b"MPIR_", "openmpi": b"ompi_"}  # parts of symbols that only this library exports

@@ -7,9 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from mpi_in_use import EMULATED
 from support import ASAN, run_mpi, tool
 
-VALGRIND = shutil.which("valgrind")
+VALGRIND = not EMULATED and shutil.which("valgrind")
 pytestmark = [
     pytest.mark.skipif(not VALGRIND, reason="there is no valgrind"),
     pytest.mark.skipif(bool(ASAN), reason="valgrind cannot run a sanitized program"),

@@ -7,6 +7,7 @@ import re
 import shutil
 
 import pytest
+from mpi_in_use import EMULATED
 from profile_support import (JSON, SLOWER, STEPS, calls, clocks, functions, load, named, names, profile,
                              profile_between, report, run_steps, watched)
 from support import ASAN, BUNDLED_TOOLS, SOURCE, needs_sessions
@@ -537,7 +538,7 @@ def test_a_layer_agrees_with_one_below_it(tmp_path, between):
         upper, lower = (functions(load(tmp_path / f"{name}.json")) for name in ("upper", "lower"))
         times = [(upper[name]["time"], lower[name]["time"]) for name in ("MPI_Barrier", "MPI_Comm_rank")]
         assert all(time["sum"] >= 10 * 0.02 for time, _ in times)
-        agree = [of_upper[figure] == pytest.approx(of_lower[figure], rel=0.01)
+        agree = [of_upper[figure] == pytest.approx(of_lower[figure], rel=0.2 if EMULATED else 0.01)
                  for of_upper, of_lower in times for figure in ("sum", "min", "max")]
         if all(agree):
             break
