@@ -91,7 +91,8 @@ def test_debug_information_is_read_again_after_its_release():
 @pytest.mark.parametrize("how", COMPILED)
 def test_threads_signals_coroutines_and_jumps(how):
     program = f"observe_sites_{how}"
-    inside = re.compile("one handle( libc)+ interrupted signals( <)? main")
+    # handlers return to code of the C library or of the vDSO, or of an emulator, which belongs to no file
+    inside = re.compile(r"one handle( libc| linux-vdso\S*| nowhere)( libc)* interrupted signals( <)? main")
     assert upper(walks(program, "thread")) == ["one start"] * 2
     signals = upper(walks(program, "signals"))
     assert len(signals) == 2 and all(map(inside.fullmatch, signals))
