@@ -116,8 +116,10 @@ def test_page_protection_is_what_the_loader_left(name):
 
 
 def test_the_protection_shown_differs_with_how_a_tool_is_linked():
+    # On aarch64, the table that _GLOBAL_OFFSET_TABLE_ names has no slots of functions, and is read-only in any case.
+    lazy = "r--p" if PROCESSOR == "aarch64" else "rw-p"
     for name, expected in (("now", "constant r--p, table r--p, data rw-p"),
-                           ("lazy", "constant r--p, table rw-p, data rw-p"),
+                           ("lazy", f"constant r--p, table {lazy}, data rw-p"),
                            ("writable", "constant rw-p, table rw-p, data rw-p")):
         result = succeed("calls", *RUN, tools=name)
         assert pages(result, name) == [expected + ", writable code no"]
