@@ -788,7 +788,7 @@ static void messages_that_a_site_sends_and_receives_are_told_apart(void **state)
     const struct profile_finding *finding = find(result)->all;
     assert_int_equal(finding->kind, FINDING_SMALL_MESSAGES);
     assert_non_null(
-        strstr(finding->meaning, "All ranks send 4000 messages of 8 B on average here."));
+        strstr(finding->meaning, "Together, the ranks send 4000 messages of 8 B on average here."));
     profile_result_free(result);
 }
 

@@ -236,8 +236,7 @@ static void put_only(struct profile_finding *finding)
     snprintf(finding->meaning + length, sizeof finding->meaning - length,
              " No other rank makes the first of these calls.");
     finding->advice = "Check what only this rank does after that call, such as output or work that "
-                      "all ranks could share; or use the nonblocking form and compute until it "
-                      "completes.";
+                      "all ranks could share.";
 }
 
 /* Adds the pair of calls of a finding to what it means. */

@@ -123,8 +123,8 @@ static void describe_last(const struct finder *finder, struct profile_finding *f
     finder_summarize(finding, "Rank %d is last in %s at \1; %s %s", arrival->last,
                      finding->site->name, others, finder_amount(finder, arrival->wait));
     snprintf(finding->meaning, sizeof finding->meaning,
-             "%sRank %d spends %s of the run outside MPI, rank %d %s.", waiting, arrival->last,
-             units_time(finder_useful(finder, arrival->last)), arrival->first,
+             "%sRank %d spends %s of the run outside MPI, and rank %d spends %s.", waiting,
+             arrival->last, units_time(finder_useful(finder, arrival->last)), arrival->first,
              units_time(finder_useful(finder, arrival->first)));
     if (finder_useful(finder, arrival->last) < 0.5 * arrival->wait)
         finding->advice = "The last rank is in MPI itself for most of this time: check which rank "
@@ -134,8 +134,8 @@ static void describe_last(const struct finder *finder, struct profile_finding *f
             is_barrier
                 ? "Check whether the barrier is needed; many are not. If it is, distribute the "
                   "work before it more evenly."
-                : "Distribute the work before this call more evenly, or use the nonblocking form "
-                  "and compute until it completes.";
+                : "Distribute the work before this call more evenly. If the result is not needed "
+                  "at once, use the nonblocking form and compute until it completes.";
 }
 
 /* Returns the time of the rank that waits longest for a processor. */
@@ -195,8 +195,9 @@ static void describe_unknown(const struct finder *finder, struct profile_finding
              "%d ranks do not wait here. None of them computes for longer than rank %d: the one "
              "that comes last may change from call to call.",
              arrival->candidates, finding->rank);
-    finding->advice = "Distribute the work of each step more evenly, or use the nonblocking form "
-                      "and compute until it completes.";
+    finding->advice =
+        "Distribute the work of each step more evenly. If the result is not needed at "
+        "once, use the nonblocking form and compute until it completes.";
 }
 
 /* ---- Dear collectives ------------------------------------------------------------------------ */

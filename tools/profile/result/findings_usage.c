@@ -50,11 +50,12 @@ static void find_small_messages(struct finder *finder, const struct profile_call
         return;
     finder_summarize(finding, "Rank %d spends %s in small %s at \1", rank,
                      finder_amount(finder, seconds), site->name);
-    snprintf(finding->meaning, sizeof finding->meaning,
-             "All ranks send %.0f messages of %s on average here. Each call takes %s, most of "
-             "which does not "
-             "depend on the size.",
-             messages, units_bytes(bytes), units_time(time->sum / (double)site->calls.calls));
+    snprintf(
+        finding->meaning, sizeof finding->meaning,
+        "Together, the ranks send %.0f messages of %s on average here. Each call takes %s, most of "
+        "which does not "
+        "depend on the size.",
+        messages, units_bytes(bytes), units_time(time->sum / (double)site->calls.calls));
     finding->advice = "Combine data for the same rank, and send it in fewer, larger messages.";
 }
 
@@ -72,8 +73,8 @@ static void describe_small_collectives(const struct finder *finder, struct profi
         units_bytes((double)longest->received / calls), units_time(finding->seconds / calls));
     finding->advice =
         "Combine several values in one call, or make the call less often, for example "
-        "only in every tenth step; or use the nonblocking form and compute until it "
-        "completes.";
+        "only in every tenth step. If the result is not needed at once, use the nonblocking "
+        "form and compute until it completes.";
 }
 
 /* A barrier moves no data that could be combined. */

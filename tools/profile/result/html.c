@@ -468,7 +468,9 @@ static void print_efficiency_tree(FILE *stream, const struct profile_efficiency 
     fputs("</li>\n</ul></li>\n</ul>\n", stream);
     if (profile_efficiency_misleads(it))
         fprintf(stream,
-                "<p>Ranks had no processor for %s %% of the time, which is included above.</p>\n",
+                "<p class=\"part\">Ranks had no processor for %s %% of the time, which counts "
+                "above as if "
+                "they had.</p>\n",
                 units_percent(it->no_processor, 1));
     fputs("</section>\n", stream);
 }

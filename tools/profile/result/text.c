@@ -322,9 +322,10 @@ static bool print_efficiency(const struct text *text)
     }
     const bool good = columns_print(&columns, text->stream, text->width);
     if (profile_efficiency_misleads(&it))
-        fprintf(text->stream,
-                "Ranks had no processor for %.1f %% of the time, which is included above.\n",
-                100 * it.no_processor);
+        fprintf(
+            text->stream,
+            "Ranks had no processor for %.1f %% of the time, which counts above as if they had.\n",
+            100 * it.no_processor);
     return good;
 }
 
