@@ -8,7 +8,9 @@
 #include "util/util.h"
 
 #include <argp.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +137,8 @@ static int refuse_program(const char *name, int reason)
     const char *hint = "give a program that this machine can run";
     if (reason == EACCES)
         hint = "give a program that you are allowed to execute";
+    else if (reason == ENOEXEC)
+        hint = "give a program that is built for the processor of this machine";
     else if (reason == ENOENT && !strchr(name, '/') && access(here, X_OK) == 0)
         hint = write_here;
     else if (reason == ENOENT && access(name, F_OK) != 0)
@@ -143,6 +147,31 @@ static int refuse_program(const char *name, int reason)
     free(write_here);
     free(here);
     return reason == ENOENT ? 127 : 126;
+}
+
+static bool is_elf(const char *path)
+{
+    char magic[SELFMAG] = "";
+    const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const bool found =
+        file >= 0 && read(file, magic, SELFMAG) == SELFMAG && !memcmp(magic, ELFMAG, SELFMAG);
+    if (file >= 0)
+        close(file);
+    return found;
+}
+
+/* Returns only if the program cannot run. execvp gives what the kernel refuses to a shell, as it
+ * may be a script without a first line `#!`; but a program for another processor is none. */
+static int become_program(char **program)
+{
+    char *path = program_find(program[0]);
+    if (path && is_elf(path))
+        execv(path, program);
+    else
+        execvp(program[0], program);
+    const int reason = errno;
+    free(path);
+    return refuse_program(program[0], reason);
 }
 
 int cli_run(int argc, char **argv)
@@ -166,6 +195,5 @@ int cli_run(int argc, char **argv)
     free(build.tools_folder);
     program_warn(program[0]);
     pass_variables_on(program);
-    execvp(program[0], program);
-    return refuse_program(program[0], errno);
+    return become_program(program);
 }

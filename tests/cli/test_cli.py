@@ -70,6 +70,26 @@ def test_run_says_why_a_program_cannot_be_run(tmp_path):
     assert qmpi("run", "--", plain).returncode == 126
 
 
+def test_a_program_for_another_processor_is_not_given_to_a_shell(tmp_path):
+    data = bytearray((PROGRAMS / "calls").read_bytes())
+    data[18:20] = (243).to_bytes(2, "little")  # RISC-V
+    path = tmp_path / "calls"
+    path.write_bytes(data)
+    path.chmod(0o755)
+    for name in path, "calls":
+        result = qmpi("run", "-t", "empty", "--", name, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+        assert result.returncode == 126
+        assert result.stderr == (f"qmpi: cannot run '{name}': Exec format error\n"
+                                 "qmpi:   hint: give a program that is built for the processor of this machine\n")
+
+
+def test_a_script_without_a_first_line_is_given_to_a_shell(tmp_path):
+    script = tmp_path / "script"
+    script.write_text("echo one $1\n")
+    script.chmod(0o755)
+    assert qmpi("run", "-t", "empty", "--", script, "two").stdout == "one two\n"
+
+
 @pytest.mark.parametrize("name, hint", [
     ("count", "hint: correct the name, or give its path; a stack of tools is given with -t"),
     ("here", "hint: write ./here"), ("./plain", "hint: give a program that you are allowed to execute"),
