@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from mpi_in_use import PROCESSOR
 from support import (BUNDLED_TOOLS, LIBQMPI, MPI_SONAME, TOOLS_FOLDER, folder_open_to_all,
                      lines_without_remarks, program, run_mpi, tool)
 
@@ -16,7 +17,8 @@ RUN = ["init", "comm_rank", "finalize"]
 
 # Offsets and values in an ELF header.
 CLASS_AT, DATA_AT, TYPE_AT, MACHINE_AT = 4, 5, 16, 18
-AARCH64, BIG_ENDIAN, CLASS_32, EXECUTABLE = 183, 2, 1, 2
+OTHER_PROCESSOR = {"x86_64": 183, "aarch64": 62}[PROCESSOR]  # the number of aarch64, and of x86-64
+BIG_ENDIAN, CLASS_32, EXECUTABLE = 2, 1, 2
 
 
 def altered(folder, offset, new, name="altered.so"):
@@ -60,7 +62,7 @@ CASES = {
     "truncated by one byte": (
         lambda folder: truncated(folder, tool("beta").stat().st_size - 1), "the file is truncated"),
     "wrong architecture": (
-        lambda folder: altered(folder, MACHINE_AT, struct.pack("<H", AARCH64)),
+        lambda folder: altered(folder, MACHINE_AT, struct.pack("<H", OTHER_PROCESSOR)),
         "built for another processor"),
     "wrong byte order": (
         lambda folder: altered(folder, DATA_AT, bytes([BIG_ENDIAN])),
