@@ -18,6 +18,7 @@ RELOCATIONS = {
     "address": (TABLE, False), "address_now": (TABLE, True),
     "table": (DATA, False), "constant": (DATA, False), "constant_now": (DATA, True),
     "sysv": (CALL, False), "symbolic": (CALL, False), "unlinked": (CALL, False),
+    "pages_4k": (CALL, False), "pages_64k": (CALL, False),
 }
 # The tools that look it up by its name. early_… does so in a constructor.
 BY_NAME = ["next_pmpi", "next_mpi", "default_pmpi", "library_pmpi", "library_mpi", "own_pmpi",
@@ -40,6 +41,12 @@ def test_the_tool_is_bound_as_its_name_says(name):
     assert relocations == ([DATA, CALL] if PROCESSOR == "aarch64" and kind == DATA else [kind])
     assert ("BIND_NOW" in readelf("-d", pmpi_tool(name))) == now
     assert ("GNU_RELRO" in readelf("-l", pmpi_tool(name))) == (name != "writable")
+
+
+@pytest.mark.parametrize("name, size", [("pages_4k", 0x1000), ("pages_64k", 0x10000)])
+def test_the_tool_is_linked_for_pages_of_the_size_in_its_name(name, size):
+    lines = [line.split() for line in readelf("-lW", pmpi_tool(name)).splitlines()]
+    assert {int(words[-1], 16) for words in lines if words[:1] == ["LOAD"]} == {size}
 
 
 @pytest.mark.parametrize("name", BY_NAME)
