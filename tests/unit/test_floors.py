@@ -199,6 +199,31 @@ def test_the_processor_is_named_in_folders_of_its_own():
     assert not found, "\n" + "\n".join(found)
 
 
+# Tests of what depends on the processor, and those with paths that contain its name. The names of tests/litmus are those of memory models.
+TESTS_OF_THE_PROCESSOR = {
+    "bench/measure.py", "bench/processors", "tests/cli/test_doctor.py", "tests/cli/test_preload.py",
+    "tests/observe/observe_support.py", "tests/observe/test_clock.py",
+    "tests/observe/test_sites.py", "tests/pmpi/test_bound.py", "tests/roots/root", "tests/stack/programs/stepped.c",
+    "tests/stack/test_bad_input.py", "tests/stack/test_signals.py", "tests/storm/programs/signals.c",
+    "tests/tools/programs/every_step.c", "tests/tools/test_interrupted.py", "tests/unit/test_floors.py",
+    "tests/unit/test_frame_table.c"}
+PROCESSOR_IN_TESTS = re.compile(r"(?i:x86)|amd64|aarch64|arm64|\bR_[A-Z\d]+_\d*[A-Z]|rdtsc|cpuid"
+                                r"|%[re]?[sb]p\b|%r\d|\br(ax|bx|cx|dx|si|di|sp|bp)\b")
+
+
+def test_few_tests_name_the_processor():
+    found = set()
+    for root in "tests", "bench":
+        for path in (SOURCE / root).rglob("*"):
+            parts = path.relative_to(SOURCE).parts
+            if not path.is_file() or path.suffix in {".md", ".pyc"} or "arch" in parts or \
+                    parts[1] in {"aarch64", "litmus", "fuzz"}:
+                continue
+            if PROCESSOR_IN_TESTS.search(path.read_text(encoding="utf-8", errors="replace")):
+                found.add("/".join(parts))
+    assert found == TESTS_OF_THE_PROCESSOR
+
+
 if __name__ == "__main__":
     for circle in circles_of_calls():
         if any((module + "/").startswith(place) for module in circle for place in sys.argv[1:] or ROOTS):
