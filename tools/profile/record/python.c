@@ -361,10 +361,18 @@ static const struct line *get_line(const char *file, const char *function, int n
     return made;
 }
 
+/* Any address may be given: a walk that fails in code without unwind tables finds words that are no
+ * addresses of code. */
 const struct python_line *python_find_line(uint64_t address)
 {
-    return address & LINE_MARK ? &((const struct line *)(uintptr_t)(address & ~LINE_MARK))->known
-                               : NULL;
+    for (size_t i = 0; i < LINE_BUCKETS && address & LINE_MARK; i++) {
+        const struct line *line = atomic_load_explicit(&lines[i], memory_order_acquire);
+        for (; line; line = line->next) {
+            if ((uint64_t)(uintptr_t)line == (address & ~LINE_MARK))
+                return &line->known;
+        }
+    }
+    return NULL;
 }
 
 /* ---- Places ---------------------------------------------------------------------------------- */
