@@ -468,9 +468,8 @@ static void print_efficiency_tree(FILE *stream, const struct profile_efficiency 
     fputs("</li>\n</ul></li>\n</ul>\n", stream);
     if (profile_efficiency_misleads(it))
         fprintf(stream,
-                "<p class=\"part\">Ranks had no processor for %s %% of the time, which counts "
-                "above as if "
-                "they had.</p>\n",
+                "<p class=\"part\">These figures include the %s %% of the time without a "
+                "processor.</p>\n",
                 units_percent(it->no_processor, 1));
     fputs("</section>\n", stream);
 }

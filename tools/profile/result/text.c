@@ -322,10 +322,9 @@ static bool print_efficiency(const struct text *text)
     }
     const bool good = columns_print(&columns, text->stream, text->width);
     if (profile_efficiency_misleads(&it))
-        fprintf(
-            text->stream,
-            "Ranks had no processor for %.1f %% of the time, which counts above as if they had.\n",
-            100 * it.no_processor);
+        fprintf(text->stream,
+                "These figures include the %.1f %% of the time without a processor.\n",
+                100 * it.no_processor);
     return good;
 }
 
