@@ -155,6 +155,21 @@ static void every_table_is_there_and_none_steers_the_terminal(void **state)
     profile_result_free(result);
 }
 
+/* The tool adds "qmpi: " to each line. */
+static void the_sentence_about_processors_fits_into_a_line(void **state)
+{
+    (void)state;
+    struct profile_result *result = sample_run();
+    for (int rank = 0; rank < SAMPLE_RANKS; rank++)
+        result->processes[rank].queued = result->processes[rank].application;
+    char *text = print_text(result, PROFILE_EVERYTHING, 0);
+    const char *line = strstr(text, "These figures include the 100.0 % of the time");
+    assert_non_null(line);
+    assert_true(strcspn(line, "\n") <= PROFILE_TEXT_WIDTH - strlen("qmpi: "));
+    free(text);
+    profile_result_free(result);
+}
+
 static void an_empty_result_is_printed_too(void **state)
 {
     (void)state;
@@ -175,6 +190,7 @@ int main(void)
         cmocka_unit_test(a_name_that_is_too_long_gets_a_line_of_its_own),
         cmocka_unit_test(columns_are_left_out_in_their_order_where_a_line_is_too_short),
         cmocka_unit_test(every_table_is_there_and_none_steers_the_terminal),
+        cmocka_unit_test(the_sentence_about_processors_fits_into_a_line),
         cmocka_unit_test(an_empty_result_is_printed_too),
     };
     return cmocka_run_group_tests_name("profile_text", tests, NULL, NULL);
