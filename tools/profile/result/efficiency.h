@@ -54,8 +54,9 @@ struct profile_efficiency_figure {
 };
 enum { PROFILE_EFFICIENCY_FIGURES = 9 };
 
-/* Whether readers have to know of the time without a processor. */
-static inline bool profile_efficiency_misleads(const struct profile_efficiency *efficiency)
+/* Whether ranks had no processor for so long that the other figures mean little without a remark.
+ */
+static inline bool profile_efficiency_lacks_processors(const struct profile_efficiency *efficiency)
 {
     return efficiency->no_processor >= 0.05;
 }

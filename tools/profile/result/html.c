@@ -298,7 +298,7 @@ static void print_figures(FILE *stream, const struct profile_result *result,
         snprintf(note, sizeof note, "ranks had no processor for %s %%",
                  units_percent(efficiency->no_processor, 1));
         print_figure(stream, "parallel efficiency", text,
-                     profile_efficiency_misleads(efficiency) ? note : "100 % is ideal");
+                     profile_efficiency_lacks_processors(efficiency) ? note : "100 % is ideal");
     }
     fputs("</dl>\n", stream);
 }
@@ -466,7 +466,7 @@ static void print_efficiency_tree(FILE *stream, const struct profile_efficiency 
         fputs("</li>\n</ul>", stream);
     }
     fputs("</li>\n</ul></li>\n</ul>\n", stream);
-    if (profile_efficiency_misleads(it))
+    if (profile_efficiency_lacks_processors(it))
         fprintf(stream,
                 "<p class=\"part\">These figures include the %s %% of the time without a "
                 "processor.</p>\n",

@@ -321,7 +321,7 @@ static bool print_efficiency(const struct text *text)
         add_ratio_row(&columns, "    transfer", it.transfer, meaning);
     }
     const bool good = columns_print(&columns, text->stream, text->width);
-    if (profile_efficiency_misleads(&it))
+    if (profile_efficiency_lacks_processors(&it))
         fprintf(text->stream,
                 "These figures include the %.1f %% of the time without a processor.\n",
                 100 * it.no_processor);
