@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Programs of Debian packages: their results do not change, and tools see their calls."""
+import json
 import re
+from collections import Counter
 
 import pytest
 
 from real_programs import netpipe, scalapack
 from redirect_support import counted, reach, tallied
 
-STACKS = {"native": "count,output=%t.json",
-          "native, PMPI, native": "count,output=%t.json:tally:count,output=%t.json"}
+COUNT = "count,output=%t.json"
+BUNDLED = ("profile,output=profile.json:trace,output=trace:log,output=log.%r:delay,functions=MPI_Barrier,before=1us:"
+           "jobs,directory=jobs:empty")
+STACKS = {"a PMPI tool twice": f"{COUNT}:tally:{COUNT}:tally:{COUNT}",
+          "eight layers": f"{COUNT}:empty:empty:empty:empty:empty:empty:{COUNT}",
+          "bundled tools": f"{COUNT}:{BUNDLED}:{COUNT}:mpit,output=mpit"}  # mpit itself calls functions of MPI_T
 every_stack = pytest.mark.parametrize("tools", STACKS.values(), ids=STACKS)
 
 
@@ -18,6 +24,11 @@ def all_libraries(monkeypatch):
     tests/meson.build."""
     for name in ("HWLOC_PLUGINS_PATH", "UCX_MODULES"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def folder_of_jobs(tmp_path):
+    (tmp_path / "jobs").mkdir()
 
 
 def without_times(text):
@@ -33,6 +44,25 @@ def without_times(text):
     return lines
 
 
+def check_layers(tools, folder):
+    """All layers have seen the same calls. Returns function -> numbers of calls."""
+    upper, *others = (counted(path) for path in folder.glob("[0-9].json"))
+    assert others == [upper] * (tools.count(COUNT) - 1)
+    tally = tallied(folder)
+    assert tally == {name: upper.get(name, (0,))[0] * tools.count("tally") for name in tally}
+    assert bool(tally) == ("tally" in tools)
+    if BUNDLED in tools:
+        calls = {name: numbers[0] for name, numbers in upper.items()}
+        profile = json.loads((folder / "profile.json").read_text())
+        assert {row["name"]: row["calls"] for row in profile["functions"]} == calls
+        lines = [line for path in folder.glob("log.*") for line in path.read_text().splitlines()]
+        assert Counter(re.findall(r" (MPI_\w+)\(", "\n".join(lines))) == calls
+        assert (folder / "trace" / "rank-1.qtrace").exists() and (folder / "mpit").exists()
+        record, = (folder / "jobs").glob("*.json")
+        assert json.loads(record.read_text())["state"] == "exited"
+    return upper
+
+
 @every_stack
 def test_scalapacks_lu_factorization_has_the_same_results(tools, tmp_path):
     program = scalapack(tmp_path)
@@ -43,26 +73,22 @@ def test_scalapacks_lu_factorization_has_the_same_results(tools, tmp_path):
     assert "tests completed and passed residual checks" in plain.stdout
     assert without_times(stacked.stdout) == without_times(plain.stdout)
     assert stacked.messages == []
-    upper = counted(tmp_path / "1.json")
+    upper = check_layers(tools, tmp_path)
     assert upper["MPI_Comm_rank"][1] > 0 and upper["MPI_Type_commit"][1] > 0
-    if "tally" in tools:
-        assert counted(tmp_path / "3.json") == upper
-        tally = tallied(tmp_path)
-        assert sum(tally.values()) > 100
-        assert tally == {name: upper.get(name, (0,))[0] for name in tally}
 
 
 @every_stack
-def test_netpipe_finishes_and_its_messages_are_seen(tools, tmp_path):
-    result = reach(netpipe(), "-u", "64", "-n", "10", "-o", tmp_path / "np.out", tools=tools,
-                   cwd=tmp_path, timeout=120, env={"REDIRECT_TALLY": tmp_path / "tally"})
-    assert result.returncode == 0
-    sizes = [int(line.split()[0]) for line in (tmp_path / "np.out").read_text().splitlines()]
-    assert sizes[0] == 1 and 64 in sizes
-    upper = counted(tmp_path / "1.json")
-    assert upper["MPI_Send"][0] >= 10 * len(sizes)
+def test_netpipes_messages_arrive_as_they_were_sent(tools, tmp_path):
+    """NetPIPE checks their content, and writes the size of each and how often it was sent."""
+    def run(output, **more):
+        result = reach(netpipe(), "-i", "-u", "64", "-n", "10", "-o", output, cwd=tmp_path, timeout=120,
+                       env={"REDIRECT_TALLY": tmp_path / "tally"}, **more)
+        assert result.returncode == 0 and result.messages == []
+        sent = (tmp_path / output).read_text().splitlines()
+        assert result.stderr.count("Integrity check passed") == len(sent) > 5
+        return sent
+    sent = run("plain.out", preload=())
+    assert run("stacked.out", tools=tools) == sent
+    upper = check_layers(tools, tmp_path)
+    assert upper["MPI_Send"][0] >= 10 * len(sent)
     assert upper["MPI_Send"][0] == upper["MPI_Recv"][0]
-    if "tally" in tools:
-        assert counted(tmp_path / "3.json") == upper
-        tally = tallied(tmp_path)
-        assert tally == {name: upper.get(name, (0,))[0] for name in tally}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mpi_in_use import ABI, BUILD_MPI, OPEN_MPI
+from mpi_in_use import ABI, BUILD_MPI, OPEN_MPI, PROCESSOR
 
 LU = """'ScaLAPACK, LU factorization input file'
 'MPI Machine'
@@ -30,7 +30,7 @@ LU = """'ScaLAPACK, LU factorization input file'
 
 def scalapack(folder, *, sizes=(5, 13), block=4, right=3, grid=(2, 1), more="T"):
     """Returns the program, which reads its input from the current directory, or skips the test."""
-    found = next(Path("/usr/lib").glob(f"*/scalapack/{BUILD_MPI}-tests/xdlu"), None)
+    found = next(Path("/usr/lib").glob(f"{PROCESSOR}-*/scalapack/{BUILD_MPI}-tests/xdlu"), None)
     if not found:
         pytest.skip("ScaLAPACK's tests are not installed for this MPI")
     (folder / "LU.dat").write_text(LU.format(len(sizes), sizes=" ".join(map(str, sizes)), block=block, right=right,
