@@ -142,20 +142,36 @@ def installed_files(build):
 @pytest.mark.skipif(MPI_NAME == "abi", reason="the other build is for the standard ABI")
 def test_uninstalling_a_build_that_owns_no_shared_file_leaves_those_of_another_one(tmp_path):
     setup = run_command(["meson", "setup", tmp_path / "build", SOURCE, "-Dmpi=abi", "-Dtests=false", "-Dshared=false",
-                         "-Dstatic=false"],
+                         "-Dstatic=true"],
                         {**clean_environment(), "PATH": os.environ["PATH"]}, timeout=300)
     assert setup.returncode == 0
     other, this = installed_files(tmp_path / "build"), installed_files(BUILD)
     assert any(path.endswith("bin/qmpi-abi") for path in other) and any(path.endswith("profile.so") for path in this)
     # abi_pkgconfig.py writes this file under the same name in all builds.
     assert {path for path in other & this if not path.endswith("/qmpi-abi.pc")} == set()
-    assert any(path.endswith(".a") for path in this) and not any(path.endswith(".a") for path in other)
+    assert any(path.endswith("/libqmpi-abi.a") for path in other)
+    assert build_options()["static"] or not any(path.endswith(".a") for path in this)
+
+
+def build_options():
+    options = run_command(["meson", "introspect", "--buildoptions", BUILD], clean_environment()).stdout
+    return {option["name"]: option["value"] for option in json.loads(options)}
+
+
+def test_an_installation_takes_at_most_8_mb(prefix):
+    """Of the size of its files. That of a release build is the largest: optimization 3."""
+    options = build_options()
+    if not options["strip"] or options["static"] or options["optimization"] not in ("2", "3", "s") or \
+            options["b_sanitize"] != "none" or options["b_coverage"]:
+        pytest.skip("the build is not configured as one for users")
+    sizes = {path: path.stat().st_size for path in prefix.rglob("*") if path.is_file() and not path.is_symlink()}
+    assert len(sizes) > 100 and sum(sizes.values()) <= 8_000_000, \
+        sorted((size, str(path.relative_to(prefix))) for path, size in sizes.items())[-20:]
 
 
 def test_installed_libraries_and_commands_have_no_debug_information(prefix):
     """Without -Dstrip=false, the installation strips its files."""
-    options = json.loads(run_command(["meson", "introspect", "--buildoptions", BUILD], clean_environment()).stdout)
-    if not next(option["value"] for option in options if option["name"] == "strip"):
+    if not build_options()["strip"]:
         pytest.skip("the build keeps debug information")
     files = [path for path in prefix.rglob("*")
              if path.is_file() and path.read_bytes()[:4] in (b"!<ar", b"\x7fELF")]

@@ -25,6 +25,7 @@ class Qmpi(MesonPackage):
     variant("otf2", default=True, description="The tool trace writes OTF2")
     variant("zstd", default=True, description="The tool trace compresses its files")
     variant("man", default=False, description="Manual pages")
+    variant("static", default=False, description="libqmpi.a, for programs that contain their MPI library")
 
     depends_on("mpi")
     depends_on("jansson")
@@ -41,4 +42,5 @@ class Qmpi(MesonPackage):
 
     def meson_args(self):
         # The build compiles with the compiler of the specification, and asks mpicc where its MPI is.
-        return ["-Dtests=false", "-Dmpi={0}".format(self.spec["mpi"].mpicc)]
+        return ["-Dtests=false", "-Dmpi={0}".format(self.spec["mpi"].mpicc),
+                "-Dstatic={0}".format("true" if "+static" in self.spec else "false")]
