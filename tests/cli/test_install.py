@@ -159,13 +159,14 @@ def build_options():
 
 
 def test_an_installation_takes_at_most_8_mb(prefix):
-    """Of the size of its files. That of a release build is the largest: optimization 3."""
+    """This is the sum of the sizes of its files. A release build, with optimization 3, is 3 % larger than others."""
     options = build_options()
     if not options["strip"] or options["static"] or options["optimization"] not in ("2", "3", "s") or \
             options["b_sanitize"] != "none" or options["b_coverage"]:
         pytest.skip("the build is not configured as one for users")
     sizes = {path: path.stat().st_size for path in prefix.rglob("*") if path.is_file() and not path.is_symlink()}
-    assert len(sizes) > 100 and sum(sizes.values()) <= 8_000_000, \
+    limit = 8_000_000 if options["optimization"] == "3" else 7_700_000
+    assert len(sizes) > 100 and sum(sizes.values()) <= limit, \
         sorted((size, str(path.relative_to(prefix))) for path, size in sizes.items())[-20:]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import document
 import pytest
 from archives import check_archives
-from support import ASAN, BUILD, SOURCE, YIELDING, clean_environment, run_command
+from support import ASAN, BUILD, LIBQMPI, SOURCE, YIELDING, clean_environment, run_command
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="what is built outside knows nothing of the sanitizer")
 
@@ -25,7 +25,10 @@ def prefix(tmp_path_factory):
     stage = tmp_path_factory.mktemp("stage")
     subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", stage], check=True,
                    capture_output=True)
-    return next(path.parent for path in stage.rglob("bin") if (path / "qmpi").exists())
+    prefix = next(path.parent for path in stage.rglob("bin") if (path / "qmpi").exists())
+    # A reader who needs it has configured the build with -Dstatic=true.
+    shutil.copy(BUILD / "src" / f"{LIBQMPI.stem}.a", next(prefix.rglob(LIBQMPI.name)).parent)
+    return prefix
 
 
 @pytest.fixture
