@@ -179,26 +179,27 @@ static void look_at_launcher(bool only_build)
 
 /* ---- Variables ------------------------------------------------------------------------------- */
 
-static const char *const variables[] = {"QMPI_TOOLS",
-                                        "MPIR_CVAR_QMPI_TOOL_LIST",
-                                        "MPIR_PARAM_QMPI_TOOL_LIST",
-                                        "MPICH_QMPI_TOOL_LIST",
-                                        "QMPI_CONFIG",
-                                        "QMPI_DISABLE",
-                                        "QMPI_TOOL_PATH",
-                                        "QMPI_ON_ERROR",
-                                        "QMPI_DEBUG",
-                                        "QMPI_INTERNAL",
-                                        "QMPI_CLOCK",
-                                        "QMPI_RANK_TIMEOUT",
-                                        "QMPI_VALIDATE",
-                                        "QMPI_RUN"};
-enum { VARIABLES = sizeof variables / sizeof *variables };
+/* The variables that are neither among those of the stack nor in the table of settings. */
+static const char *const other_variables[] = {"QMPI_CONFIG", "QMPI_DISABLE", "QMPI_VALIDATE",
+                                              "QMPI_RUN"};
+enum {
+    OTHER_VARIABLES = sizeof other_variables / sizeof *other_variables,
+    FIRST_OTHER = QMPI_START_VARIABLES + QMPI_CONFIG_SETTINGS,
+    VARIABLES = FIRST_OTHER + OTHER_VARIABLES
+};
+
+/* Returns the name of a variable of qmpi, by an index from 0 to VARIABLES - 1. */
+static const char *variable_of(int index)
+{
+    return index < QMPI_START_VARIABLES ? qmpi_start_variables[index]
+           : index < FIRST_OTHER        ? qmpi_config_names[index - QMPI_START_VARIABLES].variable
+                                        : other_variables[index - FIRST_OTHER];
+}
 
 static bool is_known_variable(const char *name, size_t length)
 {
     for (int i = 0; i < VARIABLES; i++) {
-        if (strlen(variables[i]) == length && !memcmp(variables[i], name, length))
+        if (strlen(variable_of(i)) == length && !memcmp(variable_of(i), name, length))
             return true;
     }
     return false;
@@ -206,10 +207,8 @@ static bool is_known_variable(const char *name, size_t length)
 
 static const char *variable_at(const void *prefix, int index)
 {
-    return index < VARIABLES && !strncmp(variables[index], prefix, strlen(prefix))
-               ? variables[index] + strlen(prefix)
-           : index < VARIABLES ? ""
-                               : NULL;
+    const char *name = index < VARIABLES ? variable_of(index) : NULL;
+    return !name ? NULL : !strncmp(name, prefix, strlen(prefix)) ? name + strlen(prefix) : "";
 }
 
 /* Reports a variable whose name is similar to that of a variable of qmpi. Other variables may
@@ -241,31 +240,15 @@ static void look_at_folders(const char *where, const char *list)
     }
 }
 
-static void look_at_choice(const char *variable, const char *one, const char *other,
-                           const char *standard)
+/* Reports the values of settings that are invalid in the environment. */
+static void look_at_settings(void)
 {
-    const char *value = qmpi_getenv(variable);
-    if (value && strcmp(value, one) != 0 && strcmp(value, other) != 0)
-        doctor_wrong("%s: unknown value '%s'; using %s\nhint: set it to %s or %s", variable, value,
-                     standard, one, other);
-}
-
-static void look_at_internal(void)
-{
-    const char *value = qmpi_getenv("QMPI_INTERNAL");
-    bool yes;
-    if (value && !qmpi_value_boolean(value, &yes))
-        doctor_wrong("QMPI_INTERNAL: unknown value '%s'; using no\nhint: set it to yes or no",
-                     value);
-}
-
-static void look_at_topics(void)
-{
-    const char *list = qmpi_getenv("QMPI_DEBUG");
-    for (char *topic; (topic = cli_next_part(&list, ", "));) {
-        if (!qmpi_message_knows_topic(topic, strlen(topic)))
-            doctor_wrong("QMPI_DEBUG: unknown topic '%s'\n" QMPI_TOPICS_HINT, topic);
-        free(topic);
+    for (int i = 0; i < QMPI_CONFIG_SETTINGS; i++) {
+        const char *variable = qmpi_config_names[i].variable, *value = qmpi_getenv(variable);
+        char *problem = value ? qmpi_config_refuse_value(i, variable, value) : NULL;
+        if (problem)
+            doctor_wrong("%-s", problem);
+        free(problem);
     }
 }
 
@@ -276,12 +259,12 @@ static void look_at_variables(void)
     int set = 0;
     qmpi_stack_read(&stack);
     for (int i = 0; i < VARIABLES; i++) {
-        const char *value = secure_getenv(variables[i]);
+        const char *name = variable_of(i), *value = secure_getenv(name);
         if (!value)
             continue;
-        const bool idle = i < 4 && strcmp(variables[i], stack.variable) != 0;
+        const bool idle = i < QMPI_START_VARIABLES && strcmp(name, stack.variable) != 0;
         char *shown = qmpi_message_shorten(value);
-        doctor_note("%s=%s%s%s%s", variables[i], shown, idle ? " (ignored: " : "",
+        doctor_note("%s=%s%s%s%s", name, shown, idle ? " (ignored: " : "",
                     idle ? stack.variable : "", idle ? " is also set and takes precedence)" : "");
         free(shown);
         set++;
@@ -426,10 +409,7 @@ static void look_at_environment(void)
 {
     look_at_variables();
     look_at_folders("QMPI_TOOL_PATH", qmpi_getenv("QMPI_TOOL_PATH"));
-    look_at_choice("QMPI_ON_ERROR", "stop", "skip", "stop");
-    look_at_internal();
-    look_at_choice("QMPI_CLOCK", "tsc", "monotonic", "the default");
-    look_at_topics();
+    look_at_settings();
     look_at_config();
     look_at_preload();
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See parse.h. To add a setting, add a number to the header, a name to the table of names, and,
- * unless its value may be any text, a row to the table of forms. The file is read line by line: the
- * margin tells sections, settings and tools from options. */
+/* See parse.h. The file is read line by line: the margin tells sections, settings and tools from
+ * options. */
 #include "config/parse.h"
 
 #include "util/util.h"
@@ -114,24 +113,27 @@ int qmpi_config_setting_of(const char *variable)
     return setting;
 }
 
+char *qmpi_config_refuse_value(int setting, const char *name, const char *value)
+{
+    if (setting == QMPI_SETTING_DEBUG)
+        return refuse_topics(name, value);
+    if (!forms[setting].is_valid || forms[setting].is_valid(value))
+        return NULL;
+    char *shown = qmpi_message_shorten(value);
+    char *problem =
+        qmpi_message("invalid value for '%s': '%s'\nhint: %s", name, shown, forms[setting].hint);
+    free(shown);
+    return problem;
+}
+
+/* Returns the number of a setting; -1: the line is invalid, and *problem is set. */
 static int check_setting(const char *key, const char *value, char **problem)
 {
     int setting = QMPI_CONFIG_SETTINGS - 1;
     while (setting >= 0 && strcmp(qmpi_config_names[setting].key, key) != 0)
         setting--;
-    if (setting < 0) {
-        *problem = refuse_key(key);
-    } else if (setting == QMPI_SETTING_DEBUG) {
-        *problem = refuse_topics(key, value);
-        return *problem ? -1 : setting;
-    } else if (forms[setting].is_valid && !forms[setting].is_valid(value)) {
-        char *shown = qmpi_message_shorten(value);
-        *problem =
-            qmpi_message("invalid value for '%s': '%s'\nhint: %s", key, shown, forms[setting].hint);
-        free(shown);
-        return -1;
-    }
-    return setting;
+    *problem = setting < 0 ? refuse_key(key) : qmpi_config_refuse_value(setting, key, value);
+    return *problem ? -1 : setting;
 }
 
 /* ---- Words ----------------------------------------------------------------------------------- */

@@ -42,6 +42,10 @@ bool qmpi_config_read_seconds(const char *value, double *seconds);
 /* Returns the number of the setting that a variable stands for; -1: none. */
 int qmpi_config_setting_of(const char *variable);
 
+/* Returns the problem with the value of a setting, with a hint; NULL: the value is valid. The
+ * message calls the setting `name`: its key or its variable. The caller frees the result. */
+char *qmpi_config_refuse_value(int setting, const char *name, const char *value);
+
 /* ---- The file -------------------------------------------------------------------------------- */
 
 /* An invalid line that does not belong to a tool. */

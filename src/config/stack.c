@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The variables that contain the middle part of the stack. The first one that is set counts, in the
- * order in which MPICH reads its three. If it is empty, the middle part has no layers. */
-static const char *const variables[] = {"QMPI_TOOLS", "MPIR_CVAR_QMPI_TOOL_LIST",
-                                        "MPIR_PARAM_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"};
-
 /* There may be more entries than layers in a stack, but not so many that nested stacks become very
  * long. */
 enum { ENTRIES_MAX = 1000, DEPTH_MAX = 100 /* of stacks that contain others */ };
@@ -278,7 +273,8 @@ static bool has_middle(const struct qmpi_config_file *file)
 static const char *name_of_variable(const char *variable)
 {
     const char *value = secure_getenv(variable), *option = secure_getenv("QMPI_TOOLS_OPTION");
-    return variable == variables[0] && option && !strcmp(option, value) ? "-t" : variable;
+    return variable == qmpi_start_variables[0] && option && !strcmp(option, value) ? "-t"
+                                                                                   : variable;
 }
 
 static void note_replaced(struct builder *builder)
@@ -305,10 +301,11 @@ static void add_variable_tools(struct builder *builder)
 static void find_middle(struct builder *builder)
 {
     struct qmpi_stack *stack = builder->stack;
-    stack->source = variables[0];
-    for (size_t i = 0; i < sizeof variables / sizeof *variables && !stack->variable; i++) {
-        if (secure_getenv(variables[i]))
-            stack->variable = variables[i];
+    stack->source = qmpi_start_variables[0];
+    /* qmpi_getenv would treat an empty variable like one that is not set. */
+    for (int i = 0; i < QMPI_START_VARIABLES && !stack->variable; i++) {
+        if (secure_getenv(qmpi_start_variables[i]))
+            stack->variable = qmpi_start_variables[i];
     }
     if (stack->variable)
         stack->source = name_of_variable(stack->variable);

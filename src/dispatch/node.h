@@ -30,7 +30,8 @@ enum { QMPI_LAYERS_MAX = 255 };
 struct qmpi_dispatch_functions {
     qmpi_function *trampoline;   /* signature of MPI_X: stores its frame, calls the first
                                     node */
-    qmpi_function *terminator;   /* QMPI_X_t: drops the context, jumps to PMPI_X */
+    qmpi_function *terminator;   /* QMPI_X_t: drops the context, jumps to
+                                    qmpi_terminator_targets[X] */
     qmpi_function *pmpi_adapter; /* QMPI_X_t: drops the context, jumps to MPI_X of the PMPI tool */
     qmpi_function *thunk_call;   /* signature of MPI_X, with the node in a register: the target of
                                     thunks (pmpi/thunk.h) */

@@ -112,9 +112,9 @@ class Rule:
     role: str
     shape: str = "NONE"
     flags: str = ""
-    collective: str = "NONE"
-    flow: str = "NONE"
-    access: str = "NONE"
+    collective: str = "NONE"  # which collective operation it is: QMPIX_Collective
+    flow: str = "NONE"  # from whom to whom a collective operation transfers data: QMPIX_Flow
+    access: str = "NONE"  # how it accesses a window or a file: QMPIX_Access
     creation: str = ""  # how a communicator is made, for its identity: see emit_comms.py
 
 

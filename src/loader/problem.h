@@ -49,11 +49,12 @@ void qmpi_problem_name_middle(const char *source);
 /* Returns the text that identifies an entry in messages; the caller frees it. */
 char *qmpi_problem_where(const struct qmpi_tool_entry *entry);
 
-/* Reports a problem of one entry of the stack; the run then continues or stops as on-error says
- * (see config/stack.h). With @optional=yes, the run continues, and nothing is printed except by
- * `qmpi check` and QMPI_DEBUG. */
-void qmpi_problem_print_entry(const struct qmpi_tool_entry *entry,
-                              char *problem); /* the run continues */
+/* Prints a problem of one entry of the stack, and frees it. If the setting on-error asks for it,
+ * the next qmpi_problem_stop ends the run. A problem of an entry with @optional=yes never does so,
+ * and only `qmpi check` and QMPI_DEBUG print it. */
+void qmpi_problem_print_entry(const struct qmpi_tool_entry *entry, char *problem);
+
+/* Calls qmpi_problem_print_entry and qmpi_problem_stop. */
 void qmpi_problem_report_entry(const struct qmpi_tool_entry *entry, char *problem);
 
 /* Like qmpi_problem_print_entry, but for a problem of the named stack that contains an entry. The

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Messages of libqmpi: errors and warnings on stderr, with the prefix `qmpi:`, and the traces that
- * QMPI_DEBUG requests, by topic. Nothing here runs on the path of an MPI call. This is also the
- * only place where libqmpi reads environment variables.
+ * QMPI_DEBUG requests, by topic. Nothing here runs on the path of an MPI call.
  *
  * Names, paths and values come from outside: a message shows their control characters as \n or
  * \x1b, and bytes that are not UTF-8 as \xff. Only the format of a message contains line breaks.
@@ -25,9 +24,9 @@ enum qmpi_message_topic {
     QMPI_TOPIC_COUNT
 };
 
-/* Returns the value of an environment variable of qmpi; NULL if it is empty, or in a privileged
- * program.
- */
+/* Returns the value of an environment variable of qmpi. Returns NULL if the variable is unset or
+ * empty, and in a privileged program. For a variable that a configuration file can replace, see
+ * qmpi_setting. */
 const char *qmpi_getenv(const char *name);
 
 /* Writes `text` to stderr in one piece, with the prefix on each line. */

@@ -10,9 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const variables[] = {"QMPI_TOOLS", "MPIR_CVAR_QMPI_TOOL_LIST",
-                                        "MPIR_PARAM_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"};
-enum { VARIABLES = sizeof variables / sizeof *variables };
+const char *const qmpi_start_variables[QMPI_START_VARIABLES] = {
+    "QMPI_TOOLS", "MPIR_CVAR_QMPI_TOOL_LIST", "MPIR_PARAM_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"};
 
 static char *directory; /* NULL: unknown */
 static const char *first_set;
@@ -20,9 +19,9 @@ static bool reported;
 
 static const char *find_set(void)
 {
-    for (int i = 0; i < VARIABLES; i++) {
-        if (secure_getenv(variables[i]))
-            return variables[i];
+    for (int i = 0; i < QMPI_START_VARIABLES; i++) {
+        if (secure_getenv(qmpi_start_variables[i]))
+            return qmpi_start_variables[i];
     }
     return NULL;
 }

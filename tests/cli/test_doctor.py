@@ -151,9 +151,10 @@ def test_a_variable_of_somebody_else_is_not():
 
 
 @pytest.mark.parametrize("name, value", [
-    ("QMPI_ON_ERROR", "maybe"), ("QMPI_INTERNAL", "maybe"), ("QMPI_CLOCK", "sundial"), ("QMPI_DEBUG", "load,nonsense")])
-def test_a_value_that_means_nothing_is_wrong(name, value):
-    doctor(env={name: value}).one("wrong", f"{name}: unknown")
+    ("QMPI_ON_ERROR", "maybe"), ("QMPI_INTERNAL", "maybe"), ("QMPI_CLOCK", "sundial"), ("QMPI_DEBUG", "load,nonsense"),
+    ("QMPI_RANK_TIMEOUT", "soon")])
+def test_an_invalid_value_is_wrong(name, value):
+    doctor(env={name: value}).one("wrong", f"invalid value for '{name}'")
 
 
 def test_a_folder_that_is_not_there_is_wrong(tmp_path):

@@ -4,11 +4,14 @@
  * communicator, file and region, over all ranks. This file reads the options, publishes variables,
  * and makes the layers, each of which has one observer of all functions.
  *
- * A call passes these files: record/record.c receives it, and counts it (record/call.h) in the
- * tables of its thread (record/threads.h). In MPI_Finalize, collect/gather.c merges the results of
- * all ranks (result/merge.c), each of which collect/rank_result.c and collect/rank_calls.c make
- * from these tables. collect/save.c writes the merged result through the functions of
- * result/profile.h; as text, these are in result/text.c and result/text_tables.c.
+ * A call passes these files: record/record.c receives it, and counts it (record/call.h, and
+ * record/call.c for less frequent kinds) in the tables of its thread (record/threads.h). In
+ * MPI_Finalize, collect/gather.c merges the results of all ranks (result/merge.c), each of which
+ * collect/rank_result.c and collect/rank_calls.c make from these tables. collect/save.c writes the
+ * merged result through the functions of result/profile.h; as text, these are in result/text.c and
+ * result/text_tables.c. If it is written as JSON (result/json_write.c, with the tables of members
+ * in result/profile_result.c), `qmpi report` (cli/report.c) reads the file again
+ * (result/json_read.c), and prints it through the same functions.
  */
 #define _GNU_SOURCE
 #include "generate/build.h"

@@ -167,9 +167,9 @@ enum { RECENT_SITES_BITS = 7 };
 /* The calls of one thread on one layer. */
 struct thread_profile {
     struct table functions, matrix, comms, files, sites, peer_waits;
-    struct flights flights;                             /* the calls in progress */
-    uint64_t ended;                                     /* the tick of the last end (outside.h) */
-    struct windows windows;                             /* the time in MPI */
+    struct flights flights; /* the calls in progress; `data` of each is its struct thread_site */
+    uint64_t ended;         /* the tick of the last end (outside.h) */
+    struct windows windows; /* the time in MPI */
     struct thread_site *recent[1 << RECENT_SITES_BITS]; /* by a hash of the callers; never NULL */
     bool interrupts;   /* The calls counted here interrupt other work of the tool. */
     bool names_python; /* The first frame of a site may be a line of Python (see python.h). */

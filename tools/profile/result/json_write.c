@@ -341,8 +341,8 @@ static json_t *frames_value(const struct profile_frame *its, int count)
 }
 
 /* Adds the number of a call site in the document. */
-static void add_callsite(struct container *object, const char *name,
-                         const struct profile_result *result, uint64_t key)
+static void add_callsite_number(struct container *object, const char *name,
+                                const struct profile_result *result, uint64_t key)
 {
     const struct profile_callsite *site = key ? profile_callsite_find(result, key) : NULL;
     if (site)
@@ -353,8 +353,8 @@ static json_t *outside_value(const struct profile_result *result, const void *el
 {
     const struct profile_outside *it = element;
     struct container object = begin_object();
-    add_callsite(&object, "from", result, it->from);
-    add_callsite(&object, "to", result, it->to);
+    add_callsite_number(&object, "from", result, it->from);
+    add_callsite_number(&object, "to", result, it->to);
     add_members(&object, &members_outside, it);
     add_columns(&object, "by_rank", &members_outside_rank, it->ranks.all, it->ranks.count);
     return finish_container(object);
