@@ -30,9 +30,9 @@ static int find_world_rank(const int *group, int size, int rank)
     return group && rank >= 0 && rank < size ? group[rank] : TRACE_UNDEFINED;
 }
 
-/* Combines the ranks of both ends into one number. In an intercommunicator, ranks of the two groups
- * may be equal numbers; they are distinguished by the ranks in MPI_COMM_WORLD or by the sizes of
- * the groups. */
+/* Combines the ranks of both ends into one number. In an intercommunicator, both groups have the
+ * same rank numbers. The ends are then distinguished by the ranks in MPI_COMM_WORLD, or else by the
+ * sizes of the groups. */
 static uint64_t mix_ends(const struct trace_comm *comm, int me, int peer, bool is_send)
 {
     uint64_t mine = (uint64_t)me, other = (uint64_t)peer;
@@ -67,29 +67,30 @@ uint64_t trace_channel_number(const struct trace_process *process, uint32_t comm
 #define NO_COMPLETION UINT64_MAX
 #define NOT_SETTLED INT64_MIN
 
-enum { FEW_CHANNELS = 1024 }; /* the number of channels that are kept although they may be idle */
+enum { FEW_CHANNELS = 1024 }; /* if there are fewer channels, idle channels are kept */
 
-/* A pending receive. `channel` is 0 if it takes messages of several channels. */
+/* A pending receive. `channel` is 0 if the receive takes messages of several channels. */
 struct posting {
     uint64_t index, channel;
     struct posting_list *list;
-    struct posting *previous, *next; /* the neighbors in its list, ordered by `index` */
+    struct posting *previous, *next; /* the neighbors in its list, which is ordered by `index` */
 };
 
-/* A receive that has completed, but whose place in the channel is unknown; or a channel that waits
- * for another list. */
+/* An element of one of two heaps. In `unsettled` of a channel: a receive that has completed, but
+ * whose place in the channel is not known yet. In `waiting` of a list: a channel that waits for
+ * postings of this list. */
 struct unsettled {
     uint64_t index;
-    struct channel *channel;    /* set for elements of `waiting` */
-    uint64_t completion, count; /* set for elements of `unsettled`; `count` is the position in the
-                                   order of completion */
+    struct channel *channel;    /* only in `waiting` */
+    uint64_t completion, count; /* only in `unsettled`; `count` is the position in the order of
+                                   completion in the channel */
 };
 
 /* Pending receives that take messages of the same channels. */
 struct posting_list {
     struct posting *first, *last;
-    /* struct unsettled: the channels whose first unsettled receive is later than a posting in this
-     * list */
+    /* These elements (struct unsettled) are the channels whose first unsettled receive was posted
+     * later than a posting in this list. */
     struct trace_heap waiting;
 };
 
@@ -98,9 +99,9 @@ struct channel {
     int peer, tag;
     uint64_t settled, completions;
     struct posting_list pending;
-    const struct posting_list *awaited; /* the list for which the channel waits; NULL: none */
-    uint64_t awaiting;                  /* the index of the receive whose place is awaited */
-    size_t references;                  /* the number of lists whose `waiting` contains it */
+    const struct posting_list *awaited; /* the list for which the channel waits, or NULL */
+    uint64_t awaiting;                  /* index of the receive whose place is awaited */
+    size_t references;                  /* number of lists whose `waiting` contains the channel */
     struct trace_heap unsettled;        /* elements are struct unsettled */
 };
 
@@ -109,15 +110,14 @@ struct trace_channel_order {
     struct qmpi_table postings;  /* request -> struct posting * */
     struct qmpi_table channels;  /* values are struct channel * */
     struct qmpi_table wildcards; /* communicator, peer and tag -> struct posting_list * */
-    size_t crowded;              /* if there are this many channels and lists, idle ones are
-                                    searched for */
+    size_t crowded;              /* at this number of channels and lists, idle ones are forgotten */
     uint64_t next_index, completions;
-    /* For each completion that was not asked for yet: by how much its place is later, or
-     * NOT_SETTLED. A ring buffer whose capacity is a power of two. */
+    /* For each completion that was not asked for yet, this is the number of places by which its
+     * place is later, or NOT_SETTLED. It is a ring buffer whose capacity is a power of two. */
     int64_t *later;
     size_t room;
-    uint64_t asked;    /* the number of completions that were asked for */
-    uint64_t *entered; /* [location]: the index of the call that began last */
+    uint64_t asked;    /* number of completions that were asked for */
+    uint64_t *entered; /* by location: the index of the call that began last */
     bool failed;
 };
 
@@ -188,8 +188,8 @@ bool trace_channel_order_failed(const struct trace_channel_order *order)
            order->wildcards.failed;
 }
 
-/* Whether a receive is settled earlier. Receives of the same call are in the order of their
- * completions. */
+/* Returns whether a receive is settled before another one. Receives of the same call are settled in
+ * the order of their completions. */
 static bool is_unsettled_before(const void *context, const void *one, const void *other)
 {
     const struct unsettled *mine = one, *its = other;
@@ -225,8 +225,8 @@ static bool is_idle(const struct posting_list *list)
     return !list->first && !list->waiting.count;
 }
 
-/* Collects idle channels. A channel whose receives have all completed can be forgotten, because
- * both of its counts then start again. */
+/* Collects idle channels. A channel whose receives have all completed can be forgotten: both of its
+ * counts then start at 0 again. */
 static void add_idle_channel(void *data, uint64_t key, void *value)
 {
     const struct channel *channel = *(struct channel **)value;
@@ -311,7 +311,7 @@ static struct channel *find_channel(struct trace_channel_order *order, uint64_t 
     return place ? *place : NULL;
 }
 
-/* Identifies receives with these arguments; at least one argument is TRACE_ANY. */
+/* Returns the key of receives with these arguments, at least one of which is TRACE_ANY. */
 static uint64_t wildcard_key(uint32_t comm, int peer, int tag)
 {
     return qmpi_table_mix_two(comm, qmpi_table_mix_two((uint32_t)peer, (uint32_t)tag));
@@ -370,8 +370,9 @@ static void post_receive(struct trace_channel_order *order, const struct trace_e
 
 /* ---- Completed receives ---------------------------------------------------------------------- */
 
-/* Returns a list with an earlier posting that may receive from the channel. NULL: there is none,
- * and there will be none, because later postings have higher indices. */
+/* Returns a list that contains an earlier posting which may receive from the channel. Returns NULL
+ * if there is none. There will not be one later, either, because later postings have higher
+ * indices. */
 static struct posting_list *find_earlier(struct trace_channel_order *order, struct channel *channel,
                                          uint64_t index)
 {
@@ -421,9 +422,8 @@ static void settle_receive(struct trace_channel_order *order, struct channel *ch
         *later_at(order, receive->completion) = (int64_t)(number - receive->count);
 }
 
-/* Settles the receives of a channel as far as possible. A channel waits for one list at a time;
- * lists for which it no longer waits may still contain it.
- */
+/* Settles the receives of a channel as far as possible. A channel waits for one list at a time.
+ * Lists for which it no longer waits may still contain it. */
 static void settle_channel(struct trace_channel_order *order, struct channel *channel)
 {
     for (const struct unsettled *next; (next = trace_heap_first(&channel->unsettled));) {
@@ -443,8 +443,8 @@ static void settle_channel(struct trace_channel_order *order, struct channel *ch
     }
 }
 
-/* Called when a posting of the list is no longer pending: settles the channels that waited for this
- * posting, but not for the next one. */
+/* Called when a posting of the list is no longer pending. Settles the channels that waited for this
+ * posting and do not wait for the next one. */
 static void settle_waiting(struct trace_channel_order *order, struct posting_list *list)
 {
     for (const struct unsettled *next; (next = trace_heap_first(&list->waiting));) {
@@ -470,9 +470,10 @@ static void add_completed(struct trace_channel_order *order, struct channel *cha
     }
     if (!push_unsettled(order, &channel->unsettled, receive))
         return;
+    /* Unless the receive is the first one, the channel already waits because of an earlier one. */
     const struct unsettled *first = trace_heap_first(&channel->unsettled);
     if (first->index == index)
-        settle_channel(order, channel); /* otherwise, it already waits for another list */
+        settle_channel(order, channel);
 }
 
 bool trace_channel_order_find(struct trace_channel_order *order, uint64_t completion,
@@ -485,8 +486,8 @@ bool trace_channel_order_find(struct trace_channel_order *order, uint64_t comple
     return true;
 }
 
-/* Removes a request, and returns the list in which it was pending; NULL: it was not pending. Sets
- * `index`, and sets `channel` to 0 if several channels are possible. */
+/* Removes a request, and returns the list in which it was pending, or NULL if it was not pending.
+ * Sets `index`, and sets `channel` to the channel or to 0 if several channels are possible. */
 static struct posting_list *take_request(struct trace_channel_order *order, uint64_t request,
                                          uint64_t *index, uint64_t *channel)
 {
@@ -521,8 +522,8 @@ static void complete_receive(struct trace_channel_order *order, const struct tra
         settle_waiting(order, list);
 }
 
-/* Handles a receive whose end is not recorded. It is assumed to take a message of its channel, if
- * the channel is known. */
+/* Handles a receive whose end is not recorded. If its channel is known, it is assumed to take a
+ * message of this channel. */
 static void lose_request(struct trace_channel_order *order, uint64_t request)
 {
     uint64_t index, number;

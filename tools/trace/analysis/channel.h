@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A channel consists of the messages from one rank to another in one communicator with one tag. MPI
- * keeps the order of these messages, so that a message is identified by its number in this order,
- * which both ends can determine without communication.
+ * A channel consists of the messages from one rank to another rank in one communicator with one
+ * tag. MPI keeps the order of these messages. Therefore, a message is identified by its position in
+ * this order, which both ends can determine without communication.
  *
  * Receives match the messages of a channel in the order in which they were posted. The place of a
  * receive in this order is known once all receives that were posted earlier and may receive from
@@ -20,7 +20,7 @@
 
 /*
  * Returns a number for the channel of a message that the process sends to `peer` or receives from
- * it. The number is the same in both processes. 0: there is no channel, or it is unknown.
+ * it. The number is the same in both processes. Returns 0 if there is no channel, or it is unknown.
  */
 uint64_t trace_channel_number(const struct trace_process *process, uint32_t comm, int peer, int tag,
                               bool is_send);
@@ -36,20 +36,20 @@ void trace_channel_order_free(struct trace_channel_order *order);
 /* Must be called for each event of the process, in order of time. */
 void trace_channel_order_add(struct trace_channel_order *order, const struct trace_event *event);
 
-/* Called when no event follows, or when the following events belong to other messages. Pending
- * receives then have no end, and places in channels start at 0 again. */
+/* Must be called when no event follows, or when the following events belong to other messages.
+ * Pending receives then have no end, and places in channels start at 0 again. */
 void trace_channel_order_finish(struct trace_channel_order *order);
 
 /*
- * Sets `later` to how many places a receive is later in its channel than by its completion (below
- * 0: earlier). `completion` counts the receives of the process that have completed, from 0 on. Each
- * must be asked for once, in this order. Returns false if the place is not known yet and further
- * events must be added.
+ * Sets `later` to the number of places by which a receive is later in its channel than in the order
+ * of completion (below 0 if it is earlier). `completion` is the number of the receive among the
+ * completed receives of the process, from 0 on. Each receive must be asked for once, in this order.
+ * Returns false if the place is not known yet and further events must be added.
  */
 bool trace_channel_order_find(struct trace_channel_order *order, uint64_t completion,
                               int64_t *later);
 
-/* Whether memory was exhausted. */
+/* Returns whether memory was exhausted. */
 bool trace_channel_order_failed(const struct trace_channel_order *order);
 
 #endif

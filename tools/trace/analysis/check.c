@@ -23,8 +23,8 @@ struct checked_thread {
 struct checked_process {
     struct checked_thread *threads;
     struct trace_collectives collectives;
-    bool is_partial;     /* the parts of communication with other processes may be missing here */
-    bool lacks_messages; /* messages, or some of them, are missing */
+    bool is_partial;     /* communication with other processes may be missing in this process */
+    bool lacks_messages; /* some or all messages are missing */
     uint64_t gap;        /* ticks: nothing is missing before this time */
 };
 
@@ -70,8 +70,8 @@ static __attribute__((format(printf, 3, 4))) void add_difference(struct checking
     first->function = place->function;
 }
 
-/* Finds the process with a rank in MPI_COMM_WORLD. Returns false if the view does not contain it,
- * or it has recorded only a part of its events. */
+/* Finds the process with a rank in MPI_COMM_WORLD. Returns false if the view does not contain the
+ * process, or if the process has recorded only a part of its events. */
 static bool find_whole_process(const struct checking *checking, int rank, uint32_t *process)
 {
     const uint32_t *index = rank < 0 ? NULL : qmpi_table_get(&checking->ranks, (uint64_t)rank);
@@ -102,14 +102,12 @@ static const struct trace_process *process_of_end(const struct checking *checkin
     return &checking->view->trace->processes[end->place.process];
 }
 
-/* Whether another message of the channel that is not received yet has this size; if so, the order
- * is wrong. */
+/* Returns whether a later message of the channel that was not received yet has this size. If so,
+ * the order is wrong. */
 static bool is_overtaken(const struct checking *checking, uint64_t message, uint64_t bytes)
 {
-    enum {
-        NEIGHBOURS = 64
-    }; /* the number of neighboring messages to compare: messages of a
-          channel have consecutive numbers */
+    /* Compares this many messages. The messages of a channel have consecutive numbers. */
+    enum { NEIGHBOURS = 64 };
     for (uint64_t i = 1; i <= NEIGHBOURS; i++) {
         const struct message_end *next = qmpi_table_get(&checking->messages, message + i);
         if (next && next->is_send && next->bytes == bytes)
@@ -192,14 +190,14 @@ static void check_messages_end(struct checking *checking)
 /* ---- Collectives ----------------------------------------------------------------------------- */
 
 struct collective {
-    struct checked_place first; /* the place where the first member begins */
+    struct checked_place first; /* the place where the first member begins the collective */
     uint32_t comm;              /* the communicator in the first member */
     uint64_t number;            /* the number of earlier collectives on the communicator */
     int root, size, begun, ended;
     enum trace_collectives_kind kind;
     bool has_end;
     struct checked_place end; /* the first end of a member that waits for others */
-    int end_rank;             /* COLLECTIVE_PREFIX: the highest rank of those that have ended */
+    int end_rank; /* for COLLECTIVE_PREFIX: the highest rank of the members that have ended */
 };
 
 static void check_collectives_start(struct checking *checking)
@@ -217,7 +215,7 @@ static const char *called_name(const struct checking *checking, const struct che
     return trace_name_function(process_at(checking, place->process), place->function);
 }
 
-/* Whether a member that begins now should have begun before the end that was recorded. */
+/* Returns whether a member that begins now should have begun before the end that was recorded. */
 static bool is_waited_for(const struct collective *collective,
                           const struct trace_collectives_part *part)
 {
@@ -301,13 +299,14 @@ static void check_collective(struct checking *checking, const struct checked_pla
 {
     struct checked_place call = *place;
     call.function = part->function;
-    if (part->part == COLLECTIVE_BEGINS)
+    if (part->role == COLLECTIVE_BEGINS)
         check_collective_begin(checking, &call, event, part);
     else
         check_collective_end(checking, place, part);
 }
 
-/* Reports a member that has begun too few collectives on the communicator. */
+/* Reports a member that did not begin the collective: it has begun fewer collectives on the
+ * communicator. */
 static void report_missing_member(void *data, uint64_t key, void *value)
 {
     struct checking *checking = data;
@@ -394,7 +393,7 @@ static void check_event(struct checking *checking, const struct trace_event *eve
         trace_collectives_next(&process->collectives, event, message);
     if (event->ticks >= process->gap)
         return;
-    if (part.part != COLLECTIVE_NO_PART)
+    if (part.role != COLLECTIVE_NO_PART)
         check_collective(checking, &place, event, &part);
     else if (message && !process->lacks_messages &&
              (trace_messages_is_send(event) || trace_messages_is_receive(event)))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See collectives.h. If counts differ between members, it is unknown whether a member has data for
- * another one. */
+/* See collectives.h. In collectives whose counts may differ between members, it is unknown whether
+ * a member has data for another one. Such collectives are COLLECTIVE_OTHER. */
 #include "tools/trace/analysis/collectives.h"
 
 #include "standard/standard.h"
@@ -69,10 +69,10 @@ void trace_collectives_free(struct trace_collectives *collectives)
 static struct trace_collectives_part describe_part(const struct trace_collectives *collectives,
                                                    const struct trace_event *event,
                                                    const struct begun *begun,
-                                                   enum trace_collectives_role part)
+                                                   enum trace_collectives_role role)
 {
     const struct trace_process *process = collectives->process;
-    struct trace_collectives_part it = {.part = part,
+    struct trace_collectives_part it = {.role = role,
                                         .number = begun->number,
                                         .function = begun->function,
                                         .receives = event->received > 0};

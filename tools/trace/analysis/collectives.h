@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the collective to which an event of a process belongs. Its number is known from its begin,
- * but not from its end, so the events of one process are followed in order of time.
+ * Finds the collective to which an event of a process belongs. Only the begin of a collective has
+ * its number. To find the number for its end, the events of one process are followed in order of
+ * time.
  */
 #ifndef QMPI_TRACE_ANALYSIS_COLLECTIVES_H
 #define QMPI_TRACE_ANALYSIS_COLLECTIVES_H
@@ -13,8 +14,8 @@
 #include <stdbool.h>
 
 /*
- * Members that receive data from others cannot leave a collective before these have entered it, in
- * any MPI library. The kind determines who waits for whom.
+ * In any MPI library, a member that receives data from others cannot leave a collective before
+ * these have entered it. The kind determines who waits for whom.
  */
 enum trace_collectives_kind {
     COLLECTIVE_OTHER,     /* as far as is known, no member must wait */
@@ -25,16 +26,16 @@ enum trace_collectives_kind {
     COLLECTIVE_PREFIX     /* each member waits for those with lower ranks */
 };
 
-/* Whether an event begins or ends a collective. */
+/* The role of an event in a collective. */
 enum trace_collectives_role { COLLECTIVE_NO_PART, COLLECTIVE_BEGINS, COLLECTIVE_ENDS };
 
 struct trace_collectives_part {
-    enum trace_collectives_role part;
-    uint64_t number; /* of the collective: the result of trace_messages_next */
+    enum trace_collectives_role role;
+    uint64_t number; /* number of the collective: the result of trace_messages_next */
     enum trace_collectives_kind kind;
-    bool is_root, receives; /* receives: at its end, the member has data of others */
+    bool is_root, receives; /* receives: at its end, the member has received data of others */
     int rank, size;         /* in the communicator */
-    uint32_t function;      /* the function that began it */
+    uint32_t function;      /* the function that began the collective */
 };
 
 struct trace_collectives {
@@ -47,10 +48,11 @@ bool trace_collectives_start(struct trace_collectives *collectives,
                              const struct trace_process *process);
 void trace_collectives_free(struct trace_collectives *collectives);
 
-/* Whether the member must wait until others have entered the collective. */
+/* Returns whether the member must wait until others have entered the collective. */
 bool trace_collectives_waits(const struct trace_collectives_part *part);
 
-/* Must be called for each event of the process. `number` is the result of trace_messages_next. */
+/* Returns the role of an event in a collective. Must be called for each event of the process.
+ * `number` is the result of trace_messages_next. */
 struct trace_collectives_part trace_collectives_next(struct trace_collectives *collectives,
                                                      const struct trace_event *event,
                                                      uint64_t number);

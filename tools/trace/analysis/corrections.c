@@ -9,7 +9,7 @@
 
 enum {
     CONTROL = 100, /* the control factor is 1 - 1 / CONTROL */
-    STRETCH = 10   /* a shift is amortized over an interval that is this many times longer */
+    STRETCH = 10   /* a shift is amortized over an interval that is this many times as long */
 };
 
 int64_t trace_corrections_forward(const struct trace_corrections_knot *knot, int64_t time)
@@ -61,8 +61,8 @@ static int compare_limits(const void *one, const void *other)
     return a->time < b->time ? -1 : a->time > b->time;
 }
 
-/* Sorts the limits of a knot. Corrections only increase with time, so each limit also applies to
- * all earlier times. */
+/* Sorts the limits of a knot by time. Corrections only increase with time, so each limit also
+ * applies to all earlier times. */
 static void order_limits(struct trace_corrections_knot *knot)
 {
     if (!knot->limit_count)
@@ -77,7 +77,7 @@ static void order_limits(struct trace_corrections_knot *knot)
 static int64_t find_limit(const struct trace_corrections_knot *knot, int64_t time)
 {
     size_t first = 0, count = knot->limit_count;
-    while (count) { /* find the first limit that is not before it */
+    while (count) { /* find the first limit that is not before `time` */
         const size_t half = count / 2;
         if (knot->limits[first + half].time < time) {
             first += half + 1;

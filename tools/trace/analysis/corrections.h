@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Corrected times: by how much each event is moved to a later time. repair.c explains the reason,
- * and finds the corrections.
+ * Corrections say by how much each event is moved to a later time. repair.c finds the corrections,
+ * and explains the algorithm and its terms.
  */
 #ifndef QMPI_TRACE_ANALYSIS_CORRECTIONS_H
 #define QMPI_TRACE_ANALYSIS_CORRECTIONS_H
@@ -10,13 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* At `time`, corrections may add at most `most` to the result of forward amplification. */
+/* At `time`, backward amortization may add at most `most` to the result of forward
+ * amplification. */
 struct trace_corrections_limit {
     int64_t time, most;
 };
 
 /*
- * Times are moved from an event on: the event itself to `corrected`, later events by decreasing
+ * At a knot, an event is moved from `time` to `corrected`. Later events are moved by decreasing
  * amounts. Before the event, from `begin` on, backward amortization adds up to `shift` to the
  * times.
  */
@@ -33,44 +34,46 @@ struct trace_corrections {
         size_t count, room;
     } * processes;
     size_t process_count;
-    /* Figures about the corrections: */
+    /* These are figures about the corrections. */
     uint64_t messages;    /* number of messages whose receive was moved */
     uint64_t collectives; /* number of ends of collectives that were moved, counted in each
                              process */
-    int64_t largest;      /* the largest move of an event, in nanoseconds */
+    int64_t largest;      /* the largest amount by which an event was moved, in nanoseconds */
 };
 
 struct trace_view;
 
 /*
- * Finds the corrections of a view that has none. It is defined in repair.c. `latency` is the
- * minimum latency in nanoseconds. Returns NULL if memory is exhausted; the caller frees the result.
+ * Finds the corrections of a view that has none. This function is defined in repair.c. `latency` is
+ * the minimum latency in nanoseconds. Returns NULL if memory is exhausted. The caller frees the
+ * result.
  */
 struct trace_corrections *trace_corrections_find(const struct trace_view *view, int64_t latency);
 void trace_corrections_free(struct trace_corrections *corrections);
 
 /* ---- Finding them ---------------------------------------------------------------------------- */
 
-/* Returns corrections without knots. NULL: memory is exhausted. */
+/* Returns corrections without knots, or NULL if memory is exhausted. */
 struct trace_corrections *trace_corrections_make(size_t process_count);
 
-/* Adds a knot, whose `begin` this function sets. Returns false if memory is exhausted. */
+/* Adds a knot after setting its `begin`. Returns false if memory is exhausted. */
 bool trace_corrections_add_knot(struct trace_corrections *corrections, uint32_t process,
                                 struct trace_corrections_knot knot);
 
-/* Must be called when all limits have been added to the knots. */
+/* Sorts the limits. Must be called when all limits have been added to the knots. */
 void trace_corrections_order_limits(struct trace_corrections *corrections);
 
-/* Returns the result of forward amplification for `time`, after `knot` (NULL: no knot precedes
- * it). */
+/* Returns the result of forward amplification for `time`. `knot` is the last knot before it, or
+ * NULL if there is none. */
 int64_t trace_corrections_forward(const struct trace_corrections_knot *knot, int64_t time);
 
-/* Returns what backward amortization before `knot` would add if there were no limits. */
+/* Returns how much backward amortization before `knot` would add to `time` if there were no
+ * limits. */
 int64_t trace_corrections_backward(const struct trace_corrections_knot *knot, int64_t time);
 
 /* ---- Applying them --------------------------------------------------------------------------- */
 
-/* The position of a reader of the events of a process. */
+/* The position of a reader among the events of a process. */
 struct trace_corrections_position {
     const struct trace_corrections_knot *knots;
     size_t count, next;
@@ -79,7 +82,7 @@ struct trace_corrections_position {
 void trace_corrections_start(const struct trace_corrections *corrections, uint32_t process,
                              struct trace_corrections_position *position);
 
-/* Returns the corrected time of the next event. */
+/* Returns the corrected time of the next event. `time` is its original time. */
 int64_t trace_corrections_time(struct trace_corrections_position *position, int64_t time);
 
 /* Returns the corrected time of the end of a process. */

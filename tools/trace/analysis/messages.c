@@ -13,14 +13,14 @@
 struct trace_messages {
     const struct trace *trace;
     const struct trace_process *process;
-    struct qmpi_table sent, received, collectives; /* numbers of messages by channel, and of
-                                                      collectives by communicator */
-    uint64_t completions;                          /* the number of completed receives that have a
-                                                      channel */
+    /* How many messages were sent and received, by channel, and how many collectives were begun,
+     * by communicator. */
+    struct qmpi_table sent, received, collectives;
+    uint64_t completions; /* number of completed receives that have a channel */
 
-    /* The results of the first reading. */
+    /* These are the results of the first reading. */
     struct qmpi_table cancelled; /* sends that were cancelled, by request */
-    uint64_t gap;                /* in ticks */
+    uint64_t gap;                /* see trace_messages_gap */
     uint64_t before_gap;         /* number of events before the gap */
     bool has_postings;           /* receives may complete in another order than that in which they
                                     match messages */
@@ -28,17 +28,18 @@ struct trace_messages {
     /* The second reading reads ahead until the place of a receive is known. */
     struct trace_cursor *ahead;
     struct trace_channel_order *order;
-    uint64_t events_ahead; /* the number of events that can still be read ahead */
+    uint64_t events_ahead; /* number of events that may still be read ahead */
 
-    /* With `guesses`: the functions that were called last at the position ahead, and the part of
-     * the run. Parts are separated by times when recording was off. */
+    /* With `guesses`, these are the functions that were called last at the position of the cursor
+     * that reads ahead, and the number of the part of the run. Parts are separated by times when
+     * recording was off. */
     bool guesses, is_off, is_off_ahead;
     uint32_t last_function, function_before;
     uint64_t part;
 
-    /* For the receives of MPI_Isendrecv. */
+    /* These are for the receives of MPI_Isendrecv. */
     bool may_lack_sizes, lacks_size;
-    uint32_t *functions;       /* [location]: the function that was called last */
+    uint32_t *functions;       /* by location: the function that was called last */
     struct qmpi_table unsized; /* pending requests without a size */
 };
 
@@ -54,8 +55,8 @@ bool trace_messages_is_receive(const struct trace_event *event)
 
 /* ---- The first reading ----------------------------------------------------------------------- */
 
-/* Whether a message is missing here, or may be missing. `posted`: receives that are pending.
- */
+/* Returns whether a message is missing here, or may be missing. `posted` contains the pending
+ * receives. */
 static bool is_message_gap(const struct qmpi_table *posted, const struct trace_event *event)
 {
     switch (event->kind) {
@@ -65,7 +66,8 @@ static bool is_message_gap(const struct qmpi_table *posted, const struct trace_e
     case TRACE_REQUEST_FREED:
         return qmpi_table_get(posted, event->request);
     default:
-        /* A receive of MPI_Isendrecv has the arguments of its posting. */
+        /* If the message is unknown, numbers end. (A receive of MPI_Isendrecv has the arguments
+         * with which it was posted, which may be TRACE_ANY.) */
         return (trace_messages_is_send(event) || trace_messages_is_receive(event)) &&
                event->peer != TRACE_PROC_NULL &&
                (event->comm == TRACE_NONE || event->peer == TRACE_ANY || event->tag == TRACE_ANY);
@@ -97,7 +99,8 @@ static void learn_event(struct trace_messages *messages, struct qmpi_table *post
                         const struct trace_event *event)
 {
     if (messages->guesses ? event->kind == TRACE_DROPPED : is_message_gap(posted, event)) {
-        /* It is also unknown which messages the receives get that are pending in the gap. */
+        /* It is also unknown which messages the receives get that are pending in the gap. So the
+         * gap begins where the first of them was posted. */
         messages->gap = event->ticks;
         qmpi_table_each(posted, note_earlier, &messages->gap);
         return;
@@ -131,7 +134,7 @@ static bool read_first(struct trace_messages *messages, uint32_t process)
     qmpi_table_start(&posted, sizeof(uint64_t));
     while (cursor && messages->gap == UINT64_MAX && trace_cursor_next(cursor, &event, NULL))
         learn_event(messages, &posted, &event);
-    /* Events were dropped at an unknown place. */
+    /* Events were dropped, but the place is unknown. */
     if (messages->process->dropped && messages->gap == UINT64_MAX)
         messages->gap = 0;
     const bool good = cursor && !posted.failed && !messages->cancelled.failed;
@@ -140,8 +143,8 @@ static bool read_first(struct trace_messages *messages, uint32_t process)
     return good;
 }
 
-/* Whether the beginning of a process is missing. A process that keeps only the last part records at
- * its end what it has dropped. */
+/* Returns whether the beginning of a process is missing. If a process keeps only the last part (a
+ * ring), it records at its end whether it has dropped anything. */
 static bool lacks_beginning(const struct trace_process *process)
 {
     return process->omits & TRACE_OMITS_BEGINNING ||
@@ -214,7 +217,7 @@ static bool is_after_cancel(const struct trace_messages *messages)
            !strcmp(process->functions[messages->function_before].name, "MPI_Cancel");
 }
 
-/* Does the same as trace_channel_order_add, with guesses. */
+/* Does the same as trace_channel_order_add, but with guesses. */
 static void add_guessing(struct trace_messages *messages, struct trace_event *event)
 {
     switch (event->kind) {
@@ -240,7 +243,7 @@ static void add_guessing(struct trace_messages *messages, struct trace_event *ev
     trace_channel_order_add(messages->order, event);
 }
 
-/* Returns false if there are no more events with numbers. */
+/* Reads an event ahead. Returns false if there are no more events with numbers. */
 static bool read_ahead(struct trace_messages *messages)
 {
     struct trace_event event;
@@ -254,8 +257,8 @@ static bool read_ahead(struct trace_messages *messages)
     return true;
 }
 
-/* Returns by how many places a receive is later in its channel than its completion; `completion` is
- * its position in the order of completion. */
+/* Returns by how many places a receive is later in its channel than in the order of completion.
+ * `completion` is its position in the order of completion. */
 static int64_t find_later(struct trace_messages *messages, uint64_t completion)
 {
     int64_t later = 0;
@@ -287,7 +290,7 @@ void trace_messages_rewind(struct trace_messages *messages)
     messages->is_off = false;
 }
 
-/* Begins a new part of the run after recording was switched off: numbers start again. */
+/* Begins a new part of the run after recording was switched off. Numbers start again. */
 static void begin_part(struct trace_messages *messages)
 {
     qmpi_table_free(&messages->sent);
@@ -313,7 +316,8 @@ static uint64_t channel_in_part(const struct trace_messages *messages,
     return channel && messages->part ? qmpi_table_mix_two(channel, messages->part) : channel;
 }
 
-/* Sets `number` to the number of earlier calls with the same key. */
+/* Sets `number` to the number of earlier calls with the same key. Returns false if memory is
+ * exhausted. */
 static bool count_before(struct qmpi_table *table, uint64_t key, uint64_t *number)
 {
     uint64_t *place = qmpi_table_put(table, key);
@@ -362,14 +366,13 @@ uint64_t trace_messages_guess(struct trace_messages *messages, const struct trac
     return channel ? message_number(channel, number) : 0;
 }
 
-/* Returns the number of a collective, which is the same in all processes: `count` earlier
- * collectives were begun on the communicator in this process. */
+/* Returns the number of a collective, which is the same in all processes. `count` is the number of
+ * earlier collectives that this process has begun on the communicator. */
 static uint64_t collective_number(const struct trace_comm *comm, uint64_t count)
 {
-    enum {
-        BITS = 40
-    }; /* small numbers take few bytes in a file, and numbers of other
-          communicators are far away */
+    /* Small numbers take few bytes in a file. Nevertheless, the numbers of different communicators
+     * are far apart. */
+    enum { BITS = 40 };
     return (qmpi_table_mix(comm->id) >> (64 - BITS) << 8) + count + 1;
 }
 

@@ -47,7 +47,7 @@ static void add_end(struct pairing *pairing, const struct trace_event *event, ui
 static void count_member(struct qmpi_table *partial, const struct trace_collectives_part *part)
 {
     int *ended = qmpi_table_put(partial, part->number);
-    if (ended && part->part == COLLECTIVE_ENDS && ++*ended >= part->size)
+    if (ended && part->role == COLLECTIVE_ENDS && ++*ended >= part->size)
         qmpi_table_remove(partial, part->number);
 }
 
@@ -90,7 +90,7 @@ bool trace_pairs_find(struct trace_pairs *pairs, const struct trace_view *view)
     while (merged && trace_view_merged_next(merged, &event, &process, &message)) {
         const struct trace_collectives_part part =
             trace_collectives_next(&pairing.collectives[process], &event, message);
-        if (part.part != COLLECTIVE_NO_PART)
+        if (part.role != COLLECTIVE_NO_PART)
             count_member(&pairs->partial, &part);
         else if (trace_messages_is_send(&event) || trace_messages_is_receive(&event)) {
             if (message)

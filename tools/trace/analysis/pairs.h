@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds pairs of events that send and receive the same message. An arrow can be drawn if a view has
- * both ends of a message, and the message arrives after it was sent. Memory is needed only for the
- * other messages.
+ * Finds pairs of events that send and receive the same message. A message has an arrow if both of
+ * its ends are in the view, and it arrives after it was sent. Memory is needed only for messages
+ * without an arrow.
  */
 #ifndef QMPI_TRACE_ANALYSIS_PAIRS_H
 #define QMPI_TRACE_ANALYSIS_PAIRS_H
@@ -12,28 +12,29 @@
 #include "util/util.h"
 
 struct trace_pairs {
-    struct qmpi_table others;  /* messages without an arrow -> whether both ends are in the view */
+    /* Messages without an arrow -> 1 if both ends are in the view, else 0. */
+    struct qmpi_table others;
     struct qmpi_table partial; /* collectives that some members do not begin and end in the view */
     uint64_t messages;         /* number of messages with an arrow */
     uint64_t sent, received;   /* number of messages that are only sent, or only received, in the
                                   view */
-    uint64_t unnumbered;       /* number of ends of messages without a number: see messages.h */
+    uint64_t unnumbered;       /* number of sends and receives without a number: see messages.h */
     uint64_t reversed;         /* number of messages that arrive before they are sent, or at the
                                   same time */
     int64_t worst;             /* the largest of these differences, in nanoseconds */
 };
 
-/* Returns false if memory is exhausted. The result must be freed in any case. */
+/* Finds the pairs. Returns false if memory is exhausted. The result must be freed in any case. */
 bool trace_pairs_find(struct trace_pairs *pairs, const struct trace_view *view);
 void trace_pairs_free(struct trace_pairs *pairs);
 
-/* Whether both ends of a message are in the view. */
+/* Returns whether both ends of a message are in the view. */
 bool trace_pairs_are_complete(const struct trace_pairs *pairs, uint64_t message);
 
-/* Whether all members of the collective with this number begin and end it in the view. */
+/* Returns whether all members of the collective with this number begin and end it in the view. */
 bool trace_pairs_have_members(const struct trace_pairs *pairs, uint64_t collective);
 
-/* Whether a message has an arrow. If `pairs` is NULL, all messages have one. */
+/* Returns whether a message has an arrow. If `pairs` is NULL, all messages have one. */
 bool trace_pairs_have(const struct trace_pairs *pairs, uint64_t message);
 
 #endif

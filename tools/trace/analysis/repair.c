@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The controlled logical clock (R. Rabenseifner, "The controlled logical clock", EuroMicro 1997; D.
- * Becker, R. Rabenseifner, F. Wolf, J. Linford, "Scalable timestamp synchronization for event
- * traces of message-passing applications", Parallel Computing 35, 2009). It moves events that
- * depend on others to later times, so that each message takes at least the minimum latency, and no
- * member leaves a collective before the members whose data it needs have entered it.
+ * Corrects times by the controlled logical clock (R. Rabenseifner, "The controlled logical clock",
+ * EuroMicro 1997; D. Becker, R. Rabenseifner, F. Wolf, J. Linford, "Scalable timestamp
+ * synchronization for event traces of message-passing applications", Parallel Computing 35, 2009).
+ * It moves events that depend on others to later times, so that each message takes at least the
+ * minimum latency, and no member leaves a collective before the members whose data it needs have
+ * entered it.
  *
- * Forward amplification: the intervals after a moved event are scaled by a control factor until the
- * original times are reached again. Backward amortization: events directly before it are moved
- * evenly, too, as far as this does not make another message too late. All threads of a process have
- * one clock and are corrected together, so that their order does not change.
+ * Forward amplification: the intervals after a moved event are scaled by a control factor, until
+ * the original times are reached again. Backward amortization: the events directly before it are
+ * moved, too, by amounts that grow evenly, as far as this does not make another message too late.
+ * All threads of a process have one clock and are corrected together, so their order does not
+ * change.
  *
  * The first reading replays the events of all processes in an order in which each event follows
- * those on which it depends, and finds the knots. Among the processes whose next event need not
- * wait, it continues with the earliest event, so that few events are pending. The second reading
- * finds the limits of backward amortization. The begin of a message can move at most to its receive
- * minus the minimum latency, and the begin of a collective at most to the first end of a member
- * minus the minimum latency.
+ * those on which it depends, and finds the knots. Among the processes that need not wait, it
+ * continues with the one that has the earliest event, so that few messages and collectives are in
+ * progress. The second reading finds the limits of backward amortization. The send of a message can
+ * be moved at most to its receive minus the minimum latency, and the begin of a collective at most
+ * to the first end of a member minus the minimum latency.
  */
 #include "tools/trace/analysis/collectives.h"
 #include "tools/trace/analysis/corrections.h"
@@ -31,35 +33,36 @@
 /* A collective in progress, with corrected times. */
 struct replayed_collective {
     int begun, ended;
-    int64_t latest, root; /* the times when the last member and the root began */
+    int64_t latest, root; /* the times when the last member and the root have begun */
     bool has_root;
-    uint32_t waiting; /* the first process that waits for members; struct player has the rest of the
-                         list */
-    /* For COLLECTIVE_PREFIX, in which a member waits until all members with lower ranks have begun.
-     */
-    int size;                /* size of the communicator; 0 for other kinds */
-    int prefix;              /* the number of lowest ranks that have all begun */
-    int64_t *ranks;          /* the time when each member began, INT64_MIN: not yet; for ranks below
-                                `prefix`, the latest begin up to this rank */
-    uint32_t *waiting_ranks; /* the process that waits, by rank; NOBODY: none */
+    uint32_t waiting; /* the first process that waits for members; struct player links it to the
+                         others */
+    /* These members are for COLLECTIVE_PREFIX, in which a member waits until all members with lower
+     * ranks have begun. */
+    int size;       /* size of the communicator; 0 for other kinds */
+    int prefix;     /* all ranks below this number have begun */
+    int64_t *ranks; /* by rank: the time when the member began, or INT64_MIN; for ranks below
+                       `prefix`, the latest begin up to this rank */
+    uint32_t *waiting_ranks; /* by rank: the process that waits, or NOBODY */
 };
 
-/* The kinds of events of other processes for which a process can wait. */
+/* What a process waits for: an event of another process. */
 enum wait { WAIT_NONE, WAIT_MESSAGE, WAIT_COLLECTIVE };
 
 struct player {
     struct trace_view_stream *stream;
     struct trace_collectives collectives;
     struct trace_event event;
-    uint64_t message, number; /* number: that of the event in the process */
+    uint64_t message, number; /* `number` is the number of the event in the process */
     struct trace_collectives_part part;
     bool has_event;
-    bool goes_on; /* continue without waiting, because the awaited event is not in the trace */
+    bool goes_on; /* the process continues without waiting, because the awaited event is not in the
+                     trace */
     enum wait wait;
-    uint64_t awaited;        /* the number of the awaited message or collective */
-    uint32_t previous, next; /* the list of processes that wait for the same collective; NOBODY:
-                                none */
-    size_t place;            /* the position in its heap */
+    uint64_t awaited; /* the number of the awaited message or collective */
+    /* Neighbors in the list of processes that wait for the same collective, or NOBODY. */
+    uint32_t previous, next;
+    size_t place; /* the position in its heap */
 };
 
 struct replay {
@@ -68,11 +71,11 @@ struct replay {
     struct trace_corrections *corrections;
     const struct trace_pairs *pairs;
     struct player *players;
-    /* Each process that has an event is in one of these heaps (uint32_t), which are ordered by the
-     * times of the events. */
+    /* Each process that has a next event is in one of these heaps (uint32_t), which are ordered by
+     * the times of these events. */
     struct trace_heap ready, waiting;
-    struct qmpi_table sent;        /* messages -> int64_t, the corrected time */
-    struct qmpi_table wanted;      /* messages -> uint32_t, the process that waits for it */
+    struct qmpi_table sent;   /* messages -> int64_t, the corrected time */
+    struct qmpi_table wanted; /* messages -> uint32_t, the process that waits for the message */
     struct qmpi_table collectives; /* values are struct replayed_collective */
     bool failed;
 };
@@ -103,7 +106,7 @@ static void push_process(struct replay *replay, struct trace_heap *heap, uint32_
     replay->failed |= !trace_heap_push(heap, &process);
 }
 
-/* Whether the collective is COLLECTIVE_PREFIX and has this rank. */
+/* Returns whether the collective is COLLECTIVE_PREFIX and has this rank. */
 static bool has_rank(const struct replayed_collective *collective,
                      const struct trace_collectives_part *part)
 {
@@ -124,7 +127,8 @@ static void leave_list(struct replay *replay, const struct player *player)
         replay->players[player->next].previous = player->previous;
 }
 
-/* Ends the waiting of a process. It waits for one event at a time, so nothing else refers to it. */
+/* Ends the waiting of a process. A process waits for one event at a time, so nothing else refers to
+ * it. */
 static void wake_process(struct replay *replay, uint32_t process)
 {
     struct player *player = &replay->players[process];
@@ -249,8 +253,8 @@ static void begin_member(struct replay *replay, const struct trace_collectives_p
     }
 }
 
-/* Sets `latest` to the begin of the last of those members for which this one waits; INT64_MIN: it
- * waits for none. Returns false if one of them has not begun yet. */
+/* Sets `latest` to the time when the last of the members for which this member waits has begun, or
+ * to INT64_MIN if it waits for none. Returns false if one of them has not begun yet. */
 static bool find_latest(const struct replayed_collective *collective,
                         const struct trace_collectives_part *part, int64_t *latest)
 {
@@ -276,7 +280,7 @@ static void end_member(struct replay *replay, const struct trace_collectives_par
 {
     struct replayed_collective *collective = qmpi_table_get(&replay->collectives, part->number);
     if (collective && ++collective->ended >= part->size) {
-        wake_all(replay, collective); /* more members have ended than there are */
+        wake_all(replay, collective); /* only necessary if a damaged trace has too many ends */
         free(collective->ranks);
         free(collective->waiting_ranks);
         qmpi_table_remove(&replay->collectives, part->number);
@@ -285,8 +289,9 @@ static void end_member(struct replay *replay, const struct trace_collectives_par
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* Sets `earliest` to the earliest possible time of an event; INT64_MIN: any time. Returns false if
- * the event depends on an event that was not read yet, for which the process then waits. */
+/* Sets `earliest` to the earliest possible time of the next event of a process, or to INT64_MIN if
+ * any time is possible. Returns false if the event depends on an event that was not read yet; the
+ * process then waits for that event. */
 static bool find_earliest(struct replay *replay, uint32_t process, int64_t *earliest)
 {
     struct player *player = &replay->players[process];
@@ -295,13 +300,13 @@ static bool find_earliest(struct replay *replay, uint32_t process, int64_t *earl
     if (player->message && trace_messages_is_receive(&player->event) &&
         trace_pairs_are_complete(replay->pairs, player->message)) {
         const int64_t *sent = qmpi_table_get(&replay->sent, player->message);
-        /* If a damaged trace has two receives of one message, only the first one waits. */
+        /* In a damaged trace, a message may have two receives. Only the first one waits. */
         if (!sent && !player->goes_on && !qmpi_table_get(&replay->wanted, player->message)) {
             wait_for_message(replay, process);
             return player->wait == WAIT_NONE;
         }
         latest = sent ? *sent : INT64_MIN;
-    } else if (player->part.part == COLLECTIVE_ENDS) {
+    } else if (player->part.role == COLLECTIVE_ENDS) {
         struct replayed_collective *collective =
             qmpi_table_get(&replay->collectives, player->part.number);
         if (collective && !find_latest(collective, &player->part, &latest) && !player->goes_on) {
@@ -317,9 +322,9 @@ static bool find_earliest(struct replay *replay, uint32_t process, int64_t *earl
 static void note_event(struct replay *replay, uint32_t process, int64_t time)
 {
     struct player *player = &replay->players[process];
-    if (player->part.part == COLLECTIVE_BEGINS) {
+    if (player->part.role == COLLECTIVE_BEGINS) {
         begin_member(replay, &player->part, time);
-    } else if (player->part.part == COLLECTIVE_ENDS) {
+    } else if (player->part.role == COLLECTIVE_ENDS) {
         end_member(replay, &player->part);
     } else if (player->message && trace_messages_is_receive(&player->event)) {
         qmpi_table_remove(&replay->sent, player->message);
@@ -349,7 +354,7 @@ static bool play_event(struct replay *replay, uint32_t process)
                                                     .time = player->event.time,
                                                     .corrected = earliest,
                                                     .shift = trace_clock_subtract(earliest, time)};
-        ++*(player->part.part == COLLECTIVE_ENDS ? &replay->corrections->collectives
+        ++*(player->part.role == COLLECTIVE_ENDS ? &replay->corrections->collectives
                                                  : &replay->corrections->messages);
         replay->failed |= !trace_corrections_add_knot(replay->corrections, process, knot);
         time = earliest;
@@ -359,7 +364,7 @@ static bool play_event(struct replay *replay, uint32_t process)
 }
 
 /* Called if all processes wait. This cannot have happened in the program, so the trace is
- * incomplete. The earliest process continues. */
+ * incomplete. Lets the process with the earliest event continue. */
 static bool go_on_without(struct replay *replay)
 {
     const uint32_t *first = trace_heap_first(&replay->waiting);
@@ -448,10 +453,10 @@ static bool replay_events(struct trace_corrections *corrections, const struct tr
 
 /* ---- Limits ---------------------------------------------------------------------------------- */
 
-/* The begin of a message or collective, which may have been moved. */
+/* The send of a message or the begin of a collective, which backward amortization may move. */
 struct movable {
     uint32_t process;
-    size_t knot; /* the knot that follows it; SIZE_MAX: it was not moved */
+    size_t knot; /* the knot that follows it, or SIZE_MAX if it is not moved */
     int64_t time, corrected;
 };
 
@@ -471,7 +476,8 @@ struct limited_collective {
 
 struct follower {
     struct trace_collectives collectives;
-    struct trace_corrections_position position; /* its `next` is the knot after the current event */
+    /* `next` of it is the knot after the current event. */
+    struct trace_corrections_position position;
 };
 
 struct search {
@@ -572,7 +578,7 @@ static void add_limits_of_event(struct search *search, const struct trace_event 
     position->event++;
     const struct trace_collectives_part part =
         trace_collectives_next(&follower->collectives, event, message);
-    if (!message && part.part == COLLECTIVE_NO_PART)
+    if (!message && part.role == COLLECTIVE_NO_PART)
         return;
     struct movable here = {
         process, position->next, event->time,
@@ -581,9 +587,9 @@ static void add_limits_of_event(struct search *search, const struct trace_event 
     if (here.knot == knots->count ||
         !trace_corrections_backward(&knots->all[here.knot], event->time))
         here.knot = SIZE_MAX;
-    if (part.part == COLLECTIVE_BEGINS && part.kind != COLLECTIVE_OTHER)
+    if (part.role == COLLECTIVE_BEGINS && part.kind != COLLECTIVE_OTHER)
         begin_limited(search, &part, &here);
-    else if (part.part == COLLECTIVE_ENDS && part.kind != COLLECTIVE_OTHER)
+    else if (part.role == COLLECTIVE_ENDS && part.kind != COLLECTIVE_OTHER)
         end_limited(search, &part, here.corrected);
     else if (message && (trace_messages_is_send(event) || trace_messages_is_receive(event)) &&
              trace_pairs_are_complete(search->pairs, message))

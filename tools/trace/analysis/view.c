@@ -44,11 +44,13 @@ int64_t trace_view_end_of(const struct trace_view *view, uint32_t process)
 struct open_event {
     struct trace_event event;
     struct open_event *previous, *next; /* neighbors in the order of their begins */
-    struct open_event *outer;           /* the event that by_key finds once this one has ended */
+    /* The event with the same key that `by_key` has once this one has ended. */
+    struct open_event *outer;
 };
 struct open_events {
     struct open_event *first, *last;
-    struct qmpi_table by_key; /* key -> struct open_event *, the last one with this key */
+    /* key -> struct open_event *, the event with this key that began last. */
+    struct qmpi_table by_key;
 };
 
 enum stream_state { BEFORE, OPENING, WITHIN, CLOSING, AFTER };
@@ -61,7 +63,7 @@ struct trace_view_stream {
     struct trace_corrections_position position;
     struct open_events open;
     enum stream_state state;
-    const struct open_event *next; /* the next of the events in `open` that begin with the window */
+    const struct open_event *next; /* in state OPENING: the next event of `open` to be returned */
     bool has_held, failed;
     struct trace_event held; /* the first event of the window */
     uint64_t held_message;
@@ -107,7 +109,7 @@ bool trace_view_stream_failed(const struct trace_view_stream *stream)
            trace_reader_error(stream->view->trace);
 }
 
-/* Returns the key of an event: a region is found by its number, a call by its thread. */
+/* Returns the key of an event, which is the number of a region, or the thread of a call. */
 static uint64_t open_key(const struct trace_event *event)
 {
     const bool is_region = event->kind == TRACE_REGION_BEGIN || event->kind == TRACE_REGION_END;
@@ -197,7 +199,8 @@ static void skip_to_window(struct trace_view_stream *stream)
         follow_event(stream, &event);
     }
     stream->next = stream->open.first;
-    /* The process has ended; events in progress at that time last until its end. */
+    /* All events are before the window. Those in progress last until the end of the process, which
+     * may be before the window, too. */
     if (trace_view_end_of(stream->view, stream->process) < stream->view->selection.begin)
         stream->state = AFTER;
 }
@@ -227,7 +230,8 @@ static bool next_closing(struct trace_view_stream *stream, struct trace_event *e
     return true;
 }
 
-/* Reads the next event within the window. A call that never returns has no end in the window. */
+/* Reads the next event within the window. A call in which the process ended has no end in the
+ * window. */
 static bool next_within(struct trace_view_stream *stream, struct trace_event *event,
                         uint64_t *message)
 {
@@ -277,8 +281,8 @@ static bool open_without_sizes(struct trace_view *view, const struct trace *trac
     return view->messages;
 }
 
-/* Reads receives, which are added to the table, and then the sizes of the messages that were
- * sent. */
+/* Adds the messages that lack a size to the table (`of_sends` is false), or sets their sizes from
+ * the sends (`of_sends` is true). */
 static bool read_sizes(struct qmpi_table *sizes, const struct trace_view *all, uint32_t process,
                        bool of_sends)
 {
@@ -301,7 +305,8 @@ static bool read_sizes(struct qmpi_table *sizes, const struct trace_view *all, u
     return good;
 }
 
-/* Finds sizes of messages. The senders need not be in the view. */
+/* Finds the sizes of messages that lack them. The senders need not be in the view, so all processes
+ * are read. */
 static bool find_sizes(struct trace_view *view)
 {
     struct trace_view all;

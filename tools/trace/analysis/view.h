@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A view of a trace: selected processes and a window of time, with the numbers of messages and,
- * optionally, corrected times.
+ * A view of a trace consists of selected processes in a window of time. It adds the numbers of
+ * messages and, optionally, corrects the times.
  */
 #ifndef QMPI_TRACE_ANALYSIS_VIEW_H
 #define QMPI_TRACE_ANALYSIS_VIEW_H
@@ -20,43 +20,43 @@ struct trace_view_size {
 struct trace_view {
     const struct trace *trace;
     struct trace_cursor_selection selection;
-    struct trace_messages **messages; /* [process]; NULL: the process is not selected */
-    struct qmpi_table *sizes;         /* the bytes of each message whose receive does not contain
-                                         them: see trace_messages_lack_size; NULL: there are none */
-    const struct trace_corrections *corrections; /* NULL: times are not corrected */
+    struct trace_messages **messages; /* by process; NULL if the process is not selected */
+    /* The sizes of messages whose receives lack them (see trace_messages_lack_size), by number
+     * of the message; NULL if there are none. */
+    struct qmpi_table *sizes;
+    const struct trace_corrections *corrections; /* NULL if times are not corrected */
 };
 
-/* Opens a view and reads the numbers of messages. `selection` may be NULL; the objects to which it
- * points must stay valid. Returns false if memory is exhausted; the view must be closed in any
- * case. */
+/* Opens a view and prepares the numbers of messages. `selection` may be NULL; what it points to
+ * must stay valid. Returns false if memory is exhausted. The view must be closed in any case. */
 bool trace_view_open(struct trace_view *view, const struct trace *trace,
                      const struct trace_cursor_selection *selection);
 void trace_view_close(struct trace_view *view);
 
 bool trace_view_has(const struct trace_view *view, uint32_t process);
 
-/* Return the times of the first and the last event in the view. */
+/* These functions return the times of the begin and the end of the view. */
 int64_t trace_view_begin(const struct trace_view *view);
 int64_t trace_view_end(const struct trace_view *view);
 
-/* Returns the time of the end of a process within the view. Calls without an end are in progress
- * until then. */
+/* Returns the time at which a process ends in the view. Calls without an end last until then. */
 int64_t trace_view_end_of(const struct trace_view *view, uint32_t process);
 
 /*
  * Reads the events of one process in order of time. A call or region that is in progress at the
- * begin of the view begins there; one that is in progress at its end ends there. Only one stream of
- * a process may be open at a time.
+ * begin of the view begins there, and one that is in progress at the end of the view ends there.
+ * Only one stream of a process may be open at a time.
  */
 struct trace_view_stream;
 struct trace_view_stream *trace_view_stream_make(const struct trace_view *view, uint32_t process);
 void trace_view_stream_free(struct trace_view_stream *stream);
 
-/* Sets an event, and the result of trace_messages_next for it. Returns false at the end. */
+/* Sets `event` to the next event, and `message` to the result of trace_messages_next for it.
+ * Returns false at the end. */
 bool trace_view_stream_next(struct trace_view_stream *stream, struct trace_event *event,
                             uint64_t *message);
 
-/* Whether memory was exhausted, so that events are missing. */
+/* Returns whether events are missing, because memory was exhausted or a file could not be read. */
 bool trace_view_stream_failed(const struct trace_view_stream *stream);
 
 /* Reads the events of all processes in the view in order of time. If events have the same time,

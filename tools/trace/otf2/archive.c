@@ -23,8 +23,8 @@
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
-/* Records an error for the message, because libotf2 would only print it. Without this callback, a
- * failure of libotf2 to write the rest of a file when it closes the file would not be noticed. */
+/* Records an error for the message. Without this callback, libotf2 would print errors, and it would
+ * not be noticed if libotf2 fails to write the rest of a file when it closes this file. */
 static OTF2_ErrorCode note_error(void *data, const char *file, uint64_t line, const char *function,
                                  OTF2_ErrorCode error, const char *format, va_list list)
 {
@@ -56,7 +56,7 @@ void trace_archive_check(struct trace_archive *archive, OTF2_ErrorCode error)
         archive->reason = strdup(OTF2_Error_GetDescription(error));
 }
 
-/* ---- An archive that is there already -------------------------------------------------------- */
+/* ---- An earlier archive ---------------------------------------------------------------------- */
 
 static char *make_path(const char *directory, const char *name)
 {
@@ -64,7 +64,7 @@ static char *make_path(const char *directory, const char *name)
     return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
 }
 
-/* Whether libotf2 shows that qmpi has written an archive. */
+/* Returns whether qmpi has written an archive, as its anchor file says. */
 static bool is_written_by_qmpi(const char *anchor)
 {
     struct trace_archive ignored = {.failed = true};
@@ -87,8 +87,8 @@ static bool has_suffix(const char *name, const char *suffix)
     return length > size && !strcmp(name + length - size, suffix);
 }
 
-/* Whether a directory contains the files of a trace. An archive that was not completed has them,
- * but no anchor. */
+/* Returns whether a directory contains the files of a trace. Then, an archive without anchor file
+ * is one that qmpi has not completed. */
 static bool has_traces(const char *directory)
 {
     bool found = false;
@@ -100,30 +100,28 @@ static bool has_traces(const char *directory)
     return found;
 }
 
-/* Whether a name is that of a part of an archive, such as "7.evt" or "7.def". */
-static bool is_part(const char *name)
+/* Returns whether a name is that of a file for one thread, such as "7.evt" or "7.def". */
+static bool is_thread_file(const char *name)
 {
     const size_t digits = strspn(name, "0123456789");
     return digits && (!strcmp(name + digits, ".evt") || !strcmp(name + digits, ".def"));
 }
 
-static void remove_parts(int directory)
+static void remove_thread_files(int directory)
 {
-    const int parts = openat(directory, "traces", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *files = parts < 0 ? NULL : fdopendir(parts);
+    const int threads = openat(directory, "traces", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *files = threads < 0 ? NULL : fdopendir(threads);
     for (struct dirent *file; files && (file = readdir(files));) {
-        if (is_part(file->d_name))
-            unlinkat(parts, file->d_name, 0);
+        if (is_thread_file(file->d_name))
+            unlinkat(threads, file->d_name, 0);
     }
     if (files)
         closedir(files);
-    else if (parts >= 0)
-        close(parts);
+    else if (threads >= 0)
+        close(threads);
     unlinkat(directory, "traces", AT_REMOVEDIR);
 }
 
-/* If memory is exhausted, the files of the processes remain, but nothing that looks like an
- * archive. */
 void trace_archive_remove(const char *directory)
 {
     static const char *const names[] = {TRACE_OTF2_ANCHOR, "traces.def"};
@@ -132,7 +130,7 @@ void trace_archive_remove(const char *directory)
         return;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unlinkat(opened, names[i], 0);
-    remove_parts(opened);
+    remove_thread_files(opened);
     close(opened);
 }
 
@@ -153,7 +151,7 @@ static void make_room(void *data)
     if (!is_known) {
         *problem = strdup("out of memory\nhint: write the archive later, with qmpi trace");
     } else if (!has_anchor && access(parts, F_OK) != 0) {
-        ; /* there is no such file */
+        ; /* there is no earlier archive */
     } else if (!(has_anchor ? is_written_by_qmpi(anchor) : has_traces(directory))) {
         *problem = qmpi_message("%s contains an archive that qmpi has not written\n"
                                 "hint: name another directory",
@@ -236,7 +234,8 @@ static OTF2_CallbackCode group_broadcast(void *data, OTF2_CollectiveContext *con
         group_of(data)->broadcast(group_of(data)->context, values, count * type_size(type)));
 }
 
-/* Returns the sizes of all processes, which only the root needs; NULL: memory is exhausted. */
+/* Returns the sizes of the data of all processes, which only the root needs, or NULL if memory is
+ * exhausted. */
 static size_t *make_sizes(const struct trace_otf2_group *group, const uint32_t *counts,
                           uint32_t count, OTF2_Type type)
 {
@@ -377,7 +376,8 @@ void trace_archive_abandon(struct trace_archive *archive)
     archive->files = NULL;
 }
 
-/* Whether a file may grow by this amount within the limit of `ulimit -f`. */
+/* Returns whether the file of a thread may grow by this number of bytes within the limit of `ulimit
+ * -f`. */
 static bool may_grow(const char *directory, uint64_t location, uint64_t bytes)
 {
     struct rlimit limit;
@@ -473,8 +473,8 @@ static void write_table(struct trace_archive *archive, OTF2_DefWriter *writer,
     OTF2_IdMap_Free(map);
 }
 
-/* Writes offsets of 0, because times are those of the common clock; they are right within the
- * bound. */
+/* Writes clock offsets of 0, because all times are already those of the common clock. Their error
+ * is at most the bound. */
 static void write_offsets(struct trace_archive *archive, OTF2_DefWriter *writer,
                           const struct trace_part_tables *tables)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See events.h. OTF2 has no records for messages to and from MPI_PROC_NULL, and for messages whose
- * communicator or peer is unknown, so these are left out, with all events of their requests.
- * Messages and collectives that are only partly in a window of time are left out, too, because
- * readers would count them.
+ * See events.h. OTF2 has no records for messages to and from MPI_PROC_NULL, nor for messages whose
+ * communicator or peer is unknown. These are left out, with all events of their requests. Messages
+ * and collectives that are only partly in a window of time are left out, too, because readers would
+ * count them.
  */
 #include "tools/trace/otf2/events.h"
 
@@ -15,10 +15,8 @@
 
 #include <stdlib.h>
 
-enum {
-    FEW_EVENTS = 50000
-}; /* this many events fit into the buffer of libotf2 (4 MiB) until the
-      end */
+/* This many events fit into the buffer of libotf2 (4 MiB), which is then written at the end. */
+enum { FEW_EVENTS = 50000 };
 
 struct writing {
     const struct trace_events_source *source;
@@ -28,23 +26,23 @@ struct writing {
     struct trace_thread *threads;
     size_t thread_count;
     struct open_region {
-        uint32_t thread; /* the thread in which it is open */
+        uint32_t thread; /* the thread that has begun it */
         size_t count;    /* number of times that it has begun and not ended */
     } * regions;
-    struct qmpi_table requests; /* number -> struct request */
+    struct qmpi_table requests; /* number of the request -> struct request */
     OTF2_AttributeList *attributes;
-    uint64_t matching; /* the number of the last access */
+    uint64_t matching; /* number for the next access */
     struct trace_collectives collectives;
-    bool is_left_out; /* the message or collective of this event is not written */
+    bool is_left_out; /* the message or collective of the current event is left out */
     bool failed;      /* memory was exhausted */
 };
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-/* The facts about an operation that are needed when it completes. */
+/* What must be known about an operation when it completes. */
 struct request {
     enum request_kind {
-        REQUEST_UNKNOWN, /* a message or a collective, for which nothing is needed */
+        REQUEST_UNKNOWN, /* a message or a collective, about which nothing must be known */
         REQUEST_IGNORED, /* the operation is not in the archive */
         REQUEST_ACCESS,  /* a one-sided access */
         REQUEST_FILE
@@ -89,7 +87,7 @@ static OTF2_TimeStamp archive_time(const struct writing *it, const struct trace_
 
 enum { NO_PEER = -1 };
 
-/* Returns the rank of the peer of a message in the archive's communicator. */
+/* Returns the rank of the peer of a message in the communicator of the archive, or NO_PEER. */
 static int64_t peer_of(const struct writing *it, const struct trace_event *event)
 {
     if (event->comm >= it->process->comm_count || event->peer < 0)
@@ -108,15 +106,14 @@ static void write_request(struct writing *it, struct trace_thread *thread,
                           const struct trace_event *event)
 {
     const int64_t peer = peer_of(it, event);
-    /* Whether a receive from any rank gets a message from a process is known only when it
-     * completes. */
+    /* For a receive from any rank, the peer becomes known when the receive completes. */
     if (event->kind == TRACE_IRECV_REQUEST && event->comm != TRACE_NONE &&
         (peer != NO_PEER || event->peer == TRACE_ANY))
-        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_MpiIrecvRequest(thread->writer, NULL, thread->time,
-                                                                 event->request));
+        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_MpiIrecvRequest(thread->event_writer, NULL,
+                                                                 thread->time, event->request));
     else if (event->kind == TRACE_ISEND && peer != NO_PEER && !it->is_left_out)
         TRACE_THREAD_CALL(thread, OTF2_EvtWriter_MpiIsend(
-                                      thread->writer, NULL, thread->time, (uint32_t)peer,
+                                      thread->event_writer, NULL, thread->time, (uint32_t)peer,
                                       event->comm, tag_of(event), event->bytes, event->request));
     else
         remember_request(it, event, (struct request){.kind = REQUEST_IGNORED});
@@ -128,12 +125,13 @@ static void write_message(struct writing *it, struct trace_thread *thread,
     const int64_t peer = peer_of(it, event);
     if (peer == NO_PEER || it->is_left_out)
         return;
-    TRACE_THREAD_CALL(
-        thread, event->kind == TRACE_SEND
-                    ? OTF2_EvtWriter_MpiSend(thread->writer, NULL, thread->time, (uint32_t)peer,
-                                             event->comm, tag_of(event), event->bytes)
-                    : OTF2_EvtWriter_MpiRecv(thread->writer, NULL, thread->time, (uint32_t)peer,
-                                             event->comm, tag_of(event), event->bytes));
+    TRACE_THREAD_CALL(thread, event->kind == TRACE_SEND
+                                  ? OTF2_EvtWriter_MpiSend(thread->event_writer, NULL, thread->time,
+                                                           (uint32_t)peer, event->comm,
+                                                           tag_of(event), event->bytes)
+                                  : OTF2_EvtWriter_MpiRecv(thread->event_writer, NULL, thread->time,
+                                                           (uint32_t)peer, event->comm,
+                                                           tag_of(event), event->bytes));
 }
 
 static void write_receive(struct writing *it, struct trace_thread *thread,
@@ -142,14 +140,14 @@ static void write_receive(struct writing *it, struct trace_thread *thread,
     const int64_t peer = peer_of(it, event);
     if (forget_request(it, event->request).kind == REQUEST_IGNORED)
         return;
-    /* A request that was written must end. If the received message is unknown, the request is
-     * cancelled. */
-    TRACE_THREAD_CALL(
-        thread,
-        peer == NO_PEER || it->is_left_out
-            ? OTF2_EvtWriter_MpiRequestCancelled(thread->writer, NULL, thread->time, event->request)
-            : OTF2_EvtWriter_MpiIrecv(thread->writer, NULL, thread->time, (uint32_t)peer,
-                                      event->comm, tag_of(event), event->bytes, event->request));
+    /* A request that was written must also end. If the received message is unknown or left out, the
+     * request ends as cancelled. */
+    TRACE_THREAD_CALL(thread, peer == NO_PEER || it->is_left_out
+                                  ? OTF2_EvtWriter_MpiRequestCancelled(thread->event_writer, NULL,
+                                                                       thread->time, event->request)
+                                  : OTF2_EvtWriter_MpiIrecv(
+                                        thread->event_writer, NULL, thread->time, (uint32_t)peer,
+                                        event->comm, tag_of(event), event->bytes, event->request));
 }
 
 static void write_request_test(struct writing *it, struct trace_thread *thread,
@@ -157,14 +155,15 @@ static void write_request_test(struct writing *it, struct trace_thread *thread,
 {
     const struct request request = find_request(it, event->request);
     if (request.kind == REQUEST_UNKNOWN)
-        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_MpiRequestTest(thread->writer, NULL, thread->time,
-                                                                event->request));
+        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_MpiRequestTest(thread->event_writer, NULL,
+                                                                thread->time, event->request));
     else if (request.kind == REQUEST_ACCESS)
-        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_RmaOpTest(thread->writer, NULL, thread->time,
+        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_RmaOpTest(thread->event_writer, NULL, thread->time,
                                                            request.object, request.matching));
     else if (request.kind == REQUEST_FILE)
-        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_IoOperationTest(thread->writer, NULL, thread->time,
-                                                                 request.object, request.matching));
+        TRACE_THREAD_CALL(thread,
+                          OTF2_EvtWriter_IoOperationTest(thread->event_writer, NULL, thread->time,
+                                                         request.object, request.matching));
 }
 
 static void write_cancelled_request(struct writing *it, struct trace_thread *thread,
@@ -172,12 +171,12 @@ static void write_cancelled_request(struct writing *it, struct trace_thread *thr
 {
     const struct request request = forget_request(it, event->request);
     if (request.kind == REQUEST_UNKNOWN)
-        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_MpiRequestCancelled(thread->writer, NULL,
+        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_MpiRequestCancelled(thread->event_writer, NULL,
                                                                      thread->time, event->request));
     else if (request.kind == REQUEST_FILE)
-        TRACE_THREAD_CALL(thread,
-                          OTF2_EvtWriter_IoOperationCancelled(thread->writer, NULL, thread->time,
-                                                              request.object, request.matching));
+        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_IoOperationCancelled(thread->event_writer, NULL,
+                                                                      thread->time, request.object,
+                                                                      request.matching));
 }
 
 /* ---- Collectives ----------------------------------------------------------------------------- */
@@ -212,18 +211,18 @@ static void write_collective_begin(const struct writing *it, struct trace_thread
     call->is_collective = true;
     call->comm = event->comm;
     TRACE_THREAD_CALL(thread,
-                      OTF2_EvtWriter_MpiCollectiveBegin(thread->writer, NULL, thread->time));
+                      OTF2_EvtWriter_MpiCollectiveBegin(thread->event_writer, NULL, thread->time));
 }
 
 static void write_collective_end(struct writing *it, struct trace_thread *thread,
                                  const struct trace_event *event)
 {
-    write_collective_begin(it, thread, event); /* because its beginning is missing */
+    write_collective_begin(it, thread, event); /* in case its beginning is missing */
     struct trace_thread_call *call = trace_thread_current(thread);
     if (!call || !call->is_collective)
         return;
     TRACE_THREAD_CALL(thread, OTF2_EvtWriter_MpiCollectiveEnd(
-                                  thread->writer, NULL, thread->time,
+                                  thread->event_writer, NULL, thread->time,
                                   operation_of(it, call->function), call->comm,
                                   root_of(it, event, call->comm), event->bytes, event->received));
     call->is_collective = false;
@@ -236,19 +235,20 @@ static void write_nonblocking_collective(struct writing *it, struct trace_thread
         if (event->comm == TRACE_NONE || it->is_left_out)
             remember_request(it, event, (struct request){.kind = REQUEST_IGNORED});
         else
-            TRACE_THREAD_CALL(thread, OTF2_EvtWriter_NonBlockingCollectiveRequest(
-                                          thread->writer, NULL, thread->time, event->request));
+            TRACE_THREAD_CALL(
+                thread, OTF2_EvtWriter_NonBlockingCollectiveRequest(thread->event_writer, NULL,
+                                                                    thread->time, event->request));
     } else if (forget_request(it, event->request).kind == REQUEST_UNKNOWN &&
                event->comm != TRACE_NONE && !it->is_left_out) {
-        TRACE_THREAD_CALL(thread,
-                          OTF2_EvtWriter_NonBlockingCollectiveComplete(
-                              thread->writer, NULL, thread->time, operation_of(it, event->function),
-                              event->comm, root_of(it, event, event->comm), event->bytes,
-                              event->received, event->request));
+        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_NonBlockingCollectiveComplete(
+                                      thread->event_writer, NULL, thread->time,
+                                      operation_of(it, event->function), event->comm,
+                                      root_of(it, event, event->comm), event->bytes,
+                                      event->received, event->request));
     }
 }
 
-/* ---- One-sided accesses and files: the records of an access have one number ------------------ */
+/* ---- One-sided accesses and files: all records of an access have the same number ------------- */
 
 static void write_access(struct writing *it, struct trace_thread *thread,
                          const struct trace_event *event)
@@ -263,7 +263,7 @@ static void write_access(struct writing *it, struct trace_thread *thread,
     remember_request(
         it, event,
         (struct request){.kind = REQUEST_ACCESS, .object = window, .matching = matching});
-    OTF2_EvtWriter *writer = thread->writer;
+    OTF2_EvtWriter *writer = thread->event_writer;
     if (event->kind == TRACE_RMA_PUT && !event->received) {
         TRACE_THREAD_CALL(thread, OTF2_EvtWriter_RmaPut(writer, NULL, thread->time, window, peer,
                                                         event->bytes, matching));
@@ -285,9 +285,9 @@ static void complete_access(struct writing *it, struct trace_thread *thread,
 {
     const struct request request = forget_request(it, event->request);
     if (request.kind == REQUEST_ACCESS)
-        TRACE_THREAD_CALL(
-            thread, OTF2_EvtWriter_RmaOpCompleteNonBlocking(thread->writer, NULL, thread->time,
-                                                            request.object, request.matching));
+        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_RmaOpCompleteNonBlocking(
+                                      thread->event_writer, NULL, thread->time, request.object,
+                                      request.matching));
 }
 
 static void begin_file_access(struct writing *it, struct trace_thread *thread,
@@ -301,8 +301,8 @@ static void begin_file_access(struct writing *it, struct trace_thread *thread,
         flags |= OTF2_IO_OPERATION_FLAG_NON_BLOCKING;
     if (function && function->is_collective_access)
         flags |= OTF2_IO_OPERATION_FLAG_COLLECTIVE;
-    TRACE_THREAD_CALL(thread, OTF2_EvtWriter_IoOperationBegin(thread->writer, NULL, thread->time,
-                                                              event->object,
+    TRACE_THREAD_CALL(thread, OTF2_EvtWriter_IoOperationBegin(thread->event_writer, NULL,
+                                                              thread->time, event->object,
                                                               writes ? OTF2_IO_OPERATION_MODE_WRITE
                                                                      : OTF2_IO_OPERATION_MODE_READ,
                                                               flags, bytes, matching));
@@ -311,9 +311,9 @@ static void begin_file_access(struct writing *it, struct trace_thread *thread,
 static void complete_file_access(struct trace_thread *thread, const struct trace_event *event,
                                  uint32_t file, uint64_t matching)
 {
-    TRACE_THREAD_CALL(thread,
-                      OTF2_EvtWriter_IoOperationComplete(thread->writer, NULL, thread->time, file,
-                                                         event->bytes + event->received, matching));
+    TRACE_THREAD_CALL(
+        thread, OTF2_EvtWriter_IoOperationComplete(thread->event_writer, NULL, thread->time, file,
+                                                   event->bytes + event->received, matching));
 }
 
 static void write_file_access(struct writing *it, struct trace_thread *thread,
@@ -338,14 +338,16 @@ static void write_file_event(struct writing *it, struct trace_thread *thread,
             it, event,
             (struct request){.kind = REQUEST_FILE, .object = event->object, .matching = matching});
         begin_file_access(it, thread, event, OTF2_UNDEFINED_UINT64, matching);
-        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_IoOperationIssued(
-                                      thread->writer, NULL, thread->time, event->object, matching));
+        TRACE_THREAD_CALL(thread,
+                          OTF2_EvtWriter_IoOperationIssued(thread->event_writer, NULL, thread->time,
+                                                           event->object, matching));
     } else if (event->request != TRACE_NO_REQUEST) {
         const struct request request = forget_request(it, event->request);
         if (request.kind == REQUEST_FILE)
             complete_file_access(thread, event, request.object, request.matching);
     } else if (event->object != TRACE_NONE) {
-        /* The access was not written at the beginning of the call, so it is written now. */
+        /* The access could not be written at the beginning of the call (see write_entered), so it
+         * is written now. */
         write_file_access(it, thread, event);
     }
 }
@@ -355,7 +357,7 @@ static void write_file_event(struct writing *it, struct trace_thread *thread,
 static void write_object(struct writing *it, struct trace_thread *thread,
                          const struct trace_event *event)
 {
-    OTF2_EvtWriter *writer = thread->writer;
+    OTF2_EvtWriter *writer = thread->event_writer;
     switch (event->kind) {
     case TRACE_COMM_CREATE:
     case TRACE_COMM_DESTROY:
@@ -393,7 +395,7 @@ static void write_object(struct writing *it, struct trace_thread *thread,
 static void write_state(struct writing *it, struct trace_thread *thread,
                         const struct trace_event *event)
 {
-    OTF2_EvtWriter *writer = thread->writer;
+    OTF2_EvtWriter *writer = thread->event_writer;
     if (event->kind == TRACE_COUNTER) {
         const OTF2_Type type = OTF2_TYPE_DOUBLE;
         OTF2_MetricValue value;
@@ -451,8 +453,9 @@ static void write_leave(struct writing *it, struct trace_thread *thread)
     trace_thread_leave(thread);
 }
 
-/* Writes a call that accesses a file when the next event is known: the access begins with the call,
- * but its number of bytes is known only at the end. */
+/* Writes the begin of a call that accesses a file. This is done when the next event of the thread
+ * is known, because the access begins with the call, but the number of its bytes is only known at
+ * its end. Returns whether `next` was written, too. */
 static bool write_entered(struct writing *it, struct trace_thread *thread,
                           const struct trace_event *next)
 {
@@ -466,8 +469,8 @@ static bool write_entered(struct writing *it, struct trace_thread *thread,
     return true;
 }
 
-/* Writes the begin or end of a region. Regions belong to the process, so another thread may end a
- * region than began it. */
+/* Writes the begin or the end of a region. Regions belong to the process, so a region may be ended
+ * by another thread than that which has begun it. */
 static void write_region(struct writing *it, struct trace_thread *thread,
                          const struct trace_event *event)
 {
@@ -516,8 +519,9 @@ static void write_event(struct writing *it, struct trace_thread *thread,
         return;
     case TRACE_ISEND_COMPLETE:
         if (forget_request(it, event->request).kind == REQUEST_UNKNOWN)
-            TRACE_THREAD_CALL(thread, OTF2_EvtWriter_MpiIsendComplete(
-                                          thread->writer, NULL, thread->time, event->request));
+            TRACE_THREAD_CALL(thread,
+                              OTF2_EvtWriter_MpiIsendComplete(thread->event_writer, NULL,
+                                                              thread->time, event->request));
         return;
     case TRACE_IRECV:
         write_receive(it, thread, event);
@@ -616,7 +620,7 @@ static void write_events_of_view(struct writing *it)
         const struct trace_collectives_part part =
             trace_collectives_next(&it->collectives, &event, message);
         if (source->pairs)
-            it->is_left_out = part.part != COLLECTIVE_NO_PART
+            it->is_left_out = part.role != COLLECTIVE_NO_PART
                                   ? !trace_pairs_have_members(source->pairs, part.number)
                                   : message && !trace_pairs_are_complete(source->pairs, message);
         write_next_event(it, &event);
@@ -634,7 +638,7 @@ static void write_all_events(struct writing *it)
         write_events_of_cursor(it);
 }
 
-/* Ends the calls and regions of a thread that have no end, at the end of the process. */
+/* Ends the calls and regions of a thread that have no end. They last until `end`. */
 static void finish_thread(struct writing *it, struct trace_thread *thread, int64_t end)
 {
     struct trace_event last;
@@ -670,30 +674,30 @@ static bool prepare_writing(struct writing *it, OTF2_Archive *archive)
     for (size_t i = 0; i < process->function_count; i++)
         it->functions[i] = trace_plan_find_traits(&process->functions[i]);
     for (size_t i = 0; i < it->thread_count; i++) {
-        it->threads[i].writer =
+        it->threads[i].event_writer =
             OTF2_Archive_GetEvtWriter(archive, trace_part_location(it->part, i));
-        if (!it->threads[i].writer)
+        if (!it->threads[i].event_writer)
             return false;
     }
     return true;
 }
 
-/* Closes a file, unless an error has occurred or there is no room for the data that libotf2 still
- * buffers. */
+/* Closes the file of a thread, unless an error has occurred or there is no room for the data that
+ * libotf2 still buffers. */
 static OTF2_ErrorCode close_thread_file(const struct writing *it, OTF2_Archive *archive,
                                         size_t index, uint64_t *events)
 {
     struct trace_thread *thread = &it->threads[index];
-    if (thread->writer && !it->failed) {
-        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_GetNumberOfEvents(thread->writer, events));
+    if (thread->event_writer && !it->failed) {
+        TRACE_THREAD_CALL(thread, OTF2_EvtWriter_GetNumberOfEvents(thread->event_writer, events));
         if (!*events) {
-            TRACE_THREAD_CALL(thread, trace_events_write_none(thread->writer));
+            TRACE_THREAD_CALL(thread, trace_events_write_none(thread->event_writer));
             *events = 1;
         }
         if (*events > FEW_EVENTS &&
             !trace_archive_has_room(it->source->directory, trace_part_location(it->part, index)))
             TRACE_THREAD_CALL(thread, OTF2_ERROR_ENOSPC);
-        TRACE_THREAD_CALL(thread, OTF2_Archive_CloseEvtWriter(archive, thread->writer));
+        TRACE_THREAD_CALL(thread, OTF2_Archive_CloseEvtWriter(archive, thread->event_writer));
     }
     const OTF2_ErrorCode error = thread->error;
     trace_thread_clear(thread);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of a process in an archive. From the parts, the root makes the global definitions, and a
- * set of tables for each process. If processes write an archive together, parts and tables are sent
- * as bytes. */
+/* What a process contributes to the definitions of an archive: its own definitions, its times, and
+ * the number of events of each thread. (The events themselves are written by events.c.) From the
+ * parts of all processes, the root makes the global definitions, and for each process a set of
+ * tables. If processes write an archive together, parts and tables are sent as bytes. */
 #ifndef QMPI_TRACE_OTF2_PART_H
 #define QMPI_TRACE_OTF2_PART_H
 
@@ -13,14 +14,14 @@
 #include <stdint.h>
 
 struct trace_part {
-    const struct trace_process *process; /* NULL: the process has recorded nothing */
+    const struct trace_process *process; /* NULL if the process has recorded nothing */
     uint64_t location;                   /* the number of its first thread in the archive */
     int64_t base, end;                   /* times of its trace: see struct trace */
     int64_t started;
     uint64_t bound;
     uint64_t *events; /* [location]: number of events that were written */
-    unsigned char *comm_events,
-        *window_events; /* [index]: whether an event describes its creation or end */
+    /* By index: whether an event creates or frees the communicator or window. */
+    unsigned char *comm_events, *window_events;
 };
 
 /* Returns the number of a thread of a process in the archive. */
@@ -29,7 +30,7 @@ static inline uint64_t trace_part_location(const struct trace_part *part, size_t
     return part->location | (uint64_t)thread << 32;
 }
 
-/* Returns the number of threads in the archive, which is at least one. */
+/* Returns the number of threads that the process has in the archive, which is at least one. */
 static inline size_t trace_part_thread_count(const struct trace_part *part)
 {
     return part->process && part->process->location_count ? part->process->location_count : 1;
@@ -37,9 +38,9 @@ static inline size_t trace_part_thread_count(const struct trace_part *part)
 
 /*
  * In the archive, an intercommunicator is a communicator of both groups, because the Python reader
- * of OTF2 3.0 cannot read the record for intercommunicators. The group with the lowest rank comes
- * first. These functions return the number to be added to a rank in the remote or in the local
- * group.
+ * of OTF2 3.0 cannot read the record for intercommunicators. The group that contains the lowest
+ * rank comes first. These functions return the number that must be added to a rank of the remote or
+ * of the local group.
  */
 int trace_part_remote_shift(const struct trace_comm *comm);
 int trace_part_local_shift(const struct trace_comm *comm);
@@ -48,7 +49,7 @@ int trace_part_local_shift(const struct trace_comm *comm);
 bool trace_part_prepare(struct trace_part *part);
 void trace_part_clear(struct trace_part *part);
 
-/* The kinds of numbers in the files of a process that differ from those in the global
+/* The kinds of objects whose numbers in the files of a process differ from those in the global
  * definitions. */
 enum trace_part_table {
     ARCHIVE_REGIONS, /* functions, then regions */
@@ -61,10 +62,11 @@ enum trace_part_table {
     ARCHIVE_TABLES
 };
 struct trace_part_tables {
-    uint32_t *all[ARCHIVE_TABLES]; /* [kind][number in the process] */
+    uint32_t *all[ARCHIVE_TABLES]; /* all[kind][number in the process] is the number in the global
+                                      definitions */
     size_t count[ARCHIVE_TABLES];
-    uint64_t bound, length; /* nanoseconds: the bound of struct trace, and the length of the whole
-                               trace */
+    /* The bound of struct trace and the length of the whole trace, in nanoseconds. */
+    uint64_t bound, length;
 };
 void trace_part_clear_tables(struct trace_part_tables *tables);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See plan.h. Communicators of several processes are the same if their identities are equal. All
- * processes of a communicator create a window or file together, so these are identified by the
- * order in which each process has created them. Debug information is read here, once for each
- * address; a call site without it is shown as library and offset.
+ * See plan.h. Communicators of several processes are the same if their identities are equal.
+ * Windows and files have no identity. All processes of a communicator create them together, so they
+ * are the same if they are equally numbered among the windows or files of the communicator. Debug
+ * information is read here, once for each address. A call site without debug information is shown
+ * as library and offset.
  */
 #define _GNU_SOURCE
 #include "tools/trace/otf2/plan.h"
@@ -165,7 +166,8 @@ static void add_members(struct trace_plan *plan, size_t *room, struct trace_map 
     }
 }
 
-/* Assigns thread numbers that no other process has to processes that were not recorded. */
+/* Assigns numbers in the archive to processes that were not recorded. No other process has these
+ * numbers. */
 static void number_missing(struct trace_plan *plan)
 {
     struct trace_map used = {0};
@@ -227,12 +229,12 @@ static void find_ranks(struct trace_plan *plan)
 static uint64_t find_rank(const struct trace_plan *plan, int rank)
 {
     const struct trace_plan_rank *ranks = plan->ranks;
-    if (rank < 0) { /* unknown ranks are all the last element */
+    if (rank < 0) { /* all unknown ranks are the last element */
         const struct trace_plan_rank *last = plan->rank_count ? &ranks[plan->rank_count - 1] : NULL;
         return last && last->rank < 0 && !last->part ? plan->rank_count - 1 : 0;
     }
-    if ((size_t)rank < plan->rank_count && ranks[rank].rank == rank) /* the usual case: all lower
-                                                                        ranks are there */
+    /* The usual case: no lower rank is missing. */
+    if ((size_t)rank < plan->rank_count && ranks[rank].rank == rank)
         return (uint64_t)rank;
     size_t begin = 0, end = plan->rank_count;
     while (begin < end) {
@@ -251,8 +253,7 @@ static uint64_t find_rank(const struct trace_plan *plan, int rank)
 
 static uint32_t add_region(struct trace_plan *plan, const struct trace_plan_region *region)
 {
-    /* The key differs from that of functions, because a function and a region may have the same
-     * name. */
+    /* The paradigm is part of the key, because a function and a region may have the same name. */
     const size_t length = strlen(region->name);
     char *key = malloc(length + 1);
     bool is_new = false;
@@ -339,8 +340,8 @@ static uint32_t add_group(struct trace_plan *plan, const struct trace_comm *comm
     return number;
 }
 
-/* The key of a communicator: its identity, or if it has none, the process and the index there. All
- * MPI_COMM_SELF are the same. */
+/* The key of a communicator is its identity, or if it has none, the process and the index in the
+ * process. The communicators MPI_COMM_SELF of all processes are the same object. */
 struct comm_key {
     uint64_t id, part, index;
 };
@@ -385,8 +386,8 @@ static void add_comms(struct trace_plan *plan, size_t part)
         add_comm(plan, part, i, &table[i]);
 }
 
-/* Numbers a communicator after its parent. `depth` limits the recursion, because a damaged trace
- * may contain cycles. */
+/* Assigns a number to a communicator after its parents have numbers. `depth` limits the search for
+ * a parent without number, because a damaged trace may contain cycles. */
 static void number_comm(struct trace_plan *plan, uint32_t index, size_t *count)
 {
     while (plan->comms[index].number == TRACE_NO_NUMBER) {
@@ -433,8 +434,9 @@ static void order_comms(struct trace_plan *plan)
 /* ---- Windows and files ----------------------------------------------------------------------- */
 
 struct object_key {
-    uint64_t comm, number; /* the communicator, and the number of the object on it, or if there is
-                              no communicator, in the process */
+    /* The communicator, and the number of the object among those of the communicator; without
+     * communicator, a number for the process, and the index. */
+    uint64_t comm, number;
 };
 
 /* Returns the key of an object. `seen` counts the objects of each communicator. */
@@ -511,8 +513,8 @@ static uint32_t add_text(struct trace_plan *plan, const char *text)
     return trace_map_add(&plan->texts, text, strlen(text), NULL);
 }
 
-/* Whether a library is unchanged. If it was rebuilt after the run, addresses belong to other
- * lines. */
+/* Returns whether a library is unchanged since the run. After a rebuild, the addresses would belong
+ * to other lines. */
 static bool is_unchanged(const struct trace_plan *plan, const char *library)
 {
     struct stat status;
@@ -606,7 +608,7 @@ static uint32_t add_context(struct trace_plan *plan, const struct trace_plan_fra
     return number;
 }
 
-/* Adds a site. Its first frame, the caller, becomes a leaf of the tree of contexts. */
+/* Adds a site. Its first frame, the caller of MPI, becomes a leaf of the tree of contexts. */
 static void add_site_contexts(struct trace_plan *plan, const struct trace_process *process,
                               const struct trace_site *site, uint32_t *place, uint32_t *context)
 {

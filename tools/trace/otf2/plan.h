@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plan of the global definitions of an archive, which assigns one number to objects that
- * several processes have in common. Texts belong to the processes.
+ * The plan of the global definitions of an archive. An object that several processes have in common
+ * gets one number. The texts in a plan belong to the processes.
  */
 #ifndef QMPI_TRACE_OTF2_PLAN_H
 #define QMPI_TRACE_OTF2_PLAN_H
@@ -11,7 +11,7 @@
 
 #include <otf2/otf2.h>
 
-/* ---- Functions ------------------------------------------------------------------------------ */
+/* ---- Functions ------------------------------------------------------------------------------- */
 
 struct trace_plan_traits {
     OTF2_RegionRole role;
@@ -22,12 +22,12 @@ struct trace_plan_traits {
 
 struct trace_plan_traits trace_plan_find_traits(const struct trace_function *function);
 
-/* ---- Definitions ---------------------------------------------------------------------------- */
+/* ---- Definitions ----------------------------------------------------------------------------- */
 
-/* A process of the archive. If only its rank is known, it has no part. An element without part and
- * rank stands for all processes outside of MPI_COMM_WORLD. */
+/* A process of the archive. A process of which only the rank is known has no part. An element
+ * without part and rank stands for all processes outside of MPI_COMM_WORLD. */
 struct trace_plan_rank {
-    int rank; /* in MPI_COMM_WORLD; TRACE_UNDEFINED: unknown */
+    int rank; /* in MPI_COMM_WORLD, or TRACE_UNDEFINED */
     const struct trace_part *part;
     uint64_t location;
 };
@@ -42,7 +42,7 @@ struct trace_plan_comm {
     const char *name;
     uint64_t parent_id;
     uint32_t group;  /* the union of both groups for an intercommunicator */
-    uint32_t parent; /* TRACE_NO_NUMBER: unknown */
+    uint32_t parent; /* TRACE_NO_NUMBER if it is unknown */
     uint32_t number; /* number in the archive, where parents come first */
     bool is_self, has_events;
 };
@@ -64,7 +64,7 @@ struct trace_plan_place {
 };
 
 struct trace_plan_context {
-    uint32_t region, place, parent; /* `parent` may be TRACE_NO_NUMBER: none */
+    uint32_t region, place, parent; /* `parent` may be TRACE_NO_NUMBER */
 };
 
 /* The attributes of calls in an archive, which contain the call site if it was recorded. */
@@ -83,7 +83,7 @@ struct trace_plan {
     struct trace_map comm_keys;
     struct trace_plan_comm *comms;
     uint32_t *comm_order;    /* [number]: index of the communicator */
-    struct trace_map groups; /* keys: arrays of uint64_t */
+    struct trace_map groups; /* the keys are arrays of uint64_t, the members */
     struct trace_map window_keys;
     struct trace_plan_window *windows;
     struct trace_map file_keys, file_names;
@@ -91,7 +91,7 @@ struct trace_plan {
     struct trace_map metric_keys;
     const struct trace_counter **metrics;
     struct trace_map texts, frame_keys, place_keys, context_keys;
-    struct trace_plan_frame *frames; /* descriptions of addresses */
+    struct trace_plan_frame *frames; /* the functions and source lines of addresses */
     struct trace_plan_place *places;
     struct trace_plan_context *contexts;
     size_t region_room, comm_room, window_room, file_room, metric_room, frame_room, place_room,
@@ -102,8 +102,8 @@ struct trace_plan {
     bool failed; /* memory was exhausted */
 };
 
-/* Makes the plan of the parts, which must stay valid. The plan must be cleared even if it has
- * failed. */
+/* Makes the plan of the parts, which must stay valid. The plan must be cleared even if `failed` is
+ * set. */
 void trace_plan_make(struct trace_plan *plan, const struct trace_part *parts, size_t count);
 void trace_plan_clear(struct trace_plan *plan);
 

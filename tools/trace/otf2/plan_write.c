@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the global definitions of a plan. Readers expect the numbers of each kind in ascending
- * order without gaps, and each definition after those to which it refers.
+ * Writes the global definitions of a plan: see plan.h. Readers expect the numbers of each kind in
+ * ascending order without gaps, and each definition after those to which it refers.
  */
 #define _GNU_SOURCE
 #include "tools/trace/otf2/plan.h"

@@ -11,12 +11,14 @@
 
 static void enter_region(struct trace_thread *thread, uint32_t region)
 {
-    TRACE_THREAD_CALL(thread, OTF2_EvtWriter_Enter(thread->writer, NULL, thread->time, region));
+    TRACE_THREAD_CALL(thread,
+                      OTF2_EvtWriter_Enter(thread->event_writer, NULL, thread->time, region));
 }
 
 static void leave_region(struct trace_thread *thread, uint32_t region)
 {
-    TRACE_THREAD_CALL(thread, OTF2_EvtWriter_Leave(thread->writer, NULL, thread->time, region));
+    TRACE_THREAD_CALL(thread,
+                      OTF2_EvtWriter_Leave(thread->event_writer, NULL, thread->time, region));
 }
 
 static void open_region(struct trace_thread *thread, uint32_t region)
@@ -82,8 +84,8 @@ void trace_thread_enter(struct trace_thread *thread, OTF2_AttributeList *attribu
         return;
     }
     thread->calls[thread->depth++] = (struct trace_thread_call){.function = function};
-    TRACE_THREAD_CALL(thread,
-                      OTF2_EvtWriter_Enter(thread->writer, attributes, thread->time, function));
+    TRACE_THREAD_CALL(
+        thread, OTF2_EvtWriter_Enter(thread->event_writer, attributes, thread->time, function));
 }
 
 void trace_thread_leave(struct trace_thread *thread)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The module that writes archives in OTF2: see tools/trace/file/otf2.h. It writes the events of
- * each process with the numbers of that process. Then it makes the global definitions from the data
- * of all processes, and for each process the tables that translate its numbers. If processes write
- * an archive together, each one writes its own events and tables, and the root writes the global
- * definitions. A process that fails continues to take part, so that no other process waits for it;
- * after each step, all processes agree on whether to continue.
+ * The module that writes archives in OTF2: see tools/trace/file/otf2.h, which declares its two
+ * functions. It writes the events of each process with the numbers of that process. Then it makes
+ * the global definitions from the definitions of all processes, and for each process the tables
+ * that translate its numbers. If processes write an archive together, each one writes its own
+ * events and tables, and the root writes the global definitions. A process that fails continues to
+ * take part, so that no other process waits for it. After each step, all processes agree on whether
+ * to continue.
  */
 #define _GNU_SOURCE
 #include "tools/trace/analysis/pairs.h"
@@ -97,13 +98,13 @@ static bool number_parts(struct trace_part *parts, size_t count)
 
 /* ---- A window of time ------------------------------------------------------------------------ */
 
-/* A window of time. It is needed because readers would count messages and collectives that are only
- * partly in the window. The view also contains the sizes of messages whose receivers do not know
- * them. */
+/* What must be known if only a window of time is written: readers would count messages and
+ * collectives that are only partly in it. The view also contains the sizes of messages whose
+ * receivers do not know them. */
 struct window {
     struct trace_view view;
     struct trace_pairs pairs;
-    bool is_any;
+    bool is_limited; /* the selection has a begin or an end */
 };
 
 static bool trace_may_lack_sizes(const struct trace *trace)
@@ -119,11 +120,12 @@ static bool trace_may_lack_sizes(const struct trace *trace)
 static bool find_window(struct window *window, const struct trace *trace,
                         const struct trace_cursor_selection *selection)
 {
-    *window = (struct window){.is_any = selection && (selection->has_begin || selection->has_end)};
-    if (!window->is_any && !trace_may_lack_sizes(trace))
+    *window =
+        (struct window){.is_limited = selection && (selection->has_begin || selection->has_end)};
+    if (!window->is_limited && !trace_may_lack_sizes(trace))
         return true;
     return trace_view_open(&window->view, trace, selection) &&
-           (!window->is_any || trace_pairs_find(&window->pairs, &window->view));
+           (!window->is_limited || trace_pairs_find(&window->pairs, &window->view));
 }
 
 static void free_window(struct window *window)
@@ -148,7 +150,7 @@ static void write_parts(struct trace_archive *archive, const struct trace *trace
                                                    0,
                                                    archive->directory,
                                                    window->view.trace ? &window->view : NULL,
-                                                   window->is_any ? &window->pairs : NULL};
+                                                   window->is_limited ? &window->pairs : NULL};
         trace_archive_check(archive, trace_part_prepare(&parts[i])
                                          ? trace_events_write(archive->files, &source, &parts[i])
                                          : OTF2_ERROR_MEM_ALLOC_FAILED);
@@ -210,14 +212,15 @@ static bool write_alone(const struct trace *trace, const char *directory,
 
 struct joint {
     const struct trace_otf2_group *group;
-    struct trace *trace; /* the trace of this process; NULL: none */
+    struct trace *trace; /* the trace of this process, or NULL */
     struct trace_archive archive;
     struct trace_part part;
     struct trace_part_tables tables;
-    /* These members are set only in the root: */
+    /* The following three members are set only in the root. */
     struct trace_process *processes;
     struct trace_part *parts;
     struct trace_plan plan;
+
     char **problem;
     bool good; /* this process has not failed so far */
 };
@@ -267,7 +270,7 @@ static bool scatter_equal(const struct trace_otf2_group *group, const void *all,
     return good;
 }
 
-/* Returns whether no process has failed so far. */
+/* Returns whether no process has failed so far. Collective. */
 static bool agree_to_go_on(struct joint *it)
 {
     const struct trace_otf2_group *group = it->group;
@@ -289,7 +292,8 @@ static bool agree_to_go_on(struct joint *it)
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
-/* Finds the beginning of the archive: that of the process that started recording first. */
+/* Finds the time at which the archive begins: that of the earliest event of all processes.
+ * Collective. */
 static bool find_begin(struct joint *it, int64_t *begin)
 {
     const struct trace_otf2_group *group = it->group;
