@@ -11,7 +11,7 @@
 #include <zstd.h>
 #endif
 
-/* ---- Checksums: eight bytes at a time ("slicing by 8"), with a table for each ---------------- */
+/* ---- Checksums: eight bytes at a time ("slicing by 8"), with a table for each byte ----------- */
 
 static uint32_t tables[8][256];
 static pthread_once_t are_made = PTHREAD_ONCE_INIT;
@@ -66,7 +66,7 @@ static struct {
 } zstd;
 static pthread_once_t is_opened = PTHREAD_ONCE_INIT;
 
-/* The bundled one is searched for by the run path of the object that this is part of. */
+/* The loader finds the bundled libzstd by the run path of the object that contains this code. */
 static void open_library(void)
 {
 #ifdef TRACE_BUNDLED_ZSTD
@@ -101,8 +101,8 @@ const char *trace_block_zstd_hint(void)
 #endif
 }
 
-/* A context that can be reused, because creating one takes a while. A thread takes it
- * with acquire and gives it back with release. */
+/* A context for reuse, or NULL, because it takes a while to create one. A thread takes it with
+ * acquire order and gives it back with release order. */
 static ZSTD_CCtx *unused;
 
 static bool compress_body(struct trace_bytes *out, const void *data, size_t size)

@@ -49,27 +49,27 @@ void trace_block_put(struct trace_bytes *out, enum trace_block_type type, bool c
                      const struct trace_bytes *head, const struct trace_bytes *body);
 
 /* Reads the first TRACE_BLOCK_SIZE bytes of a block. Returns false if they are not the beginning of
- * a block, or were changed. */
+ * a block or were damaged. */
 bool trace_block_read(struct trace_block *block, const unsigned char *bytes);
 
-/* Continues a checksum, which starts at 0: the CRC-32 of zlib, gzip and PNG. It is part of qmpi, so
- * that the tool needs no further library in the process. */
+/* Continues a checksum (the CRC-32 of zlib, gzip and PNG), which starts at 0. It is implemented
+ * here, so that the tool needs no further library in the process. */
 uint32_t trace_block_checksum(uint32_t checksum, const void *data, size_t size);
 
-/* Opens libzstd in the first call. Returns whether it is there: without it, blocks are written
- * uncompressed, and compressed ones cannot be read. */
+/* Opens libzstd in the first call. Returns whether libzstd is available. Without it, blocks are
+ * written uncompressed, and compressed blocks cannot be read. */
 bool trace_block_open_zstd(void);
 
 /* Returns the last line of a message about compressed blocks that cannot be read. */
 const char *trace_block_zstd_hint(void);
 
 /*
- * These functions read from a file. They return false if the file ends, the block is damaged, or
- * memory is exhausted.
+ * The following functions read from a file. They return false if the file ends, the block is
+ * damaged, or memory is exhausted.
  */
 bool trace_block_read_file(int descriptor, void *data, size_t size, uint64_t offset);
 
-/* Replaces the contents of `bytes`. */
+/* Reads `size` bytes, which replace the contents of `bytes`. */
 bool trace_block_read_bytes(int descriptor, struct trace_bytes *bytes, size_t size,
                             uint64_t offset);
 
@@ -77,7 +77,7 @@ bool trace_block_read_bytes(int descriptor, struct trace_bytes *bytes, size_t si
 bool trace_block_read_head(int descriptor, uint64_t offset, struct trace_block *block,
                            struct trace_bytes *head);
 
-/* Reads the body of the block at `offset`. */
+/* Reads the body of the block at `offset`. `scratch` is temporary memory. */
 bool trace_block_read_body(int descriptor, uint64_t offset, const struct trace_block *block,
                            struct trace_bytes *body, struct trace_bytes *scratch);
 

@@ -14,7 +14,7 @@
 
 #define TRACE_VARINT_MAX 10 /* bytes */
 
-/* Bytes that grow. If memory is exhausted, `failed` is set, and nothing is added any more. */
+/* A growing array of bytes. If memory is exhausted, `failed` is set, and nothing more is added. */
 struct trace_bytes {
     unsigned char *data;
     size_t size, room;
@@ -32,7 +32,8 @@ static inline int64_t trace_bytes_unzigzag(uint64_t value)
     return (int64_t)((value >> 1) ^ (0 - (value & 1)));
 }
 
-/* Writes a varint and returns its end. There must be room for it. */
+/* Writes a varint and returns the position after it. There must be room for TRACE_VARINT_MAX
+ * bytes. */
 static inline unsigned char *trace_bytes_write_varint(unsigned char *at, uint64_t value)
 {
     while (value >= 0x80) {
@@ -57,7 +58,7 @@ static inline uint64_t trace_bytes_read_word(const unsigned char *at, int bytes)
     return value;
 }
 
-/* Makes room for `size` more bytes. */
+/* Makes room for `size` more bytes. Returns false if memory is exhausted. */
 bool trace_bytes_reserve(struct trace_bytes *bytes, size_t size);
 
 void trace_bytes_put(struct trace_bytes *bytes, const void *data, size_t size);
@@ -104,7 +105,8 @@ double trace_bytes_take_real(struct trace_bytes_input *input);
 /* Returns the next `size` bytes. */
 struct trace_bytes_input trace_bytes_take_part(struct trace_bytes_input *input, uint64_t size);
 
-/* Reads a string, which the caller frees; "" on failure, NULL if memory is exhausted. */
+/* Reads a string, which the caller frees. Returns "" if data are missing or invalid, and NULL if
+ * memory is exhausted. */
 char *trace_bytes_take_string(struct trace_bytes_input *input);
 
 #endif

@@ -12,8 +12,8 @@ __extension__ typedef unsigned __int128 wide;
 #define RATES_DIFFER 500e-6
 #define RATE_CHANGES 1e-6
 
-/* Adds two times. A sum that is out of range becomes INT64_MAX or -INT64_MAX, which can be
- * negated. */
+/* Adds two times. If the sum is out of range, returns INT64_MAX or -INT64_MAX, so that results can
+ * be negated. */
 static int64_t add_time(int64_t time, int64_t other)
 {
     int64_t sum;
@@ -24,7 +24,7 @@ static int64_t add_time(int64_t time, int64_t other)
 
 /* ---- Slopes ---------------------------------------------------------------------------------- */
 
-/* Sets the slope to rise / run, with the maximum number of bits. */
+/* Sets the slope to rise / run, with as many bits as possible. */
 static void set_slope(struct trace_clock_segment *segment, uint64_t rise, uint64_t run)
 {
     segment->shift = 0;
@@ -37,7 +37,7 @@ static void set_slope(struct trace_clock_segment *segment, uint64_t rise, uint64
     segment->slope = scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
 }
 
-/* Returns the length of a tick; 1 ns if that in the file is not plausible. */
+/* Returns the length of a tick in nanoseconds, or 1 if that in the file is not plausible. */
 static double tick_of(const struct trace_process *process)
 {
     return process->tick > 0 && process->tick < 1e9 ? process->tick : 1;
@@ -126,7 +126,7 @@ int64_t trace_clock_line_time(const struct trace_clock_line *line, uint64_t tick
     const bool is_before = ticks < segment->ticks;
     const uint64_t passed = is_before ? segment->ticks - ticks : ticks - segment->ticks;
     wide product = (wide)passed * segment->slope;
-    if (segment->shift) /* rounds to the nearest number, halves up */
+    if (segment->shift) /* rounds to the nearest integer; halves are rounded up */
         product += ((wide)1 << (segment->shift - 1)) - is_before;
     product >>= segment->shift;
     const int64_t nanoseconds = product > INT64_MAX ? INT64_MAX : (int64_t)product;

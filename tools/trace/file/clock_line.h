@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The world time of a process as a function of its ticks. It consists of lines through neighboring
- * clock points; the first and the last line are extended. With one point, the length of a tick is
- * the slope; without points, the line begins at `started`. The function never decreases. Times are
- * exact to a nanosecond for any duration, and need one multiplication.
+ * The world time of a process as a function of its ticks. The function consists of lines through
+ * neighboring clock points; the first and the last line are extended. With one point, the slope is
+ * the length of a tick. Without points, the line begins at `started`. The function never decreases.
+ * Times are exact to a nanosecond for any duration, and need one multiplication.
  */
 #ifndef QMPI_TRACE_FILE_CLOCK_LINE_H
 #define QMPI_TRACE_FILE_CLOCK_LINE_H
@@ -48,12 +48,12 @@ int64_t trace_clock_line_time(const struct trace_clock_line *line, uint64_t tick
 /* Returns the maximum error of the world time at `ticks`, if there are clock points. */
 uint64_t trace_clock_bound(const struct trace_process *process, uint64_t ticks);
 
-/* Finds the earliest ticks at which the world time is `time` or later. Returns false if there are
+/* Finds the earliest ticks at which the world time is at least `time`. Returns false if there are
  * none. */
 bool trace_clock_line_find(const struct trace_clock_line *line, int64_t time, uint64_t *ticks);
 
-/* Sums and differences of times, which may have any value in a damaged file. A result that is out
- * of range becomes the limit. */
+/* Sums and differences of times, which may have any value in a damaged file. If the result is out
+ * of range, the nearest limit is returned. */
 static inline int64_t trace_clock_add(int64_t one, int64_t other)
 {
     int64_t sum;
@@ -70,8 +70,8 @@ static inline int64_t trace_clock_subtract(int64_t one, int64_t other)
     return one < 0 ? INT64_MIN : INT64_MAX;
 }
 
-/* Returns a number of nanoseconds or ticks as an integer. In a damaged file, it may be invalid or
- * too large; the result is then 0 or the largest time. */
+/* Returns a number of nanoseconds or ticks as an integer. In a damaged file, the number may be
+ * invalid or too large; the result is then 0 or INT64_MAX. */
 static inline int64_t trace_clock_whole(double number)
 {
     if (!(number > 0))

@@ -17,17 +17,16 @@
 
 /* ---- Streams: the events of a thread, or of a signal handler in it --------------------------- */
 
-/* Reads the events of one stream, and guarantees what trace_cursor_make promises: nested calls,
- * valid indices, parts of calls at the ends of a selection, and TRACE_DROPPED where blocks are
- * missing.
- */
+/* Reads the events of one stream, and does what trace_cursor_make promises: calls are nested,
+ * indices are valid, calls are shortened at the ends of a selection, and TRACE_DROPPED is returned
+ * where blocks are missing. */
 struct stream_reader {
     const struct trace_source *source;
     const struct trace_process *process;
     const struct trace_source_stream *stream;
     uint64_t begin, end; /* the first and the last selected ticks */
 
-    size_t next_block; /* the next block to load */
+    size_t next_block; /* index of the next block to load */
     bool is_after;     /* all blocks end before `begin` */
     struct trace_source_loaded loaded;
     struct trace_event_decoder decoder;
@@ -35,15 +34,14 @@ struct stream_reader {
     bool has_loaded;   /* a block was loaded */
     uint64_t number;   /* number of the next event */
     uint64_t last;     /* ticks of the last event that was returned */
-    uint64_t earliest; /* ticks: no event before this time is returned */
+    uint64_t earliest; /* no event before these ticks is returned */
 
     struct trace_event_stack stack; /* calls in progress */
-    size_t told;                    /* the number of those calls that were returned */
-    uint64_t dropped;               /* number of missing events that were not reported yet */
-    size_t common;           /* in a gap between blocks: number of calls that are in progress before
-                                and after it */
-    bool is_gap;             /* the stream is in a gap: other calls are left first, then the loaded
-                                block follows */
+    size_t told;                    /* number of these calls whose TRACE_ENTER was returned */
+    uint64_t dropped; /* number of missing events for which TRACE_DROPPED was not returned yet */
+    size_t common;    /* number of calls in progress both before and after a gap between blocks */
+    bool is_gap;      /* the stream is in such a gap: all other calls end, and then the loaded block
+                         begins */
     struct trace_event held; /* an event that was read, but not returned yet */
     bool has_held, is_at_end, is_finished;
 };
@@ -67,7 +65,7 @@ static void make_stream_event(struct stream_reader *stream, struct trace_event *
     stream->last = event->ticks;
 }
 
-/* Whether a call ends before the end of the selection. */
+/* Returns whether the call at this depth ends within the selection. */
 static bool ends_within(const struct stream_reader *stream, size_t depth)
 {
     const struct trace_event_stack *end = &stream->stream->end;
@@ -75,7 +73,7 @@ static bool ends_within(const struct stream_reader *stream, size_t depth)
            stream->process->end_ticks > stream->end;
 }
 
-/* Sets `event` to the begin of the first call that was not returned yet. */
+/* Sets `event` to the TRACE_ENTER of the outermost call that was not returned yet. */
 static void make_enter(struct stream_reader *stream, struct trace_event *event, size_t *depth)
 {
     *depth = stream->told++;
@@ -98,7 +96,7 @@ static void make_leave(struct stream_reader *stream, struct trace_event *event,
     event->site = call->site;
 }
 
-/* Continues with the loaded block. Its calls in progress replace the previous ones. */
+/* Continues with the loaded block, whose calls in progress replace the previous ones. */
 static void continue_block(struct stream_reader *stream)
 {
     struct trace_event_stack stack = stream->stack;
@@ -138,7 +136,7 @@ static void begin_gap(struct stream_reader *stream)
         stream->dropped += missing;
 }
 
-/* Loads the next block; damaged blocks are skipped. Returns false if there is none. */
+/* Loads the next block that is not damaged. Returns false if there is none in the selection. */
 static bool load_block(struct stream_reader *stream, struct trace_bytes *scratch)
 {
     while (stream->next_block < stream->stream->count) {
@@ -164,9 +162,8 @@ static void begin_stream(struct stream_reader *stream)
     const struct trace_source_stream *blocks = stream->stream;
     stream->decoder.fields = stream->source->fields;
     stream->earliest = trace_source_begin(blocks, stream->process->is_ring);
-    /* Blocks that end before the beginning are skipped, because the next block contains the calls
-     * in progress.
-     */
+    /* Blocks that end before the selection are skipped: the next block contains the calls in
+     * progress. */
     size_t low = 0, high = blocks->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -188,7 +185,7 @@ static void free_stream(struct stream_reader *stream)
     trace_event_stack_free(&stream->stack);
 }
 
-/* Handles the end of the last block. Calls that are in progress there were not left. */
+/* Handles the end of the last block. Calls in progress at this point have no end. */
 static bool read_stream_end(struct stream_reader *stream)
 {
     const struct trace_event_stack *end = &stream->stream->end;
@@ -206,7 +203,7 @@ static bool read_stream_end(struct stream_reader *stream)
     return false;
 }
 
-/* Reads an event into `held`. Returns false at the end and at a gap. */
+/* Reads an event into `held`. Returns false at the end of the stream and at a gap. */
 static bool read_held_event(struct stream_reader *stream, struct trace_bytes *scratch)
 {
     struct trace_event *event = &stream->held;
@@ -239,7 +236,8 @@ static bool read_held_event(struct stream_reader *stream, struct trace_bytes *sc
     }
 }
 
-/* Whether the held event is before the beginning, where only the calls in progress matter. */
+/* Returns whether the held event is before the selection, where only the calls in progress
+ * matter. */
 static bool is_before_begin(struct stream_reader *stream)
 {
     const struct trace_event *event = &stream->held;
@@ -250,7 +248,7 @@ static bool is_before_begin(struct stream_reader *stream)
     return true;
 }
 
-/* Sets `event` to the event that was read. Returns false if it is not to be returned. */
+/* Sets `event` to the held event. Returns false if this event must not be returned. */
 static bool give_held(struct stream_reader *stream, struct trace_event *event, size_t *depth)
 {
     stream->has_held = false;
@@ -277,8 +275,8 @@ static bool give_held(struct stream_reader *stream, struct trace_event *event, s
     }
 }
 
-/* Returns the events of a gap: TRACE_DROPPED, and the ends of calls that ended in it. Then, the
- * block after it begins. */
+/* Sets `event` to the end of a call that ended in a gap, if there is one. Otherwise, begins the
+ * block after the gap. Returns whether `event` was set. */
 static bool give_gap(struct stream_reader *stream, struct trace_event *event, size_t *depth)
 {
     if (stream->stack.depth > stream->common) {
@@ -293,8 +291,9 @@ static bool give_gap(struct stream_reader *stream, struct trace_event *event, si
     return false;
 }
 
-/* Returns the events after the last one: calls end with the selection, or where the rest is
- * missing, except those in which the process ended. */
+/* Sets `event` to the end of a call after the last event of the stream. Calls end with the
+ * selection, or where the rest is missing. Calls in which the process ended have no end. Returns
+ * whether `event` was set. */
 static bool give_last(struct stream_reader *stream, struct trace_event *event, size_t *depth)
 {
     const bool is_cut = stream->process->end_ticks > stream->end;
@@ -404,8 +403,8 @@ static bool make_location(struct location_reader *location, const struct trace_s
     return true;
 }
 
-/* Returns the stream with the earliest event. If times are equal, that of a stream within a call
- * comes first. */
+/* Returns the index of the stream with the earliest event. If times are equal, prefers the stream
+ * of the innermost call in progress. */
 static size_t choose_stream(const struct location_reader *location)
 {
     const size_t inner =
@@ -430,7 +429,7 @@ static bool push_owner(struct location_reader *location, struct call_owner owner
     return true;
 }
 
-/* Whether a call is in progress in the location, and not only in its stream. */
+/* Returns whether a call is in progress in the location, and not only in its stream. */
 static bool is_call_in_progress(const struct location_reader *location, size_t stream, size_t depth)
 {
     for (size_t i = location->depth; i > 0; i--)
@@ -460,7 +459,7 @@ static bool next_of_location(struct location_reader *location, struct trace_even
             }
             const struct call_owner *inner = &location->owners[--location->depth];
             if (inner->stream != i || inner->depth != next->depth) {
-                /* A call of another stream has not ended, because its signal handler was left. */
+                /* A call of another stream has no end, because its signal handler was left. */
                 trace_event_clear(event, TRACE_INTERRUPTED, next->event.ticks);
                 event->location = next->event.location;
                 event->function = inner->function;
@@ -533,7 +532,7 @@ static bool add_location_entry(struct trace_cursor *cursor, struct cursor_entry 
     return is_added || !has_event;
 }
 
-/* Sets the ticks of a process that are selected. Returns false if there are none. */
+/* Sets the first and the last selected ticks of a process. Returns false if there are none. */
 static bool find_ticks(const struct trace_cursor *cursor, const struct trace_clock_line *clock,
                        uint64_t *begin, uint64_t *end)
 {

@@ -6,23 +6,24 @@
 #include "tools/trace/file/event.h"
 #include "tools/trace/file/reader.h"
 
-/* A part of a trace; {0} is all of it. */
+/* A part of a trace. {0} is the whole trace. */
 struct trace_cursor_selection {
-    const unsigned char *processes; /* [index]: whether the process is selected; NULL: all are */
+    /* Indexed by process: whether it is selected; NULL if all are. */
+    const unsigned char *processes;
     bool has_begin, has_end;
-    int64_t begin, end; /* nanoseconds since `base`, both included */
+    int64_t begin, end; /* nanoseconds since `base`; both times are included */
 };
 
 /*
- * Reads events one after the other: of one location, of one process in order of time, or of all
- * processes in order of their corrected times. `process` and `location` may be TRACE_NONE, which
- * stands for all. Returns NULL if memory is exhausted.
+ * Reads the events of one location, of one process in order of time, or of all processes in order
+ * of their corrected times. TRACE_NONE as `process` or `location` stands for all. Returns NULL if
+ * memory is exhausted.
  *
  * The events of each location are properly nested, even if files are damaged. TRACE_LEAVE and
  * TRACE_INTERRUPTED have the function and the site of their TRACE_ENTER. Indices are valid, or
- * TRACE_NONE if a member does not apply or is unknown, but ranks (`peer`, `root`) are as recorded:
- * see trace_event_world_rank. TRACE_DROPPED stands for events that are missing because a part of
- * the file is damaged.
+ * TRACE_NONE if a member does not apply or is unknown. Ranks (`peer`, `root`) are not checked: see
+ * trace_event_world_rank. TRACE_DROPPED is returned where events are missing because a part of the
+ * file is damaged.
  *
  * A call that began before `begin` or ended after `end` is shortened: its TRACE_ENTER has the time
  * `begin`, or its TRACE_LEAVE the time `end`. Events within the call (messages, …) are included if
@@ -33,9 +34,8 @@ struct trace_cursor *trace_cursor_make(const struct trace *trace, uint32_t proce
                                        uint32_t location,
                                        const struct trace_cursor_selection *selection);
 
-/* Sets `event`, and sets `process` (which may be NULL) to the index of its process. Returns false
- * at the end.
- */
+/* Sets `event` to the next event, and `process` (which may be NULL) to the index of its process.
+ * Returns false at the end. */
 bool trace_cursor_next(struct trace_cursor *cursor, struct trace_event *event, uint32_t *process);
 void trace_cursor_free(struct trace_cursor *cursor);
 

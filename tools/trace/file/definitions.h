@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Definitions: the objects of one process to which its events refer by index, and data about the
+ * Definitions are the objects of one process to which its events refer by index, and data about the
  * process. The tool writes definitions as they occur; readers get complete tables. Strings are
- * UTF-8. No function here makes MPI calls. docs/run/trace-format.md describes the file.
+ * UTF-8. No function here makes MPI calls. docs/run/trace-format.md describes the format.
  */
 #ifndef QMPI_TRACE_FILE_DEFINITIONS_H
 #define QMPI_TRACE_FILE_DEFINITIONS_H
@@ -15,30 +15,30 @@
 
 struct trace_function {
     char *name;      /* "MPI_Send" */
-    char *group;     /* "point-to-point": its name in `qmpi functions` */
-    uint32_t number; /* in src/functions/functions.txt */
+    char *group;     /* "point-to-point", as in `qmpi functions` */
+    uint32_t number; /* number in src/functions/functions.txt */
 };
 
-/* A caller of a call: see QMPIX_Address_find. */
+/* A frame of a call site, as returned by QMPIX_Address_find. */
 struct trace_frame {
     uint32_t library; /* index of a library */
     uint64_t offset;
 };
 struct trace_site {
-    struct trace_frame *frames; /* the caller first */
+    struct trace_frame *frames; /* the caller of MPI is first */
     size_t count;
 };
 
 struct trace_comm {
-    uint64_t id; /* the result of QMPIX_Comm_get_identity, which is the same on all members; 0:
-                    unknown, so that no other process has this communicator */
+    uint64_t id; /* the result of QMPIX_Comm_get_identity, which is the same in all members. If it
+                    is 0, the communicator cannot be found in other processes */
     uint64_t parent;
-    char *name; /* "": it has none */
-    int rank;   /* of this process in the communicator; TRACE_UNDEFINED: unknown */
+    char *name; /* "" if it has none */
+    int rank;   /* rank of this process in the communicator, or TRACE_UNDEFINED */
     int *group; /* ranks in MPI_COMM_WORLD, by rank in the communicator; an element may be
                    TRACE_UNDEFINED */
     int size;
-    int *remote; /* the same for the remote group of an intercommunicator; else NULL */
+    int *remote; /* the same for the remote group of an intercommunicator; NULL if there is none */
     int remote_size;
 };
 
@@ -58,8 +58,8 @@ struct trace_region {
 
 struct trace_counter {
     char *name;        /* name of the MPI_T variable */
-    char *description; /* "": it has none */
-    char *unit;        /* such as "bytes" or "seconds"; "": it has none */
+    char *description; /* "" if it has none */
+    char *unit;        /* such as "bytes" or "seconds"; "" if it has none */
     bool accumulates;  /* the value only increases */
 };
 
@@ -88,18 +88,19 @@ struct trace_location {
 struct trace_process {
     char *file;      /* the file that the process has written */
     uint64_t run[2]; /* the same in all processes of a run, and different in other runs */
-    int rank;        /* rank in MPI_COMM_WORLD, or in mpi://WORLD; TRACE_UNDEFINED: unknown */
-    int ranks;       /* number of ranks; 0: unknown */
+    int rank;        /* rank in MPI_COMM_WORLD or mpi://WORLD, or TRACE_UNDEFINED */
+    int ranks;       /* number of ranks, or 0 if it is unknown */
     int tool_id;
-    char *host, *program, *mpi, *clock; /* mpi: first line of the library's version; clock: such as
-                                           "tsc" */
+    char *host, *program, *mpi, *clock; /* `mpi` is the first line of the library's version; `clock`
+                                           is a name such as "tsc" */
     int64_t pid;
-    int64_t started;       /* the time of `start_ticks` in nanoseconds since the Epoch */
-    uint64_t start_ticks;  /* when recording began */
-    double tick;           /* length of a tick in nanoseconds */
-    uint64_t clock_number; /* the same in processes that read the same clock; 0: unknown */
-    struct trace_clock_point
-        *points; /* see clock_line.h; if there are none, only `tick` and `started` are known */
+    int64_t started;      /* the time of `start_ticks` in nanoseconds since the Epoch */
+    uint64_t start_ticks; /* when recording began */
+    double tick;          /* length of a tick in nanoseconds */
+    /* The same in all processes that read the same clock; 0 if it is unknown. */
+    uint64_t clock_number;
+    /* See clock_line.h. Without points, only `tick` and `started` are known. */
+    struct trace_clock_point *points;
     size_t point_count;
     struct trace_function *functions;
     size_t function_count;
@@ -124,13 +125,14 @@ struct trace_process {
     uint64_t end_ticks;  /* the end of the process, or the last time when it was known to run */
     uint64_t dropped;    /* events that were lost */
     uint64_t unfinished; /* number of bytes at the end of the file that are not complete blocks */
-    uint64_t memory;     /* maximum resident size of the process in bytes; 0: unknown */
+    uint64_t memory;     /* maximum resident size of the process in bytes, or 0 if it is unknown */
     bool is_ring;        /* only the last part was kept */
-    unsigned omits; /* TRACE_OMITS_…: at the beginning, or, once the end is known, in the whole
-                       run */
+    unsigned omits; /* TRACE_OMITS_…, as known at the beginning of the file; replaced at its end by
+                       what holds for the whole run */
 };
 
-/* Frees the members of a process, each of which must have its own memory, and sets them to 0. */
+/* Frees all members of a process and sets them to 0. Each member must have been allocated by
+ * itself. */
 void trace_definitions_clear(struct trace_process *process);
 
 /* The suffix of file names. */
@@ -162,15 +164,14 @@ enum trace_definition {
 };
 
 /* The header of a file contains the data about the process that are known at its start (file, run,
- * host, program, pid, clock, start). Members of struct trace_process that become known later have
- * blocks of their own.
- */
+ * host, program, pid, clock, start). Members of struct trace_process that become known later are in
+ * later blocks. */
 void trace_definitions_put_header(struct trace_bytes *out, const struct trace_process *process);
 
-/* These functions add definitions to `out`, the contents of a block of definitions;
- * trace_definitions_put_block makes the block. Events refer to a definition by its index. A
- * definition with an index that exists replaces the earlier one, for example when a communicator
- * gets a name. */
+/* These functions add definitions to `out`, the contents of a block of definitions, from which
+ * trace_definitions_put_block makes the block. Events refer to a definition by its index. A later
+ * definition with the same index replaces the earlier one, for example when a communicator gets a
+ * name. */
 void trace_definitions_put_function(struct trace_bytes *out, uint32_t index,
                                     const struct trace_function *function);
 void trace_definitions_put_library(struct trace_bytes *out, uint32_t index, const char *path);
@@ -193,19 +194,20 @@ void trace_definitions_put_world(struct trace_bytes *out, const uint64_t run[2],
 void trace_definitions_put_clock(struct trace_bytes *out, double tick,
                                  const struct trace_clock_point *points, size_t count);
 
-/* Adds the members end…, dropped, memory, is_ring and omits. */
+/* Adds the members `end`, `end_detail`, `end_ticks`, `dropped`, `memory`, `is_ring`, `unfinished`
+ * and `omits`. */
 void trace_definitions_put_end(struct trace_bytes *out, const struct trace_process *process);
 
-/* Adds that the process is still running at this time. */
+/* Adds a definition which states that the process is still running at this time. */
 void trace_definitions_put_alive(struct trace_bytes *out, uint64_t ticks);
 
 /* Appends a block of the definitions in `definitions`, which it empties, to `out`. */
 void trace_definitions_put_block(struct trace_bytes *out, struct trace_bytes *definitions);
 
-/* Convert the definitions of a process (all members of struct trace_process) to the bytes that its
- * file contains, in order to send them to another process, and back. They return false if memory is
- * exhausted or the bytes are invalid. The caller frees the results by trace_bytes_free and
- * trace_definitions_clear. */
+/* These functions convert the definitions of a process (all members of struct trace_process) to the
+ * bytes that its file would contain, and back, in order to send them to another process. They
+ * return false if memory is exhausted or the bytes are invalid. The caller frees the results by
+ * trace_bytes_free and trace_definitions_clear. */
 bool trace_definitions_pack(const struct trace_process *process, struct trace_bytes *bytes);
 bool trace_definitions_unpack(const void *bytes, size_t size, struct trace_process *process);
 
@@ -217,7 +219,7 @@ bool trace_definitions_unpack(const void *bytes, size_t size, struct trace_proce
 /* Reads the definitions of a process. */
 struct trace_definitions_reader {
     struct trace_process *process;
-    uint32_t fields[TRACE_KINDS_MAX]; /* [kind of event] */
+    uint32_t fields[TRACE_KINDS_MAX]; /* the fields that apply, indexed by the kind of event */
     size_t function_room, library_room, site_room, comm_room, window_room, file_room, region_room,
         counter_room, location_room;
     uint64_t budget; /* number of bytes that may still be allocated */
@@ -225,15 +227,17 @@ struct trace_definitions_reader {
     bool is_exhausted;
 };
 
-/* Adds the definitions of a block. Returns false at the first invalid one, or if memory, or the
- * budget, is exhausted. */
+/* Adds the definitions of a block. Returns false at the first invalid definition, or if memory or
+ * the budget is exhausted. */
 bool trace_definitions_read(struct trace_definitions_reader *reader, const void *bytes,
                             size_t size);
 
-/* Makes all strings and all references between definitions valid. */
+/* Makes all strings and all references between definitions valid. Returns false if memory is
+ * exhausted. */
 bool trace_definitions_finish(struct trace_definitions_reader *reader);
 
-/* The first function makes room for location `index`, the second one adds a function. */
+/* The first function adds location `index` if it does not exist; the second function adds a
+ * function at the end. */
 bool trace_definitions_add_location(struct trace_definitions_reader *reader, uint32_t index);
 bool trace_definitions_add_function(struct trace_definitions_reader *reader, const char *name);
 

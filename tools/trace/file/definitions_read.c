@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The maximum index, after `seen` definitions. Indices are assigned one after the other, so larger
- * ones are invalid. */
+/* The maximum valid index after `seen` definitions. Indices are assigned one after the other, so a
+ * much larger one shows that the file is damaged. */
 #define INDEX_MAX(seen) (2 * (seen) + 4096)
 
 static bool charge_budget(struct trace_definitions_reader *reader, uint64_t size)
@@ -28,8 +28,8 @@ static bool charge_budget(struct trace_definitions_reader *reader, uint64_t size
 }
 
 /*
- * Returns element `index` of the table `*array`, which is created if necessary; NULL: not possible.
- * Elements before it that do not exist are set to 0.
+ * Returns element `index` of the table `*array`, which is extended if necessary; new elements are
+ * 0. Returns NULL if the index is invalid, or if memory or the budget is exhausted.
  */
 static void *make_element(struct trace_definitions_reader *reader, void *array, size_t *count,
                           size_t *room, size_t size, uint64_t index)
@@ -105,8 +105,7 @@ static int *take_group(struct trace_definitions_reader *reader, struct trace_byt
     return ranks;
 }
 
-/* ---- Definitions
- * --------------------------------------------------------------------------------- */
+/* ---- Definitions ----------------------------------------------------------------------------- */
 
 static bool take_process(struct trace_definitions_reader *reader, struct trace_bytes_input *input)
 {
@@ -331,7 +330,8 @@ static bool take_end(struct trace_definitions_reader *reader, struct trace_bytes
     return !input->failed;
 }
 
-/* Reads a time at which the process was running. Its end, if unknown, is not earlier. */
+/* Reads a time at which the process was running. If the end of the process is unknown, it is not
+ * earlier than this time. */
 static bool take_alive(struct trace_definitions_reader *reader, struct trace_bytes_input *input)
 {
     struct trace_process *process = reader->process;
@@ -369,7 +369,7 @@ bool trace_definitions_read(struct trace_definitions_reader *reader, const void 
     return !reader->is_exhausted;
 }
 
-/* ---- Tables as readers get them --------------------------------------------------------- */
+/* ---- Tables as readers get them -------------------------------------------------------------- */
 
 static bool make_text(char **text)
 {
@@ -405,8 +405,8 @@ static bool make_texts(struct trace_process *process)
     return whole;
 }
 
-/* Whether a number can be the length of a tick. No clock has much shorter or longer ticks, but a
- * damaged file may contain any number. */
+/* Returns whether a number can be the length of a tick. No clock has much shorter or longer ticks,
+ * but a damaged file may contain any number. */
 static bool can_be_tick(double nanoseconds)
 {
     return nanoseconds > 1e-6 && nanoseconds < 1e9;
@@ -433,7 +433,7 @@ bool trace_definitions_finish(struct trace_definitions_reader *reader)
     return make_texts(process);
 }
 
-/* ---- Definitions from another process ------------------------------------------------------- */
+/* ---- Definitions from another process -------------------------------------------------------- */
 
 static bool unpack_blocks(struct trace_definitions_reader *reader, struct trace_bytes_input *input)
 {

@@ -4,7 +4,6 @@
 
 #include "tools/trace/file/block.h"
 #include "tools/trace/file/clock_line.h"
-#include "tools/trace/file/definitions.h"
 #include "tools/trace/file/event.h"
 
 #include <stdlib.h>
@@ -13,8 +12,7 @@
 /* The size at which a block of definitions ends. */
 #define BLOCK_SIZE (UINT32_C(1) << 20)
 
-/* ---- Definitions
- * --------------------------------------------------------------------------------- */
+/* ---- Definitions ----------------------------------------------------------------------------- */
 
 /* Begins a definition. Returns the position at which its members begin. */
 static size_t begin_typed(struct trace_bytes *out, enum trace_definition type)
@@ -73,7 +71,8 @@ void trace_definitions_put_site(struct trace_bytes *out, uint32_t index,
     finish_definition(out, members);
 }
 
-/* Writes ranks. Each one is stored as its difference from the previous rank plus 1. */
+/* Writes ranks. Each one is stored as its difference from the previous rank + 1, which is 0 for
+ * consecutive ranks. */
 static void put_group(struct trace_bytes *out, const int *ranks, int size)
 {
     int64_t expected = 0;

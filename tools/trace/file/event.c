@@ -90,7 +90,8 @@ static bool has_object(const struct trace_process *process, const struct trace_e
     }
 }
 
-/* Whether the communicator is valid; that of a message may be unknown. */
+/* Returns whether the communicator of the event is valid. The communicator of a message may be
+ * unknown. */
 static bool has_comm(const struct trace_process *process, const struct trace_event *event)
 {
     switch (event->kind) {

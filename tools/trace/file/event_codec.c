@@ -77,9 +77,10 @@ bool trace_event_stack_is_valid(const struct trace_process *process, uint32_t un
 /* ---- The model ------------------------------------------------------------------------------- */
 
 /*
- * The encoder and the decoder of a block store its earlier events in the same way: the shapes of
- * events (all members except time, request and value), and the shape that last followed the same
- * shapes. Most shapes are predicted correctly, because programs repeat themselves.
+ * While the encoder and the decoder process a block, both store its earlier events in the same way:
+ * the shapes of the events, which consist of all members except time, request and value, and for
+ * each sequence of shapes the shape that followed it last. Most shapes are predicted correctly by
+ * this, because programs repeat themselves.
  */
 
 #define SHAPES 4096   /* number of shapes that are stored; a new one replaces the oldest */
@@ -107,7 +108,7 @@ union shape {
 struct trace_event_model {
     uint32_t added;   /* number of shapes that were added */
     uint32_t last;    /* index of the last shape */
-    uint32_t history; /* a hash of the last shapes, in which older ones are shifted out */
+    uint32_t history; /* a hash of the last shapes; older ones are shifted out */
     uint16_t after_long[CONTEXTS], after_short[SHAPES];
     uint16_t last_of_kind[TRACE_KINDS_MAX];
     uint64_t begun, completed; /* the last requests that were begun and completed */
@@ -115,7 +116,7 @@ struct trace_event_model {
     union shape shapes[SHAPES];
 };
 
-/* Begins a block. Only the first shape needs a value, because the others are set before they are
+/* Begins a block. Only the first shape is cleared, because all others are set before they are
  * used. */
 static inline void model_begin(struct trace_event_model *model)
 {
@@ -139,7 +140,7 @@ static inline uint32_t model_add(struct trace_event_model *model)
     return model->added++ % SHAPES;
 }
 
-/* Records that an event has the shape `index`; `context` is the context before it. */
+/* Records that an event has the shape `index`. `context` is the context before the event. */
 static inline void model_note(struct trace_event_model *model, uint32_t context, uint32_t index,
                               uint32_t kind)
 {
@@ -150,7 +151,8 @@ static inline void model_note(struct trace_event_model *model, uint32_t context,
     model->history = (model->history << 5) + index + 1;
 }
 
-/* Returns the last request that was begun, or completed, by an event with these fields. */
+/* Returns a pointer to the last request that was begun, or to the last one that was completed,
+ * whichever applies to events with these fields. */
 static inline uint64_t *model_request(struct trace_event_model *model, uint32_t fields)
 {
     return fields & TRACE_FIELD_BIT(BEGINS) ? &model->begun : &model->completed;
@@ -159,16 +161,17 @@ static inline uint64_t *model_request(struct trace_event_model *model, uint32_t 
 /* ---- Encoder --------------------------------------------------------------------------------- */
 
 /*
- * The events of a block are stored in four columns, which compress better than one: codes, times,
- * the values of new shapes, and requests. Adding an event looks at two predictions, and then at one
- * entry of a hash table. Memory is only allocated when a column grows.
+ * The events of a block are stored in four columns, because this compresses better than one: codes,
+ * times, the values of new shapes, and requests. To add an event, the encoder compares two
+ * predictions, and then at most one entry of a hash table. It allocates memory only when a column
+ * grows.
  */
 
 #define HASH_BITS 13
 #define HASH_SIZE (1 << HASH_BITS)
 
-/* The maximum size of an event in a column: a code, and varints for the kind, the fields that
- * differ, and each of these fields. */
+/* The maximum size of an event in a column: varints for the kind, for the set of fields that
+ * differ, and for each of these fields. */
 #define EVENT_MAX ((TRACE_SHAPE_FIELDS + 2) * TRACE_VARINT_MAX)
 
 enum column { CODES, TIMES, VALUES, REQUESTS, COLUMNS };
@@ -186,7 +189,8 @@ struct trace_event_encoder {
     uint64_t first, last;    /* the first and last ticks of the block */
     uint64_t too_deep;       /* number of calls in progress that are too deep to be recorded */
     uint16_t by_hash[HASH_SIZE];
-    union shape masks[TRACE_KINDS]; /* a member is 0 if it does not apply */
+    /* By kind; a member has all bits if it applies, otherwise none. */
+    union shape masks[TRACE_KINDS];
 };
 
 static void make_mask(union shape *mask, uint32_t fields)

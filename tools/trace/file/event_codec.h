@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bodies of blocks of events. An encoder converts the events of one stream to blocks, and a
- * decoder reads the events of one block. No function here makes MPI calls. docs/run/trace-format.md
- * describes the file.
+ * The blocks of events. An encoder converts the events of one stream to blocks, and a decoder reads
+ * the events of one block. No function here makes MPI calls. docs/run/trace-format.md describes the
+ * format.
  */
 #ifndef QMPI_TRACE_FILE_EVENT_CODEC_H
 #define QMPI_TRACE_FILE_EVENT_CODEC_H
@@ -16,8 +16,8 @@
 
 /* ---- Calls in progress ----------------------------------------------------------------------- */
 
-/* The maximum number of calls in progress in a stream. Deeper calls, which do not occur in real
- * programs, are not recorded. */
+/* The maximum number of calls in progress in a stream. Deeper calls are not recorded; real programs
+ * do not have them. */
 #define TRACE_EVENT_CALLS_MAX 10000
 
 struct trace_event_stack_call {
@@ -26,7 +26,7 @@ struct trace_event_stack_call {
     uint64_t number; /* number of that event in the stream */
 };
 
-/* The calls in progress of a stream, the outermost first. */
+/* The calls in progress of a stream. The outermost call is first. */
 struct trace_event_stack {
     struct trace_event_stack_call *calls;
     size_t depth, room;
@@ -49,8 +49,8 @@ static inline bool trace_event_stack_note(struct trace_event_stack *stack,
     return true;
 }
 
-/* Writes the stack at the beginning of a block whose first event has this number and these
- * ticks. */
+/* These functions write and read the stack at the beginning of a block. `number` and `ticks` are
+ * those of the first event of the block. */
 bool trace_event_stack_put(const struct trace_event_stack *stack, struct trace_bytes *out,
                            uint64_t ticks, uint64_t number);
 bool trace_event_stack_take(struct trace_event_stack *stack, struct trace_bytes_input *input,
@@ -62,36 +62,38 @@ bool trace_event_stack_is_valid(const struct trace_process *process, uint32_t un
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* Opens the library that compresses blocks. Otherwise, the first encoder of a block does that. */
+/* Opens the library that compresses blocks. If this function is not called, the library is opened
+ * when the first block is compressed. */
 void trace_event_encoder_start(void);
 
 /*
- * The encoder of one stream. Its blocks can be written one after the other, together with those of
- * other streams in any order. If only a part of a block can be written (disk full), the file must
- * be truncated to the beginning of the block before another one is written; otherwise, a reader
- * would take the following bytes for the rest of the block.
+ * The encoder of one stream. Its blocks must be written in their order; blocks of other streams may
+ * be written between them. If only a part of a block can be written (disk full), the file must be
+ * truncated to the beginning of the block before another one is written. Otherwise, a reader would
+ * take the following bytes for the rest of the block.
  *
  * A location has several encoders if a signal handler interrupts the recording of an event. The
- * events of the handler are then a separate stream, which readers insert by time. `stream` is a
- * number that no other encoder of this location has; 0 is the thread itself. `compress`: whether to
- * compress blocks if libzstd is available. Returns NULL if memory is exhausted.
+ * events of the handler are then a separate stream, which readers merge by time. `stream` is a
+ * number that no other encoder of this location has; 0 is the thread itself. `compress` says
+ * whether to compress blocks if libzstd is available. Returns NULL if memory is exhausted.
  */
 struct trace_event_encoder;
 struct trace_event_encoder *trace_event_encoder_make(uint32_t location, uint32_t stream,
                                                      bool compress);
 void trace_event_encoder_free(struct trace_event_encoder *encoder);
 
-/* Adds an event. Only the members that apply to its kind are used, and not `location`, `time` and
- * `is_known`. A time before that of the last event is replaced by that time. Returns false if
- * memory is exhausted; the event is then not in the block. */
+/* Adds an event. Uses only the members that apply to its kind, except `location`, `time` and
+ * `is_known`. A time before that of the last event is replaced by that time. If memory is
+ * exhausted, returns false and does not add the event. */
 bool trace_event_encoder_add(struct trace_event_encoder *encoder, const struct trace_event *event);
 
 /* Returns the current size of the block in bytes, before compression. Blocks of 64 to 256 KiB are
  * suitable; no block may have more than 8 MiB. */
 size_t trace_event_encoder_size(const struct trace_event_encoder *encoder);
 
-/* Appends the events that were added since the last call to `out`, as a block. The block contains
- * the calls in progress at its beginning, so that it can be read without earlier blocks. */
+/* Appends the events that were added since the last call to `out`, as a block. The block begins
+ * with the calls that were in progress before its first event, so that it can be read without
+ * earlier blocks. */
 bool trace_event_encoder_finish(struct trace_event_encoder *encoder, struct trace_bytes *out);
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -104,17 +106,18 @@ struct trace_event_decoder_head {
     uint64_t first, last; /* ticks */
 };
 
-/* Reads a head. If `stack` is not NULL, it is set to the calls in progress at the beginning of the
+/* Reads a head. If `stack` is not NULL, sets it to the calls in progress at the beginning of the
  * block. Returns false if the head is invalid. */
 bool trace_event_decoder_read_head(struct trace_event_decoder_head *head,
                                    struct trace_event_stack *stack, const void *bytes, size_t size);
 
 struct trace_event_decoder {
-    const uint32_t *fields; /* indexed by kind, as described in the file */
+    const uint32_t *fields; /* the fields that apply, indexed by kind, as the file describes them */
     struct trace_event_model *model;
     struct trace_bytes_input codes, times, values, requests;
-    uint64_t ticks, last; /* times of the event read last and of the block's last event */
-    uint64_t left;        /* number of events that remain */
+    /* Times of the event that was read last, and of the last event of the block. */
+    uint64_t ticks, last;
+    uint64_t left; /* number of events that remain */
 };
 
 /* Begins to read a block. `body` must remain unchanged until the last event of the block is read.
@@ -124,9 +127,9 @@ bool trace_event_decoder_begin(struct trace_event_decoder *decoder,
                                size_t size);
 void trace_event_decoder_free(struct trace_event_decoder *decoder);
 
-/* Sets the next event except for its location, time and is_known. `kind` is set to a number that is
- * not less than TRACE_KINDS if this version does not know the kind. Returns false at the end of the
- * block, and also if the block is invalid. In the latter case, `left` is not 0. */
+/* Sets all members of the next event except `location`, `time` and `is_known`. `kind` is not less
+ * than TRACE_KINDS if this version does not know the kind. Returns false at the end of the block,
+ * and also if the block is invalid; in the latter case, `left` is not 0. */
 bool trace_event_decoder_next(struct trace_event_decoder *decoder, struct trace_event *event);
 
 #endif

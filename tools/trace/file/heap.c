@@ -46,7 +46,8 @@ static void rise(struct trace_heap *heap, size_t place, const void *item)
     put_at(heap, place, item);
 }
 
-/* Returns the final place for an item, at or below a free place. The items between move up. */
+/* Returns the final place for an item, which is the free place `place` or below it. The items
+ * between move up. */
 static size_t sink_hole(struct trace_heap *heap, size_t place, const void *item)
 {
     for (size_t child; (child = 2 * place + 1) < heap->count; place = child) {

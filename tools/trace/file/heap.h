@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A heap of items of one size, whose first item in a given order is always available. Adding or
- * taking an item moves O(log n) others.
+ * A heap of items of equal size. Its first item, in an order that the caller defines, is always
+ * available. Adding or removing an item moves O(log n) other items.
  */
 #ifndef QMPI_TRACE_FILE_HEAP_H
 #define QMPI_TRACE_FILE_HEAP_H
@@ -12,7 +12,8 @@
 /* Returns whether an item comes before another one. Equal items may come in any order. */
 typedef bool trace_heap_order(const void *context, const void *one, const void *other);
 
-/* Called when the place of an item changes; trace_heap_take needs the place. */
+/* Called when the place of an item changes. Callers of trace_heap_take need this to know the
+ * place. */
 typedef void trace_heap_moved(void *context, const void *item, size_t place);
 
 struct trace_heap {
@@ -20,8 +21,8 @@ struct trace_heap {
     size_t count, room; /* room: in bytes */
     size_t size;        /* size of an item */
     trace_heap_order *is_before;
-    trace_heap_moved *moved; /* NULL: places are not needed */
-    void *context;           /* for both functions */
+    trace_heap_moved *moved; /* may be NULL */
+    void *context;           /* argument of both functions */
 };
 
 /* Makes an empty heap. The caller may set `moved` afterwards. */
@@ -32,14 +33,15 @@ void trace_heap_free(struct trace_heap *heap);
 /* Adds a copy of an item. Returns false if memory is exhausted. */
 bool trace_heap_push(struct trace_heap *heap, const void *item);
 
-/* Returns the first item; NULL: there is none. If the caller changes it, trace_heap_sink must
- * follow. */
+/* Returns the first item, or NULL if there is none. If the caller changes the item, it must call
+ * trace_heap_sink afterwards. */
 static inline void *trace_heap_first(const struct trace_heap *heap)
 {
     return heap->count ? heap->items : NULL;
 }
 
-/* Moves the first item to its new place after it has become a later one. */
+/* Moves the first item to its new place, after it was changed so that it comes later in the
+ * order. */
 void trace_heap_sink(struct trace_heap *heap);
 
 /* Removes the item at a place; the first item has place 0. */

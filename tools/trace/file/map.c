@@ -16,7 +16,7 @@ static uint64_t hash_bytes(const void *data, size_t size)
     return hash ^ hash >> 32;
 }
 
-/* Returns the place of a key, or the free place where it belongs. */
+/* Returns the place of a key, or the free place for it. */
 static uint32_t *find_place(const struct trace_map *map, const void *data, size_t size)
 {
     const size_t mask = map->place_count - 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of the objects in a trace, for users. The caller provides `room` for names that are made
- * up, such as "rank 3" or "communicator 2". The result is `room` or a string of the process.
+ * Names of the objects in a trace, for users. If an object has no name, one is made up, such as
+ * "rank 3" or "communicator 2". The caller provides `room` for made-up names. The result is `room`
+ * or a string of the process.
  */
 #ifndef QMPI_TRACE_NAME_H
 #define QMPI_TRACE_NAME_H
@@ -14,8 +15,8 @@ enum { TRACE_NAME_SIZE = 160 }; /* size of `room` in bytes */
 const char *trace_name_process(const struct trace_process *process, char *room);
 const char *trace_name_comm(const struct trace_process *process, uint32_t comm, char *room);
 
-/* Returns the name of the window, file, region or counter of an event; NULL: events of its kind
- * have none. */
+/* Returns the name of the window, file, region or counter of an event, or NULL if events of its
+ * kind have none. */
 const char *trace_name_object(const struct trace_process *process, const struct trace_event *event,
                               char *room);
 const char *trace_name_location(const struct trace_process *process, uint32_t location, char *room);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Archives in OTF2 3.0, made from the files of a trace. The writer needs libotf2, so it is in a
- * library that is opened only to write an archive: qmpi-otf2.module, beside the tools. Nothing here
- * makes MPI calls; processes that write an archive together pass functions for communication.
+ * Archives in OTF2 3.0, made from the files of a trace. Only writing them needs libotf2. Therefore,
+ * the code that writes them is in a library, qmpi-otf2.module beside the tools, which is opened
+ * only for this purpose. No function here makes MPI calls: processes that write an archive together
+ * pass functions for communication.
  *
  *   const struct trace_otf2 *otf2 = trace_otf2_open(path of TRACE_OTF2_FILE, &problem);
  *   if (!otf2 || !otf2->write(trace, directory, NULL, &problem))
@@ -30,35 +31,37 @@ struct trace_otf2_group {
     void *context; /* argument of the functions */
     bool (*barrier)(void *context);
     bool (*broadcast)(void *context, void *data, size_t size);
-    /* The root receives sizes[i] bytes of each rank i, one after the other, in `all`. Other
-     * processes pass NULL for `all` and `sizes`. */
+    /* The root receives sizes[i] bytes from each rank i and stores them in `all`, one after the
+     * other. Other processes pass NULL for `all` and `sizes`. */
     bool (*gather)(void *context, const void *data, size_t size, void *all, const size_t *sizes);
-    /* The root sends sizes[i] bytes to each rank i, one after the other, from `all`. */
+    /* The root sends sizes[i] bytes to each rank i, which it takes from `all`, one after the other.
+     * Other processes pass NULL for `all` and `sizes`. */
     bool (*scatter)(void *context, const void *all, const size_t *sizes, void *data, size_t size);
 };
 
 struct trace_otf2 {
     /*
      * Writes an archive of a trace to `directory`, which is made if it does not exist; `selection`
-     * may be NULL. An archive that qmpi has written there is replaced; other files remain.
-     * On failure, sets *problem to a message with a hint, which the caller frees; NULL: memory is
+     * may be NULL. Replaces an archive that qmpi has written there; other files remain. On failure,
+     * sets *problem to a message with a hint, which the caller frees, or to NULL if memory is
      * exhausted.
      */
     bool (*write)(const struct trace *trace, const char *directory,
                   const struct trace_cursor_selection *selection, char **problem);
     /*
-     * Writes an archive together with other processes, which must all call this. `file` is the
-     * complete file of the calling process; NULL: the process has recorded nothing, and is in the
-     * archive without events. If one process fails, the function returns false on all. *problem is
-     * then set on the processes that have failed and on the root; it is NULL on the others.
+     * Writes an archive together with other processes, which must all call this function. `file` is
+     * the complete file of the calling process, or NULL if the process has recorded nothing; it is
+     * then in the archive without events. If one process fails, the function returns false in all
+     * processes. It then sets *problem to a message in the processes that have failed and in the
+     * root, and to NULL in the others.
      */
     bool (*write_together)(const struct trace_otf2_group *group, const char *file,
                            const char *directory, char **problem);
 };
 
-/* Opens the library that writes archives. On failure, returns NULL and sets *problem to a message
- * with a hint, which the caller frees. `path` is that of the file TRACE_OTF2_FILE; NULL: not
- * found. The library remains open. */
+/* Opens the library that writes archives. `path` is the path of the file TRACE_OTF2_FILE, or NULL
+ * if it was not found. The library remains open. On failure, returns NULL and sets *problem to a
+ * message with a hint, which the caller frees. */
 const struct trace_otf2 *trace_otf2_open(const char *path, char **problem);
 
 /* The type of TRACE_OTF2_FUNCTION, which returns NULL if the library was built without libotf2. */

@@ -12,12 +12,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* An open trace: the part that readers see, and the data for reading its events. */
+/* An open trace: the part that readers see, and the data that are needed to read its events. */
 struct opened_trace {
-    struct trace trace;             /* the first member: a pointer to it is also a pointer to this
-                                       structure */
+    struct trace trace; /* must be first: a pointer to it is also a pointer to this structure */
     struct trace_source *sources;   /* [process] */
-    struct trace_clock_line *lines; /* [process]: time since `base` of the trace */
+    struct trace_clock_line *lines; /* [process]: the time since `base` of the trace */
     size_t process_room, source_room;
 };
 
@@ -132,8 +131,8 @@ static bool is_same_run(const struct trace_process *one, const struct trace_proc
     return one->run[0] == other->run[0] && one->run[1] == other->run[1];
 }
 
-/* Keeps the newest of several runs. Files of processes that ended before their run was known are
- * only read if there are no others. */
+/* Removes the processes of all runs except the newest one. Files of processes that ended before
+ * their run was known are only read if there are no others. */
 static void choose_run(struct opened_trace *opened)
 {
     struct trace *trace = &opened->trace;
@@ -148,8 +147,8 @@ static void choose_run(struct opened_trace *opened)
     const struct trace_process chosen = {
         .run = {trace->processes[newest].run[0], trace->processes[newest].run[1]}};
     size_t others = 0, early = 0;
-    char *other = NULL, *first = NULL; /* the paths of files that belong to other runs, and to the
-                                          first run */
+    /* Paths of a file of another run, and of a file whose run is not known. */
+    char *other = NULL, *first = NULL;
     for (size_t i = trace->process_count; i-- > 0;) {
         const struct trace_process *process = &trace->processes[i];
         if (is_same_run(process, &chosen))
@@ -209,7 +208,7 @@ static void sort_processes(struct opened_trace *opened)
     free(pairs);
 }
 
-/* Keeps the larger of two files of one rank. */
+/* If there are several files of one rank, keeps the largest one. */
 static void remove_copies(struct opened_trace *opened)
 {
     struct trace *trace = &opened->trace;
@@ -262,7 +261,8 @@ static void choose_processes(struct opened_trace *opened)
 
 /* ---- Times ----------------------------------------------------------------------------------- */
 
-/* A clock. It is described by the process that has compared it with rank 0 most often. */
+/* A clock of one or several processes, and the process that has compared it with rank 0 most
+ * often. */
 struct clock {
     size_t donor;
     uint64_t bound; /* largest bound of the processes that read this clock */
@@ -278,7 +278,7 @@ static uint64_t clock_of(const struct trace_process *process)
                                             : process->clock_number;
 }
 
-/* Sets, for each process, the index of the process whose clock comparison is used. Usually, this is
+/* Sets, for each process, the index of the process whose clock points are used. Usually, this is
  * the process itself. If a process has fewer than two clock points and the number of its clock is
  * known, the process that has most clock points for the same clock is used instead. */
 static void find_donors(const struct trace *trace, struct qmpi_table *clocks, size_t *donors)
@@ -353,7 +353,8 @@ static void add_clock(void *data, uint64_t number, void *value)
     add_bound(data, ((const struct clock *)value)->bound);
 }
 
-/* Sets the bound of the trace. Two processes with the same clock do not differ. */
+/* Sets the bound of the trace. Times of two processes with the same clock can be compared
+ * exactly. */
 static void set_bound(struct trace *trace, const struct qmpi_table *clocks, const size_t *donors)
 {
     struct bounds bounds = {0};
@@ -375,7 +376,7 @@ static void set_bound(struct trace *trace, const struct qmpi_table *clocks, cons
                                                                  : bounds.largest + bounds.second;
 }
 
-/* Whether calls of a process may last after its last event, until its end. */
+/* Returns whether calls of a process may last until its end, after its last event. */
 static bool ends_in_calls(const struct trace_process *process)
 {
     return process->end != TRACE_END_FINALIZE;
@@ -426,7 +427,8 @@ static void set_times(struct opened_trace *opened)
 
 /* ---- Traces ---------------------------------------------------------------------------------- */
 
-/* Returns the directory of a trace if `path` is its anchor file. */
+/* Returns the directory of a trace if `path` is the anchor file of its archive, and otherwise
+ * `path`. */
 static char *directory_of(const char *path)
 {
     const char *name = strrchr(path, '/');

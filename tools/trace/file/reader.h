@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Opens traces. Only one thread may call these functions, which make no MPI calls. A file may end
- * at any position, and may have been changed: parts that are not complete, valid blocks are
- * reported, and not used.
+ * at any position and may be damaged: parts that are not complete, valid blocks are reported and
+ * not used.
  */
 #ifndef QMPI_TRACE_FILE_READER_H
 #define QMPI_TRACE_FILE_READER_H
@@ -25,10 +25,10 @@ struct trace {
     int64_t started; /* the same time in nanoseconds since the Epoch, by the clock of the lowest
                         rank */
     int64_t end;     /* `time` of the latest event */
-    uint64_t bound;  /* maximum error when times of two processes are compared; 0: there is only one
-                        process, or one clock */
-    bool has_bound;  /* false: there are several clocks, and they were not compared */
-    char *warnings;  /* problems of the files, one line each; "": none */
+    uint64_t bound;  /* maximum error when times of two processes are compared; 0 if there is only
+                        one process or clock */
+    bool has_bound;  /* false if there are several clocks and they were not compared */
+    char *warnings;  /* problems of the files, one in each line; "" if there are none */
 };
 
 /*
@@ -38,24 +38,24 @@ struct trace {
  */
 struct trace *trace_reader_open(const char *path, char **problem);
 
-/* Does the same in a process of the program, which must not end because of a lack of memory: if
- * memory is exhausted, also returns NULL, and sets *problem to NULL. */
+/* Does the same in a process of the program, which must not be ended for lack of memory: if memory
+ * is exhausted, returns NULL and sets *problem to NULL. */
 struct trace *trace_reader_open_in_program(const char *path, char **problem);
 void trace_reader_close(struct trace *trace);
 
 /*
- * For processes that each read their own file: sets `base` to the earliest of all, and `epoch` (the
- * value of `started` without `base`) to a common value, so that all processes count time from the
- * same point.
+ * For processes that each read their own file and must count time from the same point. `base`
+ * replaces `base` of the trace: it is the earliest one of all processes. `epoch` is a common value
+ * for `started` minus `base`.
  */
 void trace_reader_share_times(struct trace *trace, int64_t base, int64_t epoch);
 
-/* Returns errno of the first failure to open a file of the trace again; 0: none. After a failure,
- * the events that were read are incomplete. */
+/* Returns errno if a file of the trace could not be opened again, otherwise 0. After such a
+ * failure, the events that were read are incomplete. */
 int trace_reader_error(const struct trace *trace);
 
-/* Returns the time for ticks of a process, in nanoseconds since `base`. It is the same for equal
- * ticks, and never decreases. */
+/* Returns the time of ticks of a process, in nanoseconds since `base`. Equal ticks have equal
+ * times, and times never decrease. */
 int64_t trace_reader_time(const struct trace *trace, const struct trace_process *process,
                           uint64_t ticks);
 
@@ -63,7 +63,7 @@ int64_t trace_reader_time(const struct trace *trace, const struct trace_process 
  * or DIRECTORY/HOST-PID.qtrace if `rank` is TRACE_UNDEFINED. The caller frees it. */
 char *trace_file_path(const char *directory, int rank, int64_t pid, const char *host);
 
-/* These two return the file of a process and its clock, for cursors. */
+/* These functions return the file of a process and its clock, for cursors. */
 struct trace_source;
 const struct trace_source *trace_reader_source(const struct trace *trace, uint32_t process);
 const struct trace_clock_line *trace_reader_clock(const struct trace *trace, uint32_t process);

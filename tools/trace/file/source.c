@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Limits for the memory of the definitions of a file: bytes, and multiples of the size of the
- * file. */
+/* The memory for the definitions of a file is limited to BUDGET bytes plus BUDGET_FACTOR times the
+ * size of the file. */
 #define BUDGET (UINT64_C(256) << 20)
 #define BUDGET_FACTOR 64
 
@@ -42,7 +42,7 @@ bool trace_source_load(const struct trace_source *source, const struct trace_sou
                                                scratch->size) &&
                  trace_block_read_body(descriptor, block->offset, &found, &loaded->body, scratch);
     close(descriptor);
-    /* The block is compared, because the file may have been replaced. */
+    /* The block is compared with what was found before, because the file may have been replaced. */
     const struct trace_event_decoder_head *head = &loaded->head;
     return whole && found.type == TRACE_BLOCK_EVENTS && head->location == block->location &&
            head->stream == block->stream && head->number == block->number &&
@@ -93,7 +93,7 @@ static bool add_block(struct scan *scan, uint64_t offset, uint64_t size)
     return true;
 }
 
-/* Adds a block after its first bytes and its head were read. Returns false if it is invalid. */
+/* Adds a block, whose first bytes and head were read. Returns false if the block is invalid. */
 static bool scan_block(struct scan *scan, uint64_t offset, const struct trace_block *block)
 {
     struct trace_source *source = scan->source;
@@ -113,7 +113,8 @@ static bool scan_block(struct scan *scan, uint64_t offset, const struct trace_bl
     return is_valid || source->is_exhausted;
 }
 
-/* Returns the position of the next block, from `offset` on; the size of the file: there is none. */
+/* Returns the position of the first block at or after `offset`, or the size of the file if there is
+ * none. */
 static uint64_t find_next_block(struct scan *scan, uint64_t offset)
 {
     unsigned char bytes[TRACE_BLOCK_SIZE];
@@ -198,8 +199,8 @@ static bool is_same_stream(const struct trace_source_block *one,
     return one->location == other->location && one->stream == other->stream;
 }
 
-/* Removes blocks that contradict the previous one, because they contain the same events or earlier
- * times. */
+/* Sorts the blocks. Removes blocks that contradict the previous block, because they contain the
+ * same events or earlier times. */
 static void sort_blocks(struct trace_source *source)
 {
     size_t count = 0;
@@ -217,7 +218,8 @@ static void sort_blocks(struct trace_source *source)
     source->block_count = count;
 }
 
-/* Finds the calls in progress at the end of a block. Returns false if the block is invalid. */
+/* Finds the calls in progress at the end of a block, in `loaded`. Returns false if the block is
+ * invalid. */
 static bool find_stream_end(const struct trace_source *source,
                             const struct trace_source_block *block,
                             struct trace_source_loaded *loaded, struct trace_event_decoder *decoder,
@@ -295,7 +297,7 @@ static void set_event_counts(const struct trace_source *source, struct trace_pro
         process->end_ticks = process->start_ticks;
 }
 
-/* Adds the function for calls whose own function has lost its definition. */
+/* Adds the function that stands for functions whose definition was lost. */
 static bool add_unknown(struct trace_source *source, struct trace_definitions_reader *definitions)
 {
     source->unknown = (uint32_t)definitions->process->function_count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file of a process: its contents, which are found by reading the heads of its blocks, and its
- * definitions. Blocks of events are read when they are needed. The file is only open while it is
- * read, so that any number of files can be read together.
+ * The file of a process: its definitions, and the list of its blocks of events, which is made from
+ * the heads of the blocks. The events themselves are read when they are needed. The file is only
+ * open while it is read, so that any number of files can be read together.
  */
 #ifndef QMPI_TRACE_FILE_SOURCE_H
 #define QMPI_TRACE_FILE_SOURCE_H
@@ -30,7 +30,7 @@ struct trace_source_stream {
     struct trace_event_stack end;
 };
 
-/* Returns the ticks of the first event of a stream that a cursor returns. */
+/* Returns the ticks of the first event that a cursor returns for a stream. */
 uint64_t trace_source_begin(const struct trace_source_stream *stream, bool is_ring);
 
 struct trace_source {
@@ -42,17 +42,17 @@ struct trace_source {
     uint32_t fields[TRACE_KINDS_MAX];
     uint64_t size;     /* size of the file */
     uint64_t damaged;  /* number of bytes before the last block that are not in valid blocks */
-    uint64_t lost;     /* number of events at the end of streams that are in damaged blocks; cursors
-                          do not report these */
-    uint32_t unknown;  /* index of a function for calls whose function has a damaged definition;
-                          TRACE_NONE: not needed */
-    int error;         /* errno if blocks could not be read, accessed atomically; 0: none */
+    uint64_t lost;     /* number of events in damaged blocks at the ends of streams; cursors do not
+                          report these */
+    uint32_t unknown;  /* index of the function that stands for functions with a damaged definition;
+                          TRACE_NONE if none is needed */
+    int error;         /* errno if blocks could not be read, otherwise 0; accessed atomically */
     bool is_exhausted; /* definitions were ignored, because they would need too much memory */
     bool lacks_zstd;   /* blocks were ignored, because libzstd is not available */
 };
 
 /*
- * Reads the definitions of a process, and finds the blocks of events. On failure returns false and
+ * Reads the definitions of a process, and finds the blocks of events. On failure, returns false and
  * sets *problem to a message, which the caller frees.
  */
 bool trace_source_open(struct trace_source *source, struct trace_process *process, const char *path,
@@ -66,9 +66,9 @@ struct trace_source_loaded {
     struct trace_bytes body;
 };
 
-/* Reads a block. `loaded` may contain an earlier one, whose memory is reused, and so is that of
- * `scratch`. Returns false if the block is damaged, memory is exhausted, or the file cannot be
- * opened; in the last case, `error` of the source is set. */
+/* Reads a block. `loaded` may contain an earlier block, whose memory is reused, and `scratch` is
+ * temporary memory. Returns false if the block is damaged, memory is exhausted, or the file cannot
+ * be opened; in the last case, sets `error` of the source. */
 bool trace_source_load(const struct trace_source *source, const struct trace_source_block *block,
                        struct trace_source_loaded *loaded, struct trace_bytes *scratch);
 void trace_source_free_block(struct trace_source_loaded *loaded);
