@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* ---- Fields: each writes the comma before it ------------------------------------------------- */
+/* ---- Fields: each function writes a comma and the field -------------------------------------- */
 
 static void put_csv_text(FILE *stream, const char *text)
 {
@@ -43,8 +43,8 @@ static void put_csv_number(FILE *stream, uint64_t number, bool applies)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* The columns that are equal for all events of a process, and its call sites once they are
- * described. */
+/* The columns that are equal for all events of a process, and the descriptions of its call sites,
+ * which are made when they are first needed. */
 struct csv_process {
     FILE *stream;
     const struct trace_process *process;

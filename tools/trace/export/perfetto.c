@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes traces for Perfetto: see export.h. Each thread is a track of slices, one for each call,
- * with the arguments of the call; regions and counters are tracks of their process. A message is a
- * flow between two instants: one at the send, one at the receive. Events that describe a call are
- * recorded between its begin and its end, so they are held until the slice begins or ends.
+ * with the arguments of the call. Regions and counters are tracks of their process. A message is a
+ * flow between two instants, one at the send and one at the receive. Events that describe a call
+ * are recorded between its begin and its end, so they are held until the slice begins or ends.
  */
 #define _GNU_SOURCE
 #include "tools/trace/export/export.h"
@@ -47,7 +47,7 @@ struct details {
 
 /* A track that does not belong to a thread: slices of one region, or values of one counter. */
 struct child {
-    struct trace_track *track; /* NULL: the track has not begun */
+    struct trace_track *track; /* NULL if the track has not begun */
     uint64_t depth;
 };
 
@@ -67,11 +67,13 @@ struct thread {
     struct process *process;
     struct trace_track *track;
     int64_t last;             /* time of the last event */
-    struct trace_event enter; /* an event that is not written yet */
+    struct trace_event enter; /* a TRACE_ENTER that is not written yet */
     bool has_enter;
-    struct details details; /* of `enter`, or of the end that follows */
+    /* The events that describe the call in `enter`, or the end that follows. */
+    struct details details;
     uint64_t depth;
-    uint32_t used[32], used_by_instant; /* by depth: the arguments that an event has already */
+    uint32_t used[32], used_by_instant; /* the arguments that the event of a call already has, as
+                                           bits, by depth; and those of an instant */
     uint32_t *use;                      /* the element for the event that is being written */
 };
 
@@ -312,8 +314,9 @@ static uint32_t *use_at(struct thread *thread, uint64_t depth)
     return &thread->used[depth % (sizeof thread->used / sizeof *thread->used)];
 }
 
-/* Whether there is a single message, whose data then become arguments of the slice at a depth,
- * unless it has such arguments already. If there are several messages, each becomes an instant. */
+/* Returns whether the held events contain a single message, and the slice at this depth has no
+ * arguments of a message yet. The data of the message then become arguments of the slice. If there
+ * are several messages, each becomes an instant. */
 static bool has_single_message(struct thread *thread, uint64_t depth)
 {
     size_t count = 0;
@@ -345,7 +348,7 @@ static void write_instants(struct thread *thread, bool with_messages)
     }
 }
 
-/* Writes the begin of a slice with the details that are known at its time. */
+/* Writes the begin of a slice with the held events, which are known at this time. */
 static void begin_call_slice(struct thread *thread)
 {
     const struct trace_event *enter = &thread->enter;
@@ -415,7 +418,8 @@ static void write_flush_slice(struct thread *thread, const struct trace_event *e
 
 /* ---- All events ------------------------------------------------------------------------------ */
 
-/* Whether an event belongs to the end of a call, even if begin and end have the same time. */
+/* Returns whether an event belongs to the end of a call, even if the call begins and ends at the
+ * same time. */
 static bool is_of_end(const struct trace_event *event)
 {
     return trace_messages_is_receive(event) || event->kind == TRACE_COLLECTIVE_END ||
@@ -440,7 +444,7 @@ static void add_thread_event(struct thread *thread, const struct trace_event *ev
     switch (event->kind) {
     case TRACE_ENTER:
         begin_call_slice(thread);
-        write_instants(thread, true); /* of a call that contains a nested call */
+        write_instants(thread, true); /* these belong to the call that contains the nested call */
         thread->details.count = 0;
         thread->enter = *event;
         thread->has_enter = true;
@@ -594,7 +598,7 @@ static void end_tracks(struct process *process, int64_t time)
     }
 }
 
-/* Returns the first function of each group. NULL: memory is exhausted. */
+/* Returns the first function of the group of each function, or NULL if memory is exhausted. */
 static uint32_t *find_groups(const struct trace_process *process)
 {
     uint32_t *groups = calloc(process->function_count + 1, sizeof *groups);
@@ -663,7 +667,8 @@ bool trace_export_perfetto(FILE *stream, const struct trace_export *export)
 
 /* ---- A file ---------------------------------------------------------------------------------- */
 
-/* Writes numbers with a decimal point, even if the application has set another locale. */
+/* Writes the file in the C locale, so that numbers have a decimal point even if the program has set
+ * another locale. */
 static bool write_in_c_locale(FILE *stream, const struct trace_export *export)
 {
     const locale_t ours = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);

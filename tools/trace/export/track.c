@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See track.h. Numbers of fields are those of Perfetto's protos/perfetto/trace/. Packets are
- * collected in blocks, which are compressed.
+ * See track.h. The numbers of fields are those of the files protos/perfetto/trace/ of Perfetto.
+ * Packets are collected in blocks, which are compressed.
  */
 #include "tools/trace/export/track.h"
 
@@ -92,17 +92,18 @@ static const char *const argument_names[ARGUMENTS] = {
     [ARGUMENT_FREED] = "freed",
 };
 
-/* The limit for a block is 512 KiB. */
+/* Perfetto accepts blocks of up to 512 KiB. */
 enum { BLOCK_SIZE = 256 << 10 };
 
 struct trace_track {
     struct trace_track_packets *packets;
-    uint32_t id;                /* identifies the sequence of packets */
-    int64_t last;               /* nanoseconds: times are relative to the previous packet */
+    uint32_t id; /* identifies the sequence of packets */
+    /* Time of the previous packet in nanoseconds; times in packets are relative to it. */
+    int64_t last;
     struct qmpi_table interned; /* the strings that were written, by table and number */
     struct trace_bytes event;   /* the event that is being made */
-    struct trace_bytes strings; /* the strings that this event needs and that were not written
-                                   yet */
+    /* The strings that this event needs and that are not in the file yet. */
+    struct trace_bytes strings;
 };
 
 /* ---- Protocol buffers ------------------------------------------------------------------------ */
@@ -257,10 +258,7 @@ int64_t trace_track_process_number(const struct trace_view *view, uint32_t proce
 int64_t trace_track_thread_number(const struct trace_view *view, uint32_t process,
                                   uint32_t location)
 {
-    enum {
-        MOST = 1 << 20
-    }; /* usually more than there are processes, so that numbers fit into 32
-          bits */
+    enum { MOST = 1 << 20 }; /* usually more than there are processes; fits into 32 bits */
     const int64_t size = world_size(&view->trace->processes[process]);
     return trace_track_process_number(view, process) +
            (int64_t)location * (size < MOST ? MOST : 2 * size);
@@ -294,7 +292,7 @@ uint32_t trace_track_sequence(struct trace_track_packets *packets, uint32_t proc
         number += it->location_count;
     if (kind == TRACK_COUNTER)
         number += it->region_count;
-    /* With n ranks, each rank uses every n-th number, so that numbers are small and do not run
+    /* With n ranks, each rank uses every n-th number. Thus, numbers are small and do not run
      * out. */
     number = number * world_size(it) + (uint32_t)it->rank + 1;
     return it->rank >= 0 && number < first_other ? (uint32_t)number
@@ -344,7 +342,8 @@ static void describe_thread(struct trace_track_packets *packets, struct trace_by
     trace_bytes_free(&part);
 }
 
-/* MERGE_NONE keeps viewers from showing regions with the same name as one track. */
+/* Describes the track of a region. MERGE_NONE prevents viewers from showing regions with the same
+ * name as one track. */
 static void describe_region(struct trace_track_packets *packets, struct trace_bytes *descriptor,
                             uint32_t process, uint32_t region)
 {

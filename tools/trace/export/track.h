@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tracks of a file for Perfetto, and their events, as packets. A track is a sequence of packets
- * in which times and strings refer to earlier packets. If memory is exhausted, `failed` of the
- * packets is set.
+ * The tracks of a file for Perfetto, and their events, as packets. Each track is a sequence of
+ * packets; the times and strings of a packet refer to earlier packets of its sequence. If memory is
+ * exhausted, `failed` of the packets is set.
  */
 #ifndef QMPI_TRACE_EXPORT_TRACK_H
 #define QMPI_TRACE_EXPORT_TRACK_H
@@ -16,10 +16,9 @@
 struct trace_track_packets {
     FILE *stream;
     const struct trace_export *export;
-    int64_t base;                            /* nanoseconds: the time 0 on the clock of the file */
+    int64_t base; /* the time 0 of the file on the clock of rank 0, in nanoseconds */
     struct trace_bytes block, packet, entry; /* packets to be written, and parts of a packet */
-    uint32_t others;                         /* number of sequences whose number is not derived from
-                                                a rank */
+    uint32_t others; /* number of sequences whose numbers are not derived from a rank */
     bool failed;
 };
 
@@ -33,8 +32,8 @@ void trace_track_describe_process(struct trace_track_packets *packets, uint32_t 
 
 enum trace_track_kind { TRACK_THREAD, TRACK_REGION, TRACK_COUNTER };
 
-/* Describes the track of a location, a region or a counter, which is given by its index in the
- * process. NULL: memory is exhausted. */
+/* Begins the track of a location, a region or a counter. `index` is its index in the process.
+ * Returns NULL if memory is exhausted. */
 struct trace_track;
 struct trace_track *trace_track_open(struct trace_track_packets *packets, uint32_t process,
                                      enum trace_track_kind kind, uint32_t index);
@@ -63,8 +62,9 @@ enum trace_track_argument {
     ARGUMENTS
 };
 
-/* These functions begin an event, add its data, and write it. The number `id` identifies a text
- * among the texts of its kind on the track; 0: it is not stored. */
+/* These functions begin an event, add its data, and write it. `id` identifies a text among the
+ * texts of its kind on the track; a text is written only when its number is used for the first
+ * time. */
 void trace_track_begin_event(struct trace_track *track, enum trace_track_event type);
 void trace_track_add_name(struct trace_track *track, uint64_t id, const char *text);
 void trace_track_add_category(struct trace_track *track, uint64_t id, const char *text);
@@ -73,7 +73,8 @@ void trace_track_add_number(struct trace_track *track, enum trace_track_argument
 void trace_track_add_text(struct trace_track *track, enum trace_track_argument argument,
                           uint64_t id, const char *text);
 
-/* Whether a text was added before; if so, trace_track_add_text does not read `text`. */
+/* Returns whether trace_track_add_text was already called with this number. If so, it does not read
+ * `text`, which may be NULL. */
 bool trace_track_has_text(const struct trace_track *track, uint64_t id);
 
 /* Adds the id that all members of a collective share. */
@@ -82,17 +83,18 @@ void trace_track_add_correlation(struct trace_track *track, uint64_t id);
 /* Adds one end of an arrow. Viewers ignore an arrow with only one end. */
 void trace_track_add_flow(struct trace_track *track, uint64_t id, bool is_end);
 
-void trace_track_add_value(struct trace_track *track, double value); /* the value of a counter */
+/* Adds the value of a counter. */
+void trace_track_add_value(struct trace_track *track, double value);
 
-/* `time` is in nanoseconds since time 0. A time before that of the previous event is replaced by
- * that time. */
+/* Writes the event. `time` is in nanoseconds since time 0. A time before that of the previous event
+ * is replaced by that time. */
 void trace_track_write_event(struct trace_track *track, int64_t time);
 
 /*
  * The numbers by which viewers distinguish processes, threads and sequences. They depend only on
- * the rank, the number of ranks and the track, so that files of single ranks have the same numbers
- * as a file of all ranks, and can be joined. Processes without a rank follow, in the order of the
- * trace.
+ * the rank, the number of ranks and the track. Therefore, files of single ranks have the same
+ * numbers as a file of all ranks, and can be joined. Processes without a rank have higher numbers,
+ * in the order of the trace.
  */
 int64_t trace_track_process_number(const struct trace_view *view, uint32_t process);
 int64_t trace_track_thread_number(const struct trace_view *view, uint32_t process,

@@ -12,12 +12,12 @@ struct trace_view;
 /* Prints a summary. Returns false if memory is exhausted. */
 bool print_summary(FILE *stream, const struct trace_view *view);
 
-/* Prints a timeline with lines of `width` columns. `has_colours`: whether to use the colours of a
- * terminal. Returns false if memory is exhausted. */
+/* Prints a timeline with lines of `width` columns. `has_colours` says whether to use the colours of
+ * a terminal. Returns false if memory is exhausted. */
 bool print_timeline(FILE *stream, const struct trace_view *view, int width, bool has_colours);
 
-/* Returns ranks as a list such as "0-3, 8", which the caller frees. `processes`: whether each
- * process is included; NULL: all are. */
+/* Returns ranks as a list such as "0-3, 8", which the caller frees. `processes` says for each
+ * process whether it is included; NULL if all are. */
 char *print_rank_list(const struct trace *trace, const unsigned char *processes);
 
 #endif

@@ -28,8 +28,8 @@ struct summary {
     struct function_figures *functions;
     int function_count;
     uint64_t events, calls, messages, bytes, collectives, accesses, files;
-    double mpi;   /* seconds that all threads spent in MPI */
-    double total; /* seconds that all processes lasted */
+    double mpi;   /* the sum of the seconds that threads spent in MPI */
+    double total; /* the sum of the seconds that processes lasted */
 };
 
 struct call {
@@ -57,9 +57,9 @@ static struct function_figures *add_figures(struct summary *summary,
     return &summary->functions[summary->function_count++];
 }
 
-/* Returns the index of the figures of a function; pointers would become invalid when further
- * figures are added. `entries`: the indices that are known, by index of the function in the
- * process. */
+/* Returns the index of the figures of a function. (A pointer would become invalid when further
+ * figures are added.) `entries` contains the indices that are already known, by index of the
+ * function in the process; others are negative. */
 static int figures_index(struct summary *summary, const struct trace_process *process,
                          uint32_t function, int *entries)
 {

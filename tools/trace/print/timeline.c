@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A timeline of a trace as text, with one line for each thread. Each column is an interval of time,
- * and shows the function in which the thread spent most of it as a letter, or '.' if this was
- * outside of MPI. The last line shows the share of time in MPI of all threads, in tenths.
+ * A timeline of a trace as text, with one line for each thread. Each column is an interval of time.
+ * It shows a letter for the function in which the thread spent most of the interval, or '.' if this
+ * was outside of MPI. The last line shows the share of the time that all threads spent in MPI, in
+ * tenths.
  */
 #define _GNU_SOURCE
 #include "tools/trace/print/print.h"
@@ -16,7 +17,7 @@
 
 enum { LABEL_LEAST = 6, LABEL_MOST = 24, TICK_COLUMNS = 16, COLOURS = 6 };
 
-#define OUTSIDE UINT16_MAX       /* of MPI */
+#define OUTSIDE UINT16_MAX       /* the thread was outside of MPI */
 #define NOTHING (UINT16_MAX - 1) /* the process had not begun, or had ended */
 
 /* A function that the timeline shows. */
@@ -39,8 +40,8 @@ struct timeline {
     int function_count;
     struct thread_line *lines;
     int line_count;
-    double *shares; /* [column]: seconds in MPI of all lines */
-    double *totals; /* [column]: seconds of all lines */
+    double *shares; /* [column]: seconds in MPI, summed over all lines */
+    double *totals; /* [column]: seconds, summed over all lines */
 };
 
 /* ---- Painting -------------------------------------------------------------------------------- */
@@ -48,7 +49,8 @@ struct timeline {
 /* The state of a thread while its line is painted. */
 struct painter {
     struct timeline *timeline;
-    double *times; /* [column][function]; the last function stands for outside of MPI */
+    double *times; /* [column][function]: seconds; the last function stands for the time outside of
+                      MPI */
     int room;      /* number of functions in `times` */
     int64_t last;
     uint16_t *open; /* the calls in progress */
@@ -215,8 +217,8 @@ static int compare_times(const void *one, const void *other)
     return (*a)->time < (*b)->time ? 1 : (*a)->time > (*b)->time ? -1 : 0;
 }
 
-/* Chooses the first letter of the name that no other function has, or else an unused lower-case
- * letter. Functions with the longest times choose first. */
+/* Chooses the first letter in the name of the function that no other function has, at first as a
+ * capital letter, then in lower case. Functions with the longest times choose first. */
 static void choose_letter(struct shown_function *function, bool *taken)
 {
     const char *name = strncmp(function->name, "MPI_", 4) ? function->name : function->name + 4;
@@ -258,8 +260,8 @@ static int group_colour(const struct shown_function *function)
     return 41 + (int)(sum % COLOURS);
 }
 
-/* Prints the axis. Labels have as many digits as needed to differ from each other. All have the
- * same unit, so that they can be used for the options --begin and --end. */
+/* Prints the axis. Labels have as many digits as they need to differ from each other. All have the
+ * same unit, and can be used for the options --begin and --end. */
 static void print_axis(FILE *stream, const struct timeline *timeline, int label)
 {
     static const char *const names[] = {"ns", "us", "ms", "s"};
@@ -374,7 +376,7 @@ static int label_width(const struct trace_view *view)
     return width < LABEL_MOST ? (int)width : LABEL_MOST;
 }
 
-bool print_timeline(FILE *stream, const struct trace_view *view, int width, bool is_terminal)
+bool print_timeline(FILE *stream, const struct trace_view *view, int width, bool has_colours)
 {
     struct timeline timeline = {.view = view,
                                 .width = width,
@@ -391,7 +393,7 @@ bool print_timeline(FILE *stream, const struct trace_view *view, int width, bool
             good = paint_process(&timeline, i);
     }
     if (good)
-        print_all(stream, &timeline, is_terminal);
+        print_all(stream, &timeline, has_colours);
     for (int i = 0; i < timeline.line_count; i++) {
         free(timeline.lines[i].label);
         free(timeline.lines[i].functions);

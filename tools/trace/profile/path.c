@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See path.h. This file computes the clocks of the threads of all processes; path_order.c
- * determines the order in which their events are read.
- */
+/* See path.h. This file computes the clocks of the threads of all processes. path_order.c
+ * determines the order in which their events are read. */
 #define _GNU_SOURCE
 #include "tools/trace/profile/path.h"
 
@@ -18,17 +17,18 @@
 
 /* ---- Functions ------------------------------------------------------------------------------- */
 
-/* The effect of a call on the clocks. For collectives: the members on which a member depends. */
+/* The effect of a call on the clocks. For collectives, this tells on which other members a member
+ * depends. */
 enum path_role {
     PATH_NOTHING,
     PATH_ALL,       /* all members */
-    PATH_FROM_ROOT, /* all others depend on the root */
-    PATH_TO_ROOT,   /* the root depends on all */
+    PATH_FROM_ROOT, /* all other members depend on the root */
+    PATH_TO_ROOT,   /* the root depends on all members */
     PATH_PREFIX,    /* each member depends on those with lower ranks */
-    PATH_OBJECT,    /* all members of the communicator for which the call creates an object */
+    PATH_OBJECT,    /* all members of the communicator of the object that the call creates */
     PATH_CREATES,   /* all members of the communicator that the call creates */
     PATH_COPIES,    /* all members, when the copy of the communicator is complete */
-    PATH_FENCE,     /* all members of the window's communicator */
+    PATH_FENCE,     /* all members of the communicator of the window */
     PATH_FREES_WINDOW,
     PATH_BEGINS_MPI,
     PATH_ENDS_MPI,
@@ -89,7 +89,7 @@ static enum path_role find_role(const char *function)
 
 /* A collective that a process has begun. */
 struct path_part {
-    uint64_t number; /* 0: none */
+    uint64_t number; /* number of the collective, or 0 */
     uint32_t comm;   /* index of the communicator in the process */
     int root;
 };
@@ -101,8 +101,9 @@ struct path_collective {
     double root;
     bool has_root;
     int ended;
-    /* For PATH_PREFIX: the clocks of members, negative before they begin; for the first `prefix`
-     * members, the maximum of the own clock and those of all lower ranks. */
+    /* For PATH_PREFIX, `ranks` contains the clocks of the members, which are negative before they
+     * begin. For the first `prefix` members, it contains the maximum of their clocks and those of
+     * all lower ranks. */
     int prefix;
     double *ranks;
 };
@@ -114,7 +115,7 @@ struct path_call {
 
 struct path_thread {
     double clock;
-    uint64_t since; /* ticks when the thread left MPI */
+    uint64_t since; /* the ticks when the thread left MPI */
     bool has_called;
     struct path_call *calls; /* calls in progress */
     size_t depth, room;
@@ -145,22 +146,22 @@ struct path_process {
     bool has_world; /* MPI_Init was called */
     bool is_over;
     size_t sessions;
-    double clock;   /* clock of the thread that left MPI last, */
-    uint64_t since; /* and the time when it did so */
+    double clock;   /* clock of the thread that left MPI last */
+    uint64_t since; /* the ticks when that thread left MPI */
     uint64_t part;  /* number of the part of the run; parts are separated by times when recording
                        was off */
     double path;    /* the result */
 
     /* The state of reading. */
     struct trace_event event;
-    uint64_t message; /* number of the message of the current event; 0: none */
+    uint64_t message; /* number of the message of the current event, or 0 */
 };
 
 struct trace_path {
     const struct trace *trace;
     struct path_process *processes;
-    uint32_t *by_rank; /* [rank in MPI_COMM_WORLD]: index of the process; NOBODY: not in the
-                          trace */
+    uint32_t *by_rank; /* by rank in MPI_COMM_WORLD: index of the process, or NOBODY if it is not in
+                          the trace */
     size_t rank_count;
     struct trace_path_order order;
     struct qmpi_table sent;        /* message -> double, clock of the sender */
@@ -180,7 +181,7 @@ static double time_of_work(const struct path_process *it, uint64_t since, uint64
     return now > since ? (double)(now - since) * it->process->tick : 0;
 }
 
-/* Returns the largest clock. The clock of a thread outside MPI is that at the time when it left
+/* Returns the largest clock of a process. A thread outside MPI has the clock with which it has left
  * MPI. */
 static double find_largest_clock(const struct path_process *it)
 {
@@ -196,7 +197,7 @@ static void raise_clock(struct path_thread *thread, double clock)
         thread->clock = clock;
 }
 
-/* Time outside MPI up to now does not count as work. */
+/* Called when time outside MPI up to now must not count as work. */
 static void restart_work(struct path_process *it, uint64_t now)
 {
     for (size_t i = 0; i < it->thread_count; i++) {
@@ -287,7 +288,7 @@ static void switch_recording(struct path_process *it)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-/* Whether the other end of a message is in the trace. */
+/* Returns whether the other end of a message is in the trace. */
 static bool has_peer(const struct trace_path *path, const struct path_process *it)
 {
     const int rank = trace_event_world_rank(it->process, it->event.comm, it->event.peer);
@@ -308,8 +309,8 @@ static void send_clock(struct trace_path *path, const struct path_process *it,
     trace_path_order_wake(&path->order, it->message);
 }
 
-/* If the source of the message was not recorded (MPI_Isendrecv), chooses a message that was
- * sent. */
+/* If the source of the message was not recorded (MPI_Isendrecv), chooses a message that was sent:
+ * the one with the lowest clock. */
 static void guess_message(struct trace_path *path, struct path_process *it)
 {
     const struct trace_process *process = it->process;
@@ -333,7 +334,7 @@ static void guess_message(struct trace_path *path, struct path_process *it)
     it->message = trace_messages_guess(it->messages, &best, true);
 }
 
-/* If the received message was the last one in flight, forgets the data of its channel. */
+/* If the received message was the last one in flight, forgets the counts of its channel. */
 static void forget_channel(const struct trace_path *path, const struct path_process *it)
 {
     const int rank = trace_event_world_rank(it->process, it->event.comm, it->event.peer);
@@ -343,7 +344,8 @@ static void forget_channel(const struct trace_path *path, const struct path_proc
         trace_messages_forget_channel(path->processes[peer].messages, it->messages, &it->event);
 }
 
-/* Sets the clock from that of the sender. Returns false if the process must wait. */
+/* Raises the clock of a thread to that of the sender of a message. Returns false if the process
+ * must wait. */
 static bool receive_clock(struct trace_path *path, uint32_t process, struct path_thread *thread)
 {
     struct path_process *it = &path->processes[process];
@@ -391,8 +393,8 @@ static int count_members(const struct trace_path *path, const int *group, int si
     return members;
 }
 
-/* Returns the side of an intercommunicator to which the process belongs; the result is consistent
- * between members. */
+/* Returns the side of an intercommunicator to which the process belongs. All members agree on the
+ * sides. */
 static int find_side(const struct trace_comm *comm)
 {
     return comm->remote && comm->group && comm->size && comm->remote_size &&
@@ -461,8 +463,8 @@ static void begin_path_collective(struct trace_path *path, struct path_process *
         trace_path_order_wake(&path->order, part->number);
 }
 
-/* Returns the clock on which a member depends; negative: none. *is_there: whether all members on
- * which it depends have begun. */
+/* Returns the clock on which a member depends, or a negative number if it depends on none. Sets
+ * *is_there to whether all members on which it depends have begun. */
 static double find_dependency(const struct path_collective *it, const struct trace_comm *comm,
                               enum path_role role, int root, bool *is_there)
 {
@@ -484,7 +486,7 @@ static double find_dependency(const struct path_collective *it, const struct tra
     return lower ? it->ranks[lower - 1] : -1;
 }
 
-/* Ends a collective. Returns false if the process must wait. */
+/* Ends a collective in a member. Returns false if the process must wait. */
 static bool end_path_collective(struct trace_path *path, uint32_t process,
                                 struct path_thread *thread, const struct path_part *part,
                                 enum path_role role)
@@ -566,10 +568,10 @@ static void begin_copied_comm(struct trace_path *path, struct path_process *it,
     begin_path_collective(path, it, &it->copies[it->copy_count++], PATH_ALL, thread->clock);
 }
 
-/* Ends a copy of a communicator, which exists from now on. Returns false if the process must
- * wait. */
-static bool end_copied_comm(struct trace_path *path, uint32_t process, struct path_thread *thread,
-                            struct path_call *call)
+/* Handles the creation of a communicator: ends the copying of its parent, or begins the collective
+ * that creates it. Returns false if the process must wait. */
+static bool follow_created_comm(struct trace_path *path, uint32_t process,
+                                struct path_thread *thread, struct path_call *call)
 {
     struct path_process *it = &path->processes[process];
     const uint32_t comm = it->event.comm;
@@ -632,7 +634,7 @@ static bool follow_inner_event(struct trace_path *path, uint32_t process,
             begin_copied_comm(path, it, thread);
         return true;
     case TRACE_COMM_CREATE:
-        return end_copied_comm(path, process, thread, call);
+        return follow_created_comm(path, process, thread, call);
     case TRACE_WIN_CREATE:
         it->window_comm = find_window_comm(it);
         return true;
@@ -659,7 +661,8 @@ static bool follow_event(struct trace_path *path, uint32_t process)
         if (event->function >= it->process->function_count)
             return true;
         enter_path_call(path, it, thread);
-        /* The window is not recorded. */
+        /* The window of a fence is not recorded, so that of the last window that was created is
+         * used. */
         if (thread->depth && it->roles[event->function] == PATH_FENCE)
             begin_collective_of_call(path, it, thread, &thread->calls[thread->depth - 1],
                                      it->window_comm, COUNT_FENCES);
@@ -679,7 +682,7 @@ static bool follow_event(struct trace_path *path, uint32_t process)
     case TRACE_REGION_END:
         change_path_region(it);
         return true;
-    case TRACE_FLUSH: /* time that tools use at the end of MPI_Init does not belong to the
+    case TRACE_FLUSH: /* the time that tools use at the end of MPI_Init does not belong to the
                          program */
         if (is_working(it) && !it->has_called && event->ticks + event->bytes > it->since)
             restart_work(it, event->ticks + event->bytes);

@@ -4,9 +4,9 @@
  * previous one. Work is time outside MPI while the program is profiled.
  *
  * Each thread has a logical clock, which only advances during work. When a thread receives a
- * message or ends a collective, its clock is set to the maximum of its own clock and those on which
- * it depended, as if communication took no time. A clock is therefore the length of the longest
- * chain of work up to this time.
+ * message or ends a collective, its clock is set to the maximum of its own clock and the clocks on
+ * which it depends, as if communication took no time. Therefore, a clock is the length of the
+ * longest chain of work up to this time.
  */
 #ifndef QMPI_TRACE_PROFILE_PATH_H
 #define QMPI_TRACE_PROFILE_PATH_H
@@ -16,12 +16,12 @@
 
 struct trace_path;
 
-/* Reads the trace twice. Memory is only needed for messages and collectives in progress. Returns
- * NULL if memory is exhausted. */
+/* Finds the critical path. Reads the trace twice. Memory is only needed for messages and
+ * collectives in progress. Returns NULL if memory is exhausted. */
 struct trace_path *trace_path_find(const struct trace *trace);
 void trace_path_free(struct trace_path *path);
 
-/* Sets the paths of a process and of its regions in the result of this process. */
+/* Sets the path of a process and those of its regions in the result of this process. */
 void trace_path_fill(const struct trace_path *path, uint32_t process,
                      struct profile_result *result);
 

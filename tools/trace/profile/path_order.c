@@ -9,11 +9,10 @@
 struct trace_path_order_process {
     int64_t time; /* time of its next event */
     bool is_waiting, is_firm;
-    bool goes_on; /* it continues without the event for which it waited, because that is not in the
-                     trace */
+    bool goes_on; /* it continues, because the event for which it waited is not in the trace */
     uint64_t awaited;
-    uint32_t next_waiting; /* the next process that waits for the same message or collective: index
-                              + 1; 0: none */
+    uint32_t next_waiting; /* index + 1 of the next process that waits for the same message or
+                              collective, or 0 */
 };
 
 static bool is_earlier(const void *context, const void *one, const void *other)
@@ -111,8 +110,9 @@ void trace_path_order_wake(struct trace_path_order *order, uint64_t number)
 
 /* ---- Going on -------------------------------------------------------------------------------- */
 
-/* Returns whether the events for which processes wait (except firm ones) may still come: their
- * times would be earlier than that of the next event, by any of the clocks. */
+/* Returns whether an event for which processes wait (except firm ones) may still come. This is
+ * not the case if its time would have to be earlier than that of the next event, by any of the
+ * clocks. */
 static bool may_still_come(const struct trace_path_order *order)
 {
     const struct trace *trace = order->trace;
@@ -122,7 +122,8 @@ static bool may_still_come(const struct trace_path_order *order)
                                                                bound) <= order->earliest_waiting);
 }
 
-/* Lets the earliest process continue for which nothing can come any more, if there is one. */
+/* If the awaited events of some waiting processes cannot come any more, lets the earliest of these
+ * processes continue. */
 static void go_on(struct trace_path_order *order)
 {
     uint32_t found = NOBODY;

@@ -108,7 +108,8 @@ static int count_threads(const struct trace_sums *sums)
     return threads ? threads : 1;
 }
 
-/* Returns the part of a time that is left for the program if this number of threads called MPI. */
+/* Returns the part of `time` that is left for the program. `mpi` is the time in MPI, summed over
+ * the threads that called MPI. */
 static double useful_time(int threads, double time, double mpi)
 {
     const double rest = time - mpi / threads;
@@ -119,21 +120,21 @@ static double useful_time(int threads, double time, double mpi)
 
 /* A function that was called, or a thread that called, while a set of regions was open. */
 struct item {
-    struct item *next;                /* the next item of the same set */
-    uint32_t number;                  /* number of the function; larger numbers are those of
-                                         threads */
-    struct trace_sums_function *sums; /* NULL: the item is a thread */
+    struct item *next; /* the next item of the same set */
+    /* Number of the function; the numbers of threads follow those of all functions. */
+    uint32_t number;
+    struct trace_sums_function *sums; /* NULL if the item is a thread */
 };
 
 /*
- * The items of each set are added to its two parts, from the last set to the first one, so that a
- * set is complete when its turn comes. In the end, the items of single regions are left. Because
- * sets share their parts, this takes far fewer steps than adding the items to each region of each
- * set.
+ * The items of each set are added to the two sets that it joins, from the last set to the first
+ * one. Each set is therefore complete when its turn comes. In the end, only the items of single
+ * regions are left. Because sets share their parts, this takes far fewer steps than adding the
+ * items to each region of each set.
  */
 struct region_items {
     const struct trace_sums *sums;
-    struct item **all;       /* [set] */
+    struct item **all;       /* [set]: the first item */
     struct qmpi_table known; /* set and number -> struct item * */
 };
 
@@ -385,8 +386,8 @@ static void add_sums(struct trace_sums_calls *to, const struct trace_sums_calls 
     to->received += more->received;
 }
 
-/* Returns the hash of a member, as in tools/profile/record/objects.c. The sum of hashes does not
- * depend on the order of the members. */
+/* Returns the hash of a member of a communicator, as in tools/profile/record/objects.c. Hashes are
+ * added, so the sum does not depend on the order of the members. */
 static uint64_t hash_member(int world)
 {
     uint64_t word = (uint64_t)(unsigned)world + 1;
@@ -407,8 +408,8 @@ static void hash_members(struct profile_communicator *comm, const int *group, in
     }
 }
 
-/* Returns the number of communicators with the same processes and the same name. If this is the
- * first one, it gets the next number. TRACE_NO_NUMBER: memory is exhausted. */
+/* Returns a number for all communicators with the same processes and the same name. The first of
+ * them gets the next number. Returns TRACE_NO_NUMBER if memory is exhausted. */
 static uint32_t number_communicator(struct trace_map *known,
                                     const struct profile_communicator *like)
 {
@@ -563,7 +564,7 @@ static char *format_time(int64_t start, double more, bool fraction)
     char text[40], *whole;
     const double nanoseconds = (double)(start % 1000000000) + more,
                  seconds = (double)(start / 1000000000) + floor(nanoseconds * 1e-9);
-    if (!(seconds > -1e11 && seconds < 1e11)) /* only in a damaged file */
+    if (!(seconds > -1e11 && seconds < 1e11)) /* this occurs only in a damaged file */
         return strdup("");
     const time_t second = (time_t)seconds;
     if (!gmtime_r(&second, &parts))
@@ -672,8 +673,8 @@ static struct profile_result *read_process(const struct trace *trace, uint32_t p
     return result;
 }
 
-/* Merges two results: those that end with MPI_Finalize like those in MPI_Finalize, others like
- * those in files. */
+/* Merges two results, as the tool profile does in MPI_Finalize if both processes have reached it,
+ * and otherwise like the files of single processes. */
 static bool merge_results(struct profile_result *into, struct profile_result *from)
 {
     return into->termination || from->termination ? profile_merge_process(into, from)
@@ -724,8 +725,8 @@ struct profile_result *trace_profile_make(const struct trace *trace, bool with_p
     }
     trace_path_free(path);
     struct profile_result *result = merge_all_results(parts, &good);
-    /* The result of one of several processes can be merged with others, like the files of single
-     * processes. */
+    /* The result of one of several processes keeps its rank, so that it can be merged with others,
+     * like the files of single processes. */
     if (good && !result->termination && (trace->process_count > 1 || trace->processes->ranks <= 1))
         result->rank = -1;
     if (good)

@@ -8,7 +8,7 @@
 
 /* ---- Functions ------------------------------------------------------------------------------- */
 
-/* Whether a call is blocking and may wait for the peer of its message. */
+/* Returns whether a call is blocking and may wait for the peer of its message. */
 static bool may_wait(const QMPIX_Traits *traits)
 {
     const unsigned others = QMPIX_TRAIT_NONBLOCKING | QMPIX_TRAIT_PERSISTENT | QMPIX_TRAIT_POLLS;
@@ -94,7 +94,7 @@ void trace_sums_fill(struct profile_calls *calls, const struct trace_sums_calls 
 
 /* ---- Windows of time ------------------------------------------------------------------------- */
 
-/* A limit in ticks, because the length of a tick may have any value in a damaged file. */
+/* The maximum width in ticks, because the length of a tick may have any value in a damaged file. */
 #define WIDEST (UINT64_C(1) << 62)
 
 void trace_sums_begin_windows(struct trace_sums_windows *windows, uint64_t start, double tick)

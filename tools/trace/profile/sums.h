@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The profile of one process, which is summed up while its events are read in order of time: times
- * and bytes of each kind of call. Events between enter and leave contain the bytes of a call, which
- * are added when it ends. Those of nonblocking operations are added to the call that began them
- * when they complete. Times are in ticks of the process.
+ * and bytes of each kind of call. The events between enter and leave contain the bytes of a call,
+ * which are added when the call ends. When a nonblocking operation completes, its bytes are added
+ * to the call that began it. Times are in ticks of the process.
  */
 #ifndef QMPI_TRACE_PROFILE_SUMS_H
 #define QMPI_TRACE_PROFILE_SUMS_H
@@ -28,7 +28,7 @@ struct trace_sums_role {
     bool starts;   /* MPI_Start, MPI_Startall */
     bool has_comm; /* the events of its messages contain its communicator */
     bool is_one_sided, has_transfers;
-    bool polls;               /* queries, but does not wait */
+    bool polls;               /* tests or probes without waiting */
     bool completes;           /* completes requests, and may wait for them */
     bool may_wait;            /* may wait for the peer of its message */
     bool sends_synchronously; /* a nonblocking synchronous send */
@@ -48,14 +48,16 @@ struct trace_sums_calls {
 
 /* The sums of a function while a set of regions was open. */
 struct trace_sums_function {
-    uint32_t function, node; /* node: see struct trace_sums_region_set */
+    /* `node` is the set of open regions: see struct trace_sums_region_set. */
+    uint32_t function, node;
     struct trace_sums_calls sums;
-    uint64_t in_mpi; /* time of calls that were not within another call, and not outside the run */
+    uint64_t in_mpi; /* time of calls that were not within another call, while application time had
+                        begun */
     uint64_t sizes[PROFILE_SIZE_BINS], times[PROFILE_TIME_BINS];
 };
 
 struct trace_sums_site {
-    uint32_t function, site; /* `site` may be TRACE_NONE: not recorded */
+    uint32_t function, site; /* `site` is TRACE_NONE if it was not recorded */
     struct trace_sums_calls sums;
     uint64_t messages;
     struct trace_sums_wait {
@@ -71,18 +73,18 @@ struct trace_sums_pair {
 
 void trace_sums_add(struct trace_sums_calls *sums, uint64_t time, uint64_t sent, uint64_t received);
 
-/* Returns the bin of a number in a histogram: see profile_function. */
+/* Returns the bin of a number in a histogram with this number of bins: see profile_function. */
 unsigned trace_sums_bin(uint64_t number, unsigned bins);
 
-/* Sets the figures of one rank. `tick` is in seconds. */
+/* Sets the figures of one rank. `tick` is the length of a tick in seconds. */
 void trace_sums_fill(struct profile_calls *calls, const struct trace_sums_calls *sums, double tick,
                      int rank);
 struct profile_spread trace_sums_spread(double value, int rank);
 
-/* Times in windows of equal width, from the start of application time on, as in
+/* Times in windows of equal width, which begin with application time, as in
  * tools/profile/record/windows.h. */
 struct trace_sums_windows {
-    uint64_t start; /* 0: application time has not begun */
+    uint64_t start; /* 0 if application time has not begun */
     uint64_t width;
     int doublings; /* number of times that the initial width was doubled */
     uint64_t times[PROFILE_WINDOWS_MOST];
@@ -98,9 +100,11 @@ enum { COMPLETED_MAX = 32 };
 
 /* A call that began nonblocking operations, to which their bytes are added. */
 struct trace_sums_post {
-    uint32_t function, site, comm; /* indices of arrays in struct trace_sums; TRACE_NONE: none */
+    /* Indices of elements of arrays in struct trace_sums, or TRACE_NONE. */
+    uint32_t function, site, comm;
     uint32_t file;
-    uint32_t operations; /* number of operations that have not completed; 0: the element is free */
+    /* Number of operations that have not completed; 0 if the element is free. */
+    uint32_t operations;
     uint32_t next_free;
     uint64_t bytes; /* number of bytes that the call has moved so far */
 };
@@ -110,32 +114,33 @@ struct trace_sums_call {
     uint64_t begin;
     uint64_t sent, received;
     uint64_t messages; /* number of messages that contain data */
-    bool awaits;       /* it has posted a receive */
-    bool is_apart;     /* it is within another call */
-    bool is_noted;     /* it was counted when it began, without time */
-    uint32_t post;     /* TRACE_NONE: none */
-    int peer;          /* the peer for which it may wait; -1: unknown */
+    bool awaits;       /* the call has posted a receive */
+    bool is_apart;     /* the call is within another call */
+    bool is_noted;     /* the call was counted when it began, with a time of 0 */
+    uint32_t post;     /* index of its struct trace_sums_post, or TRACE_NONE */
+    int peer;          /* the peer for which the call may wait, or -1 */
     bool has_peer;
     struct {
         size_t count;
         uint64_t bytes;
-        int peers[COMPLETED_MAX]; /* -1: unknown */
+        int peers[COMPLETED_MAX]; /* -1 for unknown peers */
     } completed;
 };
 
 struct trace_sums_thread {
     struct trace_sums_call *all;
     size_t depth, room;
-    uint32_t polled; /* the last site at which it polled */
+    uint32_t polled; /* the last site at which the thread polled */
     uint64_t polled_at;
     struct trace_event *changes; /* changes of regions, which take effect when the call ends */
     size_t change_count, change_room;
 };
 
-/* A set of open regions is a node of a binary trie, which is given by its index in `nodes`; node 0
- * is the empty set. A leaf (`bit` is 0) is the region `prefix`. Any other node joins two nodes with
- * lower indices: the regions whose numbers lack `bit`, and those whose numbers have it. The bits
- * above `bit` of all these numbers are those of `prefix`. */
+/* A set of open regions is a node of a binary trie. Sets are identified by the index of this node
+ * in `nodes`; node 0 is the empty set. A leaf (`bit` is 0) is the set of one region, whose number
+ * is `prefix`. Any other node joins two nodes with lower indices: `without` contains the regions
+ * whose numbers lack `bit`, and `with` those whose numbers have it. The bits above `bit` are equal
+ * in all these numbers, and are those of `prefix`. */
 struct trace_sums_region_set {
     uint32_t without, with, bit, prefix;
 };
@@ -149,11 +154,10 @@ struct trace_sums {
     const struct trace_process *process;
     struct trace_sums_role *roles; /* [function] */
 
-    /* The sums. */
+    /* These are the results. */
     struct trace_map function_keys, site_keys, pair_keys;
     struct trace_map nodes;   /* keys are struct trace_sums_region_set */
-    struct trace_map callers; /* threads that called MPI in the run, each with a set of open
-                                 regions */
+    struct trace_map callers; /* threads that called MPI while a set of regions was open */
     struct trace_sums_function *functions;
     struct trace_sums_site *sites;
     struct trace_sums_pair *pairs;
@@ -164,12 +168,12 @@ struct trace_sums {
     struct trace_sums_windows on, mpi;
     uint64_t posted, arrived;
 
-    /* The state of the reading. */
+    /* This is the state of the reading. */
     struct trace_sums_thread *locations;
     size_t location_count;
-    struct qmpi_table pending;     /* number -> nonblocking operation */
-    struct qmpi_table wait_places; /* number of a site, and peer -> position in `waits` of the
-                                      site */
+    struct qmpi_table pending; /* number of the request -> nonblocking operation */
+    /* Number of a site and peer -> position in `waits` of the site + 1. */
+    struct qmpi_table wait_places;
     struct trace_sums_post *posts;
     size_t post_count, post_room;
     uint32_t free_post;
@@ -178,7 +182,7 @@ struct trace_sums {
     bool has_called; /* MPI was called since then */
     bool is_on;
     bool has_world;    /* MPI_Init was called */
-    uint64_t on_since; /* 0: application time is stopped */
+    uint64_t on_since; /* 0 while application time is stopped */
     uint64_t on_time;
     size_t sessions;
     bool is_over; /* MPI_Finalize has ended */

@@ -41,8 +41,8 @@ static void begin_application(struct trace_sums *sums, uint64_t now)
     trace_sums_begin_windows(&sums->mpi, now, sums->process->tick * 1e-9);
 }
 
-/* Restarts application time, which does not include the time that tools use at the end of
- * MPI_Init. */
+/* Lets application time begin again, because it does not include the time that tools use at the end
+ * of MPI_Init. */
 static void begin_application_anew(struct trace_sums *sums, uint64_t now)
 {
     if (sums->is_on && sums->on_since && !sums->on_time && !sums->has_called &&
@@ -68,9 +68,10 @@ static void switch_on(struct trace_sums *sums, bool on, uint64_t now)
 
 /* ---- Regions --------------------------------------------------------------------------------- */
 
-/* The sets of open regions are binary tries of the bits of the regions' numbers, and share their
- * parts: a set that differs from another one in one region has O(log n) nodes of its own. Equal
- * sets have the same number. */
+/* Returns the number of a set of open regions, which is a node of a binary trie over the bits of
+ * the numbers of the regions: see struct trace_sums_region_set. Sets share their nodes: a set that
+ * differs from another one in one region has O(log n) nodes of its own. Equal sets have the same
+ * number. */
 static uint32_t node_of(struct trace_sums *sums, const struct trace_sums_region_set *wanted)
 {
     return trace_map_add(&sums->nodes, wanted, sizeof *wanted, NULL);
@@ -91,7 +92,7 @@ static uint32_t join_nodes(struct trace_sums *sums, uint32_t without, uint32_t w
 {
     if (without == TRACE_NO_NUMBER || with == TRACE_NO_NUMBER)
         return TRACE_NO_NUMBER;
-    if (!without || !with) /* one of them is empty */
+    if (!without || !with) /* one set is empty */
         return without + with;
     return node_of(sums, &(struct trace_sums_region_set){without, with, bit, prefix});
 }
@@ -138,7 +139,8 @@ static uint32_t node_without(struct trace_sums *sums, uint32_t number, uint32_t 
                                           node.bit, node.prefix);
 }
 
-/* Sets the set of open regions. If memory is exhausted, `nodes` has failed. */
+/* Sets the set of open regions. Keeps the old one if memory is exhausted, in which case
+ * `nodes.failed` is set. */
 static void set_node(struct trace_sums *sums, uint32_t node)
 {
     sums->node = node == TRACE_NO_NUMBER ? sums->node : node;
@@ -208,7 +210,8 @@ static void add_send(struct trace_sums *sums, const struct trace_event *event, i
                 (struct pending_operation){PENDING_SEND, (uint32_t)peer, event->bytes});
 }
 
-/* Moves a call to the bin of the bytes that it has moved. */
+/* Moves a call from the bin of the bytes that it had moved before to that of the bytes that it has
+ * moved now. */
 static void change_bin(struct trace_sums_function *function, uint64_t before, uint64_t now)
 {
     if (before == now)
@@ -224,7 +227,7 @@ static void add_moved(struct trace_sums_calls *sums, uint64_t sent, uint64_t rec
     sums->received += received;
 }
 
-/* Completes an operation, which has moved these bytes. */
+/* Completes an operation of a post. The operation has moved these bytes. */
 static void complete_operation(struct trace_sums *sums, uint32_t number, uint64_t sent,
                                uint64_t received)
 {
@@ -314,7 +317,8 @@ static void add_receive(struct trace_sums *sums, struct trace_sums_call *call,
         call->comm = event->comm;
     if (event->peer == TRACE_PROC_NULL)
         return;
-    if (!role->posts && !role->starts) { /* in MPI_Isendrecv, the received bytes are unknown */
+    /* This is MPI_Isendrecv, whose received bytes are unknown. */
+    if (!role->posts && !role->starts) {
         call->messages += event->bytes > 0;
         sums->posted++;
         return;
@@ -491,7 +495,7 @@ static uint32_t find_site_sums(struct trace_sums *sums, uint32_t function, uint3
 static void add_wait(struct trace_sums *sums, struct trace_sums_site *site, int peer, uint64_t time)
 {
     const uint64_t key = (uint64_t)(site - sums->sites) << 32 | (uint32_t)peer;
-    size_t *place = qmpi_table_put(&sums->wait_places, key); /* 0: new, else index + 1 */
+    size_t *place = qmpi_table_put(&sums->wait_places, key); /* index + 1, or 0 if it is new */
     sums->failed |= !place;
     if (!place)
         return;
@@ -507,15 +511,15 @@ static void add_wait(struct trace_sums *sums, struct trace_sums_site *site, int 
     site->waits[*place - 1].time += time;
 }
 
-/* Adds the time that a call waited for its peers: the part of its time that its data do not
- * explain. */
+/* Adds the time that a call waited for its peers, which is the part of its time that its data do
+ * not explain. */
 static void add_waits(struct trace_sums *sums, struct trace_sums_site *site,
                       const struct trace_sums_call *call, uint64_t time)
 {
     const struct trace_sums_role *role = &sums->roles[call->function];
     const uint64_t bytes = role->completes ? call->completed.bytes : call->sent + call->received;
-    const double ticks = 1 / sums->process->tick; /* number of ticks per nanosecond; rounded as in
-                                                     profile */
+    const double ticks = 1 / sums->process->tick; /* ticks per nanosecond; the expressions below are
+                                                     rounded as in the tool profile */
     const uint64_t explained = (uint64_t)trace_clock_whole(FLOOR_NANOSECONDS * ticks) +
                                (uint64_t)trace_clock_whole((double)bytes * ticks);
     if ((!role->completes && !(role->may_wait && call->has_peer)) || time <= explained)
@@ -528,8 +532,8 @@ static void add_waits(struct trace_sums *sums, struct trace_sums_site *site,
         add_wait(sums, site, call->completed.peers[i], waited / count);
 }
 
-/* Returns the polling time: that of a call that queries, and, if it directly follows another one,
- * the time between the two. */
+/* Returns the polling time of a call that tests: the time of the call, plus the time since the
+ * previous such call if this call directly follows it. */
 static uint64_t find_polling(const struct trace_sums *sums, struct trace_sums_thread *location,
                              const struct trace_sums_call *call, uint32_t site, uint64_t now,
                              uint64_t time)
@@ -552,8 +556,8 @@ static uint64_t count_messages(const struct trace_sums_role *role,
     return role->starts || call->awaits || call->sent + call->received > 0;
 }
 
-/* Prepares the post of a call, because the bytes of operations are added to the sums of the call
- * that began them. */
+/* Prepares the post of a call for operations that complete later, whose bytes are added to the sums
+ * of this call. */
 static void fill_post(struct trace_sums *sums, const struct trace_sums_call *call,
                       uint32_t function, uint32_t site)
 {
@@ -607,8 +611,8 @@ static void sum_up_call(struct trace_sums *sums, struct trace_sums_thread *locat
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* Stores a change of regions, which takes effect when its MPI_Pcontrol ends, because that call is
- * outside of the region that it opens. */
+/* Stores a change of regions. It takes effect when its MPI_Pcontrol ends, because this call is
+ * outside of the region. */
 static void postpone_change(struct trace_sums *sums, struct trace_sums_thread *location,
                             const struct trace_event *event)
 {
@@ -622,8 +626,9 @@ static void postpone_change(struct trace_sums *sums, struct trace_sums_thread *l
     location->changes[location->change_count++] = *event;
 }
 
-/* Ends application time in MPI_Finalize and similar functions, which are counted without time. The
- * program may still make calls within MPI_Finalize. */
+/* If a call is MPI_Finalize, MPI_Abort or the last MPI_Session_finalize, counts the call with a
+ * time of 0, and ends application time except for MPI_Abort. The program may still make calls
+ * within MPI_Finalize. */
 static void end_profile(struct trace_sums *sums, struct trace_sums_thread *location,
                         struct trace_sums_call *call, uint64_t now)
 {
@@ -711,7 +716,7 @@ static void sum_up_event(struct trace_sums *sums, const struct trace_event *even
     }
 }
 
-/* Ends calls that did not return at the end of the process. */
+/* Counts calls that did not return. They last until the end of the process. */
 static void end_calls(struct trace_sums *sums, uint64_t end)
 {
     for (size_t i = 0; i < sums->location_count && !sums->is_over; i++) {
