@@ -20,32 +20,42 @@
 
 enum { TRACE_SITE_FRAMES_MAX = 32 }; /* frames of a call site */
 
-/* The format that is written in MPI_Finalize, in addition to the files of the processes. */
-enum trace_format { FORMAT_OTF2, FORMAT_PERFETTO, FORMAT_PROCESS_FILES };
+struct layer;
+
+/* A value of the option `format`: what is written in MPI_Finalize in addition to the files of the
+ * processes. All values are in a table in save/formats.c. */
+struct layer_format {
+    const char *name;
+    /* Called in `init` to report what this format lacks. NULL if it lacks nothing. */
+    void (*check)(const struct layer *layer);
+    /* Writes the format. Collective over `comm`. NULL if nothing is written. */
+    void (*write)(struct layer *layer, MPI_Comm comm);
+};
 
 struct layer_options {
     const char *output; /* pattern of the directory's name */
-    enum trace_format format;
-    uint64_t memory;  /* the number of bytes for data that are recorded, but not written */
+    const struct layer_format *format;
+    uint64_t memory;  /* size in bytes of the memory for records that are not written yet */
     bool drops;       /* set by full=drop */
     bool is_ring;     /* set by buffer=ring */
-    uint64_t history; /* set by keep=, in nanoseconds; 0: limited only by memory */
-    int save_signal;  /* 0: none */
+    uint64_t history; /* set by keep=, in nanoseconds; 0 if only memory limits it */
+    int save_signal;  /* set by save-signal=; 0 if there is none */
     bool sites;
     int depth; /* maximum number of frames in a call site */
     bool compress;
-    unsigned char chosen[MPI_LAST_FUNC]; /* functions=; 0: not selected */
+    /* By number of the function: whether functions= selects it. */
+    unsigned char chosen[MPI_LAST_FUNC];
     bool all_chosen;
     struct qmpi_value_set ranks;
-    const char *regions;  /* patterns; NULL: not given */
-    uint64_t begin, end;  /* nanoseconds after MPI_Init; `end` is UINT64_MAX if it is not given */
-    const char *counters; /* patterns; NULL: none */
+    const char *regions;  /* patterns of regions=, or NULL */
+    uint64_t begin, end;  /* nanoseconds after MPI_Init; `end` is UINT64_MAX without end= */
+    const char *counters; /* patterns of counters=, or NULL */
     uint64_t interval;    /* interval between samples of counters, in nanoseconds */
 };
 
 /* Bits for the reasons why a layer does not record. */
 enum layer_off {
-    LAYER_OFF_DISABLED = 1 << 0, /* it is switched off */
+    LAYER_OFF_DISABLED = 1 << 0, /* the whole layer is switched off */
     LAYER_OFF_PCONTROL = 1 << 1, /* MPI_Pcontrol(0) */
     LAYER_OFF_RANK = 1 << 2,     /* ranks= excludes this rank */
     LAYER_OFF_REGION = 1 << 3,   /* no region of regions= is open */
@@ -57,22 +67,25 @@ enum layer_off {
 };
 
 struct layer_switches {
-    /* This increases after each change of the others, under the lock of the layer; odd: the layer
-     * records. A thread that finds a new number with acquire order then reads the others; relaxed
-     * order tells it only that there is one. */
+    /* A counter that is incremented each time that recording is switched on or off, under the lock
+     * of the layer and after the other members were changed. It is odd while the layer records. A
+     * thread may use relaxed order to find out whether the counter has changed, but needs acquire
+     * order before it reads the other members. */
     _Atomic uint64_t state;
     uint64_t off;      /* LAYER_OFF_… */
-    uint64_t ticks[2]; /* times of the last change to off, and of the last change to on */
+    uint64_t ticks[2]; /* the times when recording was last switched off [0] and on [1] */
 };
 
 /* The communicators, windows and files of the program: see record/objects.h. */
 enum layer_object_kind { OBJECT_COMM, OBJECT_WINDOW, OBJECT_FILE, OBJECT_KINDS };
 struct layer_objects {
-    struct handles handles[OBJECT_KINDS]; /* keys are the words of the program's handles */
+    struct handles handles[OBJECT_KINDS]; /* the keys are the program's handles as words */
     uint32_t counts[OBJECT_KINDS];
-    uint32_t *window_comms; /* [index of a window]: index of its communicator + 1; 0: unknown */
+    uint32_t *window_comms; /* [index of a window]: index of its communicator + 1, or 0 if it is
+                               unknown */
     size_t window_room;
-    MPI_Group world; /* the group of MPI_COMM_WORLD or mpi://WORLD; MPI_GROUP_NULL: unknown */
+    /* The group of MPI_COMM_WORLD or mpi://WORLD; MPI_GROUP_NULL if it is unknown. */
+    MPI_Group world;
 };
 
 /* Call sites, in buckets to which elements are only added: see record/objects.h. */
@@ -82,15 +95,15 @@ struct layer_sites {
     atomic_uint count;
 };
 
-/* Definitions that threads have added, and those that are in the file: see record/objects.h. All
- * members after the first one belong to the writer. */
+/* Definitions that threads have added, and what is already defined in the file: see
+ * record/objects.h. Only the writer uses the members after the first one. */
 struct layer_definitions {
     struct record_definition *_Atomic added; /* a list that starts with the latest */
-    const char **libraries;                  /* [index]: libraries that are defined in the file */
+    const char **libraries; /* the libraries that are defined in the file, by index */
     size_t library_room;
     uint32_t library_count;
-    uint16_t *functions; /* [number]: index + 1 of a function that is defined in the file; 0: not
-                            yet */
+    uint16_t *functions; /* by number of the function: its index in the file + 1, or 0 if it is not
+                            defined yet */
     uint32_t function_count;
 };
 
@@ -100,68 +113,73 @@ struct layer_writer {
     atomic_bool runs;
     sem_t work; /* posted when the writer has something to do */
     char *path; /* path of the file */
-    char *mpi;  /* version of the MPI library, for a file that was begun before MPI_Init */
-    atomic_bool has_world; /* the rank is known, but was not yet written to such a file */
+    char *mpi;  /* version of the MPI library; set if the file was begun before MPI_Init */
+    atomic_bool has_world; /* the rank must be added to a file that was begun before MPI_Init */
     struct qmpi_output output;
-    int locked;                              /* the descriptor that holds the lock of the file */
-    bool has_said;                           /* a message that the file cannot be written was
-                                                printed */
-    int reserved[LAYER_WRITER_RESERVED];     /* descriptors; -1: none */
-    atomic_bool has_failed;                  /* nothing more can be written */
-    _Atomic uint64_t bytes;                  /* size of the file */
-    _Atomic uint64_t events;                 /* number of events in the file */
-    uint64_t alive;                          /* ticks of the last record in the file that the
-                                                process is running, */
-    uint64_t alive_at, alive_size;           /* and its position and size */
-    struct trace_bytes new_definitions, out; /* data to be written; `out` also contains blocks */
-    struct translator **translators; /* [location]: a list of the thread's translator and those of
-                                        its signal handlers */
+    int locked;    /* descriptor by which the file is locked */
+    bool has_said; /* the message that the file cannot be written was printed */
+    int reserved[LAYER_WRITER_RESERVED]; /* descriptors, or -1 */
+    atomic_bool has_failed;              /* nothing more can be written */
+    _Atomic uint64_t bytes;              /* size of the file */
+    _Atomic uint64_t events;             /* number of events in the file */
+    /* The ticks, the position and the size of the last block in the file which states that the
+     * process is running. */
+    uint64_t alive, alive_at, alive_size;
+    /* Definitions and whole blocks that are to be written. */
+    struct trace_bytes new_definitions, out;
+    struct translator **translators; /* by location: the list of the thread's translator and those
+                                        of its signal handlers */
     size_t location_room;
-    struct record_chunk *ring, **ring_end; /* with buffer=ring, the chunks that are kept, the oldest
-                                              first */
-    struct record_chunk *done;             /* chunks to be given back */
-    atomic_bool saves;                     /* the writer must write the ring */
-    /* enum trace_process_end; TRACE_END_NONE: not yet. It is exchanged after what follows is
-     * stored. */
-    atomic_int end;
-    const char *end_detail; /* such as "SIGTERM" */
-    uint64_t end_ticks;
-    atomic_bool has_ended; /* the file is complete */
-    int64_t begin, stop;   /* times of begin= and end= on CLOCK_MONOTONIC in nanoseconds; 0: none */
+    /* With buffer=ring, the chunks that are kept; the oldest is first. */
+    struct record_chunk *ring, **ring_end;
+    struct record_chunk *done; /* chunks that are to be given back */
+    atomic_bool saves;         /* the writer must write the ring */
+    /* How the process ends (enum trace_process_end), or TRACE_END_NONE while it runs. Stored after
+     * the next two members. */
+    atomic_int process_end;
+    const char *process_end_detail; /* such as "SIGTERM" */
+    uint64_t process_end_ticks;
+    atomic_bool has_ended;    /* the file is complete */
+    int64_t begin_at, end_at; /* the times of begin= and end= on CLOCK_MONOTONIC in nanoseconds, or
+                                 0 */
 };
 
 struct layer {
     int tool_id;
-    bool (*start_early)(struct layer *layer); /* points to save_start_early, because recorder.c
-                                                 cannot call it directly */
+    bool (*start_early)(struct layer *layer); /* points to process_file_start_early, because
+                                                 recorder.c cannot call it directly */
     struct layer_options options;
     struct tool_output output;
-    char *directory;       /* of the trace; an absolute path if possible */
+    char *directory;       /* directory of the trace, as an absolute path if possible */
     char *first_directory; /* the directory that was chosen in `init` */
-    int rank, ranks;       /* in MPI_COMM_WORLD (mpi://WORLD); TRACE_UNDEFINED and 0: unknown */
-    int launcher_rank;     /* the rank from the launcher, for use before MPI_Init; -1: unknown */
-    uint64_t run[2];       /* identifies the run; the same in all processes */
-    int64_t started;       /* the time of start_ticks in nanoseconds since the Epoch */
+    /* The rank and the number of ranks in MPI_COMM_WORLD or mpi://WORLD; TRACE_UNDEFINED and 0 if
+     * they are unknown. */
+    int rank, ranks;
+    int launcher_rank; /* rank as the launcher says, for use before MPI_Init; -1 if unknown */
+    uint64_t run[2];   /* identifies the run; the same in all processes */
+    int64_t started;   /* the time of start_ticks in nanoseconds since the Epoch */
     uint64_t start_ticks;
-    uint64_t init_ticks, finalize_ticks; /* the times when the clocks were compared; 0: never */
-    /* The recorder while it is in MPI_Finalize and the trace is not complete; otherwise NULL. */
-    struct recorder *finalizer;
+    uint64_t init_ticks, finalize_ticks; /* the times when the clocks were compared, or 0 */
+    /* The recorder of the thread that is in MPI_Finalize until the trace is complete, and the word
+     * of this call. Otherwise, the recorder is NULL. */
+    struct recorder *finalizing;
     const QMPIX_Word *finalize_word;
-    atomic_uchar ends[MPI_LAST_FUNC]; /* [number]: enum call_end of record/observe.c */
-    atomic_bool opens_calls;          /* calls with events at their beginning are opened before they
-                                         are carried out */
+    /* By number of the function: the single record by which a usual call is recorded (enum
+     * single_record of record/observe.c). */
+    atomic_uchar single_records[MPI_LAST_FUNC];
+    atomic_bool opens_calls; /* calls with events at their beginning are opened before they are
+                                carried out */
     struct layer_switches switches;
     atomic_uint omits;                  /* TRACE_OMITS_… */
     bool has_failed_early;              /* start_early has failed */
     bool has_started;                   /* the processes have agreed on the directory */
     bool has_no_directory;              /* no process of the run can write to it */
-    atomic_bool finished;               /* the file is complete, or is being completed */
+    atomic_bool finished;               /* the file is complete, or a thread is completing it */
     struct record_pool *pool;           /* see record/recorder.h */
     struct recorder *_Atomic recorders; /* the recorders of all threads */
     atomic_uint locations;              /* number of locations that were assigned to threads */
-    _Atomic uint64_t requests;          /* number of request numbers that were assigned to
-                                           recorders */
-    _Atomic uint64_t dropped;           /* number of records */
+    _Atomic uint64_t requests;          /* number of request numbers that recorders have taken */
+    _Atomic uint64_t dropped;           /* number of records that were lost */
     pthread_mutex_t lock;               /* protects objects and regions; no MPI call is made under
                                            it */
     struct layer_objects objects;
@@ -169,8 +187,7 @@ struct layer {
     struct counters *counters; /* see record/counters.c */
     struct pending_table operations, messages;
     _Atomic uint64_t operation_order; /* number of the last operation */
-    _Atomic uint64_t epoch;           /* increases when completions of operations may have been
-                                         missed */
+    _Atomic uint64_t epoch; /* incremented when completions of operations may have been missed */
     struct layer_sites sites;
     struct layer_definitions definitions;
     struct tool_world_sessions sessions;
@@ -184,29 +201,31 @@ extern struct layer *layer_list;
 /* Adds a layer, and records that this process is the one that records. */
 void layer_add(struct layer *layer);
 
-/* Whether this process records. A forked child does not. */
+/* Returns whether this process records. A forked child does not. */
 bool layer_is_in_owner(void);
 
 /* Sets the initial reasons LAYER_OFF_…. Called in `init`. */
 void layer_set_first_off(struct layer *layer, uint64_t off);
 
 /* Adds or removes a reason LAYER_OFF_…. Each thread notices the change in its next call: see
- * record/call_events.h. Any thread. */
+ * record/call_events.h. Any thread may call this function. */
 void layer_set_off(struct layer *layer, uint64_t reason, bool is_there);
 
-/* Whether the layer records now. */
+/* Returns whether the layer records now. */
 static inline bool layer_is_on(const struct layer *layer)
 {
     return atomic_load_explicit(&layer->switches.state, memory_order_relaxed) & 1;
 }
 
-/* Makes the writer look for work. Any thread, also in a signal handler. */
+/* Wakes the writer, which then looks for work. Any thread and any signal handler may call this
+ * function. */
 static inline void layer_wake_writer(struct layer *layer)
 {
     sem_post(&layer->writer.work);
 }
 
-/* Whether the writer will give back chunks that are handed over to it. */
+/* Returns whether the writer runs, and therefore gives back the chunks that are handed over to
+ * it. */
 static inline bool layer_writes(const struct layer *layer)
 {
     return atomic_load(&layer->writer.runs) && !atomic_load(&layer->writer.has_ended);

@@ -4,11 +4,13 @@
  * each thread, and a thread of the tool writes it to a file for each process. This file adds the
  * tool to the stack and publishes its MPI_T variables.
  *
- * A call passes through these files: record/observe.c records it in a chunk (record/recorder.c).
- * write/writer.c translates chunks (write/translator.c) and writes them to the file of the process.
- * In MPI_Finalize, which record/control.c handles, save/save.c closes these files and makes an
- * archive in OTF2 from them: file/otf2.c opens the module whose sources are in otf2/. There,
- * write.c reads the files again (file/cursor.c), and events.c converts their events.
+ * A call passes through these files: record/observe.c records it in a chunk (record/recorder.c). A
+ * call with several events is recorded by record/call_events.c, which observe.c calls. The thread
+ * in write/writer.c translates chunks (write/translator.c) and writes them to the file of the
+ * process. In MPI_Finalize, which record/control.c handles, save/process_file.c completes this
+ * file, and save/formats.c makes an archive in OTF2 from the files of all processes: file/otf2.c
+ * opens the module whose sources are in otf2/. There, module.c reads the files again
+ * (file/cursor.c), and events.c converts their events.
  */
 #define _GNU_SOURCE
 #include "generate/build.h"
@@ -19,7 +21,8 @@
 #include "tools/trace/record/operation.h"
 #include "tools/trace/record/recorder.h"
 #include "tools/trace/save/directory.h"
-#include "tools/trace/save/save.h"
+#include "tools/trace/save/formats.h"
+#include "tools/trace/save/process_file.h"
 #include "tools/trace/write/writer.h"
 #include "tools/trace_manifest.h"
 #include "util/util.h"
@@ -61,28 +64,21 @@ static bool read_functions_option(int tool_id, struct layer_options *options)
 
 static bool read_words(int tool_id, struct layer_options *options)
 {
-    static const char *const formats[] = {"otf2", "perfetto", "own", NULL};
     static const char *const fulls[] = {"wait", "drop", NULL};
     static const char *const buffers[] = {"file", "ring", NULL};
-    int format = 0, full = 0, buffer = 0;
-    const char *value;
-    if (QMPIX_Tool_get_option(tool_id, "format", &value) == MPI_SUCCESS && !strcmp(value, "json")) {
-        QMPIX_Tool_fail(tool_id, "format=json is no longer possible\nhint: use format=perfetto");
-        return false;
-    }
-    if (!tool_option_word(tool_id, "format", formats, "give otf2, perfetto or own", &format) ||
+    int full = 0, buffer = 0;
+    if (!formats_read_option(tool_id, &options->format) ||
         !tool_option_word(tool_id, "full", fulls, "give wait or drop", &full) ||
         !tool_option_word(tool_id, "buffer", buffers, "give file or ring", &buffer) ||
         !tool_option_boolean(tool_id, "sites", &options->sites) ||
         !tool_option_boolean(tool_id, "compress", &options->compress))
         return false;
-    options->format = (enum trace_format)format;
     options->drops = full == 1;
     options->is_ring = buffer == 1;
     return true;
 }
 
-/* Refuses options that have no meaning without others. */
+/* Refuses options that have no effect without others, and an end before the beginning. */
 static bool check_combination(int tool_id, const struct layer_options *options)
 {
     const char *problem = NULL;
@@ -146,7 +142,7 @@ static struct layer *make_layer(int tool_id)
     if (!layer)
         return NULL;
     layer->tool_id = tool_id;
-    layer->start_early = save_start_early;
+    layer->start_early = process_file_start_early;
     layer->launcher_rank = qmpi_launcher_rank();
     layer->rank = layer->launcher_rank < 0 ? TRACE_UNDEFINED : layer->launcher_rank;
     layer->objects.world = MPI_GROUP_NULL;
@@ -195,8 +191,8 @@ static bool is_layer_enabled(int tool_id)
     return enabled != 0;
 }
 
-/* Called when layers are switched, because objects and requests may be created and freed unnoticed
- * while a layer is off. */
+/* Called when a layer is switched on or off. Forgets the objects and requests of a layer that is
+ * switched off, because they may be created and freed unnoticed from now on. */
 static void stack_changed(int tool_id)
 {
     for (struct layer *layer = layer_list; layer; layer = layer->next) {
@@ -218,7 +214,8 @@ static void stack_changed(int tool_id)
 
 static struct layer *published[256]; /* [tool_id] */
 
-static atomic_int save_values[256]; /* [tool_id]: the last value that was written */
+/* [tool_id]: the last value that was written to the variable `save`. */
+static atomic_int save_values[256];
 
 /* Returns the value that was last written, as MPI 4.0, section 15.3.6 requires for control
  * variables. */
@@ -232,7 +229,7 @@ static int read_save(void *user, const void *object, void *buffer, int count)
     return MPI_SUCCESS;
 }
 
-/* Saves what has been recorded, if the value is not 0. */
+/* Makes the writer write what has been recorded, if the value is not 0. */
 static int write_save(void *user, const void *object, const void *buffer, int count)
 {
     struct layer *layer = user;
@@ -242,7 +239,7 @@ static int write_save(void *user, const void *object, const void *buffer, int co
     memcpy(&value, buffer, sizeof value);
     atomic_store(&save_values[layer->tool_id], value);
     if (value)
-        save_request(layer);
+        process_file_request_save(layer);
     return MPI_SUCCESS;
 }
 
@@ -381,7 +378,7 @@ static void init_layer(int tool_id)
                                  "trace.so that is part of this qmpi");
         return;
     }
-    save_check_format(layer);
+    formats_check(layer);
     publish_lazily(layer);
     QMPIX_Register_stack_changed(tool_id, stack_changed);
     tool_output_name_start();

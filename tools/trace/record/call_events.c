@@ -195,8 +195,8 @@ void call_events_open_all(struct recorder *recorder)
         call_events_open(recorder, flight);
 }
 
-/* Opens a call that was left. Its stack may be overwritten, and with it the time of its
- * beginning. */
+/* Opens a call that was left. Its stack frame may have been overwritten, and with it the time of
+ * its beginning; then, the call begins now. */
 static void open_left_call(struct recorder *recorder, struct flight *flight, uint64_t now)
 {
     uint64_t begin = 0;
@@ -209,8 +209,8 @@ static void open_left_call(struct recorder *recorder, struct flight *flight, uin
     flights_publish_since(flight, FLIGHT_NOTED, begin);
 }
 
-/* Ends the calls that were left. `last` is the innermost call that was not left; NULL: all were
- * left. */
+/* Ends the calls that were left. `last` is the innermost call that was not left, or NULL if all
+ * were left. */
 static void end_left_calls(struct recorder *recorder, const struct flight *last)
 {
     const uint64_t now = ticks_now();

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * This part records the events of a call: its begin and its end, and the messages, collectives,
- * one-sided accesses, file accesses, created objects and freed objects in between.
+ * This part records calls whose events need several records: the begin and the end of a call, and
+ * the messages, collectives, one-sided accesses, file accesses, created objects and freed objects
+ * in between. A usual call, such as MPI_Send outside of other calls, does not pass through this
+ * part: observe.c makes its only record.
  *
- * Most calls are a single record, which is made when they have returned. If other records belong to
- * a call, the call is opened by a record of its own and is closed by another one when it returns.
+ * Such a call is opened by a record of its own and closed by another one when it returns.
  */
 #ifndef QMPI_TOOL_TRACE_RECORD_CALL_EVENTS_H
 #define QMPI_TOOL_TRACE_RECORD_CALL_EVENTS_H
@@ -12,7 +13,7 @@
 #include "tools/trace/record/recorder.h"
 
 /* Opens a call in progress if it is not open, and records the events at its beginning. This
- * function is called in `before` of a call within it or in its own `after`. */
+ * function is called before a call that is made within it, or when the call itself ends. */
 void call_events_open(struct recorder *recorder, struct flight *flight);
 
 /* Opens all calls in progress. */
@@ -26,14 +27,14 @@ void call_events_post(struct recorder *recorder, struct flight *flight, const QM
 void call_events_end(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
                      uint64_t ticks);
 
-/* Records that the innermost calls were left with longjmp or an exception, and forgets them. They
- * are recognized by `word`, the word of a call that begins. */
+/* Records that the innermost calls were left with longjmp or an exception, and forgets them. `word`
+ * is the word of a call that begins, by which the calls that were left are recognized. */
 void call_events_end_left(struct recorder *recorder, const QMPIX_Word *word);
 
-/* Records and forgets the calls within `last` in the same way when `last` returns. */
+/* Does the same when `last` returns, for the calls within `last`, which were left. */
 void call_events_end_inner(struct recorder *recorder, const struct flight *last);
 
-/* Records that the layer was switched on or off since the last call of this function, at the
+/* If the layer was switched on or off since the last call of this function, records this at the
  * current position in the stream. Returns whether the layer records. */
 bool call_events_follow_change(struct recorder *recorder);
 static inline bool call_events_follow_switches(struct recorder *recorder)

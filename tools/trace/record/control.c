@@ -6,7 +6,8 @@
 #include "tools/trace/record/call_events.h"
 #include "tools/trace/record/counters.h"
 #include "tools/trace/record/objects.h"
-#include "tools/trace/save/save.h"
+#include "tools/trace/save/formats.h"
+#include "tools/trace/save/process_file.h"
 #include "util/util.h"
 
 #include <stdlib.h>
@@ -66,9 +67,9 @@ static struct region *add_named_region(struct layer *layer, const char *name)
 }
 
 /*
- * The following two functions begin and end a region, and return its index; TRACE_NONE: it was not
- * open, or memory is exhausted. With regions=, this may switch recording on or off: *changes is
- * then 1 or -1, otherwise 0.
+ * The following two functions begin and end a region. They return its index, or TRACE_NONE if it
+ * was not open or memory is exhausted. With regions=, they set *changes to 1 if recording must be
+ * switched on, and to -1 if it must be switched off; otherwise to 0.
  */
 static uint32_t begin_region(struct layer *layer, const char *name, int *changes)
 {
@@ -111,11 +112,13 @@ static bool region_name(const QMPIX_Call *call, char name[PCONTROL_TEXT_MAX])
 
 static int pcontrol_level(const QMPIX_Call *call)
 {
-    return *(const int *)call->arguments[0]; /* MPI has no constants for the levels */
+    /* MPI has no constants for levels, so they need no conversion. */
+    return *(const int *)call->arguments[0];
 }
 
-/* Records the regions of MPI_Pcontrol. A region that switches recording on begins after recording
- * is on. A region that switches it off ends before recording is off, which end_pcontrol does. */
+/* Records the regions of MPI_Pcontrol. A region that switches recording on is recorded after
+ * recording is on. A region that switches recording off is recorded before; end_pcontrol then
+ * switches it off. */
 static void follow_pcontrol(struct recorder *recorder, const QMPIX_Call *call, uint64_t ticks)
 {
     struct layer *layer = recorder->layer;
@@ -158,9 +161,9 @@ static int64_t nanoseconds_from_now(uint64_t nanoseconds)
 static void set_window(struct layer *layer)
 {
     if (layer->options.begin > 0)
-        layer->writer.begin = nanoseconds_from_now(layer->options.begin);
+        layer->writer.begin_at = nanoseconds_from_now(layer->options.begin);
     if (layer->options.end != UINT64_MAX)
-        layer->writer.stop = nanoseconds_from_now(layer->options.end);
+        layer->writer.end_at = nanoseconds_from_now(layer->options.end);
 }
 
 QMPI_COMPUTES static void start_recording(struct layer *layer, MPI_Session session)
@@ -175,12 +178,12 @@ QMPI_COMPUTES static void start_recording(struct layer *layer, MPI_Session sessi
         atomic_fetch_or(&layer->omits, (unsigned)TRACE_OMITS_BEGINNING);
     if (!layer->has_started)
         set_window(layer);
-    save_watch_save_signal(layer);
-    save_watch_termination();
+    process_file_watch_save_signal(layer);
+    process_file_watch_termination();
     if (session == MPI_SESSION_NULL && !layer->has_started &&
         tool_world_create_comm(layer->tool_id, &comm)) {
         layer->has_started = true;
-        save_start_all(layer, comm);
+        process_file_start_all(layer, comm);
         PMPI_Comm_free(&comm);
     }
     counters_begin(layer);
@@ -194,7 +197,7 @@ static void begin_trace(struct layer *layer, MPI_Session session)
     qmpi_arithmetic_end(&before);
 }
 
-/* Returns whether MPI is initialized by this session. */
+/* Returns whether this session is the one that initializes MPI. */
 static bool begin_session(struct layer *layer, const QMPIX_Call *call)
 {
     enum { SESSION = 2 };
@@ -212,7 +215,7 @@ void control_comm_created(struct layer *layer, const QMPIX_Call *call)
     /* With the first communicator of all processes, they agree on the directory. */
     if (layer->sessions.private_comm != MPI_COMM_NULL && !layer->has_started) {
         layer->has_started = true;
-        save_start_all(layer, layer->sessions.private_comm);
+        process_file_start_all(layer, layer->sessions.private_comm);
     }
 }
 
@@ -226,7 +229,8 @@ void control_free_comm(struct layer *layer, const QMPIX_Call *call)
 
 /* ---- The end of MPI -------------------------------------------------------------------------- */
 
-/* Records a call before it is carried out, because the file will be complete by then. */
+/* Records a call before it is carried out, because the file will be complete before the call
+ * returns. */
 static void put_last_call(struct recorder *recorder, const struct flight *flight, bool is_on)
 {
     const uint64_t now = ticks_now();
@@ -234,8 +238,9 @@ static void put_last_call(struct recorder *recorder, const struct flight *flight
         recorder_put(recorder, RECORD_CALL, flight->number, now, now);
 }
 
-/* Begins MPI_Finalize. The trace ends with it, unless a session outlives it. The program may make
- * its last calls within it, in delete callbacks of attributes. */
+/* Called at the beginning of MPI_Finalize. The trace ends in this call, unless a session continues
+ * after it. The program may still make calls within MPI_Finalize, in delete callbacks of
+ * attributes. */
 static void begin_finalize(struct recorder *recorder, const QMPIX_Word *word)
 {
     struct layer *layer = recorder->layer;
@@ -244,10 +249,11 @@ static void begin_finalize(struct recorder *recorder, const QMPIX_Word *word)
     if (tool_world_sessions_outlive_world(&layer->sessions, &session)) {
         objects_begin(layer, session);
         atomic_store(&layer->opens_calls, false); /* MPI must not be queried any more */
-        save_request(layer);                      /* done now, because the session may never end */
+        /* Saved now, because the program may never finalize the session. */
+        process_file_request_save(layer);
         return;
     }
-    layer->finalizer = recorder;
+    layer->finalizing = recorder;
     layer->finalize_word = word;
 }
 
@@ -270,22 +276,22 @@ static void put_finalize(struct recorder *recorder, const QMPIX_Word *word, uint
     flights_end(&recorder->flights, word);
 }
 
-/* Completes the trace in MPI_Finalize if the layer has seen this call. `ticks` is the time at which
- * the program had made its last call. */
+/* Completes the trace in MPI_Finalize if the layer has seen this call. `ticks` is the time after
+ * the last call of the program. */
 static void finish_world(struct layer *layer, struct recorder *recorder, uint64_t ticks)
 {
     MPI_Comm comm;
-    if (!layer->finalizer)
+    if (!layer->finalizing)
         return;
-    if (layer->finalizer == recorder)
+    if (layer->finalizing == recorder)
         put_finalize(recorder, layer->finalize_word, ticks);
-    layer->finalizer = NULL;
+    layer->finalizing = NULL;
     counters_end(layer);
     layer_set_off(layer, LAYER_OFF_CLOSED, true);
-    save_end(layer, TRACE_END_FINALIZE);
+    process_file_end(layer, TRACE_END_FINALIZE);
     objects_end(layer);
     if (tool_world_create_comm(layer->tool_id, &comm)) {
-        save_write_formats(layer, comm);
+        formats_write(layer, comm);
         PMPI_Comm_free(&comm);
     }
 }
@@ -318,11 +324,11 @@ static void finalize_session(struct recorder *recorder, const QMPIX_Call *call,
     }
     if (!gathers)
         return;
-    /* All processes write their files now, and later sessions are not recorded. */
+    /* All processes complete their files now. Later sessions are not recorded. */
     if (!layer->finalize_ticks)
         layer->finalize_ticks = ticks_now();
-    save_end(layer, TRACE_END_FINALIZE);
-    save_write_formats(layer, comm);
+    process_file_end(layer, TRACE_END_FINALIZE);
+    formats_write(layer, comm);
     PMPI_Comm_free(&comm);
 }
 
@@ -333,7 +339,7 @@ static void abort_process(struct recorder *recorder, struct flight *flight, bool
         recorder_put(recorder, RECORD_OPEN, flight->number, now, 0);
         flights_publish_since(flight, FLIGHT_NOTED, now);
     }
-    save_end(recorder->layer, TRACE_END_ABORT);
+    process_file_end(recorder->layer, TRACE_END_ABORT);
 }
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
@@ -363,8 +369,8 @@ void control_after(struct recorder *recorder, const QMPIX_Call *call, bool has_s
         follow_pcontrol(recorder, call, ticks);
 }
 
-/* Marks the time that the tool has used when MPI was initialized, because it does not belong to the
- * program. */
+/* Records how long the tool itself has taken in the initialization of MPI, because this time does
+ * not belong to the program. */
 static void put_tool_time(struct recorder *recorder, uint64_t from)
 {
     struct trace_event event;
@@ -393,7 +399,8 @@ void control_end(struct recorder *recorder, const QMPIX_Call *call)
             put_tool_time(recorder, now);
         break;
     case MPI_FINALIZE_T:
-        if (tool_world_is_open()) /* a lower layer did not pass the call on */
+        if (tool_world_is_open()) /* a lower layer did not pass on the call, so control_finalize was
+                                     not called */
             finish_world(recorder->layer, recorder, now);
         break;
     default:

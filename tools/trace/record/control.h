@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* This part handles calls that begin or end the trace or switch recording: MPI_Init, MPI_Finalize,
- * the calls that begin and end sessions, MPI_Abort and MPI_Pcontrol. */
+/* This part handles the calls that begin or end the trace or switch recording: MPI_Init,
+ * MPI_Finalize, the calls that begin and end sessions, MPI_Abort and MPI_Pcontrol. */
 #ifndef QMPI_TOOL_TRACE_RECORD_CONTROL_H
 #define QMPI_TOOL_TRACE_RECORD_CONTROL_H
 
@@ -22,7 +22,8 @@ void control_after(struct recorder *recorder, const QMPIX_Call *call, bool has_s
                    uint64_t ticks);
 void control_end(struct recorder *recorder, const QMPIX_Call *call);
 
-/* Completes the trace in MPI_Finalize: see QMPIX_Register_finalizer. */
+/* Completes the trace in MPI_Finalize. This is the function that is passed to
+ * QMPIX_Register_finalizer. */
 void control_finalize(int tool_id, uint64_t ticks);
 
 /* These functions follow the communicators of sessions. The first one is called before

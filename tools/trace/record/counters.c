@@ -24,11 +24,11 @@ struct variable {
 struct counters {
     pthread_mutex_t lock;
     MPI_T_pvar_session session;
-    int seen; /* number of variables that were looked at */
+    int seen; /* number of variables that were examined */
     struct variable *all;
     size_t room;
     int count;
-    uint32_t counters;          /* number of indices that were assigned */
+    uint32_t counters;          /* number of counters that were defined */
     uint64_t interval, sampled; /* ticks */
 };
 
@@ -72,8 +72,8 @@ static bool get_variable_info(struct layer *layer, int index, struct variable_in
     return true;
 }
 
-/* Returns whether a variable may be read. After MPI_Init, Open MPI lists variables whose reading
- * would crash: see tools/mpit/variable.h. Therefore, a variable of the library is read only if its
+/* Returns whether a variable may be read. After MPI_Init, Open MPI lists variables that crash when
+ * they are read: see tools/mpit/variable.h. Therefore, a variable of Open MPI is read only if its
  * full name is given. */
 static bool may_be_read(const char *patterns, const char *name)
 {
@@ -245,8 +245,8 @@ void counters_begin(struct layer *layer)
     counters->interval = (uint64_t)((double)layer->options.interval / info.tick);
     counters->session = MPI_T_PVAR_SESSION_NULL;
     layer->counters = counters;
-    /* 0 is MPI_THREAD_SINGLE in all MPI libraries. It suffices, because only one thread at a time
-     * makes these calls. */
+    /* 0 is MPI_THREAD_SINGLE in all MPI libraries. This level suffices, because only one thread at
+     * a time makes these calls. */
     if (CALL(layer, T_init_thread, MPI_T_INIT_THREAD_T, 0, &provided) != MPI_SUCCESS ||
         CALL(layer, T_pvar_session_create, MPI_T_PVAR_SESSION_CREATE_T, &counters->session) !=
             MPI_SUCCESS)

@@ -29,8 +29,8 @@ void record_definition_queue(struct layer *layer, struct record_definition *defi
         continue;
 }
 
-/* Returns the index of a library. Libraries are compared by address, because QMPIX_Address_find
- * returns the same string for each. */
+/* Returns the index of a library in the file, and defines it if it is new. Libraries are compared
+ * by address, because QMPIX_Address_find always returns the same string for a library. */
 static uint32_t library_index(struct layer_definitions *definitions, struct trace_bytes *out,
                               const char *path)
 {
@@ -160,7 +160,8 @@ static uint32_t index_of_handle(struct layer *layer, enum layer_object_kind kind
 
 /* ---- Communicators --------------------------------------------------------------------------- */
 
-/* Returns the world ranks of a group, by rank in the group; NULL: unknown. */
+/* Returns the world ranks of a group, by rank in the group, or NULL if memory is exhausted or MPI
+ * reports an error. A rank may be TRACE_UNDEFINED. */
 static int *find_world_ranks(MPI_Group group, MPI_Group world, int *size)
 {
     if (PMPI_Group_size(group, size) != MPI_SUCCESS)
@@ -217,15 +218,15 @@ static void define_comm(struct layer *layer, uint32_t index, MPI_Comm handle)
     record_definition_queue(layer, definition);
 }
 
-/* Whether MPI has accepted the handles of a call. Otherwise, they may be invalid, and must not be
- * passed to MPI. */
+/* Returns whether MPI has accepted the handles of a call. Otherwise, they may be invalid, and must
+ * not be passed to MPI. */
 static bool is_checked(const QMPIX_Call *call)
 {
     return call->result && traits_of(call)->has_error && argument_result_is_success(call);
 }
 
-/* Defines a new communicator. MPI is called without the lock, and only by the thread that has
- * assigned the index. */
+/* Returns the index of a communicator, and defines it if it is new. MPI is called without the lock,
+ * and only by the thread that has assigned the index. */
 static uint32_t define_new_comm(struct recorder *recorder, uint64_t word, MPI_Comm handle,
                                 bool is_new)
 {
@@ -417,7 +418,7 @@ static uint64_t freed_handle(const QMPIX_Call *call, enum layer_object_kind kind
     return HANDLE_WORD(file);
 }
 
-/* The handle is removed before the call, because MPI may give the same handle to a new object of
+/* Removes the handle before the call, because MPI may give the same handle to a new object of
  * another thread as soon as it has freed this one. */
 void objects_begin_free(struct recorder *recorder, const QMPIX_Call *call, const QMPIX_Word *word,
                         enum layer_object_kind kind)
@@ -453,7 +454,7 @@ uint32_t objects_end_free(struct recorder *recorder, const QMPIX_Word *word, boo
 
 /* ---- Call sites ------------------------------------------------------------------------------ */
 
-/* The sites that a recorder has found most recently, by their hashes. */
+/* The sites that a recorder has found most recently, indexed by a part of their hashes. */
 enum { CACHE_BITS = 7 };
 struct site_cache {
     const struct site *recent[1 << CACHE_BITS];
@@ -479,7 +480,8 @@ static uint64_t hash_callers(void *const *callers, int count)
     return sum * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Looks the libraries up now, because they may be closed before the site is written. */
+/* Queues the definition of a site. Finds the libraries now, because they may be closed before the
+ * site is written. */
 static void define_site(struct layer *layer, const struct site *site)
 {
     struct record_definition *definition = qmpi_memory_take(sizeof *definition);

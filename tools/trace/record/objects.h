@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The communicators, windows, files and call sites of the program. When one is first seen, it gets
- * an index, by which events refer to it, and its definition is queued for the writer. An index is
- * never reused. Calls find the index by the handle without taking a lock.
+ * The communicators, windows, files and call sites of the program. When an object is first seen, it
+ * gets an index, by which events refer to it, and its definition is queued for the writer. An index
+ * is never reused. The index is found by the handle, without a lock.
  */
 #ifndef QMPI_TOOL_TRACE_RECORD_OBJECTS_H
 #define QMPI_TOOL_TRACE_RECORD_OBJECTS_H
@@ -55,8 +55,8 @@ struct record_definition {
         struct trace_region region;
         struct trace_counter counter;
         struct {
-            struct record_definition_frame
-                *frames; /* The frames and their definition are never freed. */
+            /* The frames and their definition are never freed. */
+            struct record_definition_frame *frames;
             size_t count;
         } site;
     };
@@ -70,8 +70,8 @@ struct record_definition *record_definition_make(enum record_definition_kind kin
  * this function. */
 void record_definition_queue(struct layer *layer, struct record_definition *definition);
 
-/* Appends the definitions of the queue to `out` and empties the queue. Only the writer may call
- * this function. */
+/* Appends the queued definitions to `out` and empties the queue. Only the writer may call this
+ * function. */
 void record_definitions_write(struct layer *layer, struct trace_bytes *out);
 
 /* ---- Communicators, windows and files -------------------------------------------------------- */

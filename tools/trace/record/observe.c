@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See observe.h. Most calls are recorded as a single record, when they have returned, because the
+ * See observe.h. Most calls are recorded as a single record when they have returned, because the
  * clock readings, arguments and statuses are available then. Before a call, the thread only marks
- * it as in progress, for the sake of nested calls, and in case it does not return. The callbacks
- * distinguish usual calls from others before they change anything, and record usual calls in few
- * steps.
+ * it as in progress. This mark is needed if the call contains other calls, or does not return. The
+ * callbacks distinguish usual calls from others before they change anything, and record usual calls
+ * in few steps. All other calls go through begin_any and end_any, which use call_events.c.
  */
 #include "tools/trace/record/observe.h"
 
@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-/* ---- Ends of calls --------------------------------------------------------------------------- */
+/* ---- Usual calls: which record suffices ------------------------------------------------------ */
 
 /* Positions of the arguments of MPI_Send and similar functions, and of MPI_Recv. */
 enum {
@@ -29,7 +29,7 @@ enum {
     MESSAGE_STATUS = 6
 };
 
-/* Whether a function has these arguments, and the count is an int. */
+/* Returns whether a function has these arguments and its count is an int. */
 static bool is_simple_message(const QMPIX_Function *function)
 {
     const QMPIX_Parameter *parameters = function->parameters;
@@ -42,26 +42,28 @@ static bool is_simple_message(const QMPIX_Function *function)
            parameters[MESSAGE_COMM].kind == QMPIX_KIND_COMM;
 }
 
-/* The ways in which the end of a call is recorded: see `ends` of a layer. */
-enum call_end {
-    END_OTHERWISE, /* by end_any */
-    END_PLAIN,     /* as one record of the call */
-    END_COMM,      /* as one record of the call and its communicator */
-    END_SEND,      /* as one record of the call and its message */
-    END_RECEIVE
+/* The single record by which a usual call of a function is recorded when it ends: see
+ * `single_records` of a layer. */
+enum single_record {
+    SINGLE_NONE,   /* a single record does not suffice: end_any records the call */
+    SINGLE_CALL,   /* the call */
+    SINGLE_COMM,   /* the call and its communicator */
+    SINGLE_SEND,   /* the call and the message that it sends */
+    SINGLE_RECEIVE /* the call and the message that it receives */
 };
 
-static enum call_end choose_end(const struct traits *traits, const QMPIX_Function *function)
+static enum single_record choose_single_record(const struct traits *traits,
+                                               const QMPIX_Function *function)
 {
     switch (traits->action) {
     case DOES_NOTHING:
-        return traits->tells_file ? END_OTHERWISE : traits->tells_comm ? END_COMM : END_PLAIN;
+        return traits->tells_file ? SINGLE_NONE : traits->tells_comm ? SINGLE_COMM : SINGLE_CALL;
     case DOES_SEND:
-        return is_simple_message(function) ? END_SEND : END_OTHERWISE;
+        return is_simple_message(function) ? SINGLE_SEND : SINGLE_NONE;
     case DOES_RECEIVE:
-        return is_simple_message(function) ? END_RECEIVE : END_OTHERWISE;
+        return is_simple_message(function) ? SINGLE_RECEIVE : SINGLE_NONE;
     default:
-        return END_OTHERWISE;
+        return SINGLE_NONE;
     }
 }
 
@@ -69,39 +71,41 @@ void observe_prepare(struct layer *layer)
 {
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
         const QMPIX_Function *function;
-        atomic_init(&layer->ends[number], END_OTHERWISE);
+        atomic_init(&layer->single_records[number], SINGLE_NONE);
         if (layer->options.chosen[number] && !layer->options.counters &&
             QMPIX_Function_describe((enum QMPI_Functions_enum)number, &function) == MPI_SUCCESS)
-            atomic_init(&layer->ends[number],
-                        (unsigned char)choose_end(&traits_all[number], function));
+            atomic_init(&layer->single_records[number],
+                        (unsigned char)choose_single_record(&traits_all[number], function));
     }
 }
 
-static inline enum call_end end_of(const struct layer *layer, const QMPIX_Call *call)
+static inline enum single_record single_record_of(const struct layer *layer, const QMPIX_Call *call)
 {
-    return (enum call_end)atomic_load_explicit(&layer->ends[call->function->number],
-                                               memory_order_relaxed);
+    return (enum single_record)atomic_load_explicit(&layer->single_records[call->function->number],
+                                                    memory_order_relaxed);
 }
 
 /*
- * From now on, opens calls that have events at their beginning before they are carried out.
- * Otherwise, a failed call would be opened when the error handler of the program makes its first
- * call. To record the events of the failed call, MPI must be queried about communicators and
- * datatypes. With MPI_THREAD_MULTIPLE, however, MPICH holds a lock while an error handler runs, and
- * ends the process if the same thread makes a call that needs this lock.
+ * From now on, opens a call that has events at its beginning before it is carried out. Otherwise,
+ * if the call fails, it would be opened when the error handler of the program makes its first call.
+ * To record the events of the failed call, MPI must be queried about communicators and datatypes.
+ * With MPI_THREAD_MULTIPLE, however, MPICH holds a lock while an error handler runs, and ends the
+ * process if the same thread makes a call that needs this lock.
  */
 static void open_calls_early(struct layer *layer)
 {
     int level = MPI_THREAD_MULTIPLE, finalized = 0;
     if (tool_world_is_open())
         PMPI_Query_thread(&level);
-    PMPI_Finalized(&finalized); /* if so, MPI must not be queried: see control.c */
+    PMPI_Finalized(&finalized); /* calls must then not be opened early, because MPI must not be
+                                   queried: see begin_finalize in control.c */
     if (finalized || level != MPI_THREAD_MULTIPLE)
         return;
     atomic_store(&layer->opens_calls, true);
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
         if (traits_have_begin_events(&traits_all[number]))
-            atomic_store_explicit(&layer->ends[number], END_OTHERWISE, memory_order_relaxed);
+            atomic_store_explicit(&layer->single_records[number], SINGLE_NONE,
+                                  memory_order_relaxed);
     }
 }
 
@@ -142,7 +146,8 @@ static void begin_call(struct recorder *recorder, const QMPIX_Call *call, QMPIX_
     struct layer *layer = recorder->layer;
     const int number = call->function->number;
     recorder->is_mute = false;
-    flights_learn_times(call); /* this may be the first call, even if it is not recorded */
+    flights_learn_times(call); /* done in any case, because this may be the first call, and it need
+                                  not be recorded */
     if (flights_innermost(&recorder->flights))
         call_events_end_left(recorder, word);
     const bool is_on = call_events_follow_switches(recorder) && layer->options.chosen[number];
@@ -159,8 +164,8 @@ static void begin_call(struct recorder *recorder, const QMPIX_Call *call, QMPIX_
         return;
     follow_before(recorder, flight, call, word);
     if (is_on) {
-        recorder_find_location(recorder); /* the call may be the only one of its thread, and may not
-                                             end */
+        recorder_find_location(recorder); /* needed now, because the call may be the only one of its
+                                             thread and may never end */
         flights_publish_run(flight, call, word);
         if (atomic_load_explicit(&layer->opens_calls, memory_order_relaxed) &&
             traits_have_begin_events(traits_of(call)))
@@ -216,7 +221,7 @@ static void follow_after(struct recorder *recorder, struct flight *flight, const
         control_comm_created(recorder->layer, call);
 }
 
-/* Whether a single record of the call suffices. */
+/* Returns whether a single record of the call suffices. */
 static bool is_plain(const struct flight *flight, const struct traits *traits, bool has_succeeded)
 {
     if (flight_state(flight->mark) == FLIGHT_NOTED ||
@@ -298,7 +303,7 @@ static void end_recorded_call(struct recorder *recorder, const QMPIX_Call *call,
         counters_sample(recorder, call);
 }
 
-/* Handles the end of any call. */
+/* Handles the end of any call, also of one that is not usual. */
 __attribute__((noinline)) static void end_any(const QMPIX_Call *call, const QMPIX_Word *word)
 {
     struct thread_level *level = thread_level_enter_at(word);
@@ -310,7 +315,8 @@ __attribute__((noinline)) static void end_any(const QMPIX_Call *call, const QMPI
 
 /* ---- Usual calls ----------------------------------------------------------------------------- */
 
-/* Whether an argument is the communicator of the last call, whose index is stored. */
+/* Returns whether an argument is the communicator of the last call, whose index the recorder
+ * stores. */
 static inline bool is_last_comm(const struct recorder *recorder, const QMPIX_Call *call,
                                 int argument)
 {
@@ -366,7 +372,8 @@ __attribute__((noinline)) static bool find_sender(const QMPIX_Call *call,
     return true;
 }
 
-/* Finds the message of a successful call. Returns false if the general function must be used. */
+/* Finds the message that a successful call has sent. Returns false if the call must be recorded by
+ * end_any. */
 static inline bool find_sent_message(struct recorder *recorder, const QMPIX_Call *call,
                                      struct record_message *message)
 {
@@ -384,7 +391,8 @@ static inline bool find_sent_message(struct recorder *recorder, const QMPIX_Call
     return true;
 }
 
-/* Does the same for a received message. There is always a status: see QMPIX_OBSERVE_STATUSES. */
+/* Does the same for the message that a call has received. There is always a status: see
+ * QMPIX_OBSERVE_STATUSES. */
 static inline bool find_received_message(struct recorder *recorder, const QMPIX_Call *call,
                                          struct record_message *message)
 {
@@ -401,9 +409,9 @@ static inline bool find_received_message(struct recorder *recorder, const QMPIX_
 }
 
 /*
- * The following functions record a usual call, which is the only one in its thread, as a single
- * record. The caller has taken the level, and they leave it. They are not inlined, so that the
- * callbacks save no registers for them.
+ * The following functions record a usual call, which is the only call in progress in its thread, as
+ * a single record. The caller has taken the level, and these functions leave it. They are not
+ * inlined, so that the callbacks save no registers for them.
  */
 
 __attribute__((noinline)) static void end_with_message(const QMPIX_Call *call, QMPIX_Word *word,
@@ -448,8 +456,8 @@ static inline void record_with_comm(const QMPIX_Call *call, struct recorder *rec
     flights_end_first(&recorder->flights);
 }
 
-/* Handles a communicator that differs from that of the last call, a call that has failed, and a
- * full chunk. */
+/* Does the same as end_with_comm if the communicator differs from that of the last call, the call
+ * has failed, or the chunk is full. */
 __attribute__((noinline)) static void end_with_other_comm(const QMPIX_Call *call, QMPIX_Word *word,
                                                           struct recorder *recorder)
 {
@@ -462,7 +470,7 @@ __attribute__((noinline)) static void end_with_other_comm(const QMPIX_Call *call
     if (head)
         record_with_comm(call, recorder, head, comm);
     else if (is_short)
-        flights_end_first(&recorder->flights); /* the flight is dropped */
+        flights_end_first(&recorder->flights); /* there is no room, so the call is lost */
     thread_level_leave_first(level);
     if (!is_short)
         end_any(call, word);
@@ -487,8 +495,8 @@ __attribute__((noinline)) static void end_with_comm(const QMPIX_Call *call, QMPI
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
 
-/* Returns the recorder of this thread for a layer; NULL: there is none, or this call has
- * interrupted work that uses it. */
+/* Returns the recorder of this thread for a layer. Returns NULL if there is none, or if this call
+ * has interrupted work that uses it. */
 static inline struct recorder *find_idle_recorder(const struct layer *layer,
                                                   const struct thread_level *level)
 {
@@ -496,11 +504,11 @@ static inline struct recorder *find_idle_recorder(const struct layer *layer,
     return __builtin_expect(row && !level->busy, 1) ? row->by_layer[layer->tool_id] : NULL;
 }
 
-/* Whether a call can be recorded as a single record, and is not within another call. */
+/* Returns whether a call can be recorded as a single record and is not within another call. */
 static inline bool begins_usually(const struct layer *layer, const struct recorder *recorder,
                                   const QMPIX_Call *call)
 {
-    return recorder && end_of(layer, call) != END_OTHERWISE &&
+    return recorder && single_record_of(layer, call) != SINGLE_NONE &&
            flights_are_none(&recorder->flights) &&
            recorder->switches == atomic_load_explicit(&layer->switches.state, memory_order_relaxed);
 }
@@ -532,8 +540,9 @@ void observe_before_with_site(const QMPIX_Call *call, QMPIX_Word *word)
     begin_observed(call, word, true);
 }
 
-/* Whether the call is the only one of the thread, and nothing about it was recorded yet. Called
- * when the level is taken, because before that, a signal handler may make calls. */
+/* Returns whether the call is the only one in progress in the thread, and nothing about it was
+ * recorded yet. The level must be taken before, because until then, a signal handler may make
+ * calls. */
 static inline bool ends_usually(const struct layer *layer, const struct recorder *recorder,
                                 const QMPIX_Word *word)
 {
@@ -546,8 +555,8 @@ void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
     const struct layer *layer = call->observer->data;
     struct thread_level *level = thread_level_current;
     struct recorder *recorder = find_idle_recorder(layer, level);
-    const enum call_end how = end_of(layer, call);
-    if (__builtin_expect(!recorder || how == END_OTHERWISE, 0)) {
+    const enum single_record how = single_record_of(layer, call);
+    if (__builtin_expect(!recorder || how == SINGLE_NONE, 0)) {
         end_any(call, word);
         return;
     }
@@ -557,11 +566,11 @@ void observe_after(const QMPIX_Call *call, QMPIX_Word *word)
         end_any(call, word);
         return;
     }
-    if (how != END_PLAIN) {
-        if (how == END_COMM)
+    if (how != SINGLE_CALL) {
+        if (how == SINGLE_COMM)
             end_with_comm(call, word, recorder);
         else
-            end_with_message(call, word, recorder, how == END_SEND);
+            end_with_message(call, word, recorder, how == SINGLE_SEND);
         return;
     }
     const uint64_t *times = flights_times(call);

@@ -39,10 +39,10 @@ static struct operation *add_operation(struct recorder *recorder, uint64_t handl
     struct layer *layer = recorder->layer;
     struct operation *operation = (struct operation *)pending_take(&layer->operations, handle);
     if (!operation)
-        return NULL; /* if memory is exhausted, the operation is not recorded */
-    /* `pending` is not overwritten, not even with the same values: an assignment to the whole
-     * structure might clear it first, and another thread might then take the entry for an unused
-     * one. */
+        return NULL; /* memory is exhausted, so the operation is not recorded */
+    /* `pending` is left as it is and not even overwritten with the same values: an assignment to
+     * the whole structure might clear it first, and another thread might then take the entry for an
+     * unused one. */
     memset((char *)operation + sizeof operation->pending, 0,
            sizeof *operation - sizeof operation->pending);
     operation->kind = kind;
@@ -62,8 +62,8 @@ static uint64_t handle_of(const QMPIX_Call *call)
     return argument_element_word(call, traits_of(call)->request, 0);
 }
 
-/* Returns the oldest operation with this handle that no call holds; NULL: there is none. Forgets
- * operations whose completion may have been missed. */
+/* Returns the oldest operation with this handle that no call holds, or NULL if there is none.
+ * Forgets operations whose completion may have been missed. */
 static struct operation *find_operation(struct layer *layer, uint64_t handle)
 {
     const uint64_t epoch = atomic_load(&layer->epoch);
@@ -235,8 +235,8 @@ static uint64_t persistent_size(const QMPIX_Call *call)
     return (uint64_t)(count * size);
 }
 
-/* Forgets a persistent request with this handle. Persistent requests have different handles, so an
- * existing entry belongs to a request that was freed unnoticed. */
+/* Forgets a persistent request with this handle. All persistent requests have different handles, so
+ * an entry with this handle belongs to a request that was freed unnoticed. */
 static void forget_persistent(struct layer *layer, uint64_t handle)
 {
     struct pending *pending = NULL;
@@ -276,8 +276,9 @@ void operation_init(struct recorder *recorder, const QMPIX_Call *call)
 }
 
 /* Finds the bytes of a collective that MPI_Start or MPI_Startall starts. libqmpi provides the sum
- * of all operations; bytes that do not belong to messages are those of the collective. If there are
- * several collectives, the first one gets all of these bytes. */
+ * of all operations that the call starts. `sent_before` and `received_before` are the bytes of its
+ * messages; the rest belongs to the collective. If there are several collectives, the first one
+ * gets all of the rest. */
 static void find_collective_bytes(const QMPIX_Call *call, struct operation *collective,
                                   uint64_t sent_before, uint64_t received_before)
 {
@@ -415,7 +416,7 @@ static const struct pending_completion *completion_of(const QMPIX_Call *call)
     return &traits_of(call)->completion;
 }
 
-/* Returns the oldest active operation with this handle. */
+/* Returns the oldest active operation with this handle, or NULL if there is none. */
 static struct operation *find_active(struct layer *layer, uint64_t handle)
 {
     const uint64_t epoch = atomic_load(&layer->epoch);
@@ -516,8 +517,8 @@ static void put_received_message(const struct completed *completed,
     recorder_put_event(completed->recorder, &event);
 }
 
-/* Records the receive of MPI_Isendrecv. MPI libraries do not set its status. Readers find its size
- * where the message was sent: see trace_messages_lack_size. */
+/* Records the completion of MPI_Isendrecv. MPI libraries do not set its status. Readers take the
+ * size of the received message from the process that sent it: see trace_messages_lack_size. */
 static void put_received_of_both(const struct completed *completed,
                                  const struct operation *operation)
 {
@@ -532,8 +533,9 @@ static void put_received_of_both(const struct completed *completed,
     recorder_put_event(completed->recorder, &event);
 }
 
-/* Records the end of a file operation. Asks MPI for the bytes, because QMPIX_Call_get_status_bytes
- * checks whether the operation was cancelled, and Open MPI does not set this. */
+/* Records the end of a file operation. Asks MPI for the number of bytes, because
+ * QMPIX_Call_get_status_bytes first checks whether the operation was cancelled, and Open MPI does
+ * not set this in the status. */
 static void put_io_end(const struct completed *completed, const struct operation *operation,
                        int argument, int element)
 {
@@ -626,7 +628,7 @@ static bool tells_test(const struct pending *pending)
     return operation->is_recorded && operation->kind <= OPERATION_IO;
 }
 
-/* Programs that poll make these calls very often, so one short record is used. */
+/* Uses one short record, because programs that poll make such calls very often. */
 bool operation_put_tests(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
                          const uint64_t times[2])
 {

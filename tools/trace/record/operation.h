@@ -66,8 +66,7 @@ void operation_start(struct recorder *recorder, const QMPIX_Call *call, uint64_t
 /* Remembers a persistent operation. This function is for DOES_INIT_MESSAGE and DOES_INIT_OTHER. */
 void operation_init(struct recorder *recorder, const QMPIX_Call *call);
 
-/* Records that an operation may be cancelled when it completes. This function is for DOES_CANCEL.
- * */
+/* Notes that an operation may be cancelled when it completes. This function is for DOES_CANCEL. */
 void operation_cancel(struct recorder *recorder, const QMPIX_Call *call);
 
 /* Remembers the communicator of a matched message. This function is for DOES_MATCH. */
@@ -108,7 +107,7 @@ void operation_begin_receive(struct recorder *recorder, struct flight *flight,
 void operation_end_receive(struct flight *flight);
 
 /* Returns the index of the communicator of the message that the call is receiving, or TRACE_NONE if
- * it is not known. */
+ * it is not known. `flight` is this call. */
 uint32_t operation_message_comm(const struct flight *flight);
 
 /* Forgets all operations, because completions may be missed while the layer is switched off. */

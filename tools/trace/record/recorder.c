@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- Chunks that are free, and those for the writer ------------------------------------------ */
+/* ---- The pool: free chunks, and chunks for the writer ---------------------------------------- */
 
 struct record_chunk record_chunk_none = {.at = record_chunk_none.data,
                                          .end = record_chunk_none.data};
@@ -44,8 +44,9 @@ static struct record_chunk *make_chunk(struct record_pool *pool)
     return chunk;
 }
 
-/* The upper half of the word is a counter, which increases with each change. Therefore, the
- * exchange fails if the list was changed meanwhile, even if it has the same head again. */
+/* The upper half of the word is a counter that is incremented at each change of the list.
+ * Therefore, the exchange fails if the list was changed meanwhile, even if it has the same head
+ * again. */
 static struct record_chunk *take_free(struct record_pool *pool)
 {
     uint64_t head = atomic_load(&pool->free_list), next;
@@ -68,7 +69,7 @@ struct record_chunk *record_chunk_take(struct record_pool *pool)
     chunk->end = (unsigned char *)chunk + CHUNK_SIZE;
     atomic_store_explicit(&chunk->at, chunk->data, memory_order_relaxed);
     chunk->read = chunk->data;
-    chunk->ends = false;
+    chunk->ends_thread = false;
     chunk->dropped = chunk->waited = 0;
     chunk->call_count = 0;
     chunk->next = NULL;
@@ -130,7 +131,8 @@ struct record_chunk *record_pool_take_queue(struct record_pool *pool)
     return first;
 }
 
-enum { PATIENCE = 10 /* seconds without progress of the writer */, REQUESTS_AT_ONCE = 1 << 16 };
+/* A thread waits this many seconds for a writer that makes no progress. */
+enum { PATIENCE = 10, REQUESTS_AT_ONCE = 1 << 16 };
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 
@@ -176,7 +178,7 @@ struct recorder *recorder_make(struct thread_level *level, struct layer *layer)
     return recorder;
 }
 
-/* All levels of a thread belong to one location; each level is a stream of it. */
+/* All levels of a thread belong to one location. Each level is a stream of this location. */
 void recorder_find_location(struct recorder *recorder)
 {
     const struct thread_level *level = thread_level_current;
@@ -201,14 +203,14 @@ void recorder_find_location(struct recorder *recorder)
 
 /* ---- Chunks ---------------------------------------------------------------------------------- */
 
-void recorder_hand_over(struct recorder *recorder, bool ends)
+void recorder_hand_over(struct recorder *recorder, bool ends_thread)
 {
     struct record_chunk *chunk = atomic_load_explicit(&recorder->chunk, memory_order_relaxed);
     if (chunk == &record_chunk_none)
         return;
     /* This order keeps the writer from finding the chunk both here and in the queue. */
     atomic_store(&recorder->chunk, &record_chunk_none);
-    chunk->ends = ends;
+    chunk->ends_thread = ends_thread;
     chunk->closed = ticks_now();
     record_chunk_hand_over(recorder->layer->pool, chunk);
     if (record_pool_is_filling(recorder->layer->pool))
@@ -236,8 +238,8 @@ static struct record_chunk *wait_for_chunk(struct recorder *recorder, uint64_t *
     return chunk ? chunk : record_chunk_take(pool);
 }
 
-/* Stores the calls that are open when a chunk begins, so that they can be opened again if earlier
- * chunks are lost. */
+/* Stores the calls that are open when a chunk begins. If earlier chunks are lost, the writer opens
+ * these calls again. */
 static void add_open_calls(struct record_chunk *chunk, struct recorder *recorder)
 {
     const struct flight *flight = &recorder->flights.first;

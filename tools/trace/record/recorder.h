@@ -42,16 +42,16 @@ struct record_chunk {
     uint32_t sequence; /* position among the chunks of the recorder */
     uint64_t closed;   /* time at which the chunk was handed over */
     int64_t thread_id; /* thread ID in the kernel */
-    bool ends;         /* The thread has ended. */
-    /* These are the number of records lost before this chunk, and the time from which on they were
-     * lost. */
+    bool ends_thread;  /* This is the last chunk of a thread that has ended. */
+    /* These are the number of records that were lost before this chunk, and the time of the first
+     * of them. */
     uint64_t dropped, dropped_from;
-    /* These are the ticks that the thread waited for this chunk, or 0, and the time from which on
-     * it waited. */
+    /* These are the number of ticks that the thread waited for this chunk, or 0, and the time when
+     * it began to wait. */
     uint64_t waited, waited_from;
     uint64_t begun;                              /* time at which the chunk was begun */
     int call_count;                              /* number of calls open at that time */
-    struct record_chunk_call calls[CHUNK_CALLS]; /* these calls, of which the outermost is first */
+    struct record_chunk_call calls[CHUNK_CALLS]; /* these calls; the outermost is first */
     unsigned char *read;                         /* end of the data that the writer has read */
     struct record_chunk *next;  /* next chunk in the queue or in a list of the writer */
     uint32_t number;            /* index in the pool */
@@ -61,16 +61,16 @@ struct record_chunk {
 
 struct record_pool {
     uint32_t most;
-    /* All accesses are sequentially consistent: a chunk that is taken from a list is as the thread
-     * has left it that put it there. The numbers are only estimates for other threads. */
+    /* All accesses are sequentially consistent, so a thread that takes a chunk from a list sees all
+     * that the thread that put it there has written. For other threads, the counts are only
+     * estimates. */
     atomic_uint made;
     _Atomic uint64_t free_list; /* a counter, and the number of the first free chunk plus 1 */
     atomic_uint free_count;     /* length of that list */
     atomic_uint handed_over;    /* number of chunks that were handed over and not given back yet */
     atomic_uint returns;        /* number of times that a chunk was given back */
     atomic_uint waiting;        /* number of threads that wait for a chunk */
-    struct record_chunk
-        *_Atomic queue; /* chunks that were handed over, of which the last is first */
+    struct record_chunk *_Atomic queue; /* chunks that were handed over; the last one is first */
     struct record_chunk *_Atomic all[]; /* indexed by the number of the chunk */
 };
 
@@ -91,8 +91,8 @@ void record_pool_wait(struct record_pool *pool, unsigned returns);
 /* Hands a chunk over to the writer. */
 void record_chunk_hand_over(struct record_pool *pool, struct record_chunk *chunk);
 
-/* Returns whether so many chunks were handed over that the writer should be woken. It would cost
- * more to wake the writer for each chunk. */
+/* Returns whether so many chunks were handed over that the writer should be woken. To wake it for
+ * each chunk would cost more. */
 bool record_pool_is_filling(const struct record_pool *pool);
 
 /* Returns the number of chunks that can still be taken. */
@@ -182,16 +182,16 @@ struct recorder {
     _Atomic int64_t thread_id;
     atomic_bool has_location;
     uint32_t sequence; /* sequence number of the next chunk */
-    /* Recording ends with the call in progress, MPI_Pcontrol(-1, "name"). */
+    /* The call in progress, MPI_Pcontrol(-1, "name"), switches recording off when it ends. */
     bool region_ends;
     bool is_mute;    /* Calls are followed but not recorded. */
     bool interrupts; /* Its calls interrupt the recording of another call. */
     /* This is the state of the layer's switches when they were followed last. */
     uint64_t state;
-    /* The last event that tells whether recording is on was TRACE_OFF. */
+    /* TRACE_OFF was recorded, and no TRACE_ON after it. */
     bool is_off;
-    /* These are the number of records lost since the last chunk, and the time from which on they
-     * were lost. */
+    /* These are the number of records that were lost since the last chunk, and the time of the
+     * first of them. */
     uint64_t dropped, dropped_from;
     uint64_t request, request_end; /* next number for a request, and the end of the range */
     struct handle_leavings leavings;
@@ -203,8 +203,8 @@ struct recorder {
 struct recorder_row {
     struct thread_level level;
     struct recorder *by_layer[256];
-    /* In the row of a first level, these are the numbers of locations plus 1, or 0, indexed by
-     * layer. */
+    /* In the row of a first level, these are the numbers of locations plus 1, or 0 if there is
+     * none, indexed by layer. */
     atomic_uint locations[256];
 };
 
@@ -221,7 +221,7 @@ static inline struct recorder *recorder_at(struct thread_level *level, struct la
     return __builtin_expect(recorder != NULL, 1) ? recorder : recorder_make(level, layer);
 }
 
-/* Assigns numbers to the thread and to this level of it if they have none. */
+/* Assigns a location to the thread and a stream to this level of it, if they have none. */
 void recorder_find_location(struct recorder *recorder);
 
 /* Begins another chunk and returns room in it, or NULL if the record is dropped. This function may
@@ -245,8 +245,8 @@ static inline void recorder_publish(struct recorder *recorder, size_t size)
     atomic_store_explicit(&chunk->at, at + size, memory_order_release);
 }
 
-/* Hands the chunk over to the writer. `ends` says whether the thread ends. */
-void recorder_hand_over(struct recorder *recorder, bool ends);
+/* Hands the chunk over to the writer. `ends_thread` says whether the thread ends. */
+void recorder_hand_over(struct recorder *recorder, bool ends_thread);
 
 /* Returns a number for a request that is unique in the process. */
 uint64_t recorder_new_request(struct recorder *recorder);

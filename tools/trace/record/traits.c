@@ -4,7 +4,7 @@
 
 struct traits traits_all[MPI_LAST_FUNC];
 
-/* Returns the index of an argument that is passed by value; -1: there is none. */
+/* Returns the index of an argument if it is passed by value, and -1 otherwise. */
 static signed char value_of_role(const QMPIX_Function *function, int argument)
 {
     return (signed char)(argument >= 0 && !function->parameters[argument].indirection ? argument
@@ -76,8 +76,8 @@ static enum trait_action choose_action(const QMPIX_Traits *traits)
     }
 }
 
-/* Whether calls record their communicator. Calls that only query or change it do not, because some
- * programs make many of them. */
+/* Returns whether calls of the function record their communicator. Calls that only query or change
+ * a communicator do not, because some programs make many of them. */
 static bool tells_comm(const struct traits *traits, unsigned group)
 {
     switch (traits->action) {

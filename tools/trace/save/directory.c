@@ -25,7 +25,7 @@ static bool ends_with(const char *name, const char *suffix)
     return length > end && !strcmp(name + length - end, suffix);
 }
 
-/* Whether a name is rank-N.json, which earlier versions wrote. */
+/* Returns whether a name is rank-N.json. Earlier versions wrote such files. */
 static bool is_json_of_rank(const char *name)
 {
     const char *digits = strncmp(name, "rank-", 5) ? "" : name + 5;
@@ -33,7 +33,8 @@ static bool is_json_of_rank(const char *name)
     return count && !strcmp(digits + count, ".json");
 }
 
-/* Whether a file with this name may belong to a trace. */
+/* Returns whether a file with this name may belong to a trace. `in_events` says whether the file is
+ * in the directory `traces` of an archive. */
 static bool is_of_trace(const char *name, bool in_events)
 {
     static const char *const names[] = {"traces.otf2", "traces.def", "trace.perfetto-trace",
@@ -49,7 +50,7 @@ static bool is_of_trace(const char *name, bool in_events)
            ends_with(name, ".thumb");
 }
 
-/* Returns the next entry except . and ..; NULL: there is none. */
+/* Returns the name of the next entry except . and .., or NULL if there is none. */
 static const char *next_name(DIR *directory)
 {
     const struct dirent *entry;
@@ -74,8 +75,8 @@ static DIR *open_in(int parent, const char *name)
     return directory;
 }
 
-/* Returns the first entry that does not belong to a trace, which the caller frees; NULL: there is
- * none. */
+/* Returns the name of the first entry that does not belong to a trace, or NULL if there is none.
+ * The caller frees it. */
 static char *find_foreign(DIR *directory, bool in_events)
 {
     const char *name;
@@ -150,7 +151,7 @@ char *directory_check(const char *path)
     return problem;
 }
 
-/* Whether a process is writing one of the files, which its writer has locked. */
+/* Returns whether a process is writing one of the files. Its writer has locked the file. */
 static bool is_in_use(DIR *directory)
 {
     const char *name;
@@ -185,8 +186,8 @@ static void remove_files(DIR *directory, bool in_events)
     }
 }
 
-/* Whether any file of a trace, in this directory or below it, was changed at a time for which
- * is_wanted returns true. */
+/* Returns whether any file of a trace, in this directory or below it, was changed at a time for
+ * which is_wanted returns true. */
 static bool has_time(DIR *directory, bool in_events, bool (*is_wanted)(const struct timespec *))
 {
     const char *name;
@@ -216,7 +217,7 @@ bool directory_is_complete(const char *path)
     return is_complete;
 }
 
-/* Takes the lock first, then examines the directory and removes the files. */
+/* Locks the directory, examines it, and removes the files of an earlier run. */
 static enum directory_state replace_trace(DIR *directory, int *lock)
 {
     *lock = fcntl(dirfd(directory), F_DUPFD_CLOEXEC, 0);

@@ -12,27 +12,25 @@
  * message, which the caller frees. */
 char *directory_check(const char *path);
 
-/* The result of directory_prepare. */
+/* The results of directory_prepare. */
 enum directory_state {
     DIRECTORY_PREPARED,
-    DIRECTORY_TAKEN, /* it contains the trace of another program of this run (toolkit/run.h), or one
-                        that a program is writing */
+    DIRECTORY_TAKEN, /* it contains the trace of another program of this run (toolkit/run.h), or a
+                        trace that a program is writing */
     DIRECTORY_FAILED
 };
 
-/* Creates the directory, or removes the trace of an earlier run in it. Until the caller closes
- * `*lock`, no other program prepares this directory; the caller does so when a file of this program
- * exists in it. -1: there is no lock. Sets `*problem` to NULL or to a message, which the caller
- * frees.
- */
+/* Creates the directory, or removes the trace of an earlier run from it. Sets `*lock` to a
+ * descriptor, or to -1 if there is none. No other program prepares this directory until the caller
+ * closes the descriptor. The caller does so once a file of this program exists in the directory.
+ * Sets `*problem` to NULL or to a message, which the caller frees. */
 enum directory_state directory_prepare(const char *path, int *lock, char **problem);
 
-/* Whether the directory contains the trace of a program of this run that ended before this process
- * began. */
+/* Returns whether the directory contains the trace of a program of this run that ended before this
+ * process began. */
 bool directory_is_complete(const char *path);
 
-/* Creates the directory if it does not exist, because the path may lead to a different directory on
- * another node. */
+/* Creates the directory if it does not exist. It may exist only on the node of rank 0. */
 void directory_make(const char *path);
 
 #endif

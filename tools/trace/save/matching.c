@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* See matching.h. First, processes exchange the numbers of messages between each other. Only if
- * these differ, they exchange the numbers that identify the messages. */
+/* See matching.h. At first, processes exchange only the number and the sum of the hashes of the
+ * messages between them. If these differ, they exchange the numbers that identify the messages. */
 #include "tools/trace/save/matching.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
 enum { SENT, RECEIVED, DIRECTIONS };
-enum {
-    OUT,
-    IN,
-    SIDES
-}; /* OUT: numbers that this process sends to others; IN: numbers that it
-      receives */
+/* The numbers that this process sends to others, and those that it receives. */
+enum { OUT, IN, SIDES };
 
 /* The number of messages to and from one process, and the sum of their hashes. */
 struct total {
@@ -27,8 +23,8 @@ struct matching {
     int size;
     int *ranks;                  /* ranks in MPI_COMM_WORLD */
     struct qmpi_table places;    /* rank in MPI_COMM_WORLD -> index (int) of `ranks` */
-    struct total *mine, *theirs; /* totals of the messages with each process, as counted here and
-                                    there */
+    struct total *mine, *theirs; /* totals of the messages with each process, as counted by this
+                                    process and by the other one */
     int *counts[SIDES], *starts[SIDES];
     uint64_t *numbers[SIDES];
     bool failed;
@@ -76,8 +72,8 @@ static void add_other(struct matching *matching, uint64_t message)
     matching->failed |= !qmpi_table_put(&matching->pairs->others, message);
 }
 
-/* Calls `use` for each end of a message with one of the processes. The other ends of all other
- * messages are not in the trace. */
+/* Calls `use` for each end of a message whose other end belongs to a process of the communicator.
+ * Adds all other messages to the result, because their other ends are not in the trace. */
 static void read_messages(struct matching *matching, use_message_end *use)
 {
     struct trace_event event;
@@ -107,7 +103,7 @@ static void count_message(struct matching *matching, int place, int direction, u
     matching->mine[place].sum[direction] += qmpi_table_mix(message);
 }
 
-/* Whether both ends have the same messages in one direction. */
+/* Returns whether both processes have the same messages in one direction. */
 static bool is_equal(const struct matching *matching, int place, int direction)
 {
     const struct total *mine = &matching->mine[place], *theirs = &matching->theirs[place];
@@ -115,8 +111,8 @@ static bool is_equal(const struct matching *matching, int place, int direction)
            mine->sum[direction] == theirs->sum[!direction];
 }
 
-/* Counts the numbers that one process sends to another one; there are none if the receiver has no
- * messages to compare. */
+/* Returns how many numbers one process (`of`) sends to the other one. It sends none if the messages
+ * are equal, or if the receiver has no messages to compare. */
 static uint64_t count_numbers(const struct matching *matching, const struct total *of,
                               const struct total *other, int place, int direction, bool is_mine)
 {
@@ -124,8 +120,8 @@ static uint64_t count_numbers(const struct matching *matching, const struct tota
     return same || !other->count[!direction] ? 0 : of->count[direction];
 }
 
-/* Counts the numbers that each process sends to each other one. Returns false if there are too
- * many. */
+/* Counts the numbers that each process sends to each other process. Returns false if there are too
+ * many, or if memory is exhausted. */
 static bool plan_exchange(struct matching *matching)
 {
     for (int side = OUT; side <= IN; side++) {

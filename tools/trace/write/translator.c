@@ -143,7 +143,8 @@ static void encode_gap(struct translator *translator, enum trace_event_kind kind
     encode_event(translator, &event);
 }
 
-/* When a later record follows, adds an event with the time that the thread waited for memory. */
+/* Adds an event with the time that the thread waited for memory, when the first record after the
+ * wait is translated. */
 static inline void encode_flush(struct translator *translator, uint64_t ticks)
 {
     if (__builtin_expect(translator->flush && ticks >= translator->flush_from, 0)) {
@@ -165,7 +166,8 @@ static void open_call(struct translator *translator, struct translator_call call
     encode_call(translator, TRACE_ENTER, &call, ticks);
 }
 
-/* Closes a call. The record of its beginning may be lost. */
+/* Closes the innermost call if it is a call of this function. Otherwise does nothing: the record of
+ * the beginning was lost. */
 static void close_call(struct translator *translator, enum trace_event_kind kind, uint32_t function,
                        uint64_t ticks)
 {
@@ -195,8 +197,8 @@ void translator_begin_early(struct translator *translator, uint64_t number, uint
     translator->early_ticks = ticks;
 }
 
-/* Returns whether a record, the first one after a call was begun early, is the rest of this call.
- * If it is not, the call was left by longjmp and has no further record. */
+/* Called for the first record after a call was begun early. Returns whether this record continues
+ * the call. If it does not, the call was left by longjmp and has no further record. */
 static bool take_early(struct translator *translator, const struct record_head *head,
                        uint32_t function)
 {
@@ -312,7 +314,7 @@ static size_t translate_record(struct translator *translator, const struct recor
     return size;
 }
 
-/* Continues the stream after records that were lost or dropped. */
+/* Continues the stream after records that were lost, or chunks that a ring has dropped. */
 static void resume_after_gap(struct translator *translator, const struct record_chunk *chunk)
 {
     const uint64_t from = chunk->dropped ? chunk->dropped_from : translator->last;

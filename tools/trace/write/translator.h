@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A translator translates the records of one stream to events. A stream is recorded by a thread, or
- * by the signal handlers that interrupt the recording of a thread. The writer is the only caller of
- * these functions, and the blocks of events are appended to its output. */
+ * by the signal handlers that interrupt the recording of a thread. Only the writer calls these
+ * functions. They append the blocks of events to the output of the writer. */
 #ifndef QMPI_TOOL_TRACE_WRITE_TRANSLATOR_H
 #define QMPI_TOOL_TRACE_WRITE_TRANSLATOR_H
 
@@ -15,22 +15,23 @@ struct recorder;
 
 /* A call that has begun in the stream and has not ended. */
 struct translator_call {
-    uint32_t function, site; /* The members have the same values as in events. */
+    uint32_t function, site; /* These are the same values as in events. */
 };
 
 struct translator {
     struct layer *layer;
-    uint32_t location, stream; /* The members have the same values as in chunks. */
+    uint32_t location, stream; /* These are the same values as in chunks. */
     struct trace_event_encoder *encoder;
     struct translator_call *calls;
     size_t call_count, call_room;
     uint64_t last; /* time of the last event in ticks */
-    /* These are the start and the duration of a wait of the thread, in ticks, that has not been
-     * written yet. `flush` is 0 if there is none. */
+    /* These are the start and the duration of a wait of the thread for memory, in ticks. The wait
+     * has not been written yet. `flush` is 0 if there is none. */
     uint64_t flush_from, flush;
     uint32_t sequence; /* sequence number of the next chunk */
     uint64_t events;   /* number of events in the unfinished block */
-    /* The last one of `calls` was begun with translator_begin_early, while it was in progress. */
+    /* The last element of `calls` was begun with translator_begin_early while the call was in
+     * progress. */
     bool has_early;
     uint64_t early_ticks;    /* time at which that call was begun */
     struct translator *next; /* next translator of the same location */
@@ -51,16 +52,15 @@ void translator_free(struct translator *translator);
 /* Translates the records of a chunk that have not been read yet. */
 void translator_read(struct translator *translator, struct record_chunk *chunk);
 
-/* Begins a call that is in progress and for which there are no records yet. Records of the call
- * that follow later are taken as the rest of it. `number` is the number of its flight
- * (toolkit/flights.h). */
+/* Begins a call that is in progress and has no records yet. Records of the call that follow later
+ * continue it. `number` is the number of its flight (toolkit/flights.h). */
 void translator_begin_early(struct translator *translator, uint64_t number, uint64_t ticks);
 
-/* Adds an event with the number of records that were lost after the last chunk. */
+/* If records were lost after the last chunk, adds an event with their number. */
 void translator_put_lost(struct translator *translator, const struct recorder *recorder);
 
-/* Appends the current events to the writer's output as a block. The definitions to which the events
- * refer are appended before the block. */
+/* Appends the current events to the output of the writer as a block, after the definitions to which
+ * they refer. */
 void translator_finish_block(struct translator *translator);
 
 #endif

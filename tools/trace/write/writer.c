@@ -61,8 +61,8 @@ static void free_process(struct trace_process *process)
     free(process->clock);
 }
 
-/* Appends what is known about the relation of the clock to that of rank 0. `is_needed`: whether to
- * append it even if nothing is known. */
+/* Appends what is known about the relation of the clock to that of rank 0. If nothing is known,
+ * appends a definition without points, but only if `is_needed` is set. */
 static void put_clock(const struct layer *layer, struct trace_bytes *definitions, bool is_needed)
 {
     enum { POINTS = 2 };
@@ -81,8 +81,8 @@ static void put_clock(const struct layer *layer, struct trace_bytes *definitions
     trace_definitions_put_clock(definitions, info.tick, points, count);
 }
 
-/* Appends the definitions of the rank and of the clock, which are known after MPI_Init. If a
- * process is killed later, its file contains nothing else about them. */
+/* Appends the definitions of the rank and of the clock, which are known after MPI_Init. They are
+ * written at once, because the file of a process that is killed later would otherwise lack them. */
 static void put_world(const struct layer *layer, struct trace_bytes *definitions,
                       const char *mpi_version)
 {
@@ -100,8 +100,9 @@ static void lock_file(struct layer_writer *writer)
     flock(writer->locked, LOCK_EX | LOCK_NB);
 }
 
-/* Reserves descriptors for the files that are written when MPI is finalized, if the soft limit on
- * descriptors cannot be raised. In this case, the program could use up all descriptors by then. */
+/* Reserves descriptors for the files that are written when MPI is finalized. This is only necessary
+ * if the soft limit on descriptors cannot be raised, because the program could then have used up
+ * all descriptors. */
 static void reserve_descriptors(struct layer *layer)
 {
     struct layer_writer *writer = &layer->writer;
@@ -112,8 +113,8 @@ static void reserve_descriptors(struct layer *layer)
         writer->reserved[i] = qmpi_output_copy_descriptor(writer->output.descriptor);
 }
 
-/* Closes the reserved descriptors, except those that the program has closed and whose numbers it
- * now uses for files of its own. */
+/* Closes the reserved descriptors. If the program has closed one of them and opened a file of its
+ * own under the same number, this file stays open. */
 void writer_release_descriptors(struct layer *layer)
 {
     struct layer_writer *writer = &layer->writer;
@@ -143,8 +144,8 @@ static void end_recording(struct layer *layer, int problem)
     layer_set_off(layer, LAYER_OFF_FAILED, true);
 }
 
-/* Writes whole blocks and empties `bytes`. If this fails, a message is printed once, recording
- * ends, and the file ends with the last whole block. */
+/* Writes whole blocks and empties `bytes`. If this fails, prints a message once and ends recording;
+ * the file then ends with the last whole block. */
 static void write_bytes(struct layer *layer, struct trace_bytes *bytes)
 {
     struct layer_writer *writer = &layer->writer;
@@ -171,7 +172,7 @@ static bool replace_block(struct layer_writer *writer, off_t at)
 }
 
 /* Writes a block which states that the process is running at the current time `ticks`. If the last
- * block of the file is also such a block, it is replaced. */
+ * block of the file is such a block, too, replaces it. */
 static void write_alive_block(struct layer *layer, uint64_t ticks)
 {
     struct layer_writer *writer = &layer->writer;
@@ -230,17 +231,18 @@ static void say_end(const struct layer *layer, const struct trace_process *proce
 static void end_file(struct layer *layer)
 {
     struct layer_writer *writer = &layer->writer;
-    const struct trace_process process = {.end = (enum trace_process_end)atomic_load(&writer->end),
-                                          .end_detail = (char *)(uintptr_t)writer->end_detail,
-                                          .end_ticks = writer->end_ticks,
-                                          .dropped = atomic_load(&layer->dropped),
-                                          .memory = peak_memory(),
-                                          .is_ring = layer->options.is_ring,
-                                          .omits = atomic_load(&layer->omits)};
+    const struct trace_process process = {
+        .end = (enum trace_process_end)atomic_load(&writer->process_end),
+        .end_detail = (char *)(uintptr_t)writer->process_end_detail,
+        .end_ticks = writer->process_end_ticks,
+        .dropped = atomic_load(&layer->dropped),
+        .memory = peak_memory(),
+        .is_ring = layer->options.is_ring,
+        .omits = atomic_load(&layer->omits)};
     put_clock(layer, &writer->new_definitions, true);
     trace_definitions_put_end(&writer->new_definitions, &process);
     trace_definitions_put_block(&writer->out, &writer->new_definitions);
-    atomic_store(&writer->has_failed, false); /* in the meantime, there may be room */
+    atomic_store(&writer->has_failed, false); /* there may be room on the disk now */
     write_bytes(layer, &writer->out);
     if (process.end != TRACE_END_FINALIZE)
         say_end(layer, &process);
@@ -261,21 +263,23 @@ static int64_t clock_now(clockid_t clock)
 
 /*
  * Most calls are recorded when they have ended. If a call lasts long, or does not end, the writer
- * finds its beginning in the thread's flight, and writes it while the call is in progress. A flight
- * is read word by word; what was read is consistent if its mark is the same afterwards.
+ * finds its beginning in the flight of the thread (toolkit/flights.h), and writes it while the call
+ * is in progress. The writer reads a flight word by word. What it has read is consistent if the
+ * mark of the flight is the same afterwards.
  */
 
 /* Only calls that last longer than this, in nanoseconds, are written while they are in progress. */
 enum { PROGRESS_LEAST = 100000000 };
 
-/* The innermost call of a recorder, if nothing of it has been recorded yet. */
+/* The innermost call in progress of a recorder, if nothing about it has been recorded yet. */
 struct progress {
-    const struct flight *flight; /* NULL: there is none */
+    const struct flight *flight; /* NULL if there is none */
     uint64_t mark;
 };
 
-/* Finds the call in progress. This must be called before the records of the thread are translated:
- * if it is still the same call afterwards, no earlier record is missing. */
+/* Finds the call in progress. This function must be called before the records of the thread are
+ * translated: if the same call is still in progress after that, all earlier records have been
+ * translated. */
 static struct progress find_progress(const struct recorder *recorder)
 {
     const struct flight *flight = &recorder->flights.first;
@@ -289,13 +293,14 @@ static struct progress find_progress(const struct recorder *recorder)
     return (struct progress){NULL, 0};
 }
 
-/* Whether the call is still in progress. Also true if there was none. */
+/* Returns whether the call is still in progress, or there was none. */
 static bool is_in_progress(const struct progress *progress)
 {
     return !progress->flight || FLIGHT_GET(progress->flight->mark) == progress->mark;
 }
 
-/* Begins the call in its stream if it has lasted for at least `least` nanoseconds. */
+/* Writes the beginning of the call to its stream if the call has lasted for at least `least`
+ * nanoseconds. */
 static void begin_early(struct layer *layer, const struct recorder *recorder,
                         const struct progress *progress, int64_t least)
 {
@@ -317,7 +322,8 @@ static void begin_early(struct layer *layer, const struct recorder *recorder,
     if ((int64_t)ticks_nanoseconds(now - begin) < least)
         return;
     struct translator *translator = translator_find(layer, location, stream, thread_id);
-    /* If the last event is later than the beginning, the call has just been recorded. */
+    /* If the stream has an event that is later than the beginning, the call has just been
+     * recorded. */
     const bool is_open = translator && translator->has_early && translator->early_ticks == begin;
     if (translator && !is_open && translator->last <= begin)
         translator_begin_early(translator, number, begin);
@@ -335,8 +341,8 @@ static uint64_t last_event_ticks(const struct layer_writer *writer)
 }
 
 /* If the last event was some time ago, writes that the process is running, so that readers know how
- * long an unfinished call lasted. The longer nothing happens, the less often this is written: up to
- * an eighth of the time may be missing. */
+ * long an unfinished call lasted. The longer nothing happens, the less often this is written. The
+ * call then seems too short by at most an eighth of the time since the last event. */
 static void write_alive(struct layer *layer)
 {
     struct layer_writer *writer = &layer->writer;
@@ -350,8 +356,8 @@ static void write_alive(struct layer *layer)
 
 /* ---- Chunks ---------------------------------------------------------------------------------- */
 
-/* Keeps a chunk until the end of the round, so that recorder->chunk cannot become the same chunk
- * again before. */
+/* Keeps a translated chunk until the end of the round. If it were given back earlier, a thread
+ * could take it again, and recorder->chunk would be the same chunk with other records. */
 static void keep_done_chunk(struct layer_writer *writer, struct record_chunk *chunk)
 {
     chunk->next = writer->done;
@@ -387,15 +393,15 @@ static void translate_chunk(struct layer *layer, struct record_chunk *chunk)
 static void translate_whole_chunk(struct layer *layer, struct record_chunk *chunk)
 {
     translate_chunk(layer, chunk);
-    struct translator *translator = chunk->ends ? translator_of_chunk(layer, chunk) : NULL;
+    struct translator *translator = chunk->ends_thread ? translator_of_chunk(layer, chunk) : NULL;
     if (translator) {
         translator_finish_block(translator);
         translator_free(translator);
     }
 }
 
-/* If a part of a chunk was written and the rest is dropped, breaks the sequence, so that the next
- * chunk does not continue the written part. */
+/* If a part of a chunk was written and the rest is dropped, breaks the sequence of chunks, so that
+ * the next chunk is not taken for the continuation of the written part. */
 static void break_sequence(struct layer *layer, const struct record_chunk *chunk)
 {
     struct translator *translator =
@@ -456,9 +462,9 @@ static void translate_ring(struct layer *layer)
 }
 
 /*
- * Translates the chunk that a thread is filling. The chunks that the thread has handed over before
- * it are already in the queue. If the thread hands over this chunk meanwhile, the chunk is in the
- * queue and no longer here.
+ * Translates the chunk that a thread is filling. The chunk is read from the recorder first and the
+ * queue is translated after that, so all earlier chunks of the thread are in the queue. If the
+ * thread hands over the chunk meanwhile, it is in the queue and no longer in the recorder.
  */
 static void translate_present_chunk(struct layer *layer, struct recorder *recorder, bool with_ring)
 {
@@ -466,7 +472,7 @@ static void translate_present_chunk(struct layer *layer, struct recorder *record
     take_queue(layer);
     if (with_ring)
         translate_ring(layer);
-    /* If the thread hands it over now, the rest is read from the queue. */
+    /* If the thread hands the chunk over from now on, the rest is read from the queue. */
     if (chunk != &record_chunk_none && atomic_load(&recorder->chunk) == chunk)
         translate_chunk(layer, chunk);
 }
@@ -499,15 +505,12 @@ static void write_blocks(struct layer *layer)
     write_output(layer, 0);
 }
 
-/* Translates all records of a recorder. `with_ring`: includes chunks that a ring keeps. Returns the
- * call in progress. */
+/* Translates all records of a recorder. `with_ring` says whether this includes chunks that a ring
+ * keeps. Returns the call in progress. */
 static struct progress translate_recorder(struct layer *layer, struct recorder *recorder,
                                           bool with_ring)
 {
-    enum {
-        TRIES = 3
-    }; /* records that a running thread adds meanwhile are left to the next
-          round */
+    enum { TRIES = 3 }; /* the next round reads what a running thread adds after that */
     struct progress progress;
     int tries = 0;
     do {
@@ -517,24 +520,24 @@ static struct progress translate_recorder(struct layer *layer, struct recorder *
     return progress;
 }
 
-/* Writes everything that was recorded. `ends`: nothing follows. */
-static void write_all(struct layer *layer, bool ends)
+/* Writes everything that was recorded. `is_last` says that no records follow. */
+static void write_all(struct layer *layer, bool is_last)
 {
     struct layer_writer *writer = &layer->writer;
     for (struct recorder *recorder = atomic_load(&layer->recorders); recorder;
          recorder = recorder->next) {
         const struct progress progress = translate_recorder(layer, recorder, true);
-        struct translator *translator = ends ? find_translator(writer, recorder) : NULL;
+        struct translator *translator = is_last ? find_translator(writer, recorder) : NULL;
         if (translator)
             translator_put_lost(translator, recorder);
-        begin_early(layer, recorder, &progress, ends ? 0 : PROGRESS_LEAST);
+        begin_early(layer, recorder, &progress, is_last ? 0 : PROGRESS_LEAST);
     }
     take_queue(layer);
     translate_ring(layer);
     write_blocks(layer);
 }
 
-/* Writes what has been recorded, except chunks that a ring keeps. */
+/* Writes what has been recorded, except the chunks that a ring keeps. */
 static void write_recent(struct layer *layer)
 {
     for (struct recorder *recorder = atomic_load(&layer->recorders); recorder;
@@ -553,7 +556,7 @@ static int64_t earlier(int64_t one, int64_t other)
     return other && other < one ? other : one;
 }
 
-/* Waits until there is something to do, at most until a time of CLOCK_MONOTONIC. */
+/* Waits until there is something to do, but at most until `until`, a time of CLOCK_MONOTONIC. */
 static void wait_for_work(struct layer_writer *writer, int64_t until)
 {
     const int64_t left = until - clock_now(CLOCK_MONOTONIC);
@@ -571,12 +574,12 @@ static void wait_for_work(struct layer_writer *writer, int64_t until)
 static void switch_window(struct layer *layer, int64_t time)
 {
     struct layer_writer *writer = &layer->writer;
-    if (writer->begin && time >= writer->begin) {
-        writer->begin = 0;
+    if (writer->begin_at && time >= writer->begin_at) {
+        writer->begin_at = 0;
         layer_set_off(layer, LAYER_OFF_BEGIN, false);
     }
-    if (writer->stop && time >= writer->stop) {
-        writer->stop = 0;
+    if (writer->end_at && time >= writer->end_at) {
+        writer->end_at = 0;
         layer_set_off(layer, LAYER_OFF_END, true);
     }
 }
@@ -603,8 +606,8 @@ static void *run_writer(void *data)
     /* This thread has inherited the program's floating-point environment. */
     struct qmpi_arithmetic ignored;
     qmpi_arithmetic_begin(&ignored);
-    while (!atomic_load(&writer->end)) {
-        wait_for_work(writer, earlier(earlier(next, writer->begin), writer->stop));
+    while (!atomic_load(&writer->process_end)) {
+        wait_for_work(writer, earlier(earlier(next, writer->begin_at), writer->end_at));
         const int64_t time = clock_now(CLOCK_MONOTONIC);
         switch_window(layer, time);
         do_work(layer);
@@ -622,9 +625,10 @@ static void *run_writer(void *data)
     return NULL;
 }
 
-/* Starts the thread with all signals blocked: the program's are for its own threads. It opens no
- * library, because the program may wait for it in MPI_Finalize while the loader is locked: when a
- * library whose destructor calls MPI_Finalize is closed. */
+/* Starts the thread with all signals blocked, because the signals of the program are for its own
+ * threads. Opens libzstd before, because the thread must open no library: if the program calls
+ * MPI_Finalize in the destructor of a library that is being closed, the loader is locked while
+ * MPI_Finalize waits for the thread. */
 static int start_writer_thread(struct layer *layer)
 {
     sigset_t all, before;
@@ -670,7 +674,7 @@ bool writer_start(struct layer *layer, const char *path)
     int problem = writer->path ? create_file(layer, writer->path) : ENOMEM;
     if (problem)
         return say_failure(layer, path, "cannot create", problem);
-    if (layer->options.format != FORMAT_PROCESS_FILES)
+    if (layer->options.format->write)
         reserve_descriptors(layer);
     problem = start_writer_thread(layer);
     if (problem)
@@ -685,10 +689,10 @@ bool writer_finish(struct layer *layer, enum trace_process_end end, const char *
     struct layer_writer *writer = &layer->writer;
     if (!atomic_load(&writer->runs))
         return false;
-    writer->end_detail = detail;
-    writer->end_ticks = ticks_now();
+    writer->process_end_detail = detail;
+    writer->process_end_ticks = ticks_now();
     int none = TRACE_END_NONE;
-    atomic_compare_exchange_strong(&writer->end, &none, (int)end);
+    atomic_compare_exchange_strong(&writer->process_end, &none, (int)end);
     layer_wake_writer(layer);
     for (int64_t i = 0; !atomic_load(&writer->has_ended) && i < seconds * INT64_C(1000); i++)
         nanosleep(&pause, NULL);
