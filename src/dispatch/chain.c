@@ -15,10 +15,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What calls read while startup/startup.c builds the stack or startup/switch.c switches a layer,
- * both under a lock. All of these are stored with release, after the nodes to which they lead are
- * complete, and loaded with acquire; assembly code, which loads the topmost nodes in no order,
- * comes after a load of the head or after a slot (see set_slot). */
+/* Data that calls read while startup/startup.c builds the stack or startup/switch.c switches a
+ * layer; both change the data under a lock. Each pointer is stored with release order, after the
+ * nodes to which it leads are complete, and loaded with acquire order. Assembly code loads the
+ * topmost nodes with relaxed order, but only after it has loaded the head or a slot (see
+ * set_slot). */
 qmpi_node_pointer qmpi_heads[QMPI_FUNCTION_COUNT];
 _Atomic(const struct qmpi_node_trampoline *) qmpi_node_trampolines[QMPI_FUNCTION_COUNT];
 qmpi_node_pointer qmpi_topmost_qmpi_nodes[QMPI_FUNCTION_COUNT];
@@ -31,9 +32,9 @@ struct QMPIX_Stack QMPIX_stack;
 
 QMPI_LOCK(switch_lock); /* see qmpi_chain_hold */
 
-/* Rows of nodes: the pointers to rows are stored with release before the layer above is
- * initialized; the elements, when layers are switched, after the new nodes are complete. Both are
- * loaded with acquire, or through the address of the row. */
+/* Rows of nodes. The pointers to rows are stored with release order before the layer above is
+ * initialized. The elements are stored when layers are switched, after the new nodes are complete.
+ * Both are loaded with acquire order, or through the address of the row. */
 static QMPI_Context terminator_row[QMPI_FUNCTION_COUNT];
 const QMPI_Context *qmpi_node_rows[QMPI_LAYERS_MAX + 2];
 QMPI_Context qmpi_fixed_rows[QMPI_FIXED_ROWS][QMPI_FUNCTION_COUNT];
@@ -42,7 +43,7 @@ unsigned qmpi_next_row_count;
 const QMPI_Context *qmpi_next_rows[QMPI_LAYERS_MAX + 1];
 static QMPI_Context **below_rows; /* QMPIX_stack.below, writable */
 
-/* [tool_id]: arguments of qmpi_chain_add; NULL until added. */
+/* [tool_id]: the argument of qmpi_chain_add; all members are NULL until the layer is added. */
 static struct qmpi_chain_layer layers[QMPI_LAYERS_MAX + 1];
 
 static struct qmpi_chain_checks checks; /* .functions is NULL: nothing is checked */
@@ -106,13 +107,14 @@ struct block {
     struct block *next;
 };
 
-/* If layers are checked: all blocks. The thread that starts or switches adds them, with release;
- * others read the list, from its first element with acquire. */
+/* All blocks; used only if layers are checked. The thread that builds the stack or switches a layer
+ * adds blocks with release order. Other threads load the head of this list with acquire order. */
 static struct block *blocks;
 
 static struct qmpi_node *unused_node, *unused_end; /* of the current block */
 
-/* Apart, so that new_node remains small enough to be part of the loops of start-up. */
+/* A function of its own, so that new_node remains small enough to be inlined into the loops of
+ * start-up. */
 __attribute__((noinline)) static void add_block(void)
 {
     unused_node = qmpi_memory_permanent(BLOCK, sizeof *unused_node);
@@ -259,11 +261,12 @@ void qmpi_chain_expose(int tool_id)
     memcpy(row, qmpi_heads, sizeof qmpi_heads); /* only this thread changes them during start-up */
     for (int number = 0; checks.functions && number < QMPI_FUNCTION_COUNT; number++)
         row[number] = row[number] ? qmpi_chain_join(tool_id, number, row[number]) : NULL;
-    /* Threads of tools that were loaded before may already read these pointers; QMPI_Get_function
-     * reads what they lead to by their address, which is as good as acquire order. */
+    /* Threads of tools that were loaded earlier may already read these pointers. QMPI_Get_function
+     * dereferences the pointer that it has loaded; this dependency orders its loads as acquire
+     * would. */
     __atomic_store_n(&below_rows[tool_id], row, __ATOMIC_RELEASE);
-    /* With nodes that check it, a layer of MPICH's variant reaches what is below it by its own
-     * tool_id. */
+    /* If layers are checked, a layer of MPICH's variant uses its own tool_id to reach the nodes
+     * below it; otherwise, it uses the next tool_id. */
     __atomic_store_n(&qmpi_node_rows[tool_id + !checks.functions], row, __ATOMIC_RELEASE);
     __atomic_store_n(&qmpi_next_rows[tool_id], row, __ATOMIC_RELEASE);
 }
@@ -376,9 +379,10 @@ qmpi_function *qmpi_chain_plain(QMPI_Context node)
 
 /*
  * Returns the function to which the entry point MPI_X jumps. If no layer intercepts X, it is PMPI_X
- * of the MPI library; if a PMPI layer is on top, MPI_X of its tool, directly, so that tools that
- * walk the stack see the call site. A QMPI layer on top needs a context, which a trampoline adds:
- * enter_MPI_X, or that of an observer (observe_N.c) or of MPICH's variant (mpich_N.c).
+ * of the MPI library; if a PMPI layer is on top, it is MPI_X of its tool, without a frame in
+ * between, so that tools that walk the stack see the call site. A QMPI layer on top needs a
+ * context, which a trampoline adds: enter_MPI_X, or that of an observer (observe_N.c) or of MPICH's
+ * variant (mpich_N.c).
  */
 static inline qmpi_function *target_of(int number)
 {
@@ -399,9 +403,9 @@ qmpi_function *qmpi_chain_target(int number)
     return target_of(number);
 }
 
-/* Entry points load the slot with relaxed order. The barrier before this makes what the target
- * reads visible: the first node, the topmost QMPI node, the trampoline, and the data of the tool.
- */
+/* Entry points load the slot with relaxed order. The preceding call of qmpi_barrier_publish makes
+ * the data that the target reads visible to them: the first node, the topmost QMPI node, the
+ * trampoline, and the data of the tool. */
 static inline void set_slot(int number)
 {
     __atomic_store_n(&qmpi_slots[number], target_of(number), __ATOMIC_RELEASE);
@@ -431,8 +435,8 @@ void qmpi_chain_set_next(int tool_id, int number, QMPI_Context node)
     set_head(number, node);
 }
 
-/* Stored with release when all slots lead to the chains; whoever loads it with acquire may change
- * chains. */
+/* Stored with release order when all slots lead to the chains; a thread that loads it with acquire
+ * order may then change chains. */
 static bool is_active;
 
 bool qmpi_chain_is_active(void)

@@ -41,9 +41,10 @@ enum qmpi_chain_check {
 
 /*
  * Nodes that check layers (validate/validate.c). Their functions are those of observers, and
- * `observers` has an observer for each layer and kind, with QMPIX_OBSERVE_ACTS, so that no layer
- * shares a record with them. A layer is checked below for all functions that it may call, and above
- * for those that it intercepts. Layers call `below`, which checks the context first.
+ * `observers` contains an observer for each layer and kind. These have QMPIX_OBSERVE_ACTS, so that
+ * no layer shares a record with them. There is a node below a layer for each function that it may
+ * call, and a node above it for each function that it intercepts. The functions in `below`, which
+ * layers call, check the context first.
  */
 struct qmpi_chain_checks {
     qmpi_function *const *functions;                  /* [number] */
@@ -54,8 +55,8 @@ struct qmpi_chain_checks {
 /* Makes all layers that are added from now on checked. Called after qmpi_chain_start. */
 void qmpi_chain_check(const struct qmpi_chain_checks *checks);
 
-/* Returns the observer of a node of a layer, or of one that checks a layer, if layers are checked;
- * NULL: none, or the context is none of these nodes. It may be any value. */
+/* If layers are checked, returns the observer of a node that belongs to a layer or checks one.
+ * NULL: the node has no observer, or `context`, which may have any value, is not such a node. */
 const void *qmpi_chain_observer(QMPI_Context context);
 
 /* Adds a layer on top. */
@@ -82,7 +83,7 @@ QMPI_Context qmpi_chain_rest(int tool_id, int number);
 QMPI_Context qmpi_chain_join(int tool_id, int number, QMPI_Context rest);
 
 /* Sets the next node below the layer; tool_id 0 sets the first node of the chain. The entry point
- * of the function still leads to its old target then. */
+ * of the function still leads to its old target afterwards. */
 void qmpi_chain_set_next(int tool_id, int number, QMPI_Context node);
 
 /* Makes the entry point of the function lead to the first node of the chain. Between
@@ -105,7 +106,7 @@ bool qmpi_chain_is_active(void);
  * once. */
 void qmpi_chain_activate(void);
 
-/* Prevents layers from being switched in between, so that relocations can be set according to the
+/* No layer is switched between these two calls, so that relocations can be set according to the
  * current chains. */
 void qmpi_chain_hold(void);
 void qmpi_chain_release(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restores qmpi_entry when a call is left by an exception, by the cancellation of its thread
- * or by longjmp.
+ * Restores qmpi_entry when a call is left by an exception or by the cancellation of its thread.
+ * longjmp, which does not restore it, records the frame that was left.
  */
 #include "dispatch/node.h"
 #include "util/util.h"
@@ -33,14 +33,14 @@ _Unwind_Reason_Code qmpi_thunk_personality(int version, _Unwind_Action actions,
 }
 
 /*
- * libqmpi.so exports longjmp and its variants (arch/jump_PROCESSOR.S): each sets qmpi_jumped_frame,
- * because a jump out of a call leaves qmpi_entry unchanged (see redirect/caller.h), and
- * continues in the C library. In a static program, they are the C library's own.
+ * libqmpi.so exports longjmp and its variants (arch/jump_PROCESSOR.S): each sets qmpi_jumped_frame
+ * and continues in the C library. A jump out of a call leaves qmpi_entry unchanged (see
+ * redirect/caller.h). In a static program, they are the C library's own.
  */
 #ifndef QMPI_STATIC
-/* The addresses have the order of arch/jump_PROCESSOR.S. Initially, they lead to code that calls
- * qmpi_jump_resolve. Each thread that does so stores the same functions, which have been there
- * since the process was started, so that any order would do. */
+/* The addresses are in the same sequence as in arch/jump_PROCESSOR.S. Initially, they lead to code
+ * that calls qmpi_jump_resolve. Each thread that does so stores the same functions, which have
+ * existed since the process was started, so relaxed memory ordering would suffice. */
 extern qmpi_function *qmpi_real_jumps[4] QMPI_HIDDEN;
 void qmpi_jump_resolve(void) QMPI_HIDDEN;
 

@@ -39,8 +39,8 @@ struct qmpi_dispatch_functions {
 extern const struct qmpi_dispatch_functions
     qmpi_dispatch_functions[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
-/* The dispatch tables: targets of MPI_X and PMPI_X; in entries.S. Entry points load them in no
- * order, so that they are stored only after qmpi_barrier_publish. */
+/* The dispatch tables: targets of MPI_X and PMPI_X; in entries.S. Entry points load them with
+ * relaxed order, so they are stored only after qmpi_barrier_publish. */
 extern qmpi_function *qmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 extern qmpi_function *qmpi_pmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
@@ -62,9 +62,9 @@ typedef _Atomic(QMPI_Context) qmpi_node_pointer;
 extern qmpi_node_pointer qmpi_heads[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /*
- * A trampoline and the function of the first layer in one function, and the data that it needs.
- * While layers are switched, a thread may be about to call it, so qmpi_node_trampolines contains
- * the last one that was used for each function.
+ * A function that is both the trampoline and the function of the first layer, and the data that it
+ * needs. While layers are switched, a thread may be about to call it, so qmpi_node_trampolines
+ * contains the last one that was used for each MPI function.
  */
 struct qmpi_node_trampoline {
     qmpi_function *function;
@@ -78,11 +78,12 @@ extern qmpi_node_pointer qmpi_topmost_qmpi_nodes[QMPI_FUNCTION_COUNT] QMPI_HIDDE
 
 /* A node with further data that is not part of the ABI. */
 struct qmpi_node {
-    struct QMPIX_Node node;  /* the first member: a QMPI_Context points to it and so to this */
+    struct QMPIX_Node node;  /* must be first, so that a QMPI_Context points to a qmpi_node */
     struct qmpi_node *above; /* one of the nodes whose next node is this one */
     struct qmpi_node *same;  /* another node with the same next node; NULL: last */
     qmpi_function *thunk;    /* for PMPI layers above (pmpi/thunk.c); NULL: none yet */
-    const void *observer;    /* the observer of the layer or of its run; NULL: none */
+    const void *observer;    /* the observer of the layer, or of the run of layers that it tops
+                                (observe/observe.c); NULL: none */
     const struct qmpi_node_trampoline *trampoline; /* if it is the first node; NULL: the general
                                                       trampoline */
     qmpi_function *mpich_function; /* for calls from layers of MPICH's variant; NULL: none */
@@ -102,8 +103,8 @@ static inline const struct qmpi_node *qmpi_node_at(const qmpi_node_pointer *plac
 
 /*
  * [tool_id][number]: the current node of layer `tool_id`, or the next node below if the layer does
- * not intercept the function. There is a row for each byte; rows without a layer contain the
- * terminators.
+ * not intercept the function. There is a row for each value of a byte; rows without a layer contain
+ * the terminators.
  */
 extern const QMPI_Context *qmpi_node_rows[QMPI_LAYERS_MAX + 2] QMPI_HIDDEN;
 
@@ -134,26 +135,26 @@ static inline QMPI_Context qmpi_node_at_depth(int depth, int number)
 extern unsigned qmpi_next_row_count QMPI_HIDDEN;
 extern const QMPI_Context *qmpi_next_rows[QMPI_LAYERS_MAX + 1] QMPI_HIDDEN;
 
-/* The QMPI_Context of MPICH's mpi.h; <qmpi/qmpi.h> uses this name for a different type. */
+/* The type QMPI_Context of MPICH's mpi.h; <qmpi/qmpi.h> uses this name for a different type. */
 struct qmpi_dispatch_mpich_context {
     void **storage_stack;
 };
 
-/* Returns the context that a tool of MPICH's variant receives and passes on. MPICH passes NULL.
- * Here, it is a node, because this is in the register already. It is never read, because tools may
- * pass an old or invalid one. */
+/* Returns the context that a tool of MPICH's variant receives and passes on. MPICH passes NULL. We
+ * pass the node, because the register already contains it. It is never read, because tools may pass
+ * an old or invalid context. */
 static inline struct qmpi_dispatch_mpich_context qmpi_node_as_mpich_context(QMPI_Context node)
 {
     return (struct qmpi_dispatch_mpich_context){(void **)(uintptr_t)node};
 }
 
-/* The functions generated for layers of MPICH's variant; all NULL for a function without a number
- * in it. */
+/* The functions generated for layers of MPICH's variant; all NULL for a function that has no number
+ * in this variant. */
 struct qmpi_dispatch_mpich_functions {
     qmpi_function *trampoline; /* signature of MPI_X: if a layer of this variant is on top */
     qmpi_function *into;       /* QMPI_X_t: calls a layer of this variant */
-    qmpi_function *through;    /* signature of this variant: to the node of the given tool_id */
-    qmpi_function *terminator; /* signature of this variant: to PMPI_X */
+    qmpi_function *through;    /* signature of this variant: calls the node of the given tool_id */
+    qmpi_function *terminator; /* signature of this variant: calls PMPI_X */
     qmpi_function *fixed[QMPI_FIXED_ROWS]; /* as through, by a row of qmpi_fixed_rows */
 };
 extern const struct qmpi_dispatch_mpich_functions
@@ -168,9 +169,10 @@ extern const short qmpi_mpich_numbers[QMPI_MPICH_COUNT + 1] QMPI_HIDDEN;
  * call of this thread entered the QMPI layers; NULL: no such call. Its return address is the
  * calling address. If the program called a PMPI layer on top directly, the return address is in
  * this tool, and the frame of the program is found by unwinding from there. A nested call restores
- * the outer frame when it returns, also by an exception, but not by longjmp; qmpi_jumped_frame is
- * then the frame that may no longer be in use. Calls of user-level threads need not nest, so it may
- * be the frame of a call on another stack; redirect/caller.h shows how it must be read.
+ * the outer frame when it returns or is left by an exception, but not if it is left by longjmp;
+ * qmpi_jumped_frame is then the frame that may no longer be in use. Calls of user-level threads
+ * need not nest, so qmpi_entry may be the frame of a call on another stack; redirect/caller.h shows
+ * how it must be read.
  */
 extern _Thread_local struct qmpi_frame_entry qmpi_entry QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));

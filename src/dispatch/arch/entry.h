@@ -12,14 +12,15 @@
  *   SAMES_END        ends a file of such names
  *   THUNKS           begins the code that thunks call
  *   THUNK name, n, arguments
- *                    thunk_call_MPI_X: calls a node with itself in front of that many arguments; a
- *                    thunk (see pmpi/thunk.h) passes the node in a register
+ *                    thunk_call_MPI_X, which has this many arguments: calls the function of a node,
+ *                    with the node in front of these arguments; a thunk (see pmpi/thunk.h) passes
+ *                    the node in a register
  *   THUNK_VARIADIC   the same for a variadic function
  *   END              the first-call code that all functions share
  *
- *   DEFERRED_TABLE t  begins a table t of code that finds its target at each call
+ *   DEFERRED_TABLE t begins a table t of code that finds its target at each call
  *   DEFERRED n       entry n of the table
- *   DEFERRED_END f   the code that all entries share: jumps to f(n, caller)
+ *   DEFERRED_END f   the code that all entries share: calls f(n, caller) and jumps to the result
  *
  * The first-call code saves all argument registers, calls qmpi_startup_call (or
  * qmpi_startup_pmpi_call) to get the target of function n, and jumps there. Thus the first call
@@ -30,5 +31,5 @@
 #elif defined(__aarch64__)
 #include "dispatch/arch/entry_aarch64.inc"
 #else
-#error "qmpi: this processor needs its entry macros: see src/dispatch/arch/entry_x86_64.inc"
+#error "qmpi: unsupported processor: add src/dispatch/arch/entry_PROCESSOR.inc"
 #endif

@@ -4,26 +4,27 @@
  * (DWARF: the stack pointer in the caller, before the call). The stack grows downwards, so that the
  * frame of a function is above those of the functions that it calls.
  *
- * The file of a processor answers:
+ * The file of a processor defines:
  *
  *   struct qmpi_frame_entry
- *       What must be known about a frame in order to find its return address? The member `frame` is
- *       its address. There is a second member if functions may save the return address anywhere.
+ *       Identifies a frame and its return address. The member `frame` is the address of the frame.
+ *       On processors where a function may save its return address anywhere, a second member
+ *       contains the return address.
  *   qmpi_frame_return_address(entry)
- *       Where does a frame that is in use return to?
+ *       Returns the return address of a frame that is in use.
  *   QMPI_FRAME_ENTER(variable)
- *       Stores the frame of the function that contains this in a thread-local variable of the type
- *       struct qmpi_frame_entry, and returns its old value.
+ *       Stores the frame of the function that contains the macro in a thread-local variable of the
+ *       type struct qmpi_frame_entry, and returns the old value of this variable.
  *   QMPI_FRAME_LEAVE(variable, outer)
- *       Stores an old value again, which is given by address.
+ *       Stores the old value again. `outer` points to it.
  *   qmpi_frame_outer(context)
- *       Which value does thunk_call_X restore when it returns? It keeps this value in registers
- *       that a C function does not change. The context is that of its personality routine.
+ *       Returns the value that thunk_call_X restores when it returns; thunk_call_X keeps this value
+ *       in callee-saved registers. `context` is that of its personality routine.
  *
- * QMPI_FRAME_ENTER and QMPI_FRAME_LEAVE are assembly code, which computes the address of the
- * variable each time, because compilers would keep it in a register across the call of a layer,
- * which costs an additional push, pop and move. A signal handler must find both members of one
- * frame: a processor with two members stores them by one instruction.
+ * QMPI_FRAME_ENTER and QMPI_FRAME_LEAVE are assembly code that computes the address of the variable
+ * each time: a compiler would keep the address in a register across the call of a layer, which
+ * costs an additional push, pop and move. A signal handler must never see members of two different
+ * frames, so a processor with two members stores both with one instruction.
  */
 #ifndef QMPI_DISPATCH_ARCH_FRAME_H
 #define QMPI_DISPATCH_ARCH_FRAME_H
@@ -40,7 +41,7 @@
 #elif defined(__aarch64__)
 #include "dispatch/arch/frame_aarch64.h"
 #else
-#error "qmpi: this processor needs its frames: see src/dispatch/arch/frame_x86_64.h"
+#error "qmpi: unsupported processor: add src/dispatch/arch/frame_PROCESSOR.h"
 #endif
 
 #endif

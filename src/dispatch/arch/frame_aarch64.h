@@ -4,7 +4,7 @@
 #ifndef QMPI_DISPATCH_ARCH_FRAME_AARCH64_H
 #define QMPI_DISPATCH_ARCH_FRAME_AARCH64_H
 
-/* Aligned, so that both members are stored together. */
+/* Aligned, so that one instruction can store both members. */
 struct qmpi_frame_entry {
     const void *frame;
     void *return_address;
@@ -19,7 +19,7 @@ static inline void *qmpi_frame_return_address(struct qmpi_frame_entry entry)
     "adrp %0, :gottprel:" #variable "\n\tldr %0, [%0, #:gottprel_lo12:" #variable "]\n\t"          \
     "mrs x16, tpidr_el0\n\tadd %0, %0, x16\n\t"
 
-/* __builtin_return_address removes the authentication code. */
+/* __builtin_return_address removes the pointer authentication code. */
 #define QMPI_FRAME_ENTER(variable)                                                                 \
     __extension__({                                                                                \
         struct qmpi_frame_entry qmpi_old;                                                          \

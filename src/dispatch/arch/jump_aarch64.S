@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* aarch64, AAPCS64: see dispatch/frame.c. It changes only registers that a C function may
- * change. */
+/* longjmp and its variants on aarch64, AAPCS64: see dispatch/frame.c. This code changes only
+ * caller-saved registers. */
 #include "util/arch/assembly_aarch64.inc"
 
 #ifndef QMPI_STATIC

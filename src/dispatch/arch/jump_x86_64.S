@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* x86-64, System V ABI: see dispatch/frame.c. It changes only registers that a C function may
- * change. */
+/* longjmp and its variants on x86-64, System V ABI: see dispatch/frame.c. This code changes only
+ * caller-saved registers. */
 #ifndef QMPI_STATIC
     .section .data.qmpi_real_jumps, "aw", @progbits
     .balign 8
