@@ -96,7 +96,7 @@ static void place_strings(struct dynamic *dynamic, uint64_t address, size_t size
     }
 }
 
-/* The table of needed versions also contains the names of libraries. */
+/* Replaces the names of libraries in the table of needed versions, which also contains them. */
 static bool rename_versions(const struct qmpi_elf_file *file, int descriptor,
                             struct strings *strings, const struct qmpi_elf_copy *copy)
 {
@@ -172,8 +172,8 @@ static ElfW(Phdr) header_for(uint32_t type, uint32_t flags, const struct segment
                         .p_align = align};
 }
 
-/* Returns the program headers of the original, with the new segment after its last one: the loader
- * requires ascending addresses. */
+/* Returns the program headers of the original, with the new segment after the last PT_LOAD segment:
+ * the loader requires ascending addresses. */
 static ElfW(Phdr) * make_headers(const struct qmpi_elf_file *file, const struct segment *segment)
 {
     int count, last = -1, made = 0;
@@ -242,8 +242,9 @@ struct copy_record {
     struct copy_record *next;
 };
 
-/* Only added to, by the thread that builds the stack; stored with release, after the record is
- * complete, and loaded with acquire by any thread that opens a library. */
+/* Only the thread that builds the stack adds records, and none is removed. The head is stored with
+ * release order, after the record is complete, and loaded with acquire order by threads that open a
+ * library. */
 static struct copy_record *copies;
 
 void qmpi_elf_copy_record(const char *path, const char *original, const struct stat *status,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A copy of a library file that the loader treats as a different library: it has no soname, needs
- * copies instead of some libraries, and finds the others where the original would. Its program
- * headers, dynamic section and dynamic string table are in a segment of their own after those of
- * the original, so their size is not limited.
+ * copies of some libraries, and finds all other libraries where the original finds them. Its
+ * program headers, dynamic section and dynamic string table are in an additional segment after
+ * those of the original, so they may have any size.
  */
 #ifndef QMPI_ELF_COPY_H
 #define QMPI_ELF_COPY_H
@@ -18,7 +18,7 @@ struct qmpi_elf_copy {
     const char *(*needed)(void *data, const char *name);
     void *data;
     const char *directory; /* replaces $ORIGIN in its run paths: the directory of the original */
-    bool symbolic; /* it searches for symbols in itself first, as if linked with -Bsymbolic */
+    bool symbolic; /* the copy searches for symbols in itself first, as if linked with -Bsymbolic */
 };
 
 /* Writes the copy of `file` to an empty file. Returns NULL, or the reason for a failure (constant

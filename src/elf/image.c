@@ -38,7 +38,8 @@ const char *qmpi_elf_soname(const struct qmpi_elf_image *image)
 /* Returns the number of symbols according to a DT_GNU_HASH table; 0 if the table is empty. */
 static size_t count_hashed(const uint32_t *gnu_hash, size_t limit)
 {
-    /* nbuckets, symoffset, bloom_size, bloom_shift, bloom words, buckets, chains */
+    /* The table consists of nbuckets, symoffset, bloom_size, bloom_shift, bloom words, buckets and
+     * chains. */
     const uint32_t bucket_count = gnu_hash[0];
     const uint32_t first = gnu_hash[1];
     const uint64_t bloom_words = (uint64_t)gnu_hash[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
@@ -175,8 +176,8 @@ static size_t count_symbols(const struct qmpi_elf_file *file, uint64_t symbols_a
         if (count)
             return count;
     }
-    /* With an empty hash table, the number follows from the string table, which linkers place
-     * directly after the symbols. */
+    /* If the hash table is empty, the number follows from the address of the string table, which
+     * linkers place directly after the symbols. */
     const uint64_t strings = qmpi_elf_tag(&file->image, DT_STRTAB, 0);
     const uint64_t symbols = qmpi_elf_tag(&file->image, DT_SYMTAB, 0);
     return strings > symbols ? (size_t)((strings - symbols) / sizeof(ElfW(Sym))) : limit;
@@ -228,9 +229,9 @@ static const char *read_dynamic(struct qmpi_elf_file *file, bool program)
 }
 
 /*
- * Checks what the loader does not check, although wrong values would end the process: the size of
- * the filter of the hash table, the size and kind of relocations, and that those counted as
- * relative are relative. Other damage is reported by loader/problem.h.
+ * check_hash and check_relocations check data that the loader uses unchecked, so that wrong values
+ * would end the process: the filter size of the hash table, the size and kind of relocations, and
+ * whether those counted as relative are relative. Other damage is reported by loader/problem.h.
  */
 static const char *check_hash(const struct qmpi_elf_file *file)
 {

@@ -30,8 +30,8 @@ static inline const char *qmpi_elf_string(const struct qmpi_elf_image *image, si
     return offset < image->string_size ? image->strings + offset : "";
 }
 
-/* Returns the number of symbols. For a loaded object without DT_HASH, this takes a
- * pass through its hash table. */
+/* Returns the number of symbols. For a loaded object without DT_HASH, this reads the whole hash
+ * table. */
 size_t qmpi_elf_symbol_count(const struct qmpi_elf_image *image);
 
 /* Returns the value of a dynamic tag; `otherwise` if it is absent. */
@@ -54,8 +54,8 @@ static inline bool qmpi_elf_defines(const ElfW(Sym) * symbol)
 
 /* ---- Hash table ------------------------------------------------------------------------------ */
 
-/* Look-ups in a DT_GNU_HASH table are inline, and the table is taken apart beforehand, for callers
- * that look up hundreds of names while a program starts. */
+/* Look-ups in a DT_GNU_HASH table are inline, and the header of the table is decoded once, because
+ * callers look up hundreds of names while a program starts. */
 
 /* A name and its hash as in these tables. */
 struct qmpi_elf_name {
@@ -136,8 +136,8 @@ struct qmpi_elf_file {
 
 /*
  * Maps `path` and checks whether it is complete, because the loader crashes with a truncated file,
- * and whether it is for this machine. Returns NULL if it is a complete shared library; `file` must
- * be closed then. Otherwise returns the reason (constant text), and nothing is open.
+ * and whether it is for this machine. Returns NULL if it is a complete shared library; the caller
+ * closes `file`. Otherwise returns the reason (constant text), and `file` is not open.
  */
 const char *qmpi_elf_file_open(const char *path, struct qmpi_elf_file *file);
 

@@ -12,7 +12,7 @@
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* Returns the size of its thread-local storage. */
+/* Returns the size of the thread-local storage of a library. */
 static uint64_t read_tls_size(const struct qmpi_elf_file *file)
 {
     const ElfW(Ehdr) *header = file->map;
@@ -37,8 +37,8 @@ const char *qmpi_loadable_obstacle(const struct qmpi_elf_file *file)
     return NULL;
 }
 
-/* Whether the loader has not found a symbol of the MPI library. These include the predefined
- * handles of Open MPI. */
+/* Whether the loader's message says that a symbol of the MPI library is undefined. These symbols
+ * include the predefined handles of Open MPI. */
 static bool lacks_symbol_of_mpi(const char *said)
 {
     static const char before[] = "undefined symbol: ";
@@ -51,8 +51,8 @@ static bool lacks_symbol_of_mpi(const char *said)
     return false;
 }
 
-/* Returns the library that the loader has not found, on which `path` depends; NULL: that is not the
- * reason. The caller frees it. */
+/* If the loader has not found a library that `path` needs, returns the name of this library, which
+ * the caller frees; otherwise returns NULL. */
 static char *name_missing_library(const char *path, const char *said)
 {
     const char *end = strstr(said, ": cannot open shared object file");
@@ -92,8 +92,8 @@ char *qmpi_loadable_explain(const char *path, const char *reason, const char *hi
                             "layer of such a tool, unless the option @preload=no is given%s",
                             path, obstacle, said,
                             no_room ? "; GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536 makes "
-                                      "room for more"
-                                    : ", and list it once");
+                                      "room for more static thread-local storage"
+                                    : "; list the tool only once in the stack");
     if (no_room)
         return qmpi_message("%s cannot be loaded: %s\n"
                             "hint: give it the option @preload=yes, with which `qmpi run` preloads "
@@ -172,8 +172,9 @@ static bool image_defines(const struct qmpi_elf_image *image, const char *name)
     return false;
 }
 
-/* Counts the functions of libc that the object defines, and `other` (NULL: none) as well, and
- * appends up to `room` of their names: those of well-known functions, or of the others. */
+/* Counts the functions of libc that the object defines; if `other` is not NULL, only those that
+ * `other` defines, too. Counts either the well-known functions or all others, and appends up to
+ * `room` of their names. */
 static int count_interposed(const struct qmpi_elf_image *image, const struct qmpi_elf_image *other,
                             void *libc, bool want_well_known, int room, char **names)
 {
@@ -182,7 +183,8 @@ static int count_interposed(const struct qmpi_elf_image *image, const struct qmp
     for (size_t i = 0; i < symbols; i++) {
         const ElfW(Sym) *symbol = &image->symbols[i];
         const char *name = qmpi_elf_string(image, symbol->st_name);
-        /* Names that start with an underscore are the compiler's, or variants of others. */
+        /* Functions whose names start with an underscore belong to the compiler or are variants of
+         * others. */
         if (!qmpi_elf_defines(symbol) || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
             name[0] == '_' || is_well_known(name) != want_well_known || !dlsym(libc, name) ||
             (other && !image_defines(other, name)))

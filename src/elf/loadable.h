@@ -10,8 +10,8 @@
 #include "elf/image.h"
 
 /*
- * Returns the reason why a library cannot be opened in a running process, or may not find memory
- * there, as words that follow "it"; NULL: it can be opened.
+ * Returns the reason why opening a library in a running process fails or may fail, as words that
+ * follow "it"; NULL: it can be opened.
  */
 const char *qmpi_loadable_obstacle(const struct qmpi_elf_file *file);
 

@@ -16,13 +16,13 @@
 
 /* ---- The loader's list ----------------------------------------------------------------------- */
 
-/* A time limit for forks and walks that wait for each other: a walk may itself wait for a thread
- * that is forking and holds the loader's lock. */
+/* Forks and walks wait for each other no longer than this: a walk may itself be waiting for the
+ * loader's lock, which a forking thread may hold. */
 enum { PATIENCE = 1000 /* milliseconds */ };
 
-/* The numbers of threads that are walking or forking. A thread increments one and then reads the
- * other, so that at least one of two sees the other: only sequentially consistent order ensures
- * this. */
+/* The numbers of threads that are walking or forking. A thread increments one number and then reads
+ * the other, so that of a walking and a forking thread, at least one sees the other. Only
+ * sequentially consistent order ensures this. */
 static atomic_int walks, forks;
 static _Thread_local int walk_depth; /* of nested walks in this thread */
 
@@ -307,7 +307,8 @@ bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *
 
 const char *qmpi_elf_loaded_function_at(const struct qmpi_elf_loaded *object, const void *address)
 {
-    /* The return address of a call that does not return may be behind the end of the function. */
+    /* If a function ends with a call that does not return, the return address is behind the end of
+     * the function. */
     const ElfW(Addr) offset = (ElfW(Addr))address - 1 - object->base;
     const size_t count = qmpi_elf_symbol_count(&object->image);
     for (size_t i = 0; i < count; i++) {
@@ -384,9 +385,8 @@ static void *open_handle(const struct qmpi_elf_loaded *object)
     return handle;
 }
 
-/* Between the first walk and dlopen, another object may have been loaded at the address of this
- * one.
- */
+/* Reads the objects again: between the first walk and dlopen, another object may have been loaded
+ * at the address of one of them. */
 static int reread_object(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct hold_search *search = data;

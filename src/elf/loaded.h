@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Objects that the dynamic loader has loaded: the loader's list, their symbol tables, and handles
- * that keep them loaded while they are changed. dlsym also searches the dependencies of an object,
- * and in the global scope, tools replace many names; here, a symbol is found only in the given
- * object.
+ * that keep them loaded while they are changed. These functions look up a symbol only in the given
+ * object. dlsym would also search the dependencies of the object, and in the global scope, it would
+ * find the definitions of tools.
  */
 #ifndef QMPI_ELF_LOADED_H
 #define QMPI_ELF_LOADED_H
@@ -18,13 +18,14 @@ struct dl_phdr_info;
  * Like dl_iterate_phdr. May be nested, and called by several threads. If another thread holds the
  * dynamic loader's lock during a fork, the lock is never released in the child, where
  * dl_iterate_phdr and dlopen would then never return. A fork therefore waits until no thread is in
- * qmpi_elf_walk. A thread that is in dlopen or dlclose has the lock, too, so a child with one
- * thread walks without it.
+ * qmpi_elf_walk. A thread that is in dlopen or dlclose also holds the lock, so a child with one
+ * thread walks without the lock.
  */
 int qmpi_elf_walk(int (*visit)(struct dl_phdr_info *info, size_t size, void *data), void *data);
 
-/* Whether this process is a forked child with one thread. Another thread of its parent may have
- * been loading or unloading an object, so it must not call dlopen unless it has to. */
+/* Whether this process is a forked child with one thread. During the fork, another thread of the
+ * parent may have been loading or unloading an object. Therefore, dlopen should be avoided in such
+ * a process: it may fail an assertion or never return. */
 bool qmpi_elf_walks_alone(void);
 
 /* Installs the fork handlers. Called once, before libqmpi starts threads. */
@@ -84,7 +85,7 @@ bool qmpi_elf_loaded_containing(const void *address, struct qmpi_elf_loaded *obj
  */
 struct qmpi_elf_held {
     struct qmpi_elf_loaded object;
-    void *handle; /* set to NULL to keep the object loaded */
+    void *handle; /* the caller sets it to NULL to keep the object loaded for ever */
 };
 
 /* Whether to hold an object. It may still be loading: its tables and names may be read, but not the

@@ -126,7 +126,7 @@ struct rewriting {
     void *data;
     /* Adjacent pages that are writable at present. They are made read-only again before others are
      * made writable, so that rewriting needs no memory. */
-    char *start, *writable; /* the latter is the last page that was found writable */
+    char *start, *writable; /* `writable`: the last page that was found writable */
     size_t size;
     int error;
 };
@@ -166,7 +166,7 @@ static void rewrite_relocation(void *data, const struct qmpi_elf_relocation *rel
     if (!target_address)
         return;
     target_address += relocation->addend;
-    memcpy(&now, place, sizeof now); /* in data, it may be unaligned */
+    memcpy(&now, place, sizeof now); /* a pointer in data may be unaligned */
     if (now == target_address)
         return;
     const bool aligned = (uintptr_t)place % sizeof *place == 0;
@@ -249,7 +249,7 @@ char *qmpi_elf_redefine(const struct qmpi_elf_loaded *object, qmpi_elf_definitio
         return qmpi_message("cannot change the symbols of %s: %s", object->name, strerror(errno));
     for (size_t i = first; i < end; i++) {
         const ElfW(Addr) value = symbol_value(object, &symbols[i], definition);
-        if (value != symbols[i].st_value) /* another thread may read it in the loader */
+        if (value != symbols[i].st_value) /* the loader may read it in another thread */
             __atomic_store_n((ElfW(Addr) *)(uintptr_t)&symbols[i].st_value, value,
                              __ATOMIC_RELEASE);
     }

@@ -15,7 +15,7 @@ enum qmpi_elf_reference {
     QMPI_ELF_REFERENCE_NONE, /* not to the address of a symbol */
     QMPI_ELF_REFERENCE_CALL, /* a slot of the procedure linkage table */
     QMPI_ELF_REFERENCE_GOT,  /* an entry of the global offset table */
-    QMPI_ELF_REFERENCE_DATA, /* a pointer in data; the addend counts */
+    QMPI_ELF_REFERENCE_DATA, /* a pointer in data, to which the addend is added */
 };
 
 /* Returns the kind of a relocation of this processor; implemented in arch/reloc_NAME.c. */
@@ -29,8 +29,9 @@ struct qmpi_elf_relocation {
     ptrdiff_t addend; /* the stored value is the address plus this */
 };
 
-/* Calls `visit` for each such relocation of the object; for none if their type is not used on this
- * processor. */
+/* Calls `visit` for each relocation of the object that refers to the address of a symbol. Does
+ * nothing if the relocations have no explicit addends, because no supported processor uses such
+ * relocations. */
 typedef void qmpi_elf_visit(void *data, const struct qmpi_elf_relocation *relocation);
 void qmpi_elf_visit_relocations(const struct qmpi_elf_loaded *object, qmpi_elf_visit *visit,
                                 void *data);
@@ -41,14 +42,14 @@ void qmpi_elf_visit_relocations(const struct qmpi_elf_loaded *object, qmpi_elf_v
  */
 typedef void *qmpi_elf_target(void *data, const char *name, enum qmpi_elf_reference reference);
 
-/* Whether `target` has a new target for any relocation of the object. Reads only contents of its
- * file. */
+/* Whether `target` returns a new target for any relocation of the object. This reads only data from
+ * the file of the object, so the object may still be loading. */
 bool qmpi_elf_refers(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data);
 
 /*
  * Calls `target` for each relocation of `object`, and stores the targets that differ from the
- * current ones. Pages that this makes writable are read-only again afterwards. Returns NULL, or a
- * problem, which the caller frees.
+ * current ones. Pages that this function makes writable are read-only again afterwards. Returns
+ * NULL, or a problem, which the caller frees.
  */
 char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data);
 
@@ -58,9 +59,9 @@ char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *ta
 typedef void *qmpi_elf_definition(const char *name);
 
 /*
- * Calls `definition` for each symbol that the object defines, and stores the new addresses. They
- * apply to references that the loader resolves later, and for dlsym; references that are already
- * resolved do not change. Returns NULL, or a problem, which the caller frees.
+ * Calls `definition` for each symbol that the object defines, and stores the new addresses. The new
+ * addresses apply to dlsym and to references that the loader resolves later, but not to references
+ * that are already resolved. Returns NULL, or a problem, which the caller frees.
  */
 char *qmpi_elf_redefine(const struct qmpi_elf_loaded *object, qmpi_elf_definition *definition);
 

@@ -15,9 +15,9 @@
 /* ---- The loader's cache ---------------------------------------------------------------------- */
 
 /*
- * The cache of the loader, which offers no call for it. The format is glibc's "1.1", the default
- * since release 2.32. Earlier releases write a cache in the old format before it, which is skipped;
- * a cache in another format is ignored.
+ * The cache of the loader, which offers no function for reading it. The format is glibc's "1.1",
+ * the default since release 2.32. Earlier releases write a cache in the old format before it, which
+ * is skipped; a cache in another format is ignored.
  */
 struct cache_header {
     char magic[20]; /* "glibc-ld.so.cache1.1" */

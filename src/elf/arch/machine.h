@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The processor in ELF files and in ld.so.cache, for each processor. */
+/* The constants that identify each supported processor in ELF files and in ld.so.cache. */
 #ifndef QMPI_ELF_ARCH_MACHINE_H
 #define QMPI_ELF_ARCH_MACHINE_H
 
@@ -18,7 +18,7 @@ enum {
     QMPI_LD_CACHE_FLAGS = 0x0a03,
 };
 #else
-#error "qmpi: this processor needs its ELF machine"
+#error "qmpi: unsupported processor: add its ELF constants"
 #endif
 
 #endif
