@@ -11,8 +11,8 @@
 
 /* ---- Buffers --------------------------------------------------------------------------------- */
 
-/* Returns the size of a type. The call must have at least one element of it, because MPI may accept
- * an invalid type without elements. */
+/* Finds the size of a type. The call must use at least one element of the type: without elements,
+ * MPI may have accepted an invalid type. */
 static int find_type_size(const QMPIX_Call *call, MPI_Datatype type, MPI_Count *size)
 {
     if (type == MPI_DATATYPE_NULL) /* the call of the program has an invalid argument */
@@ -272,7 +272,7 @@ static int count_reduce_scatter(const struct part *part)
     return result == MPI_SUCCESS ? count_received(part, part->who->rank, 1) : result;
 }
 
-/* Adds the parts of a buffer that belong to neighbors that exist. */
+/* Adds the sizes of the parts of a buffer that belong to existing neighbors. */
 static int count_neighbors(const QMPIX_Call *call, const int *ranks, int count,
                            int (*amount)(const QMPIX_Call *, int, int, MPI_Count *),
                            MPI_Count *bytes)
@@ -396,7 +396,8 @@ static int tag_of(const QMPIX_Call *call, int role)
     return role ? QMPI_ARGUMENT(call, role, int) : MPI_UNDEFINED;
 }
 
-/* Reads from the status what MPI_ANY_SOURCE and MPI_ANY_TAG stand for. */
+/* Takes the peer and the tag from the status, because the arguments may be MPI_ANY_SOURCE and
+ * MPI_ANY_TAG. */
 static void ask_status(const QMPIX_Call *call, QMPIX_Transfer *transfer)
 {
     const struct qmpi_semantics *meaning = qmpi_semantics_of(call);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes that a call sends and receives, and its transfers: see <qmpi/observer.h>. */
-#ifndef QMPI_OBSERVE_SIZE_H
-#define QMPI_OBSERVE_SIZE_H
+#ifndef QMPI_OBSERVE_AMOUNT_H
+#define QMPI_OBSERVE_AMOUNT_H
 
 #include "observe/semantics.h"
 
@@ -12,8 +12,8 @@
 int qmpi_amount_sent(const QMPIX_Call *call, MPI_Count *bytes);
 int qmpi_amount_received(const QMPIX_Call *call, MPI_Count *bytes);
 
-/* Sets the bytes of elements `first` … `first + count - 1` of one side: counts times sizes. If the
- * call has a single count and type, they apply to each element. */
+/* Sets the bytes of the parts `first` … `first + count - 1` of one side; a part is a number of
+ * elements of a type. If the call has only one count or one type, it applies to each part. */
 int qmpi_amount_send_parts(const QMPIX_Call *call, int first, int count, MPI_Count *bytes);
 int qmpi_amount_receive_parts(const QMPIX_Call *call, int first, int count, MPI_Count *bytes);
 
@@ -25,14 +25,14 @@ int qmpi_amount_collective(const QMPIX_Call *call, struct qmpi_record_amount *am
  */
 int qmpi_amount_of(const QMPIX_Call *call, struct qmpi_record_amount *amount);
 
-/* Whether the call moves data; a failed call does not. MPI_ERR_OTHER: it does, but MPI cannot be
- * queried now. */
+/* Sets whether the call moves data; a failed call does not. Returns MPI_ERR_OTHER if the call moves
+ * data, but MPI cannot be queried now. */
 int qmpi_amount_check(const QMPIX_Call *call, bool *moves);
 
 /* Returns the status of a finished transfer; NULL: none. */
 const MPI_Status *qmpi_amount_status(const QMPIX_Call *call);
 
-/* Returns the message that a matched receive gets; NULL: it is another call. */
+/* Returns the message that a matched receive takes; NULL: the call is no matched receive. */
 static inline const struct qmpi_record_matched *qmpi_amount_matched(const QMPIX_Call *call)
 {
     if (qmpi_semantics_of(call)->shape != QMPI_SHAPE_MATCHED_RECEIVE)

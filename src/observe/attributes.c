@@ -2,7 +2,7 @@
 /*
  * See attributes.h. The values are in tables of libqmpi, by handle. MPI is never asked for the
  * value of an attribute, because it would invoke an error handler of the program if the handle is
- * wrong. The attribute, whose value is the entry of the table, only serves to notice when the
+ * wrong. The attribute, whose value is the entry of the table, only serves to tell libqmpi when the
  * object is deleted.
  */
 #include "observe/attributes.h"
@@ -35,7 +35,7 @@ static struct qmpi_attribute_entry *take_entry(struct qmpi_attribute *attribute,
     return entry;
 }
 
-/* Is called when MPI has deleted the attribute or refused it. MPI may hold locks of its own, so no
+/* Called when MPI has deleted the attribute or refused it. MPI may hold locks of its own, so no
  * lock is taken here. */
 static void drop_entry(struct qmpi_attribute_entry *entry)
 {
@@ -47,10 +47,11 @@ static void drop_entry(struct qmpi_attribute_entry *entry)
 
 /* ---- MPI_COMM_SELF --------------------------------------------------------------------------- */
 
-/* Cleared when the layers are finalized. No data belong to it. */
+/* Cleared when the layers are finalized. It protects no other data. */
 static bool keeps_self;
-static struct qmpi_attribute_entry *kept; /* a list of the entries of MPI_COMM_SELF, exchanged with
-                                             release when one is added, taken with acquire */
+/* A list of the entries of MPI_COMM_SELF. An entry is added with release order, and the list is
+ * taken with acquire order. */
+static struct qmpi_attribute_entry *kept;
 
 void qmpi_attributes_keep_self(void)
 {

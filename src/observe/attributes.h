@@ -19,7 +19,7 @@ struct qmpi_attribute_entry {
     struct qmpi_table_entry entry; /* by the handle of the object */
     void *value;
     struct qmpi_attribute *attribute;
-    struct qmpi_attribute_entry *next; /* in the list of those of MPI_COMM_SELF that are kept */
+    struct qmpi_attribute_entry *next; /* in the list of kept entries of MPI_COMM_SELF */
 };
 
 /* An attribute of one kind of objects, in a static variable. `drop` frees a value. */
@@ -46,7 +46,8 @@ void *qmpi_attribute_of_window(struct qmpi_attribute *attribute, MPI_Win window)
 void *qmpi_attribute_of_type(struct qmpi_attribute *attribute, MPI_Datatype type);
 
 /* These functions store a value with an object that exists and has none yet; only one thread at a
- * time may do so. They return false if MPI refuses it; the value was then dropped. */
+ * time may do so. They return false if MPI refuses the attribute or memory is exhausted; the value
+ * was then dropped. */
 bool qmpi_attribute_set_comm(struct qmpi_attribute *attribute, MPI_Comm comm, void *value);
 bool qmpi_attribute_set_window(struct qmpi_attribute *attribute, MPI_Win window, void *value);
 bool qmpi_attribute_set_type(struct qmpi_attribute *attribute, MPI_Datatype type, void *value);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See call.h. These functions of <qmpi/observer.h> return what is known of a call: its arguments,
+ * See call.h. These functions of <qmpi/observer.h> return the properties of a call: its arguments,
  * its result, its bytes, its messages, its communicator, its root and its time. Bytes and messages
  * are computed when they are first asked for, and stored in the record for the other observers of a
  * run.
@@ -106,11 +106,10 @@ int QMPIX_Call_get_request(const QMPIX_Call *call, int index, MPI_Request *reque
     return MPI_SUCCESS;
 }
 
-/* ---- Bytes of statuses
- * -------------------------------------------------------------------------------- */
+/* ---- Bytes of statuses ----------------------------------------------------------------------- */
 
-/* Whether the members of a status contain the values that the functions of MPI return.
- * Threads that ask at the same time find the same. */
+/* Whether the members of a status contain the values that the functions of MPI return. Threads that
+ * check this at the same time get the same result. */
 static enum { UNKNOWN, AGREE, DIFFER } members;
 
 static inline MPI_Count member_bytes(const MPI_Status *status)

@@ -63,12 +63,12 @@ QMPI_LOCK(processes_lock);
 
 /* The number of records that were freed. It tells a thread whether the record that it remembers may
  * be one of them. It is incremented before the record is freed. A thread that uses a new
- * communicator of the same handle has got it from MPI after the old one was freed, and so finds the
- * new number. */
+ * communicator with the same handle has received it from MPI after the old one was freed, so it
+ * finds the new number. */
 static unsigned generation = 1;
 
-/* The result of the last query of this thread. While `changing` is set, it is neither read nor
- * changed: only a signal handler in the same thread could do so. */
+/* The result of the last query of this thread. While `changing` is set, the other members are
+ * neither read nor changed: only a signal handler in the same thread could do so. */
 static _Thread_local struct {
     volatile sig_atomic_t changing;
     MPI_Comm comm;
@@ -173,7 +173,7 @@ static void find_topology(MPI_Comm comm, struct qmpi_comm_processes *processes)
         find_distributed_neighbours(comm, processes);
 }
 
-/* ---- All of a communicator ------------------------------------------------------------------- */
+/* ---- All data of a communicator -------------------------------------------------------------- */
 
 static struct qmpi_comm_processes *find_comm(MPI_Comm comm)
 {
@@ -228,8 +228,9 @@ static const struct qmpi_comm_processes *comm_processes(MPI_Comm comm, bool is_c
         !qmpi_attribute_set_comm(&of_comm, comm, processes))
         processes = NULL;
     pthread_mutex_unlock(&processes_lock);
-    /* MPI_Finalize deletes the attributes of MPI_COMM_SELF, which then cause the record to be
-     * removed. In Open MPI 5, the attributes of MPI_COMM_WORLD remain. */
+    /* Also stores a record with MPI_COMM_SELF: MPI_Finalize deletes its attributes, and then no
+     * thread uses its last query any more. In Open MPI 5, the attributes of MPI_COMM_WORLD are not
+     * deleted. */
     if (comm == MPI_COMM_WORLD)
         comm_processes(MPI_COMM_SELF, true);
     return processes;
@@ -363,7 +364,7 @@ static bool hash_ranks(MPI_Group group, int count, uint64_t *hash)
     return known;
 }
 
-/* Takes the group, and adds its size to `processes`. */
+/* Hashes the members of a group, adds its size to `processes`, and frees the group. */
 static bool hash_group(MPI_Group group, int *processes, uint64_t *hash)
 {
     int count = 0;
@@ -374,8 +375,8 @@ static bool hash_group(MPI_Group group, int *processes, uint64_t *hash)
     return known;
 }
 
-/* Sets `members` and `processes`. The groups of an intercommunicator are taken in the same order on
- * both sides. Returns false if some members are not in the world. */
+/* Sets `members` and `processes`. The hashes of the two groups of an intercommunicator are combined
+ * in the same order on both sides. Returns false if some members are not in the world. */
 static bool identify_members(MPI_Comm comm, struct identity *identity)
 {
     MPI_Group group;
@@ -459,7 +460,8 @@ static void set_child(MPI_Comm created, struct identity *child, const struct ide
     set_identity(created, child);
 }
 
-/* If the copy is nonblocking, the handle can only be used for attributes until it is complete. */
+/* If the copy is nonblocking, its handle can only be used for attributes until the copy is
+ * complete. */
 void qmpi_comm_id_note_copy(MPI_Comm comm, MPI_Comm created)
 {
     struct identity *parent = find_identity(comm);
@@ -493,8 +495,8 @@ void qmpi_comm_id_note_group(MPI_Comm comm, MPI_Comm created, uint64_t tag)
     uint64_t *count = parent->by_groups.failed ? NULL : qmpi_table_put(&parent->by_groups, key);
     const uint64_t number = count ? ++*count : 0;
     pthread_mutex_unlock(&identity_lock);
-    if (number) /* the key must not be the number of a creation that is collective over the
-                   parent */
+    if (number) /* with the key, it differs from all numbers of creations that are collective over
+                   the parent */
         set_child(created, &child, parent, combine_hashes(key, number));
 }
 

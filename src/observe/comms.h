@@ -46,8 +46,8 @@ struct qmpi_comm_processes {
 /*
  * These functions return NULL if a query of MPI fails. The result exists as long as the handle.
  * `is_checked`: MPI has accepted the handle in a call that has used it. Otherwise, MPI is queried
- * only after the checks of handles.h. For windows there is no `is_checked`: qmpi_comm_add_window
- * determines the data after the call that creates one.
+ * only after the checks of handles.h. MPI is never queried about a window that it has not accepted
+ * in a call; qmpi_comm_add_window determines the data after the call that creates a window.
  */
 const struct qmpi_comm_processes *qmpi_comm_processes_of(MPI_Comm comm, bool is_checked);
 const struct qmpi_comm_processes *qmpi_comm_processes_of_window(MPI_Win window, bool is_checked);
@@ -74,11 +74,13 @@ int qmpi_comm_world_rank(const struct qmpi_comm_processes *processes, int rank);
 /* Whether an observer has asked for identities (QMPIX_OBSERVE_COMMS). */
 extern bool qmpi_comm_id_asked;
 
-/* Called after successful calls. `created` may be MPI_COMM_NULL. */
-/* For calls that are collective over the parent: copies, which may not be complete yet, and
- * others. */
+/* These functions are called after successful calls. `created` may be MPI_COMM_NULL. */
+
+/* For calls that are collective over the parent: the first function for copies, which may not be
+ * complete yet, the second one for all others. */
 void qmpi_comm_id_note_copy(MPI_Comm parent, MPI_Comm created);
 void qmpi_comm_id_note_part(MPI_Comm parent, MPI_Comm created);
+
 /* For calls by the members alone. `parent` is MPI_COMM_NULL if not all members pass the same
  * one. */
 void qmpi_comm_id_note_group(MPI_Comm parent, MPI_Comm created, uint64_t tag);

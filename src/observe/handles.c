@@ -112,13 +112,12 @@ static bool find_contents(MPI_Datatype type, struct type_contents *contents)
     return found;
 }
 
-/* ---- The communicator of libqmpi
- * ------------------------------------------------------------------------ */
+/* ---- The communicator of libqmpi ------------------------------------------------------------- */
 
 QMPI_LOCK(private_lock);
 static MPI_Comm private_comm;
-/* Stored with release after private_comm, under the lock; whoever loads it with acquire may use
- * this. */
+/* Stored with release order after private_comm, under the lock; a thread that has loaded it with
+ * acquire order may use private_comm. */
 static int has_private_comm;
 
 /* Frees the communicator when MPI_Finalize deletes the attributes of MPI_COMM_SELF, because MPI
@@ -203,12 +202,12 @@ static bool ask_with_private_comm(bool (*ask)(const void *handle, MPI_Comm comm)
 #endif
 }
 
-/* ---- Checks of datatypes
- * ------------------------------------------------------------------------------- */
+/* ---- Checks of datatypes --------------------------------------------------------------------- */
 
 /* Predefined types that were found to be valid; they remain valid. */
 enum { NAMED_BITS = 6 };
-/* Single words, by any thread; nothing else belongs to them, so that relaxed order is enough. */
+/* Any thread reads and writes these words; they protect no other data, so relaxed order
+ * suffices. */
 static uintptr_t named[1 << NAMED_BITS];
 
 static uintptr_t *named_slot_of(MPI_Datatype type)
@@ -280,8 +279,7 @@ int QMPIX_Error_class(int code, int *error_class)
     return MPI_SUCCESS;
 }
 
-/* ---- Checks of communicators
- * --------------------------------------------------------------------------- */
+/* ---- Checks of communicators ----------------------------------------------------------------- */
 
 #ifndef OPEN_MPI
 static bool ask_comm(const void *handle, MPI_Comm comm)
@@ -352,8 +350,8 @@ int QMPIX_Signature_append(QMPIX_Signature *signature, const QMPIX_Signature *ot
         return MPI_ERR_ARG;
     if (!added)
         return MPI_SUCCESS;
-    /* `copies` is the hash of 1, 2, 4, … copies of `other`, and `shift` moves what precedes them.
-     */
+    /* `copies` is the hash of 1, 2, 4, … copies of `other`; `shift` is the factor for the hash of
+     * the elements before them. */
     uint64_t hash = signature->hash, copies = other->hash;
     uint64_t shift = power_modulo(base, (uint64_t)other->count);
     for (uint64_t left = (uint64_t)count; left; left >>= 1) {
@@ -464,7 +462,8 @@ static int find_structure(const struct type_contents *contents, QMPIX_Signature 
     return result;
 }
 
-/* Finds the signature of a type that repeats `part` in its size. */
+/* Finds the signature of a type that repeats `part` as often as it fits into the size of the
+ * type. */
 static int find_repeated(MPI_Datatype type, MPI_Datatype part, QMPIX_Signature *signature)
 {
     MPI_Count size = 0, part_size = 0;

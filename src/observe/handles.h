@@ -5,8 +5,8 @@
  * program's own call, or the program expects its error. The checks here invoke no error handler of
  * the program.
  *
- * They are necessary for handles that MPI has not checked yet: those in `before`, and those of
- * helper functions that are called without a call. A call that has succeeded has checked the
+ * They are necessary for handles that MPI has not checked yet: those in `before`, and those that
+ * tools pass to helper functions outside of callbacks. A call that has succeeded has checked the
  * handles that it uses. (It may not have checked others, such as the datatype of a message without
  * elements.)
  */

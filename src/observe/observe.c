@@ -42,9 +42,9 @@ static bool is_chosen(const QMPIX_Observer *observer, int number)
     return false;
 }
 
-/* Returns the shape of the functions for whose sake a function is observed; the operation of
- * MPI_Start, for example, was described when its request was made, and MPI_Mrecv depends on the
- * probe in the same way. */
+/* Some functions are also observed for the sake of others; returns the shape of these others. For
+ * example, the call that creates a persistent request describes the operation that MPI_Start
+ * starts, and MPI_Mrecv depends on the probe in the same way. */
 static unsigned serves(int number)
 {
     if (qmpi_meanings[number].shape == QMPI_SHAPE_MATCHED_PROBE)
@@ -95,7 +95,7 @@ int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
         qmpi_clock_start();
     if (observer->flags & QMPIX_OBSERVE_COMMS)
         qmpi_comm_id_asked = true;
-    bool shapes[QMPI_SHAPE_COUNT] = {false}; /* the shapes that it requested */
+    bool shapes[QMPI_SHAPE_COUNT] = {false}; /* the shapes of the requested functions */
     make_tables(layer);
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         wanted_functions[tool_id][number] = qmpi_observing[number] && is_chosen(observer, number);
@@ -145,10 +145,10 @@ int QMPIX_Clock_request_offsets(int tool_id)
  * read the clock if a layer asks for the time of the call: below all `before`, above all `after`.
  * The callbacks leave the lowest layer's context in the record, from which observe_X continues.
  *
- * Each layer still has a node. Its callbacks find it as the context in the record. Its next node is
- * that of the next layer, so that the layers below see the calls that a callback makes through it.
- * A node within a run points to the rest of the run. Nodes, and therefore runs, never change:
- * switching a layer creates new nodes (dispatch/chain.h).
+ * Each layer still has a node, which its callbacks find as the context in the record. The next node
+ * is that of the next layer, so that the layers below see the calls that a callback makes through
+ * its node. A node within a run points to the rest of the run. Nodes, and therefore runs, never
+ * change: switching a layer creates new nodes (dispatch/chain.h).
  *
  * A run ends below a layer that also has an interceptor for the function, because its callbacks
  * surround the interceptor. It ends above a layer that
@@ -262,8 +262,8 @@ __attribute__((always_inline)) static inline void call_all(struct qmpi_record *r
     }
 }
 
-/* Calls the callbacks for functions that complete requests, which only some layers requested.
- */
+/* Calls the callbacks for a function that completes requests. Only the layers that asked for the
+ * requests see them. */
 static void call_completing(struct qmpi_record *record, const struct run_callbacks *callbacks)
 {
     const MPI_Request *const requests = record->call.requests;
@@ -279,7 +279,7 @@ static void call_completing(struct qmpi_record *record, const struct run_callbac
     record->call.request_count = request_count;
 }
 
-/* Clears two words at a time, because compilers use an instruction for memset that takes longer
+/* Clears two words at a time, because the instruction that compilers use for memset takes longer
  * than all callbacks. The first word is clear already. */
 typedef long long two_words __attribute__((vector_size(16), aligned(8), may_alias));
 
@@ -447,9 +447,8 @@ struct run_memory {
     struct run_callback callbacks[]; /* `before` of `capacity` layers, then `after` */
 };
 
-/* [tool_id]: the number of nodes that were made, and of those among them that form a run with the
- * next node.
- */
+/* [tool_id]: the number of nodes that were made, and how many of these form a run with the next
+ * node. */
 static int nodes_made[QMPI_LAYERS_MAX + 1], nodes_combined[QMPI_LAYERS_MAX + 1];
 
 static const QMPIX_Observer *observer_of_layer(QMPI_Context node)
@@ -562,8 +561,8 @@ static void set_record_head(struct qmpi_node *node)
     node->trampoline = &head->head;
 }
 
-/* Returns a run of the layer of `node` alone. If it leaves the context in the record unchanged, all
- * functions share it. */
+/* Returns a run that consists of the layer of `node` only. If the run leaves the context in the
+ * record unchanged, all functions share it. */
 static const struct run *run_of_one(QMPI_Context node, bool wanted)
 {
     static const struct run *shared[QMPI_LAYERS_MAX + 1]; /* [tool_id] */

@@ -4,7 +4,7 @@
  * layer are the generated functions observe_X: they create the record, and call `before`, the next
  * layer, and `after`. enter_observe_X does the same for the first layer and also serves as the
  * trampoline. Adjacent observers form a run (observe.c): the topmost one calls the callbacks of
- * all. This header declares the observer of each layer, which they read.
+ * all. This header declares the observer of each layer, which these functions read.
  */
 #ifndef QMPI_OBSERVE_OBSERVE_H
 #define QMPI_OBSERVE_OBSERVE_H

@@ -49,11 +49,11 @@ enum { QMPI_RUN_MAX = 10 };
  * initialized for each call, the others only where they are used.
  */
 struct qmpi_record {
-    QMPIX_Call call;                /* the first member: a QMPIX_Call points to it and so to this */
-    QMPIX_Word words[QMPI_RUN_MAX]; /* one for each layer of a run, the lowest first */
-    uint64_t entry;                 /* QMPIX_Call_get_entry_time */
-    uint64_t begin, end;            /* QMPIX_Call_get_time */
-    struct qmpi_record_amount amount; /* these two are valid if the bits above are set */
+    QMPIX_Call call; /* must be first, so that a pointer to it is a pointer to the record */
+    QMPIX_Word words[QMPI_RUN_MAX];   /* one for each layer of a run, the lowest first */
+    uint64_t entry;                   /* QMPIX_Call_get_entry_time */
+    uint64_t begin, end;              /* QMPIX_Call_get_time */
+    struct qmpi_record_amount amount; /* this and `transfers` are valid if their bits are set */
     QMPIX_Transfer transfers[2];
     int transfer_count;
     struct qmpi_record_matched matched; /* of functions with QMPI_SHAPE_MATCHED_RECEIVE */

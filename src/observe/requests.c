@@ -125,8 +125,9 @@ static void list_freed(const QMPIX_Call *call, struct list *list)
     }
 }
 
-/* Whether the arguments that the call sets are valid. If one request fails in a call that completes
- * one, the error belongs to its operation, and the arguments may be valid. */
+/* Whether the arguments that the call sets are valid. If a call that completes a single request
+ * fails, the error may be that of the request's operation; it is then unknown whether the arguments
+ * are valid. */
 static bool has_results(const QMPIX_Call *call)
 {
     int class = MPI_SUCCESS;
@@ -376,8 +377,9 @@ static bool take_place(struct place *place, uint64_t *serial)
     return true;
 }
 
-/* Each store is a release, so that a reader of any of them sees that the place is being written:
- * taking the place, an atomic exchange, does not keep later stores behind it. */
+/* Each store has release order, so that a reader that sees any of the new values also sees that the
+ * place is being written. The atomic exchange in take_place alone would not order these stores
+ * after itself. */
 static void fill_place(struct place *place, const struct qmpi_record_matched *matched)
 {
     atomic_store_explicit(&place->message, QMPI_KEY_OF(matched->message), memory_order_release);
@@ -413,7 +415,7 @@ void qmpi_requests_add_message(const QMPIX_Call *call)
     }
     struct place *place = message_place_of(matched.message);
     if (!take_place(place, &matched.serial))
-        return; /* one of the two is unknown */
+        return; /* one of the two messages remains unknown */
     fill_place(place, &matched);
     atomic_store(&place->serial, matched.serial + FULL);
 }

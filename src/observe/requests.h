@@ -49,8 +49,8 @@ void qmpi_requests_add_persistent(const QMPIX_Call *call);
 /* Called before MPI_Request_free, with any request, or NULL. */
 void qmpi_requests_forget_persistent(const MPI_Request *request);
 
-/* Sets the bytes and transfers that MPI_Start and MPI_Startall start. Unknown requests add
- * nothing. */
+/* These functions return the bytes and transfers of the operations that MPI_Start and MPI_Startall
+ * start. Unknown requests add nothing. */
 int qmpi_requests_persistent_amount(const QMPIX_Call *call, struct qmpi_record_amount *amount);
 int qmpi_requests_each_persistent(const QMPIX_Call *call,
                                   void (*each)(void *data, const QMPIX_Transfer *transfer),
@@ -76,8 +76,9 @@ void qmpi_requests_add_message(const QMPIX_Call *call);
 /* Returns the record of a message; an empty record for NULL and for an unknown message. */
 struct qmpi_record_matched qmpi_requests_find_message(const MPI_Message *message);
 
-/* Removes the record after the receive: MPI reuses the handle for another message, which may come
- * from a probe that was not seen, or which another thread has recorded meanwhile. */
+/* Removes the record after the receive, because MPI reuses the handle for another message, whose
+ * probe may not be observed. If another thread has already recorded another message with this
+ * handle, that record stays. */
 void qmpi_requests_forget_message(const struct qmpi_record_matched *matched);
 
 #endif

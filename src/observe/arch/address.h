@@ -3,8 +3,9 @@
 #ifndef QMPI_OBSERVE_ARCH_ADDRESS_H
 #define QMPI_OBSERVE_ARCH_ADDRESS_H
 
-/* The address of a variable in the frame. A compiler would otherwise compute it once and keep it in
- * a register during the calls in between, which costs a push, a pop and two moves. */
+/* The address of a variable in the frame. A compiler would otherwise compute the address once and
+ * keep it in a register during the calls between two uses, which costs a push, a pop and two
+ * moves. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define QMPI_ADDRESS(type, variable)                                                               \
     __extension__({                                                                                \
