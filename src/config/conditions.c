@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Set by the thread that calls MPI_Pcontrol(1); no other data belong to it, but release and acquire
- * let layers that are then switched on find what the program has stored before. */
+/* Whether MPI_Pcontrol(1) was called. Stored with release order and loaded with acquire order, so
+ * that layers that are switched on see what the program stored before this call. */
 static bool is_begun;
 
 void qmpi_condition_begin(void)
@@ -22,7 +22,7 @@ void qmpi_condition_begin(void)
 
 struct qmpi_condition_place qmpi_condition_place_here(int rank)
 {
-    static char *program; /* set once; whoever finds it also sees the text */
+    static char *program; /* set once, with release order: the text is complete */
     char *path = __atomic_load_n(&program, __ATOMIC_ACQUIRE), *first = NULL;
     if (!path) {
         path = realpath("/proc/self/exe", NULL);
@@ -93,7 +93,7 @@ enum qmpi_condition_truth qmpi_condition_holds(enum qmpi_tool_reserved option, c
     return holds ? QMPI_HOLDS : QMPI_HOLDS_NOT;
 }
 
-/* ---- All of an entry ------------------------------------------------------------------------- */
+/* ---- All conditions of an entry -------------------------------------------------------------- */
 
 static void each_value(const char *values, enum qmpi_tool_reserved option,
                        void (*each)(void *data, enum qmpi_tool_reserved option, const char *value),

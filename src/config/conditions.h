@@ -17,7 +17,7 @@ struct qmpi_condition_place {
     /* The program: the path of its file, and the name with which it was started; both NULL:
      * unknown. */
     const char *program, *program_name;
-    bool is_begun; /* MPI_Pcontrol(1) was called, which switches layers with @enabled=no on */
+    bool is_begun; /* MPI_Pcontrol(1) was called, which switches on layers with @enabled=no */
 };
 
 /* Called when the program calls MPI_Pcontrol(1): @enabled=no holds everywhere from then on. */
@@ -28,12 +28,12 @@ struct qmpi_condition_place qmpi_condition_place_here(int rank);
 
 enum qmpi_condition_truth { QMPI_HOLDS_NOT, QMPI_HOLDS, QMPI_HOLDS_UNKNOWN };
 
-/* Whether one condition holds on this node at a place. @functions always does: it limits what the
- * layer intercepts while it is on. */
+/* Whether a condition holds at a place, on this node. @functions always holds: it only limits the
+ * functions that the layer intercepts while it is on. */
 enum qmpi_condition_truth qmpi_condition_holds(enum qmpi_tool_reserved option, const char *value,
                                                const struct qmpi_condition_place *place);
 
-/* Whether an entry's values of one condition all hold at a place, as far as is known. */
+/* Whether all values that an entry has for one condition hold at a place, as far as is known. */
 bool qmpi_condition_holds_all(const struct qmpi_tool_entry *entry, enum qmpi_tool_reserved option,
                               const struct qmpi_condition_place *place);
 

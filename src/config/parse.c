@@ -150,7 +150,8 @@ static const char *skip_blanks(const char *text)
     return text;
 }
 
-/* Reads `"…"` from its first character on; `end` is set behind it. NULL: `problem` is set. */
+/* Reads a word between quotes; `text` begins with the first quote. *end is the character after the
+ * second one. On failure, sets *problem and returns NULL. */
 static char *read_quoted(const char *text, const char **end, char **problem)
 {
     char *word = qmpi_allocate(strlen(text) + 1, 1);
@@ -178,8 +179,8 @@ static char *read_quoted(const char *text, const char **end, char **problem)
 }
 
 /* Reads a word up to a comment, the end of `text` or `stop` (0: no such character), without the
- * blanks around it. *end is the first character after it. Returns NULL, and sets *problem, if it is
- * invalid. */
+ * blanks around it. *end is the first character after it. On failure, sets *problem and returns
+ * NULL. */
 static char *read_word(const char *text, char stop, const char **end, char **problem)
 {
     text = skip_blanks(text);
@@ -211,7 +212,7 @@ static char *read_word(const char *text, char stop, const char **end, char **pro
     return qmpi_copy_part(text, used);
 }
 
-/* Reads `key = value`. Returns false, and sets *problem, if this is something else. */
+/* Reads `key = value`. Returns false and sets *problem if `text` has another form. */
 static bool read_pair(const char *text, char **key, char **value, char **problem)
 {
     const char *end;
@@ -232,8 +233,8 @@ static bool read_pair(const char *text, char **key, char **value, char **problem
 
 /* ---- Headings of sections -------------------------------------------------------------------- */
 
-/* Returns what is between the brackets, without blanks around it, to be freed. NULL: `problem` is
- * set. */
+/* Returns the text between the brackets, without blanks around it; the caller frees it. On failure,
+ * sets *problem and returns NULL. */
 static char *read_brackets(const char *text, char **problem)
 {
     const char *end;
@@ -286,8 +287,8 @@ static char *check_section(const char *name)
     return problem;
 }
 
-/* Reads a line that starts with a bracket. *name is "above", "below" or the name of the stack.
- * Returns NULL, or the problem; *name is then NULL. */
+/* Reads a line that starts with a bracket. *name is "above", "below" or the name of the stack. On
+ * failure, returns the problem and sets *name to NULL; otherwise returns NULL. */
 static char *read_section_header(const char *text, char **name, bool *stack)
 {
     static const char word[] = "stack";
@@ -333,8 +334,8 @@ static const char *const first_sections[QMPI_SECTION_STACKS] = {
 
 /* ---- Problems -------------------------------------------------------------------------------- */
 
-/* Takes ownership of `problem`. A file with thousands of invalid lines is not a configuration file,
- * so a few messages suffice. */
+/* Takes ownership of `problem`; `without` says what is ignored because of it. A file with thousands
+ * of invalid lines is not a configuration file, so a few messages suffice. */
 static void add_problem(struct reader *reader, char *problem, const char *without)
 {
     enum { PRINTED_MAX = 20 };
@@ -353,7 +354,7 @@ static void add_problem(struct reader *reader, char *problem, const char *withou
         .without = without};
 }
 
-/* Records a problem with the lines of a tool. Only the first one is kept. */
+/* Records a problem with the lines of a tool. Only the first problem of each tool is kept. */
 static void spoil_tool(struct reader *reader, struct qmpi_tool_entry *tool, char *problem)
 {
     if (tool->problem) {
@@ -580,7 +581,7 @@ static void read_line(struct reader *reader, const char *line)
 void qmpi_config_parse(const char *text, size_t size, const char *folder,
                        struct qmpi_config *config)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* some editors begin a file with it */
+    static const char mark[] = "\xef\xbb\xbf"; /* some editors write this byte order mark */
     struct reader reader = {.config = config, .folder = folder};
     *config = (struct qmpi_config){.problem_count = 0};
     for (int i = 0; i < QMPI_SECTION_STACKS; i++)

@@ -36,10 +36,10 @@ extern const struct qmpi_config_name qmpi_config_names[QMPI_CONFIG_SETTINGS];
 
 #define QMPI_SECONDS_HINT "give " QMPI_VALUE_TIME
 
-/* Reads the value of rank-timeout, a time above 0. Returns false if it is none. */
+/* Reads the value of rank-timeout, a time above 0. Returns false if the value is invalid. */
 bool qmpi_config_read_seconds(const char *value, double *seconds);
 
-/* Returns the number of the setting that a variable stands for; -1: none. */
+/* Returns the number of the setting that has this environment variable; -1: none. */
 int qmpi_config_setting_of(const char *variable);
 
 /* Returns the problem with the value of a setting, with a hint; NULL: the value is valid. The
@@ -51,7 +51,8 @@ char *qmpi_config_refuse_value(int setting, const char *name, const char *value)
 /* An invalid line that does not belong to a tool. */
 struct qmpi_config_problem {
     int line;    /* 0: the text as a whole */
-    int section; /* that the line is in; QMPI_SECTION_MIDDLE for the heading of an invalid one */
+    int section; /* the section of the line; QMPI_SECTION_MIDDLE if the line starts an invalid
+                    section */
     char *text;
     char *problem;       /* the message, with a hint */
     const char *without; /* what is ignored because of the problem, in words */

@@ -25,17 +25,17 @@ struct files {
     bool named; /* QMPI_CONFIG was set when they were read */
 };
 
-/* Returns NULL, or the reason why the file cannot be read. /dev/null is an empty file; pipes are
- * not waited for. */
+/* Returns NULL, or the reason why the file cannot be read. /dev/null counts as an empty file. Pipes
+ * are refused, because reading one could wait for ever. */
 static const char *read_all(int descriptor, char **text, size_t *size)
 {
     struct stat status;
     if (fstat(descriptor, &status) != 0)
         return strerror(errno);
     if (S_ISDIR(status.st_mode))
-        return "a directory";
+        return "it is a directory";
     if (!S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode))
-        return "not a regular file";
+        return "it is not a regular file";
     *text = qmpi_allocate(SIZE_MAX_READ + 1, 1);
     for (;;) {
         const ssize_t got = read(descriptor, *text + *size, SIZE_MAX_READ + 1 - *size);
@@ -45,7 +45,7 @@ static const char *read_all(int descriptor, char **text, size_t *size)
             return strerror(errno);
         *size += (size_t)got;
         if (*size > SIZE_MAX_READ)
-            return "larger than a megabyte";
+            return "it is larger than 1 MiB";
         if (got == 0)
             return NULL;
     }
@@ -74,8 +74,8 @@ static void add_config_file(struct files *files, char *path, enum qmpi_tool_scop
     char *text = NULL;
     size_t size = 0;
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    /* A missing file of the user is no error: most users have none, and some processes may not read
-     * its directory. */
+    /* It is no error if the user's file cannot be found: most users have none, and some processes
+     * have no permission to search its directory. */
     if (descriptor < 0 && scope == QMPI_SCOPE_USER &&
         (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) {
         free(path);
@@ -110,7 +110,7 @@ static int compare_entry_names(const struct dirent **one, const struct dirent **
     return strcmp((*one)->d_name, (*other)->d_name); /* the same order in every locale */
 }
 
-/* Reports that the directory of the site cannot be read; it is no error if it does not exist. */
+/* Reports that the directory of the site's files cannot be read, unless it does not exist. */
 static void refuse_site(struct files *files, const char *folder)
 {
     /* Opens the directory for its errno, because some sanitizers do not keep that of scandir. */
@@ -193,8 +193,8 @@ static struct files *read_files(void)
     return files;
 }
 
-/* If QMPI_CONFIG is not set yet, the files are read again once it is: the command's option -c sets
- * it. */
+/* If QMPI_CONFIG was not set when the files were read, they are read again once it is set: the
+ * command's option -c sets it. */
 const struct qmpi_config_file *qmpi_config_files(int *count)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -232,7 +232,8 @@ const char *qmpi_setting(const char *variable)
     return NULL;
 }
 
-/* The site's settings that concern its own files cannot be replaced by the user. */
+/* The user's variables do not replace on-error and tool-path in the site's files, because the
+ * entries in these files still depend on them. */
 const char *qmpi_setting_replaced_by(const struct qmpi_config_file *file, int setting)
 {
     const char *variable = qmpi_config_names[setting].variable;

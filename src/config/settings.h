@@ -2,8 +2,8 @@
 /*
  * The configuration files (those of the site, those that QMPI_CONFIG names, and that of the user),
  * and the settings. The value of a setting is that of the environment variable, else that in the
- * user's file, else that in the last of the files of QMPI_CONFIG which sets it, else that in the
- * site's files.
+ * user's file, else that in the last file of QMPI_CONFIG that sets it, else that in the site's
+ * files.
  */
 #ifndef QMPI_CONFIG_SETTINGS_H
 #define QMPI_CONFIG_SETTINGS_H
@@ -30,8 +30,8 @@ const struct qmpi_config_file *qmpi_config_files(int *count);
 
 /*
  * Returns the directory of the site's files, which the caller frees; NULL: none. Thread-safe. It is
- * defined elsewhere, because the directory is relative to that of the library: libqmpi has one
- * (process/installation.c), the command another one (cli/build.c), and unit tests have none.
+ * defined elsewhere, because the directory is relative to the file that is running: libqmpi
+ * (process/installation.c) and the command (cli/build.c) each define it, and unit tests do not.
  */
 char *qmpi_config_site_folder(void) __attribute__((weak));
 
@@ -43,12 +43,12 @@ char *qmpi_config_site_folder(void) __attribute__((weak));
  */
 const char *qmpi_setting(const char *variable);
 
-/* Returns the variable because of which a setting in a file has no effect, because the variable is
- * set, too; NULL: none. */
+/* Returns the environment variable that is set and thus overrides a setting in a file; NULL:
+ * none. */
 const char *qmpi_setting_replaced_by(const struct qmpi_config_file *file, int setting);
 
-/* Returns what happens after an error in a line of a section of a file. Files of the site stop a
- * run only if they say so. */
+/* Returns the effect of an error in a section of a file. An error in a file of the site stops a run
+ * only if the file sets on-error to stop. */
 enum qmpi_tool_on_error qmpi_settings_on_error_in(const struct qmpi_config_file *file, int section);
 
 /* Whether the run continues after an error in an entry of the stack or a line of a file. */
@@ -56,8 +56,8 @@ bool qmpi_settings_skip_errors(enum qmpi_tool_on_error on_error);
 
 /*
  * Returns the directories in which tools are searched first, separated by colons; the caller frees
- * it. They are those of QMPI_TOOL_PATH, else of the user's file and of those of QMPI_CONFIG; those
- * of the site's files follow.
+ * it. They are those of QMPI_TOOL_PATH or, if it is not set, those of the user's file and of the
+ * files of QMPI_CONFIG. The directories of the site's files follow.
  */
 char *qmpi_settings_tool_path(void);
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* There may be more entries than layers in a stack, but not so many that nested stacks become very
+/* Limits. A stack may have more entries than layers, but nested stacks must not become arbitrarily
  * long. */
 enum { ENTRIES_MAX = 1000, DEPTH_MAX = 100 /* of stacks that contain others */ };
 
@@ -175,8 +175,8 @@ static void invalidate_entry(struct qmpi_tool_entry *entry, char *problem)
     entry->problem = problem;
 }
 
-/* Adds an option of the named stack to a layer. Conditions are combined; an option that the layer
- * has itself stays. */
+/* Adds an option of a named stack to one of its layers. Conditions of both are combined; any other
+ * option of the layer itself takes precedence. */
 static void inherit_option(struct qmpi_tool_entry *entry, enum qmpi_tool_reserved option,
                            const char *value)
 {
@@ -230,7 +230,7 @@ static void add_section(struct builder *builder, const struct qmpi_config_file *
 static void add_entry_or_stack(struct builder *builder, const struct qmpi_tool_entry *entry,
                                const struct use *outer)
 {
-    /* Names are not looked up once the stack is too high. */
+    /* Once the stack has too many entries, names are no longer looked up. */
     const bool counts = builder->stack->tools.count <= ENTRIES_MAX;
     struct place *place = entry->name && counts ? find_stack(builder, entry->name) : NULL;
     char *problem = place ? check_use(entry, outer) : NULL;

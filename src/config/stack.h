@@ -19,7 +19,7 @@ struct qmpi_stack {
     const char *variable; /* the variable that contains the middle part, even if it is empty; NULL:
                              no variable is set */
     const char *source;   /* the origin of the middle part, in messages */
-    char *notes; /* what the user should know, one line each, without prefix; may be empty */
+    char *notes;          /* notes for the user, one line each, without prefix; may be empty */
 };
 
 /* Reads the stack. The caller frees it. */
@@ -27,8 +27,8 @@ void qmpi_stack_read(struct qmpi_stack *stack);
 
 void qmpi_stack_free(struct qmpi_stack *stack);
 
-/* Calls `each` for every named stack, with the path of its file: where a name occurs several times,
- * for the one that is in force. */
+/* Calls `each` for every named stack, with the path of its file. If several stacks have the same
+ * name, only the one that is in force is passed. */
 void qmpi_stack_each_name(void (*each)(void *data, const char *name, const char *path, int line),
                           void *data);
 

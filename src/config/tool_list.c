@@ -31,7 +31,8 @@ static char *unescape(const char *text, size_t length)
     return plain;
 }
 
-/* Checks that each backslash is followed by `:`, `,`, `=` or `\`. Returns NULL if so. */
+/* Returns NULL if each backslash is followed by `:`, `,`, `=` or `\`; otherwise returns the
+ * problem. */
 static char *check_escapes(const char *text)
 {
     for (; *text; text++) {

@@ -17,15 +17,16 @@
  * tool does not see them. To add an option, add a number here and a line in the table.
  */
 enum qmpi_tool_reserved {
-    QMPI_RESERVED_PRELOAD,  /* whether `qmpi run` preloads the tool: yes or no; not given: if
-                               required */
-    QMPI_RESERVED_REQUIRED, /* whether QMPI_DISABLE does not leave the layer out: yes or no; only in
-                               files of the site */
+    QMPI_RESERVED_PRELOAD,  /* whether `qmpi run` preloads the tool: yes or no; default: only if the
+                               tool needs it */
+    QMPI_RESERVED_REQUIRED, /* whether the layer stays in the stack even if QMPI_DISABLE matches it:
+                               yes or no; only in files of the site */
     QMPI_RESERVED_FORCE,    /* whether conflicts of the layer with others are ignored: yes or no */
     QMPI_RESERVED_OPTIONAL, /* whether the layer is left out without an error if it cannot be used:
                                yes or no */
-    QMPI_RESERVED_FORTRAN,  /* whether the program calls the Fortran wrappers of a PMPI tool on top:
-                               yes or no; not given: if these do not call PMPI in Fortran */
+    QMPI_RESERVED_FORTRAN,  /* whether the program calls the Fortran wrappers of a PMPI tool in the
+                               topmost layer: yes or no; default: only wrappers that do not lead to
+                               the C wrapper of the same tool */
     /* The conditions: see conditions.h. */
     QMPI_RESERVED_RANKS,     /* a set of numbers */
     QMPI_RESERVED_NODES,     /* patterns for the name of the node */
@@ -40,8 +41,8 @@ enum qmpi_tool_reserved {
 const char *qmpi_tool_reserved_name(enum qmpi_tool_reserved option);
 
 /*
- * Whether an option is a condition. A condition may be given several times, and must then hold each
- * time: the values are joined with QMPI_RESERVED_SEPARATOR, which no value contains.
+ * Whether an option is a condition. A condition may be given several times; all its values must
+ * then hold. They are joined with QMPI_RESERVED_SEPARATOR, which no value contains.
  */
 bool qmpi_tool_reserved_is_condition(enum qmpi_tool_reserved option);
 #define QMPI_RESERVED_SEPARATOR "\n"
@@ -72,8 +73,8 @@ struct qmpi_tool_entry {
     char *name;   /* name or path; NULL if `problem` */
     struct qmpi_tool_option *options;
     int option_count;
-    char *reserved[QMPI_RESERVED_OPTIONS]; /* the options for qmpi; NULL: not given. That of a
-                                              condition contains all its values: see above */
+    char *reserved[QMPI_RESERVED_OPTIONS]; /* the options for qmpi; NULL: not given. A condition's
+                                              string contains all its values: see above */
     char *problem; /* message with a hint if the entry is invalid; else NULL */
 
     /* These members are set in a stack only (see stack.h). The strings exist for the whole run. */
@@ -81,7 +82,7 @@ struct qmpi_tool_entry {
     const char *tool_path; /* the directories to search first; NULL: none */
     const char *stack;     /* the innermost named stack that contains it; NULL: none */
     int stack_line;        /* where this stack starts in the file `source` */
-    const char *part;      /* its section, if that is [above] or [below]; NULL: another one */
+    const char *part;      /* "above" or "below" if it is in such a section; NULL: otherwise */
     enum qmpi_tool_scope scope;
     enum qmpi_tool_on_error on_error;
 };
@@ -111,7 +112,7 @@ struct qmpi_tool_entry *qmpi_tool_list_add(struct qmpi_tool_list *list);
 struct qmpi_tool_entry *qmpi_tool_list_add_copy(struct qmpi_tool_list *list,
                                                 const struct qmpi_tool_entry *entry);
 
-/* Adds an entry, with all that it owns: `entry` is invalid afterwards. */
+/* Adds an entry and takes over all that it owns: `entry` is invalid afterwards. */
 void qmpi_tool_list_move(struct qmpi_tool_list *to, const struct qmpi_tool_entry *entry);
 
 /* Splits and parses `text` (NULL: the empty list). Invalid entries contain their message. */

@@ -363,7 +363,7 @@ BAD_CONFIGURATIONS = [
     (b"empty;", "no such tool"), (b"empty \\\ncount", "one tool per line"), (b"e\xff\xfe", "no such tool"),
     (b"\xff\xfee\0m\0p\0t\0y\0", "not a text file"), (b"\0", "not a text file"),
     (b"n" * 5000, "\u2026"), (b"empty\n" + b"k" * 5000, "no such tool"), (b"empty\n" * 256, "255"),
-    (b"x = y\n" * 5000, "line 1"), (b"#" * (1 << 21), "larger than a megabyte"),
+    (b"x = y\n" * 5000, "line 1"), (b"#" * (1 << 21), "it is larger than 1 MiB"),
 ]
 
 
@@ -407,7 +407,7 @@ LARGE = {
     "conditions": ("count\n" + " @ranks = 0-100000\n" * 50_000, "the option '@ranks' is given too often"),
     "stacks": ("".join(f"[stack s{i}]\n" for i in range(70_000)), "line 1001 '[stack s1000]': the file contains more than 1000"),
     "tool-path": (f"tool-path={':'.join(f'd{i}' for i in range(130_000))}\nnonesuch.so\n", "line 2 'nonesuch.so': no such tool"),
-    "text": ("count\n" * 1_700_000, "larger than a megabyte"),
+    "text": ("count\n" * 1_700_000, "it is larger than 1 MiB"),
 }
 
 

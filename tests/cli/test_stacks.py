@@ -356,4 +356,4 @@ def test_a_users_file_that_is_no_file_is_named(here):
     here.user.mkdir()
     result = here.run()
     assert result.returncode == 2
-    assert f"cannot read the file '{here.user}': a directory" in result.messages[0]
+    assert f"cannot read the file '{here.user}': it is a directory" in result.messages[0]
