@@ -220,8 +220,9 @@ QMPI_API int QMPIX_abi_Call_get_request(const QMPIX_Call *call, int index, uintp
 
 typedef int list_requests(const QMPIX_Call *call, int capacity, MPI_Request *requests, int *count);
 
-/* The tool's array has room for the library's handles, which are not larger than those of the ABI.
- * They are converted from the last one on, so that each is read before its place is written. */
+/* The library's handles are listed in the tool's array, where they fit because they are not larger
+ * than those of the ABI. They are then converted in place, from the last one to the first, so that
+ * each is read before it is overwritten. */
 static int convert_requests(list_requests *list, const QMPIX_Call *call, int capacity,
                             uintptr_t *requests, int *count)
 {
@@ -290,8 +291,8 @@ QMPI_API int QMPIX_abi_Datatype_get_signature(uintptr_t type, QMPIX_Signature *s
 /* ---- Variables of MPI_T ---------------------------------------------------------------------- */
 
 /*
- * Converts the datatypes and constants of a variable when the tool publishes it, and the results of
- * its callbacks and the objects to which it is bound in each call.
+ * The datatype and the constants of a variable are converted when the tool publishes it. Each call
+ * of its callbacks converts the object to which it is bound, and the result.
  */
 
 /* QMPIX_Pvar and QMPIX_Cvar as tools for the standard ABI define them. */
@@ -343,7 +344,8 @@ static int to_native_error(int error)
     return qmpi_abi_to_native_number(QMPIX_CONSTANTS_ERROR, error);
 }
 
-/* Sets `handle` to that of the ABI, and returns its address; NULL: the variable has no object. */
+/* Sets `handle` to the ABI's handle of the object, and returns the address of `handle`; NULL: the
+ * variable has no object. */
 static const void *convert_bound_object(const struct variable_callbacks *callbacks,
                                         const void *object, uintptr_t *handle)
 {

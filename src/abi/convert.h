@@ -2,7 +2,7 @@
 /*
  * Converts statuses, special addresses and arrays of integers between this MPI library and a tool
  * that is compiled for the standard ABI (values.h converts handles and constants). The functions
- * QMPIX_abi_X use it; for them, handles of the ABI are uintptr_t.
+ * QMPIX_abi_X use this header, and pass handles of the ABI as uintptr_t.
  */
 #ifndef QMPI_ABI_CONVERT_H
 #define QMPI_ABI_CONVERT_H
@@ -32,7 +32,8 @@ _Static_assert((size_t)QMPI_ABI_HIDDEN_SIZE <= sizeof((struct qmpi_abi_status *)
 void qmpi_abi_from_status(const MPI_Status *native, struct qmpi_abi_status *abi);
 void qmpi_abi_to_status(const struct qmpi_abi_status *abi, MPI_Status *native);
 
-/* As qmpi_abi_from_status, from any address, and faster if no member is a constant. */
+/* Like qmpi_abi_from_status, but `native` need not be aligned, and the conversion is faster if no
+ * member is a constant. */
 static inline void qmpi_abi_read_status(const void *native, struct qmpi_abi_status *abi)
 {
     MPI_Status status;

@@ -9,8 +9,9 @@ struct qmpi_abi_handle qmpi_abi_handles[1 << QMPI_ABI_HANDLE_BITS];
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Adds a handle. If the MPI library lacks a predefined datatype or operation, its name stands for
- * the null handle, which is the first of each kind. */
+/* Adds a handle. If the MPI library lacks a predefined datatype or operation, mpi.h defines its
+ * name as the null handle. The null handle of each kind is added first, so that it keeps its own
+ * number. */
 void qmpi_abi_add_handle(QMPIX_Kind kind, unsigned abi, uintptr_t native)
 {
 #ifdef OPEN_MPI

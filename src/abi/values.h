@@ -3,10 +3,10 @@
  * Handles and constants of this MPI library and of the standard ABI, in both directions.
  *
  * Predefined handles of the ABI are numbers below QMPI_ABI_PREDEFINED. Tables that start-up fills
- * lead from them to this library's and back. All other handles are the bits of this library's
- * handle, which are never that small: converting them needs no memory. The kind of an
- * integer determines the constants that it may be; other values are as they are, except where the
- * ABI has a constant of the same value.
+ * map them to the handles of this library and back. Any other handle of the ABI consists of the
+ * bits of this library's handle, which are never that small, so that its conversion needs no
+ * memory. The kind of an integer determines the constants that it may be. Other values are not
+ * changed, unless the other side has a constant of the same value.
  */
 #ifndef QMPI_ABI_VALUES_H
 #define QMPI_ABI_VALUES_H
@@ -110,16 +110,15 @@ struct qmpi_abi_numbers {
     int count;
     bool bits;
 };
-/* Constants of the kinds that follow are the same in all MPI libraries, or addresses. */
+/* The constants of all later kinds are the same in all MPI libraries, or addresses. */
 enum { QMPI_ABI_CONSTANT_KINDS = QMPIX_CONSTANTS_WEIGHTS + 1 };
 extern const struct qmpi_abi_numbers qmpi_abi_numbers[QMPI_ABI_CONSTANT_KINDS];
 
 int qmpi_abi_from_constant(QMPIX_Constants kind, int native);
 int qmpi_abi_to_constant(QMPIX_Constants kind, int abi);
 
-/* Converts an integer. A shortcut for the most frequent ones: those of kinds without constants, and
- * ranks and tags that are not negative.
- */
+/* Converts an integer, with a shortcut for the most frequent ones: those of kinds without
+ * constants, and ranks and tags that are not negative. */
 static inline int qmpi_abi_from_native_number(QMPIX_Constants kind, int native)
 {
     return kind == QMPIX_CONSTANTS_NONE || (kind <= QMPIX_CONSTANTS_TAG && native >= 0)
@@ -135,7 +134,7 @@ static inline int qmpi_abi_to_native_number(QMPIX_Constants kind, int abi)
 }
 
 /* Returns the error class of the ABI for one of this library. An error code, which is larger than
- * any class, does not change. Statuses often contain one that was never set. */
+ * any class, does not change. Statuses often contain an error code that was never set. */
 static inline int qmpi_abi_from_error(int error)
 {
     enum { LARGER_THAN_CLASSES = 1 << 14 };
