@@ -18,14 +18,15 @@ static const char variable[] = "QMPI_CLOCK";
 bool qmpi_clock_is_counter;
 
 QMPI_LOCK(start_lock);
-/* Stored with release, after `beginning`, `qmpi_clock_is_counter` and the rate; whoever loads it
- * with acquire may read these. */
+/* Stored with release order, after `beginning`, `qmpi_clock_is_counter` and the rate; a thread that
+ * has loaded it with acquire order may read these. */
 static bool started;
 static struct qmpi_clock_moment beginning;
 enum { SCALE_BITS = 48 }; /* the rounding error of days is less than a nanosecond */
-/* Nanoseconds per tick, and the length in ticks of the time that determined them. Any thread may
- * measure them again. The second one is stored last, with release, and loaded first, with acquire:
- * whoever finds a long time also finds its precise rate. */
+/* `scale`: nanoseconds per tick; `calibrated`: the length in ticks of the interval over which this
+ * rate was measured. Any thread may measure the rate again. `calibrated` is stored last, with
+ * release order, and loaded first, with acquire order, so that a thread that finds a long interval
+ * also finds its precise rate. */
 static uint64_t scale = UINT64_C(1) << SCALE_BITS;
 static uint64_t calibrated = UINT64_MAX;
 

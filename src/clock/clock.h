@@ -2,7 +2,8 @@
 /*
  * The clock of this process: the cycle counter of the processor if it has a constant rate on all
  * cores, otherwise CLOCK_MONOTONIC; QMPI_CLOCK chooses. Readings are in ticks. The length of a tick
- * is determined at the end, from the whole run, so that calibration does not delay the program.
+ * is measured roughly at the start, and again when a conversion needs it, over the time since the
+ * start, so that calibration does not delay the program.
  */
 #ifndef QMPI_CLOCK_CLOCK_H
 #define QMPI_CLOCK_CLOCK_H
@@ -58,17 +59,18 @@ struct qmpi_clock_moment qmpi_clock_started_at(void);
  * least 1 ms. Any thread, also in a signal handler. */
 struct qmpi_clock_tick qmpi_clock_refine(void);
 
-/* Converts a number of ticks. The length of a tick is determined from at least half as long a time,
- * if as much has passed since the start, so that the error of the result is about that of a few
- * readings. Any thread, also in a signal handler. */
+/* Converts a number of ticks. The length of a tick is measured over an interval at least half as
+ * long as `ticks`, if that much time has passed since the start, so that the error of the result is
+ * about that of a few readings. Any thread, also in a signal handler. */
 uint64_t qmpi_clock_nanoseconds(uint64_t ticks);
 
 /* ---- The relation to other processes --------------------------------------------------------- */
 
 /*
- * Measures the relation of this clock to that of rank 0 of MPI_COMM_WORLD, or, if rank 0 has no
- * layer that requests it, to that of the lowest rank with such a layer. offsets.c measures at the
- * end of MPI_Init and at the beginning of MPI_Finalize, and interpolates between these times.
+ * The relation of this clock to that of a reference process: rank 0 of MPI_COMM_WORLD or, if rank 0
+ * has no layer that requests it, the lowest rank with such a layer. offsets.c measures the relation
+ * at the end of MPI_Init and at the beginning of MPI_Finalize, and interpolates between these
+ * times.
  */
 
 /* Wraps the targets of the terminators of the functions that initialize and finalize MPI. Called
@@ -78,8 +80,8 @@ void qmpi_clock_watch(qmpi_function **targets);
 /* Requests the measurements. Called while the stack is built. */
 void qmpi_clock_request_offsets(void);
 
-/* Measures for the second time, if it was requested; further calls have no effect. Collective over
- * the processes that requested it. Called before MPI_Finalize. */
+/* Measures for the second time, if the measurements were requested; further calls have no effect.
+ * Collective over the processes that requested them. Called before MPI_Finalize. */
 void qmpi_clock_finish_offsets(void);
 
 #endif

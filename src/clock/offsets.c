@@ -23,8 +23,9 @@ struct offsets {
 
 static bool requested;
 static struct offsets measured[2]; /* after MPI_Init, before MPI_Finalize */
-/* NULL: none. Stored with release by the thread that has measured, loaded with acquire by those
- * that ask for a time; what it points to is complete, and does not change. */
+/* NULL: not measured yet. Stored with release order by the thread that has measured, and loaded
+ * with acquire order by threads that ask for a time. The structure to which it points is complete
+ * and does not change. */
 static const struct offsets *latest;
 
 /* ---- At a moment ----------------------------------------------------------------------------- */

@@ -90,8 +90,7 @@ static struct trip measure_trips(const struct measurement *measurement, int othe
     return best;
 }
 
-/* ---- The relation of two clocks
- * -------------------------------------------------------------------- */
+/* ---- The relation of two clocks -------------------------------------------------------------- */
 
 static double ticks_between(uint64_t one, uint64_t other)
 {
@@ -121,7 +120,8 @@ static struct qmpi_clock_relation relate_to_reference(const struct measurement *
     result.bound += half;
     if (reply->is_counter == qmpi_clock_is_counter && offset <= half) {
         result.bound += offset;
-        if (was_reference) /* other relations stay those of their moment */
+        if (was_reference) /* any other relation keeps its own moment
+                            */
             result.here = result.there = middle;
         return result;
     }

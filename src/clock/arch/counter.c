@@ -28,8 +28,8 @@ bool qmpi_counter_is_invariant(void)
     return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1U << 8 && kernel_trusts_counter();
 }
 #elif defined(__aarch64__)
-/* The architecture demands one constant rate for all cores. Where a core breaks this rule, the
- * kernel traps the instruction and returns what it has corrected. */
+/* The architecture demands one constant rate for all cores. If a core breaks this rule, the kernel
+ * traps the instruction and returns a corrected value. */
 bool qmpi_counter_is_invariant(void)
 {
     return true;
