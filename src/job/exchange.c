@@ -53,7 +53,7 @@ static int compare_statements(const void *one, const void *other)
     return compare_ranges(a->ranges, b->ranges);
 }
 
-/* Adds the ranges of `other`, and takes its host if its ranks are lower. */
+/* Adds the ranges of `other`, and copies its host if it has the lowest rank. */
 static void add_ranges(struct qmpi_statement *statement, struct qmpi_statement *other)
 {
     const size_t count = (size_t)statement->range_count + (size_t)other->range_count;
@@ -190,10 +190,10 @@ bool qmpi_job_complete_request(MPI_Request *request, double deadline, bool *fail
     return true;
 }
 
-/* The communicator of the messages, and the ranks in it of the processes. */
+/* The communicator that carries the messages, and the rank of each process in it. */
 struct channel {
     MPI_Comm comm;
-    const int *places; /* NULL: the same ranks */
+    const int *places; /* NULL: equal to the ranks in the job */
 };
 
 static int rank_in_channel(const struct channel *channel, int rank)
@@ -220,8 +220,8 @@ static void send_to(const struct channel *channel, int rank, const struct bytes 
     }
 }
 
-/* Returns the received bytes, which the caller frees; NULL: they have not arrived by the deadline,
- * or the message is not one of libqmpi. */
+/* Returns the received bytes, which the caller frees. NULL: nothing has arrived by the deadline, or
+ * the message is not from libqmpi. */
 static char *receive_from(const struct channel *channel, int rank, double deadline)
 {
     const int from = rank_in_channel(channel, rank);
@@ -315,7 +315,7 @@ static int find_parent(struct tree *tree)
 }
 
 /* Returns the deadline for a message of a rank; 0: none. A rank that is not known to take part may
- * itself be waiting for others, so each level of the tree has more time. */
+ * itself be waiting for others, so the time grows with each level of the tree. */
 static double deadline_for(struct tree *tree, int rank)
 {
     double levels = 1;
@@ -337,7 +337,7 @@ static void find_children(struct tree *tree, int parent)
     tree->children = qmpi_allocate((size_t)tree->size, sizeof *tree->children);
     visit_children(tree, tree->rank, add_child);
     if (parent < 0 && tree->rank)
-        visit_children(tree, 0, add_child); /* they have no present ancestor, either */
+        visit_children(tree, 0, add_child); /* nor do these have a present ancestor */
 }
 
 /* ---- Up and down ----------------------------------------------------------------------------- */

@@ -18,22 +18,22 @@
 static qmpi_function *real_init, *real_init_thread, *real_finalize;
 
 /* In seconds: the time limit for processes that may not take part, and the time after which a
- * message tells for which processes a layer waits. */
+ * message names the processes for which a layer waits. */
 static double patience;
 
 /* A layer of this process, and the processes that have it. */
 struct job_layer {
     int *ranks;            /* in MPI_COMM_WORLD; NULL: not known */
     int *places;           /* their ranks in job_comm */
-    MPI_Request *arrivals; /* in the first of them, see await_all; allocated early, because the
-                              program may have used up its memory in MPI_Finalize */
+    MPI_Request *arrivals; /* only in the first of these processes: see await_all. Allocated early,
+                              because the program may have used up its memory in MPI_Finalize */
     int count;
     int number; /* the result of qmpi_job_number_layers */
 };
 
 static struct job_layer *layers; /* [tool_id]; set once */
-static int layer_count;          /* 0: not known yet. Stored with release after `layers`, under the
-                                    lock; whoever loads it with acquire may read these */
+static int layer_count; /* 0: not known yet. Stored with release order after `layers`, under the
+                           lock; a thread that has loaded it with acquire order may read `layers` */
 QMPI_LOCK(layers_lock);
 
 /* ---- Statements ------------------------------------------------------------------------------ */
@@ -89,9 +89,9 @@ static struct qmpi_statements collect_problems(const struct qmpi_statements *sta
     return all;
 }
 
-/* The lowest rank that has a problem prints it, unless the process with launcher rank 0 has it, and
- * has printed it already. Except with unknown launchers, that process is rank 0 of
- * MPI_COMM_WORLD. */
+/* The lowest rank that has a problem prints it, unless the process with launcher rank 0 has the
+ * same problem, since that process has already printed it. Except with unknown launchers, that
+ * process is rank 0 of MPI_COMM_WORLD. */
 static void print_problems(const struct job *job)
 {
     struct qmpi_statements all = collect_problems(&job->statements);
@@ -235,8 +235,8 @@ static void make_layers(const struct job *job)
     __atomic_store_n(&layer_count, count, __ATOMIC_RELEASE);
 }
 
-/* Returns true if they were not known before: the processes learn of each other in MPI_Init, and
- * whenever they create a communicator of all from a session. */
+/* Returns true if the layers were not known before: the processes learn them in MPI_Init, and
+ * whenever they create a communicator of all processes from a session. */
 static bool set_layers(const struct job *job)
 {
     pthread_mutex_lock(&layers_lock);
@@ -330,7 +330,7 @@ static void print_differences(const struct job *job)
     }
     if (all.count > 1)
         qmpi_printf("%-s\n  hint: if this is not intended, give all programs of the job the same "
-                    "tools, and see that they are the same files on all nodes",
+                    "tools, and make sure that they are the same files on all nodes",
                     text);
     free(text);
     qmpi_statements_free(&all);
@@ -358,7 +358,8 @@ static int create_comm_of_group(MPI_Comm comm, const int *ranks, int count, int 
     return result;
 }
 
-/* Creates a communicator of some processes of `comm`, collective over them only. Errors return. */
+/* Creates a communicator of some processes of `comm`, collective over them only. Errors are
+ * returned and invoke no error handler. */
 static int create_comm_of_ranks(MPI_Comm comm, const int *ranks, int count, int tag,
                                 MPI_Comm *created)
 {
@@ -371,7 +372,7 @@ static int create_comm_of_ranks(MPI_Comm comm, const int *ranks, int count, int 
     return result;
 }
 
-/* Creates a communicator of all processes. Errors return. */
+/* Creates a communicator of all processes. Errors are returned and invoke no error handler. */
 static int create_comm_of_world(int rank, MPI_Comm *created)
 {
     struct qmpi_quiet_errors world;
@@ -400,8 +401,8 @@ static void set_places(struct job_layer *layer, int rank)
         layer->arrivals = qmpi_allocate((size_t)layer->count, sizeof(MPI_Request));
 }
 
-/* Creates the communicator for messages of layers; the program could receive messages on
- * MPI_COMM_WORLD. */
+/* Creates the communicator for messages of layers. On MPI_COMM_WORLD, the program could receive
+ * these messages. */
 static void create_job_comm(const struct job *job)
 {
     int result;
@@ -478,7 +479,8 @@ static void print_missing_processes(void *data)
     char *ranks = describe_ranks(ranges, count);
     QMPIX_Tool_get_name(tool_id, &name);
     qmpi_printf("%s (layer %d): rank %d has been waiting for %s for %g s\n"
-                "  hint: it goes on when they call MPI_Finalize; look for what keeps them from it",
+                "  hint: it continues when they call MPI_Finalize; find out what keeps them from "
+                "calling it",
                 name ? name : "clock", tool_id, layer->ranks[0], ranks, patience);
     free(ranks);
     free(ranges);
@@ -486,8 +488,8 @@ static void print_missing_processes(void *data)
 
 /*
  * Waits until all processes that have the layer have arrived. Each sends a message to the first
- * one, which prints for which processes it waits if that takes long. Waiting is no additional risk,
- * since the processes of the program wait for each other in MPI_Finalize anyway.
+ * one, which prints the missing processes if that takes long. Waiting is no additional risk, since
+ * the processes of the program wait for each other in MPI_Finalize anyway.
  */
 static void await_all(const struct job_layer *layer, int tool_id, int rank)
 {
@@ -625,8 +627,8 @@ static int finalize_session_job(MPI_Session *session)
     return ((__typeof__(&MPI_Session_finalize))real_session_finalize)(session);
 }
 
-/* Sets the ranks in `group` of the processes of a session, if the group contains all of them.
- * Returns the number of processes, and 0 if it does not; `*places` is freed by the caller. */
+/* If `group` contains all processes of a session, sets *places to their ranks in `group`, and
+ * returns their number; otherwise returns 0. The caller frees *places in both cases. */
 static int place_processes(MPI_Session session, MPI_Group group, int *rank, int **places)
 {
     MPI_Group world;
@@ -654,7 +656,8 @@ static int place_processes(MPI_Session session, MPI_Group group, int *rank, int 
 }
 
 /* Does what exchange_statements does in MPI_Init, if the communicator contains all processes.
- * Problems are those of MPI_Init: a process that has one that ends the job opens no session. */
+ * Problems are handled only in MPI_Init, because a process with a problem that ends the job opens
+ * no session. */
 static void exchange_in_session(MPI_Comm comm)
 {
     struct job job = {0};

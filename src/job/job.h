@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of the job: at the end of MPI_Init, or of an MPI_Comm_create_from_group that has
- * created a communicator of all processes, all that have libqmpi learn which layers the others
- * have, and in MPI_Init, which problems prevent others from running. Ranks may differ: in their
- * stacks, their programs, their nodes and the errors there. A layer communicates only among the
+ * The processes of the job. At the end of MPI_Init, or of an MPI_Comm_create_from_group that
+ * creates a communicator of all processes, the processes that have libqmpi learn which layers the
+ * others have. In MPI_Init, they also learn which problems prevent others from running. The ranks
+ * may have different stacks, programs, nodes and errors. A layer communicates only among the
  * processes that have it.
  */
 #ifndef QMPI_JOB_JOB_H
@@ -16,22 +16,23 @@
 #include <stdbool.h>
 
 /* Wraps the targets of the terminators of the functions that initialize and finalize MPI. Called
- * before any layer is added. `seconds`: the time limit in MPI_Init for each process that may not
- * have libqmpi, if the launcher does not provide this information, and the time after which a
- * message tells for which processes a layer waits. */
+ * before any layer is added. `seconds` is the time limit in MPI_Init for each process that may not
+ * have libqmpi, if the launcher does not provide this information. It is also the time after which
+ * a message names the processes for which a layer waits. */
 void qmpi_job_watch(qmpi_function **targets, double seconds);
 
 /* The same for the functions by which a program with sessions creates a communicator of all
  * processes. Called after all others have wrapped them. */
 void qmpi_job_watch_sessions(qmpi_function **targets);
 
-/* Returns the ranks in MPI_COMM_WORLD, or in mpi://WORLD, in ascending order, that have the layer
- * (0: measure the clocks); they exist for the whole run. NULL: not known, before that, or because
- * this process does not have it. */
+/* Returns the ranks in MPI_COMM_WORLD, or in mpi://WORLD, that have the layer (0: the measurement
+ * of the clocks), in ascending order. The array exists for the whole run. NULL: they are not known
+ * yet, or this process does not have the layer. */
 const int *qmpi_job_ranks(int tool_id, int *count);
 
-/* Creates a communicator of these processes, in this order, whose errors return. Collective over
- * them; it has no attributes of the program. Returns an error class. */
+/* Creates a communicator of the processes that have the layer, in the order of qmpi_job_ranks, with
+ * MPI_ERRORS_RETURN. Collective over them. The communicator has no attributes of the program.
+ * Returns an error class. */
 int qmpi_job_create_comm(int tool_id, MPI_Comm *comm);
 
 /* Layers create their communicators from a communicator of the job. It is freed at the beginning of

@@ -90,7 +90,7 @@ typedef int get_function(const struct pmix_process *process, const char key[],
                          const struct pmix_info info[], size_t count, struct pmix_value **value);
 
 /* Whether the key is still to be put: exchanged by the one thread that puts it, and cleared before
- * others ask. No data belong to it. */
+ * others ask. It protects no other data. */
 static bool announcing;
 /* NULL: this process has not put a key. The thread that puts it need not be the one that asks. */
 static _Atomic(get_function *) pmix_get;
@@ -206,7 +206,7 @@ static enum qmpi_presence ask_pmix(int rank)
 
 void qmpi_presence_announce(void)
 {
-    /* Only its first exchange matters, and no data belong to it. */
+    /* Only the first exchange matters, and this protects no other data. */
     static bool announced;
     if (__atomic_exchange_n(&announced, true, __ATOMIC_RELAXED))
         return; /* the MPI library is using the process manager already */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds out which processes of the job have libqmpi and exchange their stacks in MPI_Init. This is
- * not possible with MPI: the program of another process would receive a message, and a collective
- * call would wait for it for ever. Instead, the process manager is asked. Before MPI_Init, each
- * process puts a key into its key-value store, which MPI_Init makes visible to all.
+ * Finds out which processes of the job have libqmpi and exchange their stacks in MPI_Init. MPI
+ * cannot be used for this: in a process without libqmpi, the program would receive the message, and
+ * a collective call would wait for that process for ever. Instead, the process manager is asked.
+ * Before MPI_Init, each process puts a key into its key-value store, which MPI_Init makes visible
+ * to all.
  */
 #ifndef QMPI_JOB_PRESENCE_H
 #define QMPI_JOB_PRESENCE_H

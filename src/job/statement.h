@@ -93,8 +93,8 @@ enum { QMPI_JOB_TAG = 32767 };
 double qmpi_job_time(void);
 
 /* Completes a request. Returns false if it is not complete at `deadline`; 0: waits without limit.
- * An error completes it and sets `*failed` to true, otherwise this is false. Meanwhile, yields the
- * processor to other processes. */
+ * Sets *failed to whether a call of MPI failed, which also completes the request. While it waits,
+ * yields the processor to other processes. */
 bool qmpi_job_complete_request(MPI_Request *request, double deadline, bool *failed);
 
 /* Whether a rank makes this statement. */
