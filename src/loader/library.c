@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See library.h. First, the file is found; then it is inspected. The command uses this code, too,
- * so that nothing here depends on what is in the process.
+ * so nothing here depends on the libraries in the process.
  */
 #define _GNU_SOURCE
 #include "loader/library.h"
@@ -23,7 +23,7 @@
 
 /* ---- Places that are searched ---------------------------------------------------------------- */
 
-/* The places searched so far, with the reason for each, one per line. */
+/* The places searched so far, one per line, each with the reason why the tool is not there. */
 struct places {
     char *text;
     int count;
@@ -111,8 +111,9 @@ char *qmpi_library_abi_folder(const char *installed)
                               : NULL;
 }
 
-/* A directory whose name is that of the directory of installed tools belongs to another
- * installation. Searches the directory beside it that contains the tools for the standard ABI. */
+/* If the name of the directory is that of the directory of installed tools, the directory belongs
+ * to another installation. This function then searches the tools for the standard ABI, which are in
+ * a directory beside it. */
 static char *try_beside(const char *folder, size_t length, const char *name, bool as_written,
                         struct places *places)
 {
@@ -388,9 +389,9 @@ static struct features read_features(const struct qmpi_elf_image *image)
     return features;
 }
 
-/* Returns the name of a library that a tool needs, and that shows that it was built for another
- * MPI: another MPI library than the one in use, or the libqmpi for another; NULL: none. A converted
- * tool may need a library of the standard ABI, because its calls go to libqmpi in any case. */
+/* Returns the name of a needed library that shows that a tool was built for another MPI: an MPI
+ * library other than the one in use, or the libqmpi for another MPI; NULL: none. A converted tool
+ * may need a library of the standard ABI, because its calls go to libqmpi in any case. */
 static const char *find_other_mpi(const struct qmpi_elf_image *image, const char *mpi_soname,
                                   bool converted)
 {
@@ -414,8 +415,8 @@ struct dependencies {
     char **paths; /* paths that have been read */
     int count;
     const char *mpi_soname; /* NULL: unknown */
-    bool wrappers;          /* one of them defines MPI functions */
-    char *other;            /* another MPI library, for which one of them was built; NULL: none */
+    bool wrappers;          /* one of the libraries defines MPI functions */
+    char *other; /* another MPI library, for which one of the libraries was built; NULL: none */
 };
 
 static bool was_read(const struct dependencies *dependencies, const char *path)
@@ -488,8 +489,8 @@ static bool has_needed_wrappers(const char *path, const struct qmpi_elf_image *i
 
 /* ---- Inspecting a library -------------------------------------------------------------------- */
 
-/* Returns the name of a function without the prefix QMPIX_abi_, which functions have that are newer
- * than this libqmpi. */
+/* Returns the name of a function without the prefix QMPIX_abi_. A function that is newer than this
+ * libqmpi has this prefix. */
 static const char *plain_name(const char *name)
 {
     static const char prefix[] = "QMPIX_abi_";
@@ -525,8 +526,8 @@ char *qmpi_library_inspect(const char *path, const char *mpi_soname, enum qmpi_l
                          path, other, mpi_soname);
     } else if (converted && features.unconverted) {
         problem = qmpi_message(
-            "%s is compiled for the standard ABI of MPI, and refers to %s, but in a program of "
-            "another ABI that cannot be converted\n"
+            "%s is compiled for the standard ABI of MPI, and refers to %s, which cannot be "
+            "converted for a program of another ABI\n"
             "hint: build the tool with pkg-config qmpi" QMPI_SUFFIX ", or do without this function",
             path, plain_name(features.unconverted));
     } else if (!features.registers && !features.abi && !features.functions &&

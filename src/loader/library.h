@@ -25,7 +25,7 @@ char *qmpi_library_find_namesake(const char *stack, const char *installed);
 
 /*
  * Returns the directory of the tools that are compiled for the standard ABI, beside that of the
- * other tools; the caller frees it. NULL: it is the same.
+ * other tools; the caller frees it. NULL: `installed` is this directory itself.
  */
 char *qmpi_library_abi_folder(const char *installed);
 
@@ -44,7 +44,7 @@ enum qmpi_library_kind {
     QMPI_KIND_ABI,  /* is compiled for the standard ABI, but the MPI library has another one */
 };
 
-/* The functions to which a tool may refer that is compiled for the standard ABI, sorted; then NULL.
+/* The functions to which a tool for the standard ABI may refer, sorted, with NULL at the end.
  * Generated. */
 extern const char *const qmpi_abi_exports[];
 

@@ -50,7 +50,7 @@ static char *stop_message; /* the message that ends the run; NULL: none */
 static bool is_deferred;   /* a run that has a problem ends in MPI_Init */
 static bool has_stopped;   /* further problems are ignored */
 
-/* Prints a problem and frees it. Without QMPI_ON_ERROR=skip, it will stop the run. */
+/* Prints a problem and frees it. Unless errors are skipped, the problem will stop the run. */
 static void print_problem(const char *where, char *problem, const char *without,
                           enum qmpi_tool_on_error on_error)
 {
@@ -239,7 +239,7 @@ void qmpi_problem_report_entry(const struct qmpi_tool_entry *entry, char *proble
 
 /* ---- Signals --------------------------------------------------------------------------------- */
 
-/* A sanitizer prints more about a fault. */
+/* With a sanitizer, no handlers are installed, because it prints more about a fault. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define __SANITIZE_ADDRESS__ 1 /* GCC defines this macro itself */

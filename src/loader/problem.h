@@ -30,7 +30,7 @@ void qmpi_problem_print_config(void);
 void qmpi_problem_stop(void);
 
 /*
- * Sets whether a problem that stops the run only takes effect in MPI_Init, where all processes
+ * Sets whether a problem that stops the run takes effect only in MPI_Init, where all processes
  * learn of it. The functions above then return, and qmpi_problem_is_stopping returns true.
  */
 void qmpi_problem_defer(bool to_init);
@@ -39,7 +39,7 @@ bool qmpi_problem_is_stopping(void);
 /* Ends the process and the job because of the problem that was deferred to MPI_Init. */
 _Noreturn void qmpi_problem_stop_now(void);
 
-/* Prints what the user should know about a stack. */
+/* Prints the notes of a stack. */
 void qmpi_problem_print_notes(const struct qmpi_stack *stack);
 
 /* Sets the origin of the middle part of the stack if it is not QMPI_TOOLS: a variable or a file;
