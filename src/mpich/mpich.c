@@ -32,8 +32,9 @@
  */
 
 QMPI_LOCK(override_lock);
-/* The number of loads before the latest examination. Stored with release after the objects were
- * changed, under the lock; whoever loads the present number with acquire finds them changed. */
+/* The number of loads before the latest examination. Stored with release order after the objects
+ * were changed, under the lock; a thread that loads the present number with acquire order finds
+ * them changed. */
 static unsigned long long examined;
 
 static const char *const names[] = {"QMPI_Register_tool_name", "QMPI_Register_tool_storage",
@@ -131,7 +132,7 @@ struct mpich_address {
 };
 
 struct text_entry {
-    struct mpich_address public; /* the first member */
+    struct mpich_address public; /* must be first */
     struct text_entry *next;     /* an older one in the same bucket */
 };
 
