@@ -15,8 +15,9 @@ struct binding {
     struct binding *next;
 };
 
-/* A list in the order of discovery, which any thread may read; elements are never removed.
- * One thread at a time adds a complete element, with release; others load pointers with acquire. */
+/* A list in the order of discovery, which any thread may read; elements are never removed. One
+ * thread at a time adds a complete element with release order; others load pointers with acquire
+ * order. */
 static struct binding *bindings;
 
 /* Only tells whether it is worth looking at the list. */

@@ -64,7 +64,8 @@ static bool has_handles(const struct qmpi_elf_loaded *object)
     return qmpi_elf_loaded_find(object, "ompi_mpi_comm_world") != NULL;
 }
 
-/* Finds the library with the data. The program may contain copies of them. */
+/* Finds the library with the data of the predefined handles. The program is not considered, because
+ * it may contain copies of these data. */
 static int find_data_library(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct qmpi_elf_loaded *found = data, object;
@@ -276,7 +277,7 @@ static void load_mpi_library(void)
     if (!search.functions) {
         qmpi_printf("%s is no MPI library: it does not define PMPI_Init and "
                     "PMPI_Get_library_version\n"
-                    "  hint: see with ldd which libraries the program uses",
+                    "  hint: run ldd to see which libraries the program uses",
                     QMPI_MPI_SONAME);
         _exit(2);
     }

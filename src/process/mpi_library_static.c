@@ -13,7 +13,7 @@ qmpi_function *qmpi_pmpi_functions[QMPI_FUNCTION_COUNT];
 void qmpi_mpi_library_find(void)
 {
     memcpy(qmpi_pmpi_functions, qmpi_static_pmpi_functions,
-           sizeof qmpi_pmpi_functions); /* the result is the same in each call */
+           sizeof qmpi_pmpi_functions); /* each call stores the same values */
 }
 
 void qmpi_mpi_library_save_unpaired(const struct qmpi_elf_loaded *object)
@@ -29,7 +29,7 @@ qmpi_function *qmpi_mpi_library_unpaired(int number)
 
 void *qmpi_mpi_library_symbol(const char *name)
 {
-    (void)name; /* the references of a static program are resolved */
+    (void)name; /* not needed: all references of a static program are resolved at link time */
     return NULL;
 }
 
@@ -51,7 +51,7 @@ enum qmpi_mpi_kind qmpi_mpi_library_implementation(void)
 
 const char *qmpi_mpi_library_soname(void)
 {
-    return NULL; /* if tools need the shared library, they still get the functions of the program */
+    return NULL; /* a tool that needs the shared library still gets the functions of the program */
 }
 
 const char *qmpi_mpi_library_path(void)

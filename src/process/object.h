@@ -24,7 +24,8 @@ bool qmpi_object_is_self(const struct qmpi_elf_loaded *object);
 /* Whether an object is an MPI library, a binding of one, or a libqmpi. */
 bool qmpi_object_is_mpi(const struct qmpi_elf_loaded *object);
 
-/* Whether an object defines MPI functions, but is neither one of these nor a QMPI tool. */
+/* Whether an object defines MPI functions, but is neither an MPI library, a binding or a libqmpi,
+ * nor a QMPI tool. */
 bool qmpi_object_is_pmpi_tool(const struct qmpi_elf_loaded *object);
 
 /* Whether a loaded object refers to MPI functions only as PMPI_X and defines no MPI_X, as the

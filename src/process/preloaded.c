@@ -75,7 +75,8 @@ static int find_named(const struct objects *objects, const char *name)
     return -1;
 }
 
-/* Whether `from` is or needs the object at `base`. The search ends at the MPI library. */
+/* Whether object number `from` is the object at `base`, or needs it directly or indirectly. The
+ * search does not go beyond the MPI library. */
 static bool reaches(const struct objects *objects, int from, ElfW(Addr) base, bool *visited)
 {
     const struct qmpi_elf_loaded *object = &objects->all[from];

@@ -16,11 +16,11 @@ struct qmpi_quiet_errors {
 };
 
 /*
- * Between these two functions, errors on `comm` return. This also affects errors in other threads,
- * so as few calls as possible are made between them. MPI must be initialized. Errors of functions
- * without a communicator, such as those of groups, are raised on MPI_COMM_SELF or, in older
- * libraries, on MPI_COMM_WORLD. With MPICH 5, errors on MPI_COMM_SELF are still raised unless the
- * program has set a handler of it.
+ * Between these two functions, errors on `comm` are returned and invoke no error handler of the
+ * program. This also affects errors in other threads, so as few calls as possible are made between
+ * them. MPI must be initialized. Errors of functions without a communicator, such as those of
+ * groups, are raised on MPI_COMM_SELF or, in older libraries, on MPI_COMM_WORLD. With MPICH 5,
+ * errors on MPI_COMM_SELF are still raised unless the program has set an error handler for it.
  */
 void qmpi_quiet_errors_begin(struct qmpi_quiet_errors *quiet, MPI_Comm comm);
 void qmpi_quiet_errors_end(struct qmpi_quiet_errors *quiet);

@@ -3,11 +3,12 @@
  * Programs that are built with AddressSanitizer. Its run-time library ends a process in which it is
  * not the first library. libqmpi is the first one if a module file or `qmpi run` preloads it, also
  * in programs that do not use MPI. libqmpi defines no function for which the order matters (malloc,
- * …), and passes calls of the few that both define on. Therefore, libqmpi switches this check off,
- * in the function by which the library reads its options. A program that defines this function
- * itself needs the variable ASAN_OPTIONS, which `qmpi run` sets.
+ * …), and passes on calls of the few functions that both define. Therefore, libqmpi switches this
+ * check off, in the function through which the sanitizer's library reads its options. A program
+ * that defines this function itself needs the variable ASAN_OPTIONS, which `qmpi run` sets.
  *
- * The library calls the function before any constructor runs, and before instrumented code may run.
+ * The sanitizer's library calls this function before any constructor runs, and before instrumented
+ * code may run.
  */
 #define _GNU_SOURCE
 #include "process/runtime_libraries.h"
@@ -47,8 +48,8 @@ __attribute__((weak, visibility("default"))) EARLY const char *__asan_default_op
     if (!next || !*next)
         return own_options;
     const size_t length = strlen(next);
-    /* Calls the kernel, because the mmap of the sanitizer's library may not have found that of the
-     * C library yet. */
+    /* Calls the kernel directly, because the mmap of the sanitizer's library may not have found
+     * that of the C library yet. */
     char *both = (char *)syscall(SYS_mmap, NULL, sizeof own_options + 1 + length,
                                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
     if (both == MAP_FAILED)

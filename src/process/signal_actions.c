@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The actions of signals as the program sees them: without the handlers that tools have set to
- * learn how the process ends (QMPIX_Tool_sigaction). If a program got such a handler as the
- * previous action, it would call it, and be terminated by a signal that it survives without tools.
- * Therefore, libqmpi replaces the functions of the C library that return the previous action; they
- * return the action before those of the tools. If the program sets this action again, the handler
- * of the tools is restored.
+ * learn how the process ends (QMPIX_Tool_sigaction). If a program received such a handler as the
+ * previous action and called it, the program would be terminated by a signal that it survives
+ * without tools. Therefore, libqmpi replaces the functions of the C library that return the
+ * previous action; they return the action before those of the tools. If the program sets this
+ * action again, the handler of the tools is restored.
  *
  * sigaction and signal may be called in signal handlers, so there is no lock.
  */
@@ -34,8 +34,8 @@ enum real { ACTION, SIGNAL, BSD_SIGNAL, SSIGNAL, SYSV_SIGNAL, SYSV_SIGNAL_TOO, S
 static const char *const names[REALS] = {
     "sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset",
 };
-/* Each thread that finds one empty stores the same function, which has been there since the process
- * was started: relaxed order is enough. */
+/* Each thread that finds an empty element stores the same function, which has existed since the
+ * process was started, so relaxed order suffices. */
 static void *reals[REALS];
 
 /* A sanitizer may call these functions before its shadow memory exists. */
@@ -50,7 +50,7 @@ EARLY static void *find_real(enum real which)
     return found;
 }
 
-/* Finds them before a signal handler needs them, because a look-up takes a lock. */
+/* Finds all of them before a signal handler needs them, because a look-up takes a lock. */
 __attribute__((constructor)) EARLY static void find_all_real(void)
 {
     for (int which = 0; which < REALS; which++)
@@ -76,8 +76,8 @@ struct hidden {
 };
 
 enum { NUMBERS = 65 };
-/* The last one first; only added to: a complete entry becomes the first one by an exchange, and
- * signal handlers and other threads load the first one with acquire. */
+/* Lists with the latest entry first. Entries are only added: an exchange makes a complete entry the
+ * first one, and signal handlers and other threads load the first one with acquire order. */
 static _Atomic(struct hidden *) hidden[NUMBERS];
 
 static const void *handler_of(const struct sigaction *action)
