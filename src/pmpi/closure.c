@@ -96,8 +96,8 @@ static void add_needs(struct qmpi_closure *closure, struct qmpi_closure_object *
 
 /*
  * Visits the objects that `first` reaches, breadth first. `visit` marks an object, and returns
- * whether the search continues in what it needs. Returns the indices of the objects in which it
- * continued, which the caller frees.
+ * whether the search continues in what it needs. Returns the indices of the objects in which the
+ * search continued, which the caller frees.
  */
 static int *visit_reachable(struct qmpi_closure *closure, int first, int *count,
                             bool (*visit)(struct qmpi_closure_object *object))
@@ -238,7 +238,7 @@ static int *visit_closure(struct qmpi_closure *closure, int first, int *count)
     return visit_reachable(closure, first, count, mark_reached);
 }
 
-/* Returns, of the objects that `first` reaches, the first one and those that are private to it and
+/* Returns the object `first`, and those of the objects that it reaches that are private to it and
  * not in a layer yet. The caller frees the array. */
 static struct qmpi_elf_loaded *collect_members(struct qmpi_closure *closure, int first, int *count)
 {
@@ -318,8 +318,8 @@ struct closure_use {
     void *data;
 };
 
-/* The loader's list does not change while a callback of dl_iterate_phdr runs; the second walk is
- * nested in it. */
+/* The loader's list does not change while a callback of dl_iterate_phdr runs, so the second walk is
+ * nested in the first one. */
 static int use_closure(struct dl_phdr_info *info, size_t size, void *data)
 {
     const struct closure_use *with = data;
@@ -379,8 +379,9 @@ struct qmpi_closure_opening {
     struct qmpi_closure_opening *next;
 };
 
-/* The first element is exchanged with release and loaded with acquire. In an element, `group` is
- * stored once, with release, and then `ended`; both are loaded with acquire by other threads. */
+/* The first element is exchanged with release order and loaded with acquire order. In an element,
+ * `group` is stored once, and then `ended`, both with release order; other threads load them with
+ * acquire order. */
 static struct qmpi_closure_opening *openings; /* one element for each new library; none is
                                                  removed */
 
@@ -482,8 +483,9 @@ static void try_opening(struct qmpi_closure_opening *opening, const void *addres
 }
 
 /*
- * Returns the group with an object that contains `address`, also of a library that is being opened;
- * NULL: none. This thread or another one may create a group meanwhile, for this address or another.
+ * Returns the group with an object that contains `address`, even if its library is still being
+ * opened; NULL: none. This thread or another one may create a group meanwhile, for this address or
+ * another.
  */
 static struct qmpi_layer_group *find_group(const void *address)
 {
@@ -571,7 +573,7 @@ bool qmpi_pmpi_is_used;
 struct qmpi_layer *qmpi_pmpi_layer_of(const void *address)
 {
     /* libqmpi itself opens libraries while a tool is loaded; this check avoids a search of all
-     * closures for them. */
+     * closures for the address. */
     const struct qmpi_layer_group *group =
         qmpi_object_self_contains(address) ? NULL : find_group(address);
     return group ? group->layer : NULL;
@@ -582,9 +584,10 @@ bool qmpi_pmpi_holds(const void *address)
     const struct qmpi_layer *layer = qmpi_pmpi_layer_of(address);
     if (!layer || !layer->preloaded || !layer->preloaded->program)
         return layer != NULL;
-    /* After the layer was found: they are stored before its group. */
+    /* Loaded after the layer was found, because they are stored before its group. */
     const struct wrappers *wrappers = __atomic_load_n(&program_wrappers, __ATOMIC_ACQUIRE);
-    /* The return address of a call that does not return may be behind the end of the function. */
+    /* If a function ends with a call that does not return, the return address is behind the end of
+     * the function. */
     for (int i = 0; i < wrappers->count; i++) {
         if ((uintptr_t)address - 1 - wrappers->all[i].begin < wrappers->all[i].size)
             return true;

@@ -59,8 +59,8 @@ struct qmpi_layer_group *qmpi_closure_end_opening(struct qmpi_closure_opening *o
 /* Whether there was no memory for the group in qmpi_closure_end_opening. */
 bool qmpi_closure_opening_is_lost(const struct qmpi_closure_opening *opening);
 
-/* Returns the group of a tool that was loaded earlier, and of its private dependencies; otherwise
- * like qmpi_closure_end_opening. */
+/* Returns the group of a tool that is already loaded, with its private dependencies; otherwise like
+ * qmpi_closure_end_opening. */
 struct qmpi_layer_group *qmpi_closure_adopt(struct qmpi_layer *layer,
                                             const struct qmpi_elf_loaded *object);
 
@@ -68,8 +68,8 @@ struct qmpi_layer_group *qmpi_closure_adopt(struct qmpi_layer *layer,
 struct qmpi_layer_group *qmpi_closure_adopt_program(struct qmpi_layer *layer,
                                                     const struct qmpi_elf_loaded *program);
 
-/* Returns a loaded object, which must not be unloaded, and those that are private to it and not in
- * a layer yet. The caller frees the array. */
+/* Returns `object`, which must stay loaded, and the objects that are private to it and not in a
+ * layer yet. The caller frees the array. */
 struct qmpi_elf_loaded *qmpi_closure_of(const struct qmpi_elf_loaded *object, int *count);
 
 /* ---- All objects ----------------------------------------------------------------------------- */
@@ -85,8 +85,8 @@ struct qmpi_closure_object {
     bool mpi_needs;                /* the MPI library or libqmpi reaches it */
     bool program_needs; /* the program, or an object that does not belong to a tool, reaches it */
     bool reached;       /* the tool in question reaches it */
-    int first_need, need_count; /* the indices in `needs` of the objects that it needs, in the order
-                                   of its needed entries */
+    int first_need, need_count; /* the range in `needs` that lists the objects that it needs, in the
+                                   order of its DT_NEEDED entries */
 };
 
 struct qmpi_closure {

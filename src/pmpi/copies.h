@@ -2,15 +2,15 @@
 /*
  * Private copies of libraries. The loader loads each file only once. A tool that is in the stack
  * twice needs its data twice. A tool's dependency that calls MPI must not be the object that the
- * program uses or will use, because its calls could not be assigned to the layer or the program.
- * Such libraries are loaded from copies in a temporary directory of this process, which do not
- * match any name of the originals.
+ * program uses or will use, because it would be unknown whether its calls belong to the layer or to
+ * the program. Such libraries are loaded from copies in a temporary directory of this process,
+ * which do not match any name of the originals.
  *
  * Among the libraries in the closure of the library to be opened, the following ones are copied,
  * unless the layer has a copy of them already. The MPI library with its dependencies, and libraries
  * that exist once per process, are never copied.
  * - libraries that call MPI or define MPI functions: their references must lead to the layer below,
- *   and a program must not get them;
+ *   so the program must not use them;
  * - if the tool is a layer already, its library and its private dependencies, because these contain
  *   its state;
  * - libraries that need a copied library.
@@ -29,8 +29,8 @@ struct qmpi_copies {
     bool opened; /* opened by the tool; else it is the library of the tool itself */
     /* Output. */
     bool has_copies; /* of dependencies */
-    bool needed;     /* others use the originals; if not set, the originals can be used until others
-                        use them */
+    bool needed; /* others use the originals, so only copies can be used; if not set, the originals
+                    can be used, too, as long as others do not use them */
 };
 
 /*

@@ -22,8 +22,8 @@ bool qmpi_fortran_wrappers_excluded(const struct qmpi_layer *layer)
     return option_is(layer, "no");
 }
 
-/* Marks the functions of which an object defines a procedure, and those of which it calls the
- * procedure of the profiling interface. Returns the number of defined procedures. */
+/* Marks the functions for which an object defines a Fortran procedure, and those whose procedure in
+ * the profiling interface it calls. Returns the number of defined procedures. */
 static int read_object(const struct qmpi_elf_loaded *object, bool *wrapped, bool *by_binding)
 {
     const size_t count = qmpi_elf_symbol_count(&object->image);

@@ -16,7 +16,8 @@
 struct qmpi_fortran_wrappers {
     bool any;       /* there are Fortran wrappers, and the option @fortran does not exclude them */
     int procedures; /* number of wrappers, for any function and name */
-    int in_c_alone; /* functions with wrappers in both languages that are called in C alone */
+    int in_c_alone; /* functions with wrappers in both languages of which only the C wrapper is
+                       called */
     bool unused[QMPI_FUNCTION_COUNT]; /* these functions, by number */
 };
 

@@ -88,7 +88,7 @@ static void *find_for_program(void *handle, const char *name, int number)
     return mpi ? (void *)(uintptr_t)qmpi_entries[number] : NULL;
 }
 
-/* The segments of the library that last looked up dlclose. The end is 0 while they change: a reader
+/* The bounds of the library that last looked up dlclose. The end is 0 while they change: a reader
  * that finds the same end before and after has read the beginning that belongs to it. */
 static atomic_uintptr_t dlclose_user_begin, dlclose_user_end;
 
@@ -112,8 +112,8 @@ __attribute__((constructor)) static void set_constructed(void)
  * UCX redirects all references to dlclose to a function of its own, and calls from there the
  * dlclose that dlsym returned, which must be libqmpi's. RTLD_NEXT is excluded: it finds libqmpi's
  * dlclose, unless the caller is behind libqmpi in the search order; then the result may be what
- * libqmpi's dlclose itself calls. The library of a sanitizer looks up dlclose before instrumented
- * code may run.
+ * libqmpi's dlclose itself calls. Before libqmpi is initialized, the result is left to the C
+ * library, because the library of a sanitizer looks up dlclose before instrumented code may run.
  */
 EARLY static bool means_dlclose(void *handle, const char *name)
 {

@@ -69,10 +69,11 @@ void qmpi_interpose_leave_environ(struct qmpi_interpose_saved *saved);
 /* ---- Exit handlers --------------------------------------------------------------------------- */
 
 /*
- * Replaces __cxa_atexit, which atexit also calls, in the references of a PMPI tool. Handlers run in
- * reverse order of registration, but the lower of two layers registers last and runs first. If it
- * finalizes MPI in its handler, like IPM, the upper layer can no longer use MPI. Therefore, the
- * handlers of PMPI layers run from the top of the stack to the bottom.
+ * Replaces __cxa_atexit, which atexit also calls, in the references of a PMPI tool. The C library
+ * runs handlers in reverse order of registration. The handler of a lower layer, which registers
+ * last, would thus run first. If this handler finalizes MPI, like that of IPM, the upper layer
+ * could no longer use MPI. Therefore, the handlers of PMPI layers run from the top of the stack to
+ * the bottom.
  */
 int qmpi_interpose_cxa_atexit(void (*function)(void *), void *argument, void *object);
 

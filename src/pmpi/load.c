@@ -299,9 +299,9 @@ EARLY struct qmpi_layer *qmpi_pmpi_dlopen_layer(const void *caller)
 }
 
 /*
- * Whether a library is in the process already, and the layer shares it. If the tool is a layer
- * already, and that layer has the library, it is not shared; *path, which the caller frees, is then
- * its file.
+ * Whether a library is in the process already and the layer shares it. It does not share a library
+ * that belongs to another layer of the same tool; *path, which the caller frees, is then set to the
+ * file of this library.
  */
 static bool is_shared(const struct qmpi_layer *layer, const char *file, char **path)
 {
@@ -319,8 +319,8 @@ static bool is_shared(const struct qmpi_layer *layer, const char *file, char **p
     return !other;
 }
 
-/* Returns the file that dlopen would find for a name, if the original of the calling object called
- * it. */
+/* Returns the file that dlopen would find for a name if the original of the calling object called
+ * dlopen. */
 static char *find_opened_file(const char *file, const void *caller)
 {
     struct qmpi_elf_loaded object;

@@ -21,16 +21,16 @@
 /* ---- Targets --------------------------------------------------------------------------------- */
 
 /* Returns the layer's own definition of a name; NULL: none. A library that the tool opened refers
- * to the definitions of the tool, as it would without qmpi, with the tool preloaded. */
+ * to the definitions of the tool, as it does without qmpi, where the tool is preloaded. */
 static void *find_in_layer(const struct qmpi_layer_group *group, const char *name)
 {
     return qmpi_layer_group_find(group->layer->group, name);
 }
 
 /*
- * Returns the number of the MPI function below the layer to which a reference of the group to
- * `name` leads; -1: it does not lead to the layer below. `program`: the object is the program
- * itself, whose references to MPI_X are calls of the application.
+ * If a reference of the group to `name` leads to the layer below, returns the number of that MPI
+ * function; otherwise -1. `program`: the object is the program itself, whose references to MPI_X
+ * are calls of the application.
  */
 static int function_below(const struct qmpi_layer_group *group, const char *name, bool program)
 {
@@ -41,9 +41,9 @@ static int function_below(const struct qmpi_layer_group *group, const char *name
 }
 
 /*
- * Returns the layer's copy of a definition that the loader finds in the original library, because
- * that is in the global scope; NULL: none. Symbols from other objects stay as the loader bound
- * them.
+ * Returns the layer's own definition of `name`, unless the global scope contains another one; a
+ * definition in the original of a library that the layer has copied does not count. NULL: the
+ * reference stays as the loader bound it.
  */
 static void *find_in_copies(const struct qmpi_layer_group *group, const char *name)
 {
@@ -62,9 +62,9 @@ static void *find_in_copies(const struct qmpi_layer_group *group, const char *na
 }
 
 /*
- * Returns the definition of a Fortran constant like MPI_IN_PLACE; NULL: not one. Each library that
- * refers to these variables defines them. All use the first definition, whose address MPI compares;
- * a copy would use its own.
+ * Returns the definition of a Fortran constant like MPI_IN_PLACE; NULL: the name is not one. Each
+ * library that refers to such a variable also defines it. All libraries must use the first
+ * definition, because MPI compares the address, but a copy would use its own.
  */
 static void *find_constant(const struct qmpi_layer_group *group, const char *name)
 {

@@ -3,7 +3,7 @@
  * The references of a PMPI layer's objects to PMPI_X, MPI_X, dlsym, getenv and others. They are
  * changed when the objects are loaded. Relocations that refer to the layer below (aligned pointers
  * in tables or data) are recorded, so that they can be changed again when a layer is switched.
- * Pointers that a tool got from dlsym and saved are not included, and do not change.
+ * Pointers that a tool has obtained from dlsym and saved are not recorded, and do not change.
  */
 #ifndef QMPI_PMPI_RELOCATE_H
 #define QMPI_PMPI_RELOCATE_H
@@ -33,7 +33,8 @@ bool qmpi_relocate_unprotect(int tool_id, const QMPI_Context *row);
 /* Sets the relocations, each atomically, except those that the tool itself has changed. */
 void qmpi_relocate_apply(int tool_id, const QMPI_Context *row);
 
-/* Makes the pages read-only again that qmpi_relocate_unprotect made writable, for all layers. */
+/* Makes the pages that qmpi_relocate_unprotect has made writable read-only again, for all
+ * layers. */
 void qmpi_relocate_protect(void);
 
 /* Forgets these pages in a child that another thread has forked while they were writable; they stay

@@ -18,8 +18,8 @@ static bool needs_thunk(QMPI_Context node)
     return node && !qmpi_chain_plain(node) && !qmpi_node_of(node)->thunk;
 }
 
-/* Makes code executable that has been written, and no longer writable. Some processors fetch
- * instructions from what was written only once they have been told. */
+/* Makes newly written code executable and no longer writable. Some processors may use old contents
+ * of their instruction cache until it is cleared. */
 static bool make_executable(unsigned char *code, size_t size)
 {
     __builtin___clear_cache((char *)code, (char *)code + size);
@@ -49,7 +49,8 @@ static bool create_thunks(const QMPI_Context *row, int count)
         return false;
     }
     problem = NULL;         /* the reason may have been a lack of memory, which is over */
-    qmpi_barrier_publish(); /* tools load pointers to thunks, and thunks their words, in no order */
+    qmpi_barrier_publish(); /* tools load pointers to thunks, and thunks load their words, with
+                               relaxed order */
     place = thunks;
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         if (!needs_thunk(row[number]))
@@ -108,8 +109,8 @@ const char *qmpi_thunk_error(void)
 
 /* The functions of deferred thunks, by number. */
 struct qmpi_thunk_deferred {
-    /* Thunks load them in no order: they lead to functions that were there before, or to thunks
-     * that a barrier has published. */
+    /* Thunks load these with relaxed order. They lead to functions that existed before, or to
+     * thunks that a barrier has published. */
     qmpi_function *slots[QMPI_FUNCTION_COUNT];
     unsigned char *code;
 };

@@ -9,7 +9,7 @@ struct code {
     uint32_t instructions[4];
     const void *words[2];
 };
-_Static_assert(sizeof(struct code) <= QMPI_THUNK_SIZE, "a thunk has room");
+_Static_assert(sizeof(struct code) <= QMPI_THUNK_SIZE, "the code exceeds the size of a thunk");
 
 #define BTI_C UINT32_C(0xd503245f)
 #define LDR_X9_WORD_0 UINT32_C(0x58000069)    /* ldr x9, .+12 */
