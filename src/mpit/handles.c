@@ -53,8 +53,9 @@ static struct qmpi_mpit_slot *take_new_slot(void)
 
 struct qmpi_mpit_slot *qmpi_mpit_slot_take(void)
 {
-    /* The minimum number of slots in use. With fewer, a program that uses one handle at a time
-     * would always get the same slot, and its freed handles would look valid. */
+    /* Freed slots are reused only after this many slots have been taken from the range. Otherwise,
+     * a program that uses one handle at a time would always get the same slot, and its freed
+     * handles would look valid. */
     enum { REST = 64 };
     pthread_mutex_lock(&pool_lock);
     struct qmpi_mpit_slot *slot = NULL;
@@ -253,7 +254,8 @@ static struct qmpi_mpit_state *reuse_state(const struct qmpi_mpit_slot *slot)
         if (state->count != slot->count ||
             !atomic_compare_exchange_strong(&state->life, &life, QMPI_MPIT_OWNED))
             continue;
-        /* A visit in progress may still raise the marks of a state, so the state is not reused. */
+        /* A state that is being visited is not reused, because the visit may still raise its
+         * marks. */
         if (!atomic_load(&state->inside))
             break;
         atomic_store(&state->life, QMPI_MPIT_SPARE);
@@ -269,8 +271,8 @@ static void list_state(const struct qmpi_mpit_slot *slot, struct qmpi_mpit_state
         ;
 }
 
-/* This and the stores of start_or_stop are releases, so that a reader that sees one of them also
- * sees that the sequence has left this set before. */
+/* This store and those of start_or_stop have release order, so that a reader that sees one of them
+ * also sees that the sequence has left this set before. */
 static void set_started(struct qmpi_mpit_state *state, unsigned sequence, bool started)
 {
     atomic_store_explicit(&state->started[sequence & 1], started, memory_order_release);

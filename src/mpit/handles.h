@@ -2,7 +2,7 @@
 /*
  * The objects behind libqmpi's MPI_T handles and enumerations: slots in one address range, so that
  * two comparisons distinguish them from those of the MPI library, also in a signal handler. The
- * range is reserved at once and made accessible in pieces. A freed slot is reused as late as
+ * range is reserved as a whole and made accessible in pieces. A freed slot is reused as late as
  * possible, so that uses of freed handles are detected for a long time.
  */
 #ifndef QMPI_MPIT_HANDLES_H
@@ -30,7 +30,7 @@ struct qmpi_mpit_state;
 struct qmpi_mpit_enum;
 
 struct qmpi_mpit_slot {
-    /* Stored with release after the other members, loaded with acquire before them. */
+    /* Stored with release order after the other members, loaded with acquire order before them. */
     _Alignas(QMPI_MPIT_SLOT_SIZE) atomic_uint kind;
     int count;                  /* of elements */
     MPI_T_pvar_session session; /* the MPI library's */
@@ -51,15 +51,15 @@ struct qmpi_mpit_slot {
 };
 
 /* The range begins at `base`, and `used` bytes of it are slots. Both are stored under the lock of
- * the pool. Any thread loads them with relaxed order: it has the handle that it asks about from the
- * thread that made it, so that it finds the range, too. */
+ * the pool. Any thread loads them with relaxed order: it has received the handle that it asks about
+ * from the thread that created it, so it also sees the range. */
 extern struct qmpi_mpit_arena {
     atomic_uintptr_t base;
     atomic_size_t used;
 } qmpi_mpit_arena __attribute__((visibility("hidden")));
 
-/* Whether a handle points into the range, whether or not it is live; it is not a handle of the MPI
- * library then. */
+/* Whether a handle points into the range, live or not. If so, it is not a handle of the MPI
+ * library. */
 static inline bool qmpi_mpit_is_ours(const void *handle)
 {
     return (uintptr_t)handle - atomic_load_explicit(&qmpi_mpit_arena.base, memory_order_relaxed) <
@@ -88,7 +88,7 @@ bool qmpi_mpit_slot_withdraw(struct qmpi_mpit_slot *slot, enum qmpi_mpit_kind ki
 
 /*
  * Ends one use of a slot, by the thread that withdrew it or has it in a list. Returns true if it
- * was the last use; the slot must be returned to the pool then.
+ * was the last use; the caller must then return the slot to the pool.
  */
 bool qmpi_mpit_slot_leave(struct qmpi_mpit_slot *slot);
 
@@ -104,8 +104,9 @@ struct qmpi_mpit_slot **qmpi_mpit_slots_of_session(MPI_T_pvar_session session, i
 
 /*
  * Allocates a slot for a handle of a variable: binds it to the object behind `object_handle`, and
- * queries the publisher for the number of elements. Returns MPI_SUCCESS, and *slot is TAKEN then;
- * else an MPI_T error code. `object` points to the copy of the object's handle in the slot.
+ * queries the publisher for the number of elements. Returns MPI_SUCCESS, with a slot that is TAKEN
+ * in *slot, or an MPI_T error code. The member `object` points to the copy of the object's handle
+ * in the slot.
  */
 int qmpi_mpit_open(const struct qmpi_mpit_variable *variable, const void *object_handle,
                    struct qmpi_mpit_slot **slot);
@@ -135,14 +136,16 @@ int qmpi_mpit_open(const struct qmpi_mpit_variable *variable, const void *object
 enum qmpi_mpit_life { QMPI_MPIT_SPARE, QMPI_MPIT_OWNED, QMPI_MPIT_LIVE };
 
 struct qmpi_mpit_state {
-    /* The last bit is the set in use. It is changed after a set was filled in, and loaded before
-     * and after the set is read: everything in a set is stored with release and loaded with
-     * acquire. */
+    /* The last bit selects the set in use. The sequence is changed after a set was filled in, and
+     * loaded before and after the set is read; all parts of a set are stored with release order and
+     * loaded with acquire order. */
     atomic_uint sequence;
     atomic_bool started[2];
-    atomic_bool ever; /* it has been started before; only for starting and stopping */
-    /* A visitor increments `inside` and then reads `life`; who frees the handle changes `life` and
-     * then reads `inside`. At least one sees the other, by sequentially consistent order. */
+    atomic_bool
+        ever; /* the handle has been started before; read only when it is started or stopped */
+    /* A visitor increments `inside` and then reads `life`; the thread that frees the handle changes
+     * `life` and then reads `inside`. Sequentially consistent order ensures that at least one sees
+     * the other. */
     atomic_int life; /* enum qmpi_mpit_life */
     atomic_int inside;
     int count;       /* of elements */
@@ -184,12 +187,14 @@ struct qmpi_mpit_raw {
     void *many; /* to be freed; NULL: `few` was enough */
 };
 
-/* Returns MPI_SUCCESS, or an error of the publisher's callback; `raw` must not be ended then. */
+/* Returns MPI_SUCCESS, or an error of the publisher's callback; after an error, `raw` must not be
+ * ended. */
 int qmpi_mpit_raw_begin(const struct qmpi_mpit_variable *variable, const void *object, int count,
                         struct qmpi_mpit_raw *raw);
 void qmpi_mpit_raw_end(struct qmpi_mpit_raw *raw);
 
-/* Raises (lowers) one mark to `level`. */
+/* Raises one mark to `level` if `level` is higher; for a low watermark, lowers it if `level` is
+ * lower. */
 void qmpi_mpit_raise(const struct qmpi_mpit_variable *variable, uint64_t *mark, uint64_t level);
 
 /* ---- Handles --------------------------------------------------------------------------------- */
@@ -203,7 +208,7 @@ int qmpi_mpit_pvar_open(struct qmpi_mpit_slot *slot, MPI_T_pvar_session session)
  * object, waits for callbacks for this object in other threads. */
 int qmpi_mpit_pvar_close(struct qmpi_mpit_slot *slot);
 
-/* Must be called once for each handle in a list of handle_pool.h. */
+/* Must be called once for each handle in a list that qmpi_mpit_slots_of_session has returned. */
 void qmpi_mpit_pvar_leave(struct qmpi_mpit_slot *slot);
 
 int qmpi_mpit_pvar_get(const struct qmpi_mpit_slot *slot, void *buffer);

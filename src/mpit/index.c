@@ -12,8 +12,8 @@
 enum { BLOCK = 1024, BLOCKS = 1024, HASHES = 2048 };
 
 static struct table {
-    /* Changed under the lock. The number is stored with release after the place and its block, so
-     * that whoever loads it with acquire finds them. */
+    /* Changed under the lock. The number is stored with release order after the place and its
+     * block, so that a thread that loads it with acquire order finds them. */
     _Atomic(struct qmpi_mpit_place *) blocks[BLOCKS];
     atomic_int count;
     int *of_library;   /* [index in the library]: merged index */

@@ -71,8 +71,8 @@ struct qmpi_mpit_place {
  * taken. */
 bool qmpi_mpit_find(enum qmpi_mpit_space space, int index, struct qmpi_mpit_place *place);
 
-/* Returns the published item with this index; NULL: it has been withdrawn. Never queries the
- * library, so signal handlers may call it. */
+/* Returns the published item with this index; NULL: there is none, or it has been withdrawn. Never
+ * queries the library, so signal handlers may call it. */
 struct qmpi_mpit_item *qmpi_mpit_find_published(enum qmpi_mpit_space space, int index);
 
 /* Returns the number of indices. */

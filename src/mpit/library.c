@@ -17,8 +17,8 @@ atomic_int qmpi_mpit_users; /* see library.h */
 MPI_T_pvar_handle qmpi_mpit_all_handles;
 
 QMPI_LOCK(hold_lock);
-/* Stored with release under the lock, once the library is initialized for qmpi; whoever loads it
- * with acquire may call it. */
+/* Stored with release order under the lock, once the library is initialized for qmpi; a thread that
+ * has loaded it with acquire order may call the library. */
 static atomic_bool held;
 
 #if defined(MPI_T_PVAR_ALL_HANDLES) || defined(QMPI_STATIC)
@@ -100,8 +100,8 @@ static void hold_before_finalize(void)
 QMPI_LOCK_RECURSIVE(publishers_lock);
 /* [tool_id], 0: the dispatcher; NULL: it has nothing to publish, or has done so. */
 static void (*publishers[QMPI_LAYERS_MAX + 1])(int tool_id);
-/* Stored with release under the lock, after all publishers were called; whoever loads it with
- * acquire finds their variables. */
+/* Stored with release order under the lock, after all publishers were called; a thread that loads
+ * it with acquire order finds their variables. */
 static atomic_bool has_published;
 
 void qmpi_mpit_lazy_add(int tool_id, void (*publish)(int tool_id))

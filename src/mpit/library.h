@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The MPI_T of the MPI library, which the merged functions call: access to it, counting how often
- * it is initialized, publishing when it is, and its handles.
+ * The MPI_T of the MPI library, which the merged functions call. This part accesses it, counts how
+ * often it is initialized, makes layers publish their variables at that time, and knows the
+ * library's handles.
  */
 #ifndef QMPI_MPIT_LIBRARY_H
 #define QMPI_MPIT_LIBRARY_H
@@ -17,7 +18,7 @@
 /*
  * The number of calls of MPI_T_init_thread minus those of MPI_T_finalize, through the stack or as
  * PMPI_T_X. 0: MPI_T is not initialized. It is loaded with relaxed order: a program that uses MPI_T
- * has initialized it before, in this thread or in one from which it knows that.
+ * has initialized it before, in this thread or in one with which this thread has synchronized.
  */
 extern atomic_int qmpi_mpit_users QMPI_HIDDEN;
 
@@ -51,8 +52,8 @@ int qmpi_mpit_session_finalize(MPI_Session *session);
 
 /* ---- Publishing on demand: see QMPIX_Register_publisher -------------------------------------- */
 
-/* Calls `publish` when MPI_T is initialized; immediately if it has been. tool_id 0: before those of
- * the layers. */
+/* Calls `publish` when MPI_T is initialized; immediately if it has been initialized already. For
+ * tool_id 0, it is called before the publishers of the layers. */
 void qmpi_mpit_lazy_add(int tool_id, void (*publish)(int tool_id));
 
 /* Called when MPI_T is initialized: makes all registered layers publish, once, and waits for them.
@@ -67,7 +68,7 @@ void qmpi_mpit_lazy_forget(int tool_id);
 /*
  * libqmpi stores the handles of the library only if MPI_T_PVAR_ALL_HANDLES cannot be passed on to
  * it: libraries with the standard ABI treat its value as a pointer (MPICH 5.0.2, Open MPI
- * 6.0.0rc2). Other libraries know their handles, also those of PMPI_T_pvar_handle_alloc.
+ * 6.0.0rc2). All other libraries know their handles, including those from PMPI_T_pvar_handle_alloc.
  */
 typedef int qmpi_mpit_library_function(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
 

@@ -98,8 +98,7 @@ int qmpi_mpit_pvar_get_info(int pvar_index, char *name, int *name_len, int *verb
 
 /* ---- By name --------------------------------------------------------------------------------- */
 
-/* Looks up what can be found without the library. Returns true and sets the result if it is
- * known. */
+/* Looks up a name without the library. Returns true and sets *result if the result is known. */
 static bool look_up(enum qmpi_mpit_space space, const char *name, int var_class, int *index,
                     int *result)
 {

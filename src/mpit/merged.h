@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The merged functions, except those in library.h: MPI_T_X with the signatures of MPI, which
- * terminators call instead of the functions of the MPI library. They handle published items
- * themselves, and pass all others to the library.
+ * The merged functions, except those in library.h. Each has the signature of its MPI_T_X, whose
+ * terminator calls it instead of the function of the MPI library. Merged functions handle published
+ * items themselves, and pass calls for all other items to the library.
  */
 #ifndef QMPI_MPIT_MERGED_H
 #define QMPI_MPIT_MERGED_H
@@ -63,7 +63,7 @@ QMPI_MPIT_DECLARE(source_get_timestamp);
  * Returns a string by the convention of MPI 4.0, section 15.3.3 "Convention for Returning Strings".
  * On entry, `*length` is the size of `buffer`; on return, it is the size of the whole string with
  * its terminating null character. If `length` is NULL, nothing is returned; if there is no buffer,
- * or its size is 0, only the length.
+ * or its size is 0, only the length is returned.
  */
 static inline void qmpi_mpit_give_text(const char *text, char *buffer, int *length)
 {

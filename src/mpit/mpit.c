@@ -115,8 +115,8 @@ static int tool_id_of(const void *user)
     return (int)(intptr_t)user;
 }
 
-/* The values that clients have written to switch layers on, which they may read again.
- * No other data belong to them. */
+/* The values that clients have written to switch layers on, and may read again. They protect no
+ * other data. */
 static _Atomic int on_values[QMPI_LAYERS_MAX + 1];
 
 static int read_enabled(void *user, const void *object, void *buffer, int count)

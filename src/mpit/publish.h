@@ -11,9 +11,9 @@
 #include <stddef.h>
 
 /*
- * Returns the label of a layer; NULL: no such layer. The tool of the layer must be known; for the
- * layers above, the plan tells whether they have the same tool. The string exists for the whole
- * run.
+ * Returns the label of a layer; NULL: no such layer. The tool of the layer must be known. Layers
+ * above, which may not be loaded yet, are compared by the paths of their libraries. The string
+ * exists for the whole run.
  */
 const char *qmpi_mpit_label(int tool_id);
 
