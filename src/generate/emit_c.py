@@ -81,8 +81,8 @@ def entries(source: Source) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
         " * ENTRY MPI_X, N: MPI_X is one instruction, `jmp *qmpi_slots[N]`, and PMPI_X is `jmp *qmpi_pmpi_slots[N]`.\n"
-        " * Until start-up, the slots lead to qmpi_startup_call (startup/startup.c); then MPI_X jumps to what\n"
-        " * target_of in dispatch/chain.c chooses, and PMPI_X to PMPI_X of the MPI library.\n"
+        " * Until start-up, the slots lead to qmpi_startup_call (startup/startup.c); then MPI_X jumps to the function\n"
+        " * that target_of in dispatch/chain.c chooses, and PMPI_X to PMPI_X of the MPI library.\n"
         " * dispatch/arch/entry.h explains the other macros. */\n"
     )
     text += '#include "dispatch/arch/entry.h"\n\nSLOTS\n'
@@ -149,7 +149,7 @@ def dispatch_functions(source: Source, part: int) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
         " * enter_X, the trampoline: records the frame of the call and calls the first node of the chain, whose\n"
-        " * function is the interceptor of a QMPI layer or one of the next two.\n"
+        " * function is the interceptor of a QMPI layer, pmpi_adapter_X or terminator_X.\n"
         " * pmpi_adapter_X, the function of a PMPI layer's node: drops the context and calls the tool's MPI_X.\n"
         " * terminator_X, the function of the last node: drops the context and calls qmpi_terminator_targets[X],\n"
         " * which is PMPI_X of the MPI library as process/mpi_library.c has found it, except for a few functions\n"

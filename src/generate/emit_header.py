@@ -20,7 +20,7 @@ def header(source: Source) -> str:
     declared += [f"QMPI_{function.short}_t" for function in source.functions]
     clashes = [name for name in declared if name in source.declared]
     if clashes:
-        lines.append("/* This mpi.h declares another variant of QMPI; its names stay its own. */")
+        lines.append("/* This mpi.h declares another variant of QMPI; names that are in both are renamed here. */")
         lines += [f"#define {name} qmpix_{name}" for name in clashes]
         lines.append("")
     lines += [
@@ -30,13 +30,13 @@ def header(source: Source) -> str:
         "",
         "typedef const struct QMPIX_Node *QMPI_Context;",
         "",
-        "/* The number of every MPI function, this MPI's or not. Numbers never change. */",
+        "/* The number of every MPI function, whether this MPI has it or not. Numbers never change. */",
         "enum QMPI_Functions_enum {",
     ]
     for number, name in enumerate(source.numbers):
         lines.append(f"    {constant_name(name)} = {number},")
     lines += [f"    MPI_LAST_FUNC = {len(source.numbers)}", "};", ""]
-    lines += ["/* The same by the name of the function, for QMPIX_REGISTER: this MPI's. */", "enum {"]
+    lines += ["/* The numbers of this MPI's functions, named after them, for QMPIX_REGISTER. */", "enum {"]
     lines += [f"    QMPI_{function.short}_number = {constant_name(function.name)}," for function in source.functions]
     lines += ["};", ""]
     lines.append("/* QMPI_X_t: an interceptor of MPI_X. */")
@@ -54,7 +54,7 @@ def wrappers(source: Source) -> str:
     lines += [f"#ifndef {guard(source, 'WRAPPERS')}", f"#define {guard(source, 'WRAPPERS')}", ""]
     lines += [
         "/* W(result type, X, number, (parameters), (arguments for the next interceptor)) for every",
-        " * function MPI_X of this MPI, the variadic MPI_Pcontrol excepted. The first parameter is",
+        " * function MPI_X of this MPI, except the variadic MPI_Pcontrol. The first parameter is",
         " * the QMPI_Context `context`; the first argument is QMPIX_NEXT_CONTEXT(context). */",
         "#define QMPIX_FOR_EACH_FUNCTION(W) \\",
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""MPICH's variant of QMPI: its function numbers, and the functions that call its layers and that they call."""
+"""MPICH's variant of QMPI: its function numbers, and the functions between its layers and others."""
 from emit_c import ENTER_FRAME, GENERATED, LICENCE, Source, arguments, attribute, collect, parameters, part_of
 from mpi_header import Function, constant_name
 
@@ -18,9 +18,9 @@ def numbers(source: Source) -> str:
     return (
         f"/* {LICENCE} */\n/* {GENERATED} */\n"
         "#ifndef QMPI_MPICH_NUMBERS_H\n#define QMPI_MPICH_NUMBERS_H\n\n"
-        "/* How many functions mpi.h's own QMPI numbers; 0: it declares none. */\n"
+        "/* The number of functions in the QMPI that mpi.h itself declares; 0: it declares none. */\n"
         f"#define QMPI_MPICH_COUNT {len(source.mpich)}\n\n"
-        "/* The type that its calls take a number as. */\n"
+        "/* The type of a function number in the calls of that QMPI. */\n"
         f"#define QMPI_MPICH_NUMBER {source.mpich_number}\n\n"
         "#endif\n"
     )
@@ -109,10 +109,10 @@ def functions(source: Source, part: int) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
         " * Calls to and from layers of MPICH's variant, see mpich/mpich.h.\n"
-        " * mpich_enter_X, the trampoline if such a layer is on top. mpich_into_X: the function of such a\n"
-        " * layer's node. Such a layer calls mpich_through_X for the node of another kind of layer, which its\n"
-        " * tool_id selects; mpich_fixed_N_X for that of the layer with N layers below it; and\n"
-        " * mpich_terminator_X for PMPI_X. */\n"
+        " * mpich_enter_X: the trampoline if such a layer is on top. mpich_into_X: the function of such a layer's\n"
+        " * node. To reach a layer of another kind, such a layer calls mpich_through_X, which finds the node by\n"
+        " * the tool_id, or mpich_fixed_N_X, which calls the node of the layer with N layers below it; for PMPI_X,\n"
+        " * it calls mpich_terminator_X. */\n"
         '#include "dispatch/node.h"\n\n'
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
         '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n\n'

@@ -153,8 +153,8 @@ def echo_function(function: Function) -> str:
 def echo(source: Source) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
-        " * An MPI library that looks at what it is given and does nothing; the variadic functions\n"
-        " * are in tests/generate/echo_pcontrol.c. */\n"
+        " * An MPI library that only examines its arguments; the variadic functions are in\n"
+        " * tests/generate/echo_pcontrol.c. */\n"
         "#pragma GCC visibility push(default)\n"
         "#include <mpi.h>\n"
         "#ifdef OPEN_MPI\n"
@@ -170,7 +170,7 @@ def echo(source: Source) -> str:
     # process/mpi_kind.c.
     for name in source.objects + (["MPIR_Dup_fn"] if source.mpi == "mpich" else []):
         text += f'__asm__(".comm {name}, 1024, 16");\n'
-    text += "/* As in a real MPI library MPI_X is PMPI_X under a name that others may take. */\n"
+    text += "/* As in a real MPI library, MPI_X is a weak alias of PMPI_X. */\n"
     for function in source.functions:
         if function.variadic:
             continue

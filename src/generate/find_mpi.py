@@ -207,9 +207,8 @@ def kind_of_header(macros: str) -> str:
 
 
 def kind_of_library(library: str) -> str:
-    """Determines the kind from the exported functions, because names and sonames are shared, and
-    native libraries also have the functions of the ABI. The ABI has no Fortran handles and statuses
-    that are converted in C."""
+    """Determines the kind from the exported functions, because names and sonames are shared, and native libraries also
+    have the functions of the ABI. The ABI has no C functions that convert Fortran handles and statuses."""
     names = {line.split()[-1] for line in run([*NM, "-D", "--defined-only", library]).stdout.splitlines()}
     if "PMPI_Status_c2f" not in names:
         return "abi" if "PMPI_Comm_toint" in names else ""
@@ -254,10 +253,10 @@ def complete(found: Found, compiler: list[str]) -> Found:
         raise Unusable("the linker finds no shared MPI library")
     found.kind = found.kind or kind_of_header(header.stdout)
     if not found.kind:
-        raise Unusable(f"{found.include}/mpi.h is of no MPI that qmpi knows")
+        raise Unusable(f"{found.include}/mpi.h belongs to no MPI that qmpi knows")
     of_library = kind_of_library(found.library)
     if of_library != found.kind:
-        raise Unusable(f"{found.include}/mpi.h is of {PRODUCTS[found.kind]}, but {found.library} is of "
+        raise Unusable(f"{found.include}/mpi.h belongs to {PRODUCTS[found.kind]}, but {found.library} belongs to "
                        f"{PRODUCTS.get(of_library, 'no MPI that qmpi knows')}")
     found.soname = soname_of(found.library)
     found.version = found.version or version_of(found.library)
@@ -286,7 +285,7 @@ def find(wanted: str, compiler: list[str], pkg_config: str) -> Found:
         try:
             found = complete(place(), compiler)
             if wanted in PRODUCTS and found.kind != wanted:
-                raise Unusable(f"{found.library} is of {PRODUCTS[found.kind]}")
+                raise Unusable(f"{found.library} belongs to {PRODUCTS[found.kind]}")
             return found
         except Unusable as reason:
             reasons.append(str(reason))

@@ -17,13 +17,13 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
       shapes   the kinds of calls that the descriptions distinguish
       handles  weak references to the MPI library's predefined handles
       link_names  a library with the same handles, with which tools are linked, with the MPI library's soname
-      mpich_N  MPICH's variant of QMPI: the functions that call its layers and that they call; in four parts
+      mpich_N  MPICH's variant of QMPI: the functions between its layers and others; in four parts
       mpich_table  the table of these
       mpich_numbers  the number of functions that it numbers
       check    calls of all entry points with distinctive arguments (tests)
       mpich_check  the same under layers of MPICH's variant (tests)
       exists   the functions that this MPI has, for tests that do not depend on the MPI
-      echo     the MPI library of these tests: it returns its arguments
+      echo     the MPI library of these tests, which only examines its arguments
 """
 import argparse
 import os
@@ -106,8 +106,8 @@ def main() -> None:
     parser.add_argument("--numbers", required=True, help="the committed list of functions")
     parser.add_argument("--header", required=True, help="mpi.h, preprocessed")
     parser.add_argument("--standard", help="mpi.h of the standard ABI, preprocessed, for the names of parameters; "
-                                           "none: they have those of mpi.h")
-    parser.add_argument("--library", help="the MPI library; none: it has all functions that mpi.h declares")
+                                           "omit it to use the names in mpi.h")
+    parser.add_argument("--library", help="the MPI library; omit it to use all functions that mpi.h declares")
     parser.add_argument("--nm", default="nm", help="the command that reads the library")
     parser.add_argument("--mpi", required=True, help="short name of this MPI: mpich, openmpi, abi")
     options = parser.parse_args()

@@ -58,7 +58,7 @@ def read_numbers(path: str) -> list[str]:
         names = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     constants = [constant_name(name) for name in names]
     if len(set(constants)) != len(constants):
-        raise SystemExit(f"{path}: a name stands there twice")
+        raise SystemExit(f"{path}: a name is listed twice")
     return names
 
 
@@ -141,8 +141,7 @@ def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str] | 
 
 
 def read_names(tree: c_ast.FileAST) -> set[str]:
-    """Returns all ordinary identifiers and tags in mpi.h that have QMPI's prefix or are its
-    numbers."""
+    """Returns all ordinary identifiers and tags in mpi.h."""
     names = set()
 
     class Visitor(c_ast.NodeVisitor):

@@ -141,8 +141,7 @@ struct qmpi_mpit_state {
      * loaded with acquire order. */
     atomic_uint sequence;
     atomic_bool started[2];
-    atomic_bool
-        ever; /* the handle has been started before; read only when it is started or stopped */
+    atomic_bool ever; /* whether it was started before; read only when it is started or stopped */
     /* A visitor increments `inside` and then reads `life`; the thread that frees the handle changes
      * `life` and then reads `inside`. Sequentially consistent order ensures that at least one sees
      * the other. */

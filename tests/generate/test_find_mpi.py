@@ -123,10 +123,10 @@ def test_pkg_config_is_asked_first_and_is_not_needed():
 def test_a_header_and_a_library_of_two_mpis_are_refused(tmp_path):
     include, library = other_mpi()
     line = refusal(prefix_of(tmp_path / "prefix", library=library))
-    assert f"{tmp_path}/prefix/include/mpi.h is of " in line
-    assert f"but {tmp_path}/prefix/lib/{Path(library).name} is of " in line
+    assert f"{tmp_path}/prefix/include/mpi.h belongs to " in line
+    assert f"but {tmp_path}/prefix/lib/{Path(library).name} belongs to " in line
     line = refusal(prefix_of(tmp_path / "turned", include=include))
-    assert f"{tmp_path}/turned/include/mpi.h is of " in line
+    assert f"{tmp_path}/turned/include/mpi.h belongs to " in line
 
 
 def test_the_name_of_one_mpi_never_means_another(tmp_path):
@@ -144,7 +144,7 @@ def test_the_name_of_one_mpi_never_means_another(tmp_path):
             (commands / Path(name).name).symlink_to(shutil.which(name, path=path))
     answer = ask(MPI_NAME, env={"PATH": str(commands)})
     assert answer.returncode == 1
-    assert " is of " in answer.stderr
+    assert " belongs to " in answer.stderr
 
 
 def test_a_place_without_an_mpi_is_refused_with_the_reason(tmp_path):
@@ -167,7 +167,7 @@ def test_a_header_of_no_known_mpi_is_refused(tmp_path):
     include.mkdir()
     (include / "mpi.h").write_text("int MPI_Init(int *argc, char ***argv);\n")
     prefix = prefix_of(tmp_path / "prefix", include=include)
-    assert f"{prefix}/include/mpi.h is of no MPI that qmpi knows" in refusal(prefix)
+    assert f"{prefix}/include/mpi.h belongs to no MPI that qmpi knows" in refusal(prefix)
 
 
 def test_a_build_from_a_prefix_is_configured_without_pkg_config(tmp_path):
