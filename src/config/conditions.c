@@ -58,16 +58,25 @@ static bool has_node(const char *value)
     return has || qmpi_value_matches_patterns(value, name, true);
 }
 
-/* Compares a pattern that contains a slash with the path, and any other pattern with the file
- * name. */
-static bool has_program(const char *value, const struct qmpi_condition_place *place)
+/* Compares a pattern that contains a slash with the path, and any other pattern with the file name,
+ * so that the names of directories do not count. */
+static bool matches_program(const char *pattern, const char *path)
 {
-    const char *const names[] = {place->program, place->program_name};
+    const char *name = strchr(pattern, '/') ? path : qmpi_text_base_name(path);
+    return qmpi_value_matches_patterns(pattern, name, false);
+}
+
+static bool has_program(const char *patterns, const struct qmpi_condition_place *place)
+{
     bool has = false;
-    for (int i = 0; i < 2; i++)
-        has = has || (names[i] &&
-                      (qmpi_value_matches_patterns(value, names[i], false) ||
-                       qmpi_value_matches_patterns(value, qmpi_text_base_name(names[i]), false)));
+    while (*patterns && !has) {
+        const size_t length = strcspn(patterns, ";");
+        char *pattern = qmpi_copy_part(patterns, length);
+        has = (place->program && matches_program(pattern, place->program)) ||
+              (place->program_name && matches_program(pattern, place->program_name));
+        free(pattern);
+        patterns += length + (patterns[length] == ';');
+    }
     return has;
 }
 

@@ -83,6 +83,10 @@ static void programs_are_compared_by_name_or_path(void **state)
     assert_unmet("a,@program=xhpl;/opt/*", &place, NULL);
     assert_unmet("a,@program=LMP", &place, "@program=LMP");
     assert_unmet("a,@program=bin", &place, "@program=bin");
+    assert_unmet("a,@program=*lammps*", &place, "@program=*lammps*");
+    assert_unmet("a,@program=*bin*;*opt*", &place, "@program=*bin*;*opt*");
+    assert_unmet("a,@program=*lammps/*", &place, NULL);
+    assert_unmet("a,@program=xhpl;*_mpi", &place, NULL);
     assert_unmet("a,@program=xhpl", &nowhere, NULL);
 }
 
