@@ -56,7 +56,7 @@ def uncorrected(folder):
 
 def bound(folder):
     text = qmpi_trace(folder).stdout
-    number, unit = re.search(r"may be wrong by ([\d.]+) (\w+) against each other", text).groups()
+    number, unit = re.search(r"error is at most ([\d.]+) (\w+) when times", text).groups()
     return float(number) * UNITS[unit]
 
 

@@ -22,8 +22,8 @@ struct trace_messages {
     struct qmpi_table cancelled; /* sends that were cancelled, by request */
     uint64_t gap;                /* see trace_messages_gap */
     uint64_t before_gap;         /* number of events before the gap */
-    bool has_postings;           /* receives may complete in another order than that in which they
-                                    match messages */
+    bool has_postings; /* receives may complete in an order that differs from that in which they
+                          match messages */
 
     /* The second reading reads ahead until the place of a receive is known. */
     struct trace_cursor *ahead;

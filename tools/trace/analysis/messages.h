@@ -3,8 +3,7 @@
  * Numbers of messages. A message has the same number at both ends, and each process can determine
  * it alone. The events of a process are read twice. The first reading finds out where numbers end,
  * and which sends are cancelled. During the second reading, another cursor reads ahead as far as
- * necessary to find out which receives complete in another order than that in which they match
- * messages.
+ * necessary to find out which receives do not complete in the order in which they match messages.
  *
  * The number of a message is derived from the number of earlier messages. Therefore, numbers end
  * where data may be missing: where recording was off, events were lost, or the end of a receive is

@@ -72,8 +72,8 @@ struct thread {
     /* The events that describe the call in `enter`, or the end that follows. */
     struct details details;
     uint64_t depth;
-    uint32_t used[32], used_by_instant; /* the arguments that the event of a call already has, as
-                                           bits, by depth; and those of an instant */
+    uint32_t used[32], used_by_instant; /* the arguments that events already have, as bits: of calls
+                                           by depth, and of an instant */
     uint32_t *use;                      /* the element for the event that is being written */
 };
 

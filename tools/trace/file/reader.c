@@ -94,8 +94,8 @@ static void warn_of_damage(struct opened_trace *opened)
         const struct trace_source *source = &opened->sources[i];
         if (source->damaged && source->lost)
             add_warning(opened,
-                        qmpi_message("%s is damaged: %llu bytes are not read, nor the last %llu "
-                                     "events",
+                        qmpi_message("%s is damaged: %llu bytes and the last %llu events are not "
+                                     "read",
                                      source->path, (unsigned long long)source->damaged,
                                      (unsigned long long)source->lost));
         else if (source->damaged)
@@ -161,7 +161,7 @@ static void choose_run(struct opened_trace *opened)
     }
     if (others)
         add_warning(opened,
-                    qmpi_message("there are traces of several runs: that which began last is "
+                    qmpi_message("there are traces of several runs: the one that began last is "
                                  "read; %zu files of others are not, such as %s",
                                  others, other));
     if (early)
@@ -217,7 +217,7 @@ static void remove_copies(struct opened_trace *opened)
         if (process->rank < 0 || process->rank != trace->processes[i - 1].rank)
             continue;
         const size_t removed = opened->sources[i].size > opened->sources[i - 1].size ? i - 1 : i;
-        add_warning(opened, qmpi_message("%s is of rank %d, as %s, and is not read",
+        add_warning(opened, qmpi_message("%s is of rank %d, like %s, and is therefore not read",
                                          trace->processes[removed].file, process->rank,
                                          trace->processes[removed == i ? i - 1 : i].file));
         remove_process(opened, removed);
@@ -244,8 +244,8 @@ static void warn_of_missing(struct opened_trace *opened)
         add_warning(opened, qmpi_message("the file of rank %d of %d is missing", missing, ranks));
     else if (found && ranks > found)
         add_warning(opened,
-                    qmpi_message("the files of %d of %d ranks are missing, the first of which is "
-                                 "rank %d",
+                    qmpi_message("the files of %d of %d ranks are missing; the first of these "
+                                 "ranks is %d",
                                  ranks - found, ranks, missing));
 }
 

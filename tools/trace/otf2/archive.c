@@ -100,7 +100,8 @@ static bool has_traces(const char *directory)
     return found;
 }
 
-/* Returns whether a name is that of a file for one thread, such as "7.evt" or "7.def". */
+/* Returns whether a file with this name contains the events or the definitions of one thread, such
+ * as "7.evt" or "7.def". */
 static bool is_thread_file(const char *name)
 {
     const size_t digits = strspn(name, "0123456789");

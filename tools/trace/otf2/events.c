@@ -75,7 +75,7 @@ static struct request forget_request(struct writing *it, uint64_t number)
     return request;
 }
 
-/* Returns a time in the archive that is not earlier than that of the last event of the thread. */
+/* Returns a time in the archive, but not one before the last event of the thread. */
 static OTF2_TimeStamp archive_time(const struct writing *it, const struct trace_thread *thread,
                                    int64_t time)
 {
@@ -469,8 +469,8 @@ static bool write_entered(struct writing *it, struct trace_thread *thread,
     return true;
 }
 
-/* Writes the begin or the end of a region. Regions belong to the process, so a region may be ended
- * by another thread than that which has begun it. */
+/* Writes the begin or the end of a region. Regions belong to the process, so one thread may begin a
+ * region and another thread end it. */
 static void write_region(struct writing *it, struct trace_thread *thread,
                          const struct trace_event *event)
 {

@@ -292,7 +292,7 @@ static bool agree_to_go_on(struct joint *it)
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
-/* Finds the time at which the archive begins: that of the earliest event of all processes.
+/* Finds the time at which the archive begins, which is the earliest event of all processes.
  * Collective. */
 static bool find_begin(struct joint *it, int64_t *begin)
 {

@@ -251,7 +251,7 @@ static void put_locations(struct definitions *it)
     free(members);
 }
 
-/* Writes the groups. The first one in the plan is that of MPI_COMM_SELF. */
+/* Writes the groups. The first group in the plan is the group of MPI_COMM_SELF. */
 static void put_groups(struct definitions *it)
 {
     const struct trace_map *groups = &it->plan->groups;

@@ -331,10 +331,10 @@ static void print_clock(FILE *stream, const struct trace_view *view)
     if (trace->has_bound && !trace->bound)
         fprintf(stream, "%-13sthe processes have one clock\n", "clocks");
     else if (trace->has_bound)
-        fprintf(stream, "%-13stimes of two processes may be wrong by %s against each other\n",
+        fprintf(stream, "%-13sthe error is at most %s when times of two processes are compared\n",
                 "clocks", units_time((double)trace->bound * 1e-9));
     else
-        fprintf(stream, "%-13snot compared: times of different hosts may differ by any time\n",
+        fprintf(stream, "%-13snot compared: times of different hosts may differ by any amount\n",
                 "clocks");
 }
 

@@ -344,8 +344,8 @@ static void forget_channel(const struct trace_path *path, const struct path_proc
         trace_messages_forget_channel(path->processes[peer].messages, it->messages, &it->event);
 }
 
-/* Raises the clock of a thread to that of the sender of a message. Returns false if the process
- * must wait. */
+/* Raises the clock of a thread to the clock that the sender of a message had. Returns false if the
+ * process must wait. */
 static bool receive_clock(struct trace_path *path, uint32_t process, struct path_thread *thread)
 {
     struct path_process *it = &path->processes[process];
@@ -661,8 +661,8 @@ static bool follow_event(struct trace_path *path, uint32_t process)
         if (event->function >= it->process->function_count)
             return true;
         enter_path_call(path, it, thread);
-        /* The window of a fence is not recorded, so that of the last window that was created is
-         * used. */
+        /* The window of a fence is not recorded. The window that was created last is used
+         * instead. */
         if (thread->depth && it->roles[event->function] == PATH_FENCE)
             begin_collective_of_call(path, it, thread, &thread->calls[thread->depth - 1],
                                      it->window_comm, COUNT_FENCES);

@@ -110,9 +110,8 @@ void trace_path_order_wake(struct trace_path_order *order, uint64_t number)
 
 /* ---- Going on -------------------------------------------------------------------------------- */
 
-/* Returns whether an event for which processes wait (except firm ones) may still come. This is
- * not the case if its time would have to be earlier than that of the next event, by any of the
- * clocks. */
+/* Returns whether an event for which processes wait (except firm ones) may still come. It cannot
+ * come any more if the next event is already later by more than the bound of the trace. */
 static bool may_still_come(const struct trace_path_order *order)
 {
     const struct trace *trace = order->trace;

@@ -16,8 +16,8 @@ struct profile_result;
 struct profile_result *trace_profile_make(const struct trace *trace, bool with_path,
                                           char **problem);
 
-/* Returns a line that says why the critical path of a trace may be shorter than that of the run,
- * which the caller frees. Returns NULL if it is not shorter, or memory is exhausted. */
+/* Returns a line that says why the critical path of a trace may be shorter than the critical path
+ * of the run. The caller frees it. Returns NULL if it is not shorter, or memory is exhausted. */
 char *trace_profile_explain_path(const struct trace *trace);
 
 #endif

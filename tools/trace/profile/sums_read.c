@@ -210,8 +210,7 @@ static void add_send(struct trace_sums *sums, const struct trace_event *event, i
                 (struct pending_operation){PENDING_SEND, (uint32_t)peer, event->bytes});
 }
 
-/* Moves a call from the bin of the bytes that it had moved before to that of the bytes that it has
- * moved now. */
+/* Moves a call to another bin of the histogram of bytes, after it has moved more bytes. */
 static void change_bin(struct trace_sums_function *function, uint64_t before, uint64_t now)
 {
     if (before == now)

@@ -332,8 +332,8 @@ static inline uint32_t find_message_comm(struct recorder *recorder, const QMPIX_
                : objects_find_comm(recorder, call, MESSAGE_COMM);
 }
 
-/* Finds the size of a datatype that differs from that of the last call. Only predefined datatypes
- * are stored, because the handles of others may be reused after they are freed. With a count of 0,
+/* Finds the size of a datatype if it is not the datatype of the last call. Stores only predefined
+ * datatypes, because the handles of others may be reused after they are freed. With a count of 0,
  * the datatype may be invalid, because the MPI library need not check it. */
 __attribute__((noinline)) static bool recorder_type_size(struct recorder *recorder,
                                                          const QMPIX_Call *call, uint64_t *size)
@@ -456,8 +456,8 @@ static inline void record_with_comm(const QMPIX_Call *call, struct recorder *rec
     flights_end_first(&recorder->flights);
 }
 
-/* Does the same as end_with_comm if the communicator differs from that of the last call, the call
- * has failed, or the chunk is full. */
+/* Does the same as end_with_comm if the communicator is not the one of the last call, the call has
+ * failed, or the chunk is full. */
 __attribute__((noinline)) static void end_with_other_comm(const QMPIX_Call *call, QMPIX_Word *word,
                                                           struct recorder *recorder)
 {

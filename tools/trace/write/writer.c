@@ -61,8 +61,8 @@ static void free_process(struct trace_process *process)
     free(process->clock);
 }
 
-/* Appends what is known about the relation of the clock to that of rank 0. If nothing is known,
- * appends a definition without points, but only if `is_needed` is set. */
+/* Appends what is known about the relation of the clock to the clock of rank 0. If nothing is
+ * known, appends a definition without points, but only if `is_needed` is set. */
 static void put_clock(const struct layer *layer, struct trace_bytes *definitions, bool is_needed)
 {
     enum { POINTS = 2 };
