@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "elf/loadable.h"
 
+#include "elf/arch/machine.h"
 #include "util/util.h"
 
 #include <ctype.h>
@@ -26,13 +27,33 @@ static uint64_t read_tls_size(const struct qmpi_elf_file *file)
     return 0;
 }
 
+/* Whether its code needs thread-local storage at the same distance from the thread's pointer in all
+ * threads. The linker says so in the flags for some processors only. */
+static bool uses_static_tls(const struct qmpi_elf_file *file)
+{
+    const struct qmpi_elf_image *image = &file->image;
+    if (qmpi_elf_tag(image, DT_FLAGS, 0) & DF_STATIC_TLS)
+        return true;
+    uint64_t left;
+    const uint64_t at = qmpi_elf_file_offset(file, qmpi_elf_tag(image, DT_RELA, 0), &left);
+    const uint64_t size = qmpi_elf_tag(image, DT_RELASZ, 0);
+    if (!at || at % sizeof(uint64_t) || size > left)
+        return false;
+    const ElfW(Rela) *relocations = (const void *)((const char *)file->map + at);
+    for (uint64_t i = qmpi_elf_tag(image, DT_RELACOUNT, 0); i < size / sizeof *relocations; i++) {
+        if (ELF64_R_TYPE(relocations[i].r_info) == QMPI_ELF_STATIC_TLS)
+            return true;
+    }
+    return false;
+}
+
 const char *qmpi_loadable_obstacle(const struct qmpi_elf_file *file)
 {
     /* The C library reserves about 1.5 KiB for all libraries that are opened later. */
     enum { ROOM = 256 };
     if (qmpi_elf_tag(&file->image, DT_FLAGS_1, 0) & DF_1_NOOPEN)
         return "is linked with -z nodlopen";
-    if ((qmpi_elf_tag(&file->image, DT_FLAGS, 0) & DF_STATIC_TLS) && read_tls_size(file) > ROOM)
+    if (read_tls_size(file) > ROOM && uses_static_tls(file))
         return "has large static thread-local storage";
     return NULL;
 }
