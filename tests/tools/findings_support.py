@@ -54,13 +54,14 @@ def is_quiet(before, after, seconds):
 
 
 def until(check, *arguments, **more):
-    """Repeats a run until it passes the check."""
+    """Repeats a run until it passes the check. A check may also fail where it unpacks a list of another length than it
+    expects, or looks for something that is not there."""
     quiet, end = 0, time.monotonic() + SECONDS
     while time.monotonic() < end:
         before, begin = processor_seconds(), time.monotonic()
         try:
             return check(*arguments, **more)
-        except AssertionError:
+        except (AssertionError, LookupError, StopIteration, ValueError):
             quiet += is_quiet(before, processor_seconds(), time.monotonic() - begin)
             if quiet == QUIET_RUNS:
                 raise

@@ -179,7 +179,7 @@ def test_a_program_in_which_nobody_is_held_up_has_no_such_finding(tmp_path, case
     until(check)
 
 
-@pytest.mark.parametrize("case, objects, made", [("types", "200 datatypes", 400), ("comms", "30 communicators", 30),
+@pytest.mark.parametrize("case, objects, made", [("types", "200 datatypes", 300), ("comms", "30 communicators", 30),
                                                  ("requests", "50 persistent requests", 50), ("files", "10 files", 10)])
 def test_objects_that_are_never_freed_are_found(tmp_path, case, objects, made):
     """Windows are not tested, because MPICH may crash in MPI_Finalize if a window was not freed."""
