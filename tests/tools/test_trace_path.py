@@ -5,12 +5,14 @@ import re
 import subprocess
 
 import pytest
+from mpi_in_use import EMULATED
 from profile_support import QMPI, report, run_steps
 from support import ASAN, BUILD, HAS_SESSIONS, clean_environment
 
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 UNIT = 0.06
 TOOL = "trace,format=own"
+SLOW = ASAN or EMULATED  # the sanitizer, or the emulator, takes time, too
 
 
 def find_path(folder, *options):
@@ -34,10 +36,10 @@ def check_case(folder, case, path, ranks=2, slack=0.02, **more):
         result, excess = run_case(folder, case, ranks, **more)
         found, least = result["efficiency"], path * UNIT
         if least * 0.999 <= found["critical_path"] and (
-                ASAN or found["critical_path"] <= (least + excess) * (1 + slack)):
+                SLOW or found["critical_path"] <= (least + excess) * (1 + slack)):
             break
     assert least * 0.999 <= found["critical_path"]
-    assert ASAN or found["critical_path"] <= (least + excess) * (1 + slack)  # the sanitizer takes time, too
+    assert SLOW or found["critical_path"] <= (least + excess) * (1 + slack)
     most = max(process["useful"] for process in result["processes"])
     assert found["serialisation"] == pytest.approx(most / found["critical_path"])
     assert found["transfer"] == pytest.approx(found["critical_path"] / found["elapsed"])
@@ -70,11 +72,12 @@ def test_regions_have_a_critical_path_of_their_own(tmp_path):
     for _ in range(5):
         result, excess = run_case(tmp_path, "regions")
         regions = {region["name"]: region for region in result["regions"]}
-        if all(regions[name]["path"] <= (units * UNIT + excess) * 1.02 for name, units in wanted.items()):
+        if all(SLOW or regions[name]["path"] <= (units * UNIT + excess) * 1.02 for name, units in wanted.items()):
             break
     for name, units in wanted.items():
         region = regions[name]
-        assert units * UNIT * 0.999 <= region["path"] <= (units * UNIT + excess) * 1.02
+        assert units * UNIT * 0.999 <= region["path"]
+        assert SLOW or region["path"] <= (units * UNIT + excess) * 1.02
         found = region["efficiency"]
         assert found["critical_path"] == pytest.approx(min(region["path"], found["elapsed"]))
         assert found["serialisation"] == pytest.approx(region["useful"]["max"] / found["critical_path"])
@@ -166,6 +169,6 @@ def test_the_path_of_random_messages_is_that_which_they_carry(tmp_path, seed, ra
     for _ in range(20):
         path = run_random(tmp_path, str(seed), ranks)
         found = find_path(tmp_path)["efficiency"]["critical_path"]
-        if ASAN or found == pytest.approx(path, rel=0.02):
+        if SLOW or found == pytest.approx(path, rel=0.02):
             break
-    assert ASAN or found == pytest.approx(path, rel=0.02)
+    assert SLOW or found == pytest.approx(path, rel=0.02)
