@@ -3,9 +3,9 @@
 import pytest
 
 from mpit_support import run_mpit
-from support import ASAN, BUILD
+from support import ASAN, BUILD, needs_ptrace
 
-pytestmark = pytest.mark.skipif(bool(ASAN), reason="the sanitizers' instructions would be counted")
+pytestmark = [needs_ptrace, pytest.mark.skipif(bool(ASAN), reason="the sanitizers' instructions would be counted")]
 
 
 def instructions(what, **how):

@@ -18,7 +18,7 @@ import pytest
 from archives import check_archives
 from job import Job, Rank
 from mpi_commands import mpi_command
-from mpi_in_use import ABI, ENVIRONMENT, IMPLEMENTATION, LINKED, OPEN_MPI
+from mpi_in_use import ABI, EMULATED, ENVIRONMENT, IMPLEMENTATION, LINKED, OPEN_MPI
 from processors import processors
 
 BUILD = Path(os.environ.get("QMPI_BUILD_ROOT", "build")).resolve()
@@ -67,6 +67,7 @@ MPI_MACROS = read_macros()
 MPI_VERSION = int(MPI_MACROS["MPI_VERSION"])
 HAS_SESSIONS = "MPI_SESSION_NULL" in MPI_MACROS
 needs_sessions = pytest.mark.skipif(not HAS_SESSIONS, reason="this MPI has no sessions")
+needs_ptrace = pytest.mark.skipif(EMULATED, reason="instructions are counted by ptrace, which an emulator does not have")
 # The library that contains the procedures of each Fortran binding.
 FORTRAN_LIBRARIES = ({"f08": "libmpi_usempif08.so.40", "mpi": "libmpi_mpifh.so.40",
                       "mpif_h": "libmpi_mpifh.so.40"} if OPEN_MPI else

@@ -3,7 +3,7 @@
 are notified of a switch."""
 import pytest
 
-from support import ASAN, BUILD, BUNDLED_TOOLS, run_mpi, tool
+from support import ASAN, BUILD, BUNDLED_TOOLS, needs_ptrace, run_mpi, tool
 
 # The answer of a layer: ten times its tool_id, plus a digit for the tool, plus 5 for each second
 # offer.
@@ -139,6 +139,7 @@ def test_the_functions_of_a_declared_service_work_in_cpp_and_with_tools_in_c():
 
 
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer's instructions would be counted")
+@needs_ptrace
 def test_calls_cost_no_instruction_more_if_layers_offer_and_watch_services():
     def instructions(stack, *steps):
         result = run(stack, *steps, "count=10", wrapper=[BUILD / "tests/count_steps"])

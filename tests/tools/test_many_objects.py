@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from support import ASAN, BUILD, QMPI, run_mpi
+from mpi_in_use import EMULATED
+from support import ASAN, BUILD, QMPI, needs_ptrace, run_mpi
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="the sanitizers' instructions would be counted")
 PROGRAM = BUILD / "tests/tools/programs/tools_many_objects"
@@ -20,6 +21,7 @@ def instructions(what, number, tools, cwd):
     return int(result.stdout.split()[0])
 
 
+@needs_ptrace
 @pytest.mark.parametrize("tools, number", [("log,output=log.txt", 60000), ("profile,output=profile.json", 60000),
                                            ("trace,output=trace", 60000)])
 def test_a_request_is_found_among_many_that_are_pending(tools, number, tmp_path):
@@ -29,6 +31,7 @@ def test_a_request_is_found_among_many_that_are_pending(tools, number, tmp_path)
     assert many - bare < 1.5 * few
 
 
+@needs_ptrace
 @pytest.mark.parametrize("what", ["names", "open"])
 def test_a_region_is_found_among_many(what, tmp_path):
     few, many = (instructions(what, count, "profile,output=profile.json", tmp_path) for count in (100, 3000))
@@ -57,6 +60,7 @@ def instructions_of_reader(what, number, arguments, cwd):
     return int(re.search(r"Collected : (\d+)", counted.stderr)[1])
 
 
+@pytest.mark.skipif(EMULATED, reason="valgrind does not run programs for another processor")
 @pytest.mark.parametrize("what, arguments", [
     ("names", ["report"]), ("open", ["report"]), ("first", ["report"]),
     ("first", ["trace", "--begin=0s", "--to=csv"]), ("names", ["trace", "--to=perfetto", "--output=perfetto"]),
