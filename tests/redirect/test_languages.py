@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """One exchange, in all languages and with all kinds of binding to MPI: native layers, and a PMPI
 layer between them, see the same calls, each of them once."""
-import sys
-
 import pytest
 
+from mpi_in_use import PYTHON
 from redirect_support import (EXCHANGE, GOT, counted, in_each_rank, needs, of_the_static_library,
                            outside_asan, reach, redirect_program, tallied)
 from support import ASAN, FORTRAN_LIBRARIES, LIBQMPI, MPI_LIBRARY, OPEN_MPI
@@ -176,7 +175,7 @@ def test_a_static_program_by_mpif_h_is_seen_but_for_conversions_of_files(tmp_pat
         assert calls == in_each_rank({**EXCHANGE, **of_the_static_library()})
 
 
-PYTHON = """
+BY_CTYPES = """
 import ctypes, os, sys
 mpi = ctypes.CDLL(os.environ["REDIRECT_MPI"])
 rank = ctypes.c_int(-1)
@@ -193,7 +192,7 @@ sys.stdout.write(f"rank {rank.value}\\n")
 
 @outside_asan("the interpreter is not the sanitizers' business")
 def test_python_that_finds_mpi_by_ctypes_is_seen(tmp_path):
-    result = reach(sys.executable, "-c", PYTHON, tools="count,output=calls.json", cwd=tmp_path)
+    result = reach(PYTHON, "-c", BY_CTYPES, tools="count,output=calls.json", cwd=tmp_path)
     assert result.returncode == 0
     assert sorted(result.stdout.splitlines()) == ["rank 0", "rank 1"]
     assert counted(tmp_path / "calls.json") == in_each_rank(

@@ -9,12 +9,15 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 # The processor for which the build is, which may be emulated.
 PROCESSOR = os.environ.get("QMPI_TEST_PROCESSOR", platform.machine())
 EMULATED = PROCESSOR != platform.machine()
+# The interpreter for programs in Python that call MPI: one for this processor.
+PYTHON = os.environ.get("QMPI_TEST_PYTHON", sys.executable)
 BUILD_MPI = os.environ.get("QMPI_TEST_MPI", "mpich")
 LINKED = Path(os.environ.get("QMPI_TEST_MPI_LIBRARY") or f"/usr/lib/{PROCESSOR}-linux-gnu/libmpi_abi.so")
 MARKS = {"mpich": b"MPIR_", "openmpi": b"ompi_"}  # parts of symbols that only this library exports

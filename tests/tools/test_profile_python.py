@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from findings_support import of_program, until
+from mpi_in_use import PYTHON
 from profile_support import TOOL_PATH, load, report
 from support import ABI, BUILD, LIBQMPI, MPI_NAME, MPI_SONAME, OPEN_MPI, SOURCE, run_mpi
 
@@ -27,7 +28,7 @@ without_lines = pytest.mark.skipif(
 def run_python(tmp_path, script, case, *, ranks=1, options="", output="out.json", **more):
     environment = {"QMPI_TOOL_PATH": TOOL_PATH, "PYTHON_CALLS_LIBRARY": MPI_SONAME, "PYTHON_CALLS_MPI": IMPLEMENTATION,
                    "PYTHONDONTWRITEBYTECODE": "1"}
-    return run_mpi(sys.executable, script, case, ranks=ranks, cwd=tmp_path, env=environment,
+    return run_mpi(PYTHON, script, case, ranks=ranks, cwd=tmp_path, env=environment,
                    tools=f"profile,output={output}{options}", preload=[LIBQMPI], **more)
 
 

@@ -720,7 +720,8 @@ static void objects_comms(void)
     }
 }
 
-/* A loop creates a datatype in each round, and creates and frees another one in each second round. */
+/* A loop creates a datatype in each round, and creates and frees another one in each second round.
+ */
 static void leak_types(void)
 {
     for (int i = 0; i < 20; i++) {
