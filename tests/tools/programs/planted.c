@@ -720,8 +720,7 @@ static void objects_comms(void)
     }
 }
 
-/* A loop creates a datatype in each round, and creates and frees another one in each second round.
- */
+/* A loop creates a datatype in each round, and makes and frees another one in every second. */
 static void leak_types(void)
 {
     for (int i = 0; i < 20; i++) {
