@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See round_trips.h. Each process measures its clock against that of a process that has done so
- * already, along a binomial tree with rank 0 at its root: the number of pairs that measure at the
- * same time doubles from round to round. One process of each node comes first, then the others of
- * each node. Processes of a host that use the same source of time have the same clock; they copy
- * the result instead of measuring.
+ * See round_trips.h. Each process measures its clock against that of a process that already knows
+ * its relation to rank 0. The pairs form a binomial tree with rank 0 at its root, so that the
+ * number of pairs that measure at the same time doubles from round to round. One process of each
+ * node comes first, then the others of each node. Processes of a host that use the same source of
+ * time have the same clock; they copy the result instead of measuring.
  */
 #define _GNU_SOURCE
 #include "clock/round_trips.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The conditions of an entry, which determine where its layer is on at first. If a condition does
- * not hold in a process, the layer is still loaded there, because many tools communicate among all
- * processes when MPI is initialized and finalized, but it starts switched off.
+ * not hold in a process, the layer starts switched off there. It is loaded all the same, because
+ * many tools communicate among all processes when MPI is initialized and finalized.
  */
 #ifndef QMPI_CONFIG_CONDITIONS_H
 #define QMPI_CONFIG_CONDITIONS_H
@@ -58,9 +58,9 @@ bool qmpi_condition_may_be_unmet(const struct qmpi_tool_entry *entry);
 const char *qmpi_condition_that_varies(const struct qmpi_tool_entry *entry);
 
 /*
- * For a tool that communicates in its wrappers: returns a message with a hint, which the caller
- * frees, if the conditions of the entry could switch it off in only some processes of a job. NULL:
- * they cannot.
+ * Refuses conditions for a tool that communicates in its wrappers. Returns a message with a hint,
+ * which the caller frees, if the conditions of the entry could switch the tool off in only some
+ * processes of a job; otherwise NULL.
  */
 char *qmpi_condition_refuse_communicating(const struct qmpi_tool_entry *entry, const char *tool);
 

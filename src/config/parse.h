@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The grammar of a configuration file: one tool per line in stack order, its options as `key =
- * value` on indented lines below it, settings as `key = value` without indentation, sections that
- * start with a line `[above]`, `[below]` or `[stack NAME]`, and comments from `#` on. This code
+ * The grammar of a configuration file. There is one tool per line, in stack order, with its options
+ * as `key = value` on indented lines below it. Settings are `key = value` without indentation.
+ * Sections start with a line `[above]`, `[below]` or `[stack NAME]`, comments with `#`. This code
  * uses no files, environment variables or MPI. qmpi.conf(5) describes the grammar.
  */
 #ifndef QMPI_CONFIG_PARSE_H

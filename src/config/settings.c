@@ -198,8 +198,8 @@ static struct files *read_files(void)
 const struct qmpi_config_file *qmpi_config_files(int *count)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    /* Stored with release, under the lock, after the files have been read; loaded with acquire
-     * without the lock. What it points to never changes. */
+    /* Stored with release order, under the lock, after the files have been read; loaded with
+     * acquire order without the lock. The files to which it points never change. */
     static struct files *current;
     struct files *files = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
     if (!files || (!files->named && qmpi_getenv("QMPI_CONFIG"))) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The configuration files (those of the site, those that QMPI_CONFIG names, and that of the user),
- * and the settings. The value of a setting is that of the environment variable, else that in the
- * user's file, else that in the last file of QMPI_CONFIG that sets it, else that in the site's
- * files.
+ * and the settings. The value of a setting comes from the first of these that sets it: the
+ * environment variable, the user's file, the files of QMPI_CONFIG from the last one to the first,
+ * the site's files.
  */
 #ifndef QMPI_CONFIG_SETTINGS_H
 #define QMPI_CONFIG_SETTINGS_H
@@ -22,8 +22,8 @@ struct qmpi_config_file {
 };
 
 /*
- * Returns the files, from the outermost to the innermost: those of the site in order of name, those
- * of QMPI_CONFIG in its order, that of the user. They are read once, when the first of them is
+ * Returns the files, from the outermost to the innermost: the site's files in order of name, the
+ * files of QMPI_CONFIG in its order, the user's file. They are read once, when the first of them is
  * needed; a privileged program has none. The result exists for the whole run.
  */
 const struct qmpi_config_file *qmpi_config_files(int *count);

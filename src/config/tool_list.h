@@ -25,8 +25,7 @@ enum qmpi_tool_reserved {
     QMPI_RESERVED_OPTIONAL, /* whether the layer is left out without an error if it cannot be used:
                                yes or no */
     QMPI_RESERVED_FORTRAN,  /* whether the program calls the Fortran wrappers of a PMPI tool in the
-                               topmost layer: yes or no; default: only wrappers that do not lead to
-                               the C wrapper of the same tool */
+                               topmost layer: yes or no; default: see pmpi/fortran_wrappers.h */
     /* The conditions: see conditions.h. */
     QMPI_RESERVED_RANKS,     /* a set of numbers */
     QMPI_RESERVED_NODES,     /* patterns for the name of the node */

@@ -194,7 +194,7 @@ static bool image_defines(const struct qmpi_elf_image *image, const char *name)
 }
 
 /* Counts the functions of libc that the object defines; if `other` is not NULL, only those that
- * `other` defines, too. Counts either the well-known functions or all others, and appends up to
+ * `other` also defines. Counts either the well-known functions or all others, and appends up to
  * `room` of their names. */
 static int count_interposed(const struct qmpi_elf_image *image, const struct qmpi_elf_image *other,
                             void *libc, bool want_well_known, int room, char **names)

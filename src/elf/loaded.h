@@ -78,10 +78,10 @@ bool qmpi_elf_loaded_containing(const void *address, struct qmpi_elf_loaded *obj
 
 /*
  * dl_iterate_phdr also lists objects that another thread is loading: they are in the loader's list
- * before the loader relocates them and protects their RELRO pages, and it cannot be found out when
- * the loader has done so. After dl_iterate_phdr returns, another thread may also unload them.
- * dlopen solves both problems: a loading thread holds the loader's lock until all relocations are
- * done, so an object with a handle is complete, and the handle keeps it loaded.
+ * before the loader relocates them and protects their RELRO pages, and nothing shows when the
+ * loader has finished. After dl_iterate_phdr returns, another thread may also unload them. dlopen
+ * solves both problems: a loading thread holds the loader's lock until all relocations are done, so
+ * an object with a handle is complete, and the handle keeps it loaded.
  */
 struct qmpi_elf_held {
     struct qmpi_elf_loaded object;

@@ -19,7 +19,7 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
       link_names  a library with the same handles, with which tools are linked, with the MPI library's soname
       mpich_N  MPICH's variant of QMPI: the functions between its layers and others; in four parts
       mpich_table  the table of these
-      mpich_numbers  the number of functions that it numbers
+      mpich_numbers  how many functions it has
       check    calls of all entry points with distinctive arguments (tests)
       mpich_check  the same under layers of MPICH's variant (tests)
       exists   the functions that this MPI has, for tests that do not depend on the MPI

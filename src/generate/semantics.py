@@ -479,7 +479,7 @@ class Extent:
 # The first entry that matches applies to a pointer. If none matches, a value is written unless it
 # is const, and an array is an address.
 EXTENTS = [
-    # Handles and keys that are returned or replaced, and those that only look as if they were.
+    # Handles and keys that a call returns or replaces, and pointers to handles that it does not change.
     Extent(r".*_free(_keyval)?|MPI_(Keyval_free|Comm_disconnect|File_close|Session_finalize)", r"VALUE", "INOUT"),
     Extent(r"MPI_(Wait|Test|Start)", "request", "INOUT"),
     Extent(r"MPI_Cancel", "request", "IN"),

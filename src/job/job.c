@@ -235,7 +235,7 @@ static void make_layers(const struct job *job)
     __atomic_store_n(&layer_count, count, __ATOMIC_RELEASE);
 }
 
-/* Returns true if the layers were not known before: the processes learn them in MPI_Init, and
+/* Returns true if the layers were not known before: processes exchange them in MPI_Init, and
  * whenever they create a communicator of all processes from a session. */
 static bool set_layers(const struct job *job)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statements: the texts that the processes of the job tell each other in MPI_Init, or when they
- * have made a communicator of all of them from a session. A statement consists of lines, whose
+ * Statements: the texts that the processes of the job exchange in MPI_Init, or when they have
+ * created a communicator of all processes from a session. A statement consists of lines, whose
  * first letter is their kind. Names and messages in it are escaped; qmpi_statement_restore restores
  * them. Equal statements, as most are, are sent once for all ranks that make them.
  */

@@ -349,8 +349,8 @@ struct features {
     bool procedures;         /* it defines procedures of MPI in Fortran */
     bool binding;            /* it is the Fortran binding of an MPI library */
     bool abi;                /* refers to QMPIX_abi_Register_tool_name: for the standard ABI */
-    const char *unconverted; /* a function that it refers to, and that tools for the standard ABI
-                                cannot use */
+    const char *unconverted; /* a function to which it refers, although tools for the standard ABI
+                                cannot use it */
 };
 
 /* Whether a tool for the standard ABI can use a symbol in a program with another ABI. */

@@ -65,9 +65,9 @@ void qmpi_problem_print_heading(const struct qmpi_tool_entry *entry, char *probl
 
 /*
  * A damaged library may cause a fatal signal in the loader, in its constructor or in its init
- * function, and nothing would show which tool is the cause. While these handlers are installed, a
- * message names the entry, and the process terminates with status 2, as after other problems. The
- * run cannot continue without the layer, because the loader is interrupted.
+ * function. Without these handlers, nothing would show which tool is the cause. While they are
+ * installed, a message names the entry, and the process terminates with status 2, as after other
+ * problems. The run cannot continue without the layer, because the loader is interrupted.
  */
 
 /* Installs the handlers, unless QMPI_DEBUG traces loading: the signal is then left to a debugger.

@@ -26,9 +26,10 @@
 
 /*
  * MPICH's library also defines these calls, but its versions only return an error. If a program is
- * linked so that the loader finds that library before libqmpi, all references lead to them. This
- * file redirects the references, and also changes the symbols of the library, since constructors of
- * tools that are loaded later call them before their references could be redirected.
+ * linked so that the loader finds that library before libqmpi, all references lead to these
+ * versions. This file redirects the references, and also changes the symbols of the library, since
+ * constructors of tools that are loaded later call them before their references could be
+ * redirected.
  */
 
 QMPI_LOCK(override_lock);
@@ -137,8 +138,8 @@ struct text_entry {
 };
 
 enum { BUCKETS = 4096, CHUNK_SIZE = 1 << 16 };
-/* Lists that only grow: a complete entry becomes the first one by an exchange; any thread or signal
- * handler loads the first one with acquire. */
+/* Lists that only grow: an exchange makes a complete entry the first one; any thread or signal
+ * handler loads the first one with acquire order. */
 static _Atomic(struct text_entry *) buckets[BUCKETS];
 
 /* Entries are allocated in chunks. */

@@ -61,10 +61,10 @@ bool qmpi_comm_can_be_asked(MPI_Comm comm)
 
 QMPI_LOCK(processes_lock);
 
-/* The number of records that were freed. It tells a thread whether the record that it remembers may
- * be one of them. It is incremented before the record is freed. A thread that uses a new
- * communicator with the same handle has received it from MPI after the old one was freed, so it
- * finds the new number. */
+/* The number of records that were freed. A thread compares it with an earlier value to find out
+ * whether the record of its last query may have been freed. It is incremented before the record is
+ * freed. A thread that uses a new communicator with the same handle has received it from MPI after
+ * the old one was freed, so it finds the new number. */
 static unsigned generation = 1;
 
 /* The result of the last query of this thread. While `changing` is set, the other members are
@@ -303,8 +303,8 @@ int QMPIX_Comm_world_rank(MPI_Comm comm, int rank, int *world)
 bool qmpi_comm_id_asked;
 
 struct identity {
-    /* 0: a predefined communicator whose id is not known yet. Stored with release after the other
-     * members, under the lock, and loaded with acquire. */
+    /* 0: a predefined communicator whose id is not known yet. Stored with release order after the
+     * other members, under the lock, and loaded with acquire order. */
     uint64_t id;
     uint64_t parent;
     uint64_t members; /* a hash of the ranks of the members in the world */

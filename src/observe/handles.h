@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether a handle from the program can be used in a query of MPI. If a query fails, MPI invokes an
- * error handler of the program, which by default ends the job, even if MPI would accept the
- * program's own call, or the program expects its error. The checks here invoke no error handler of
- * the program.
+ * error handler of the program, which by default ends the job. This may happen even if MPI would
+ * accept the program's own call, or if the program expects its error. The checks here invoke no
+ * error handler of the program.
  *
  * They are necessary for handles that MPI has not checked yet: those in `before`, and those that
  * tools pass to helper functions outside of callbacks. A call that has succeeded has checked the
@@ -16,8 +16,8 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-/* These functions also return false if the answer is not available: because MPI is not initialized,
- * because the program uses only sessions, or because the MPI library has no suitable query. */
+/* These functions also return false if the answer is not available: before MPI_Init if the MPI
+ * library has no sessions, after MPI_Finalize, or if the MPI library has no suitable query. */
 bool qmpi_handle_is_type(MPI_Datatype type);
 bool qmpi_handle_is_comm(MPI_Comm comm);
 

@@ -25,9 +25,9 @@ void qmpi_observe_nothing(const QMPIX_Call *call, QMPIX_Word *word);
  * below. For qmpi_chain_layer. */
 void qmpi_observe_node(struct qmpi_node *node);
 
-/* Replaces the terminators of functions that create communicators by functions that follow them.
- * Called before the chains are built. Until an observer asks for identities, this costs one test in
- * these functions. */
+/* Replaces the terminators of functions that create communicators by functions that also record the
+ * new communicators. Called before the chains are built. Until an observer asks for identities,
+ * this costs one test in these functions. */
 void qmpi_observe_creators(qmpi_function **terminators);
 
 /* Prints with QMPI_DEBUG what a new layer observes, if it has an observer. */

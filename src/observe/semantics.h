@@ -41,7 +41,7 @@ void qmpi_semantics_describe_all(void);
 
 /*
  * The meaning of a call: its shape (the kind of transfer) and the roles of its arguments, generated
- * from the names of the parameters; and functions that read arguments from a record.
+ * from the names of the parameters.
  */
 
 /* Each role is the index of its argument + 1; 0: no such argument. */

@@ -238,7 +238,7 @@ static int *visit_closure(struct qmpi_closure *closure, int first, int *count)
     return visit_reachable(closure, first, count, mark_reached);
 }
 
-/* Returns the object `first`, and those of the objects that it reaches that are private to it and
+/* Returns the object `first`, and each object that it reaches if that object is private to it and
  * not in a layer yet. The caller frees the array. */
 static struct qmpi_elf_loaded *collect_members(struct qmpi_closure *closure, int first, int *count)
 {
@@ -277,9 +277,9 @@ static bool needs_member(struct qmpi_closure *closure, int index,
 }
 
 /*
- * Adds to the members of a preloaded tool the other preloaded libraries that call PMPI alone and
- * need one of these members: a tool may consist of several libraries that are preloaded. Returns
- * the new array in place of `members`.
+ * A tool may consist of several preloaded libraries. Adds to its members each other preloaded
+ * library that calls PMPI alone and needs one of the members. Returns the new array in place of
+ * `members`.
  */
 static struct qmpi_elf_loaded *add_partners(struct qmpi_closure *closure,
                                             struct qmpi_elf_loaded *members, int *count)
@@ -538,7 +538,7 @@ struct wrappers {
     int count;
     struct wrapper all[];
 };
-/* Set once, with release, before the group of the program; NULL: the program is no layer. */
+/* Set once, with release order, before the group of the program; NULL: the program is no layer. */
 static struct wrappers *program_wrappers;
 
 static bool is_wrapper(const struct qmpi_elf_loaded *program, const ElfW(Sym) * symbol)

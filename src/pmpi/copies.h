@@ -29,8 +29,8 @@ struct qmpi_copies {
     bool opened; /* opened by the tool; else it is the library of the tool itself */
     /* Output. */
     bool has_copies; /* of dependencies */
-    bool needed; /* others use the originals, so only copies can be used; if not set, the originals
-                    can be used, too, as long as others do not use them */
+    bool needed; /* others use the originals, so only copies can be opened; otherwise, the originals
+                    may be opened, too */
 };
 
 /*

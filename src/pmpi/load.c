@@ -201,10 +201,11 @@ static char *relocate_layer(struct qmpi_layer *layer, struct qmpi_layer_group *f
 }
 
 /*
- * The steps: open the library, or a copy of it if the process has it already (copies.c), whose
- * objects then belong to the layer (closure.c); lead their references to PMPI_X to the layer below
- * (relocate.c); find the MPI_X that they define, which start-up adds to the chains. If the layer is
- * on top of a chain, the entry point jumps directly to its MPI_X (target_of in dispatch/chain.c).
+ * Opens the library, or a copy of it if the process has it already (copies.c); its objects then
+ * belong to the layer (closure.c). Changes their references to PMPI_X so that they lead to the
+ * layer below (relocate.c). Finds the functions MPI_X that they define, which start-up adds to the
+ * chains. If the layer is on top of a chain, the entry point jumps directly to its MPI_X (target_of
+ * in dispatch/chain.c).
  */
 char *qmpi_pmpi_load(struct qmpi_layer *layer)
 {

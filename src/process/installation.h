@@ -6,8 +6,9 @@
 /* Returns the directory of the installed tools, which is next to libqmpi. */
 const char *qmpi_installation_folder(void);
 
-/* Returns the path of a file that belongs to libqmpi: in the directory of the installed tools, or
- * else in that of the tools for all MPI libraries, which is beside it. The caller frees it. */
+/* Returns the path of a file that belongs to libqmpi. It is in the directory of the installed tools
+ * or, if it is not there, in the directory beside it with the tools for all MPI libraries. The
+ * caller frees it. */
 char *qmpi_installation_find(const char *name);
 
 /* The directories of the installed tools and of the site's configuration files: absolute in

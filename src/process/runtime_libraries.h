@@ -12,8 +12,8 @@
 /* Whether this is the soname or file name of such a library. */
 bool qmpi_runtime_is(const char *name);
 
-/* Whether this is the file name of a sanitizer's library, which replaces functions of the C
- * library, and whose place in the search order is determined by the compiler or the user. */
+/* Whether this is the file name of a sanitizer's library. Such a library replaces functions of the
+ * C library; the compiler or the user determines its place in the search order. */
 bool qmpi_runtime_is_sanitizer(const char *name);
 
 /* The option that makes AddressSanitizer accept other libraries before its own, and the function
