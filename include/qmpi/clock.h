@@ -41,10 +41,10 @@ QMPI_API int QMPIX_Clock_get_time(uint64_t *ticks);
 
 /*
  * Converts a difference of two readings to nanoseconds. The error is at most about the time that a
- * few readings take. To keep it that small, the call first determines the length of a tick again if
- * the time to convert is more than twice as long as the time over which the length was determined
- * last. It is determined over the time since the clock was started, in half a microsecond. May be
- * called in a signal handler, like QMPIX_Clock_get_time. MPI_ERR_ARG: `nanoseconds` is NULL.
+ * few readings take. To keep the error that small, the call first measures the length of a tick
+ * again if the time to convert is more than twice as long as the interval of the last measurement.
+ * A measurement covers the whole time since the clock was started, and takes half a microsecond.
+ * May be called in a signal handler, like QMPIX_Clock_get_time. MPI_ERR_ARG: `nanoseconds` is NULL.
  */
 QMPI_API int QMPIX_Clock_to_nanoseconds(uint64_t ticks, uint64_t *nanoseconds);
 
@@ -95,9 +95,9 @@ QMPI_API int QMPIX_Clock_request_offsets(int tool_id);
  * cannot be compared.
  *
  * Processes that read the same clock, such as those of a node, get exactly the same time for the
- * same moment, and the same bound, which is 0 on the node of rank 0. Therefore, no message between
- * them is received before it was sent. Between other clocks, an offset that is smaller than its
- * bound counts as 0.
+ * same moment, and the same bound, which is 0 on the node of rank 0. Therefore, their times never
+ * show that a message was received before it was sent. Between other clocks, an offset that is
+ * smaller than its bound counts as 0.
  *
  * The clock is compared with rank 0's through other processes: one for each doubling of the number
  * of nodes. Each of these processes adds to the bound half the time of the shortest of several

@@ -75,8 +75,9 @@ typedef int QMPIX_Var_open(void *user, const void *object, int *count);
  *
  * Each handle has its own value, as the standard requires for sessions:
  *   - COUNTER, AGGREGATE, TIMER: the publisher only adds. The value of a handle is the amount added
- *     since the handle was started or last reset; for a continuous variable, since the publisher
- *     started. Writing and resetting change the value of the handle, not the publisher's data.
+ *     since the handle was started or last reset; for a continuous variable, everything that the
+ *     publisher has added. Writing and resetting change the value of the handle, not the
+ *     publisher's data.
  *   - HIGHWATERMARK, LOWWATERMARK: the publisher provides the current level, and calls
  *     QMPIX_Pvar_sample after each change. The value of a handle is the highest (lowest) level
  *     since the handle was started, allocated (continuous variables) or last reset.

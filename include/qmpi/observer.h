@@ -25,11 +25,10 @@
  * it. Like all calls of <qmpi/qmpi.h>, they return an error class, do not invoke error handlers,
  * and set outputs only on success. In `before`, the arguments of the program have not been checked
  * yet: for a null handle where an object is required, the result is MPI_ERR_ARG. For a handle that
- * is wrong in another way, such as that of a communicator that was freed, it is MPI_ERR_OTHER:
- * where MPI has not accepted a handle yet, libqmpi first finds out, without invoking an error
- * handler of the program, whether it is that of an object. With libraries of the standard ABI other
- * than MPICH, it can do so only for communicators that were passed to a helper function before, in
- * `after`.
+ * is invalid in another way, such as that of a communicator that was freed, it is MPI_ERR_OTHER:
+ * libqmpi checks each handle that MPI has not accepted yet, without invoking an error handler of
+ * the program. With libraries of the standard ABI other than MPICH, it can check only communicators
+ * that were passed to a helper function in an earlier `after`.
  *
  * Observers are an extension: neither the MPI standard nor the draft of the Tools Working Group
  * defines them. The groups below roughly follow the chapters of the standard (MPI 4.0), and the
@@ -94,8 +93,7 @@ typedef struct QMPIX_Parameter {
     size_t size;     /* bytes of the value that the pointers lead to; 0: unknown */
 } QMPIX_Parameter;
 
-/* The groups of functions, roughly the chapters of the MPI standard. Each function is in one group.
- */
+/* The groups of functions, roughly the chapters of the MPI standard. A function is in one group. */
 enum {
     QMPIX_GROUP_POINT_TO_POINT = 1 << 0,   /* also probes, cancelling and partitioned calls */
     QMPIX_GROUP_COMPLETION = 1 << 1,       /* Wait…, Test…, Start…, requests, statuses */
@@ -158,8 +156,8 @@ enum {
      * test or file operation), and one status per request where it passes MPI_STATUSES_IGNORE (to a
      * wait or test), so that `after` knows the actual length. */
     QMPIX_OBSERVE_STATUSES = 1 << 1,
-    /* The callbacks change how long the call takes, or its result: the layers above see that as
-     * part of the call. */
+    /* The callbacks change the duration or the result of the call, and the layers above see this
+     * change as part of the call. */
     QMPIX_OBSERVE_ACTS = 1 << 2,
     /* Read the clock when the call begins and when it has ended: see QMPIX_Call_get_time. */
     QMPIX_OBSERVE_TIME = 1 << 3,
@@ -215,12 +213,12 @@ QMPI_API int QMPIX_Call_get_entry_time(const QMPIX_Call *call, uint64_t *time);
 
 /*
  * Returns the address at which `begin` of QMPIX_Call_get_time is stored, with `end` directly after
- * it: for tools that tell from another thread or from a signal handler how long a call has been
- * running. The call needs no further reading of the clock for this. `begin` is 0 until the call
- * begins; `end` is valid in `after`. The address is on the stack of the thread and is valid until
- * the call has returned, or has been left by longjmp or an exception. Its distance from the record,
- * to which `call` points, is always the same, so that a tool that knows this distance need not call
- * this function. Needs QMPIX_OBSERVE_TIME. MPI_ERR_OTHER: the observer lacks the flag.
+ * it: for tools that find out in another thread or in a signal handler how long a call has been
+ * running. The observed call then needs no further reading of the clock. `begin` is 0 until the
+ * call begins; `end` is valid in `after`. The address is on the stack of the thread and is valid
+ * until the call has returned, or has been left by longjmp or an exception. Its distance from the
+ * record, to which `call` points, is always the same, so that a tool that knows this distance need
+ * not call this function. Needs QMPIX_OBSERVE_TIME. MPI_ERR_OTHER: the observer lacks the flag.
  */
 QMPI_API int QMPIX_Call_get_begin_address(const QMPIX_Call *call, const uint64_t **begin);
 
@@ -248,9 +246,9 @@ QMPI_API int QMPIX_Call_get_argument(const QMPIX_Call *call, int index, void *va
 /*
  * Stores elements `first` … `first + count - 1` of the array to which argument `index` leads in
  * `values`, an array of the type of its elements; for a pointer to a single value, `first` is 0 and
- * `count` 1. What the function writes can be read in `after`. The argument must lead to as many
- * elements. Converts like QMPIX_Call_get_argument. MPI_ERR_ARG also: the argument is not a pointer,
- * its type is unknown (a buffer), or it leads nowhere (NULL, MPI_STATUS_IGNORE).
+ * `count` 1. Elements that the function writes can be read in `after`. The array must have at least
+ * `first + count` elements. Converts like QMPIX_Call_get_argument. MPI_ERR_ARG also: the argument
+ * is not a pointer, its type is unknown (a buffer), or it leads nowhere (NULL, MPI_STATUS_IGNORE).
  */
 QMPI_API int QMPIX_Call_get_elements(const QMPIX_Call *call, int index, int first, int count,
                                      void *values);
@@ -288,10 +286,10 @@ QMPI_API int QMPIX_Call_get_request(const QMPIX_Call *call, int index, MPI_Reque
 
 /*
  * Stores, in `after`, the number of bytes that a status reports: the length of a message, or of an
- * access to a file. Argument `index` leads to the status, or to an array of which it is element
- * `element`. For an operation that was cancelled, the result is 0. The call takes some nanoseconds,
- * less than a query of MPI. MPI_ERR_ARG also: the argument leads to no status. MPI_ERR_OTHER: MPI
- * does not know the number.
+ * access to a file. Argument `index` leads to a single status, or to an array, in which the status
+ * is element `element`. For an operation that was cancelled, the result is 0. The call takes some
+ * nanoseconds, less than a query of MPI. MPI_ERR_ARG also: the argument leads to no status.
+ * MPI_ERR_OTHER: MPI does not know the number.
  */
 QMPI_API int QMPIX_Call_get_status_bytes(const QMPIX_Call *call, int index, int element,
                                          MPI_Count *bytes);
@@ -348,9 +346,9 @@ QMPI_API int QMPIX_Call_for_each_transfer(const QMPIX_Call *call,
 /*
  * Calls `each` for each neighbor with which a neighborhood collective exchanges data, also for
  * those that MPI_Start and MPI_Startall start: first for the sources, in the order of the receive
- * buffer, then for the destinations, in that of the send buffer. A neighbor that is listed several
- * times is visited as often, and MPI_PROC_NULL is left out. `bytes` is what this neighbor sends or
- * gets: in MPI_Neighbor_allgather, each destination gets the whole send buffer, which
+ * buffer, then for the destinations, in the order of the send buffer. A neighbor that is listed
+ * several times is visited as often, and MPI_PROC_NULL is left out. `bytes` is what this neighbor
+ * sends or gets: in MPI_Neighbor_allgather, each destination gets the whole send buffer, which
  * QMPIX_Call_get_bytes counts once. `tag` is MPI_UNDEFINED.
  *
  * Other calls have no neighbors. A tool that adds up what processes exchange by messages, one-sided
@@ -386,8 +384,8 @@ QMPI_API int QMPIX_Call_get_peer(const QMPIX_Call *call, int *peer, int *world, 
  * requests need QMPIX_OBSERVE_REQUESTS. MPI_Wait and MPI_Waitall do not distinguish inactive
  * requests from completed ones, so inactive ones are included; MPI_REQUEST_NULL is left out. A call
  * that failed has completed the requests that it freed; a failed MPI_Waitall or similar call has
- * completed those whose status says so (see QMPIX_OBSERVE_STATUSES), if there are statuses and
- * MPI_Testall has set its flag.
+ * completed those whose status says so, which requires statuses (see QMPIX_OBSERVE_STATUSES) and,
+ * in MPI_Testall, a flag that is set.
  *
  * All observers of a call get the same answer. It is read from the record each time that an
  * observer asks, which takes some 14 instructions for each request.

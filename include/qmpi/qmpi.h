@@ -106,8 +106,8 @@ QMPI_API int QMPI_Register_tool_storage(int tool_id, void *storage);
  *
  * Usually called from `init` of the layer. It may also be called later, by any thread, but not in a
  * signal handler. The interceptor then gets all calls that start after it has returned; calls in
- * progress may continue without it. Layers above that have saved pointers to next functions learn
- * of it as of a switched layer: see QMPIX_Register_stack_changed.
+ * progress may continue without it. Layers above that have saved pointers to next functions are
+ * informed as if a layer had been switched: see QMPIX_Register_stack_changed.
  *
  * MPI_ERR_OTHER: called in another layer's `init` or before the stack has been built, by a layer
  * that has registered functions of MPICH's variant, or memory is exhausted. QMPI draft, "Tool
@@ -117,9 +117,10 @@ QMPI_API int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum f
                                          void (*fp)(void));
 
 /*
- * Registers an interceptor of a layer for MPI_X, as QMPI_Register_tool_function does. It does not
- * compile if the signature is wrong: the compiler then shows the type that it has, and the type
- * QMPI_X_t that it must have. `X` is the name of a function of this MPI without its prefix:
+ * Registers an interceptor of a layer for MPI_X, as QMPI_Register_tool_function does. If the
+ * interceptor has a wrong signature, the macro does not compile, and the compiler shows the type of
+ * the interceptor and the required type QMPI_X_t. `X` is the name of a function of this MPI without
+ * its prefix:
  *
  *     QMPIX_REGISTER(tool_id, Recv, my_Recv);
  *
@@ -131,7 +132,8 @@ QMPI_API int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum f
         (tool_id), static_cast<QMPI_Functions_enum>(QMPI_##X##_number),                            \
         reinterpret_cast<void (*)(void)>(static_cast<QMPI_##X##_t *>(interceptor)))
 #else
-/* The initialization makes compilers show both types; _Generic makes each of them stop. */
+/* The initialization makes compilers show both types, but some only warn. _Generic makes each of
+ * them stop. */
 #define QMPIX_REGISTER(tool_id, X, interceptor)                                                    \
     ((void)sizeof((struct { QMPI_##X##_t *expected; }){(interceptor)}),                            \
      QMPI_Register_tool_function((tool_id), (enum QMPI_Functions_enum)QMPI_##X##_number,           \
@@ -155,8 +157,9 @@ static inline int QMPI_Context_get_storage(QMPI_Context context, int tool_id, vo
 
 /*
  * Returns the calling address of this thread's current MPI call, the same in all layers: the return
- * address in the application, or in a tool if the tool called MPI_X. `address` is that of a
- * `void *`, which is set to it, or to NULL outside an MPI call. QMPI draft, "Context".
+ * address in the application, or in a tool if the tool called MPI_X. `address` points to a variable
+ * of type `void*`, which is set to the calling address, or to NULL outside an MPI call. QMPI draft,
+ * "Context".
  */
 QMPI_API int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *address);
 
@@ -168,16 +171,16 @@ typedef enum QMPIX_Binding {
 } QMPIX_Binding;
 
 /*
- * Returns the binding through which the current MPI call of this thread came. The call of a Fortran
- * program reaches interceptors as one of C: handles, statuses and constants are those of C, and the
- * arguments are those that the binding makes of the program's. The result is the same in all
- * layers. It is QMPIX_BINDING_C for a call that a tool makes as MPI_X, outside an MPI call, and if
- * the binding is not a shared library, as in a statically linked program. It may be so for
+ * Returns the binding through which the current MPI call of this thread came. A call of a Fortran
+ * program reaches interceptors as a call in C: the binding has converted its arguments, and
+ * handles, statuses and constants are those of C. The result is the same in all layers. It is
+ * QMPIX_BINDING_C for a call that a tool makes as MPI_X, outside an MPI call, and if the binding is
+ * not a shared library, as in a statically linked program. It may also be QMPIX_BINDING_C for
  * functions that return no error code (MPI_Wtime, MPI_Wtick, MPI_Aint_add, MPI_Aint_diff), because
  * a binding may end with a jump to them.
  *
- * Calls of MPI cost nothing for this. The answer is found on the call stack, which takes
- * microseconds in programs that use Fortran, and nanoseconds in others.
+ * MPI calls do not take longer because of this function. The answer is found on the call stack,
+ * which takes microseconds in programs that use Fortran, and nanoseconds in others.
  */
 QMPI_API int QMPIX_Context_get_binding(QMPI_Context context, QMPIX_Binding *binding);
 
@@ -261,8 +264,8 @@ enum {
  * `conflicts` contains patterns with `*`, `?` and `[...]` as in a shell; a layer of the tool cannot
  * be used together with another layer if a pattern matches the name of its tool, something that it
  * provides, or a service that it offers (<qmpi/service.h>). A tool that must be the only one to do
- * something names it in both; one that can be listed only once names itself in `conflicts`. See
- * QMPIX_Tool_declare.
+ * something names this in both arrays; one that can be listed only once names itself in
+ * `conflicts`. See QMPIX_Tool_declare.
  *
  * The members from `flags` on are missing in tools that were compiled with earlier versions of this
  * header: read a member only if `size` includes it.
@@ -290,10 +293,10 @@ QMPI_API int QMPIX_Register_tool_info(const char *tool_name, const QMPIX_Tool_in
  * QMPIX_Tool_info gives for the tool, for example because of the layer's options. Called from
  * `init`. The strings are copied; NULL stands for an empty array.
  *
- * If two layers conflict, the upper one cannot be used: the run stops before any MPI call is
- * carried out, or continues without it if QMPI_ON_ERROR=skip, unless the entry of one of them has
- * the option @force=yes. What QMPIX_Tool_info contains is checked before `init`, the rest when it
- * has returned.
+ * If two layers conflict, the upper one cannot be used, unless the entry of one of them has the
+ * option @force=yes: the run stops before any MPI call is carried out, or continues without the
+ * upper layer if QMPI_ON_ERROR=skip. What QMPIX_Tool_info contains is checked before `init`, the
+ * rest when it has returned.
  *
  * MPI_ERR_ARG also: an unknown flag, or an empty string. MPI_ERR_OTHER: not called from `init` for
  * the layer that is being initialized.
@@ -468,21 +471,21 @@ QMPI_API int QMPIX_Register_stack_changed(int tool_id, void (*callback)(int tool
  * Returns the ranks in MPI_COMM_WORLD that have this layer, in ascending order, this process
  * included. Processes of a job may have different stacks: another program of the job may be started
  * with other tools or without libqmpi, and a tool may be left out on one node. A layer of another
- * process is the same if it is of the same tool with the same options, and stands in the same order
- * among those that both processes have. Layers that are switched off count.
+ * process is the same if it uses the same tool with the same options, and if the layers that both
+ * processes have are in the same order. Layers that are switched off count.
  *
- * `ranks` has `count` elements and exists for the whole run. Any thread. MPI_ERR_OTHER: not known,
- * because neither MPI_Init nor MPI_Init_thread has returned below the layers, nor has an
- * MPI_Comm_create_from_group that created a communicator of all processes; ranks are then those in
- * mpi://WORLD.
+ * `ranks` has `count` elements and exists for the whole run. May be called by any thread.
+ * MPI_ERR_OTHER: not known, because neither MPI_Init nor MPI_Init_thread has returned below the
+ * layers, nor has an MPI_Comm_create_from_group that created a communicator of all processes; ranks
+ * are then those in mpi://WORLD.
  */
 QMPI_API int QMPIX_Tool_get_ranks(int tool_id, const int **ranks, int *count);
 
 /*
- * Creates a communicator of these processes, in the order of their ranks in MPI_COMM_WORLD, for
- * what the layer communicates for itself: on MPI_COMM_WORLD, it would wait for processes that do
- * not have it. Collective over the processes that QMPIX_Tool_get_ranks lists; all of them must
- * have initialized MPI, and none may have finalized it. The communicator has no attributes of the
+ * Creates a communicator of these processes, in the order of their ranks in MPI_COMM_WORLD, for the
+ * layer's own communication. On MPI_COMM_WORLD, the layer would wait for processes that do not have
+ * it. Collective over the processes that QMPIX_Tool_get_ranks lists; all of them must have
+ * initialized MPI, and none may have finalized it. The communicator has no attributes of the
  * program, no layer sees its creation, and its error handler is MPI_ERRORS_RETURN. The tool frees
  * it. MPI_ERR_OTHER: MPI is not initialized, has been finalized, or refuses.
  */
@@ -581,9 +584,9 @@ typedef struct QMPIX_Pcontrol_words {
 /* ---- Versions -------------------------------------------------------------------------------- */
 
 /*
- * The version of this header. A tool that is to be compiled with several versions of qmpi asks for
- * what it uses; what changes from one version to the next, and what does not, is in
- * docs/compatibility.md:
+ * The version of this header. A tool that is to be compiled with several versions of qmpi compares
+ * it, as below, with the version that added what the tool uses. docs/compatibility.md lists what
+ * may change between versions.
  *
  *     #if defined(QMPIX_VERSION) && QMPIX_VERSION >= QMPIX_MAKE_VERSION(0, 2, 0)
  */

@@ -85,12 +85,12 @@ typedef void QMPIX_Service_changed(int tool_id, int offering_id, const void *tab
  *     the thread that switches, before QMPIX_Tool_set_enabled returns, and before the callbacks of
  *     QMPIX_Register_stack_changed.
  *
- * Where several callbacks are to be called, those of the layers near the application are called
- * first, those of one layer in the order of registration. A callback is never called by two threads
- * at the same time: if two threads switch layers at the same time, one may call it for both. A
- * callback may make any call, and may switch layers; if this changes the result again, the callback
- * is called again after it has returned. Callbacks of layers that are off are called, too. A
- * callback must return.
+ * If several callbacks are to be called, those of the layers nearer the application are called
+ * first, and those of one layer in the order of registration. A callback is never called by two
+ * threads at the same time: if two threads switch layers at the same time, one may call it for
+ * both. A callback may make any call, and may switch layers; if this changes the result again, the
+ * callback is called again after it has returned. Callbacks of layers that are off are called, too.
+ * A callback must return.
  *
  * QMPIX_Service_watch may be called by any thread, from `init` on. MPI_ERR_ARG also: the layer
  * watches this name and version already. MPI_ERR_NO_MEM: memory is exhausted.

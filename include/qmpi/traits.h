@@ -105,16 +105,16 @@ typedef enum QMPIX_Collective {
     QMPIX_COLLECTIVE_OTHER
 } QMPIX_Collective;
 
-/* The flow of data in a collective: which processes get data or news of which others, and therefore
- * wait for them. Functions that create communicators and windows, free windows or open files have a
- * flow, too. */
+/* The flow of data in a collective: from which other processes a process gets data or a
+ * notification, so that it waits for them. Functions that create communicators and windows, free
+ * windows or open files have a flow, too. */
 typedef enum QMPIX_Flow {
-    QMPIX_FLOW_NONE, /* nothing is known */
-    QMPIX_FLOW_ALL,  /* all of all */
+    QMPIX_FLOW_NONE, /* not known */
+    QMPIX_FLOW_ALL,  /* each from all others */
     QMPIX_FLOW_FROM_ROOT,
     QMPIX_FLOW_TO_ROOT,
-    QMPIX_FLOW_SCAN,   /* each of those with a lower rank; MPI_Scan, */
-    QMPIX_FLOW_EXSCAN, /* MPI_Exscan */
+    QMPIX_FLOW_SCAN,   /* from all processes with a lower rank: MPI_Scan */
+    QMPIX_FLOW_EXSCAN, /* from all processes with a lower rank: MPI_Exscan */
     QMPIX_FLOW_NEIGHBORS
 } QMPIX_Flow;
 
@@ -142,10 +142,10 @@ typedef struct QMPIX_Traits {
     QMPIX_Flow flow;
     QMPIX_Access access;
 
-    int comm, window, file; /* that are passed to the call; a pointer if it frees them */
+    int comm, window, file; /* passed to the call; a pointer if the call frees the object */
     int created;            /* the communicator, window or file that the call creates */
-    int request;            /* a pointer to one or, if there is `requests`, to an array */
-    int requests;           /* the number of these */
+    int request;  /* a pointer to one request, or to an array if the function has `requests` */
+    int requests; /* the number of elements of this array */
     int message;
     int status, statuses; /* one, or an array */
     int flag, index, outcount, indices;
@@ -206,18 +206,18 @@ typedef enum QMPIX_Direction {
                                length */
 } QMPIX_Direction;
 
-/* How many elements an array has, or how many strings. `of` is a parameter of the function. */
+/* The length of an array: the number of its elements, or of strings. `of` is the parameter in the
+ * member `of` of QMPIX_Parameter_traits. */
 typedef enum QMPIX_Length {
-    QMPIX_LENGTH_ONE,     /* it is a pointer to one value, a string, or of unknown length */
+    QMPIX_LENGTH_ONE,     /* a pointer to one value, a string, or an array of unknown length */
     QMPIX_LENGTH_OF,      /* as many as `of` says */
-    QMPIX_LENGTH_OF_ROOT, /* the same; the argument is significant at the root only */
+    QMPIX_LENGTH_OF_ROOT, /* the same, for an argument that is significant only at the root */
     QMPIX_LENGTH_SUM,     /* as many as the elements of array `of` add up to */
     QMPIX_LENGTH_SUM_ROOT,
     QMPIX_LENGTH_LAST,    /* as many as the last element of array `of` says */
     QMPIX_LENGTH_STRINGS, /* strings up to a NULL */
     QMPIX_LENGTH_STRINGS_ROOT,
-    QMPIX_LENGTH_ROOM,   /* a string that the call writes, for which there is as much room as `of`
-                            says */
+    QMPIX_LENGTH_ROOM, /* a string that the call writes, in a buffer of the size that `of` gives */
     QMPIX_LENGTH_STATUS, /* the integers of a status in Fortran */
     QMPIX_LENGTH_PEERS,  /* the processes of the communicator, or of its remote group */
     QMPIX_LENGTH_PEERS_ROOT,
@@ -225,7 +225,7 @@ typedef enum QMPIX_Length {
     QMPIX_LENGTH_INDEGREE,
     QMPIX_LENGTH_OUTDEGREE,
     QMPIX_LENGTH_DIMENSIONS,
-    QMPIX_LENGTH_NODES, /* of a graph; like those that follow, at most what `of` says */
+    QMPIX_LENGTH_NODES, /* of a graph; `of` limits this length and those that follow */
     QMPIX_LENGTH_EDGES,
     QMPIX_LENGTH_NEIGHBORS,
     QMPIX_LENGTH_INTEGERS, /* of the contents of a datatype */

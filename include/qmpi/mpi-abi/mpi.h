@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The standard ABI of MPI 5.0: the types, the values of the constants, and the functions with which
- * a program is compiled that runs on every MPI library with this ABI. MPI 5.0, chapter 20 and
- * appendix A.
+ * The standard ABI of MPI 5.0: types, values of constants, and functions. A program that is
+ * compiled with them runs on every MPI library with this ABI. See MPI 5.0, chapter 20 and appendix
+ * A.
  *
- * This file contains facts of the standard only: libqmpi-abi and its tools are built with it where
- * no such library is installed. Programs may be compiled with it, too, or with the mpi.h of any MPI
- * library that has the standard ABI. It is found only if its folder is named: see qmpi-abi.pc.
+ * This file contains only facts of the standard. libqmpi-abi and its tools are built with it where
+ * no MPI library with this ABI is installed. Programs may be compiled with it, too, or with the
+ * mpi.h of any such library. Compilers find this file only if its folder is given: see qmpi-abi.pc.
  *
- * MPI_Fint, and the functions that use it, depend on the Fortran compiler and are not part of it.
+ * MPI_Fint, and the functions that use it, depend on the Fortran compiler and are not part of the
+ * ABI.
  */
 #ifndef QMPI_MPI_ABI_MPI_H
 #define QMPI_MPI_ABI_MPI_H
