@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libqmpi-any.so, a library that a site preloads for the programs of all MPIs. Before the program
- * begins, it chooses the libqmpi for the program's MPI, puts it in front of itself in LD_PRELOAD,
- * and executes the program again, in the same process. The program then runs as if the right
- * library had been preloaded; nothing is done if this is so already. Without an MPI library and a
- * launcher, the program goes on without libqmpi: it may start others, for which the library is
- * chosen anew.
+ * begins, this library chooses the libqmpi for the program's MPI, puts that libqmpi first in
+ * LD_PRELOAD, and executes the program again, in the same process. The program then runs as if the
+ * right libqmpi had been preloaded. If it is preloaded already, nothing is done. A program that has
+ * neither an MPI library nor a launcher runs on without libqmpi. For each program that it starts,
+ * the choice is made anew.
  *
- * A libqmpi that this library opened itself would come behind the MPI library, and could not define
- * the functions that the program and other libraries call.
+ * Opening libqmpi with dlopen would not be enough: it would come after the MPI library in the
+ * search order, so the program and other libraries would not call its functions.
  */
 #define _GNU_SOURCE
 #include "elf/elf.h"
@@ -29,7 +29,8 @@ static const char variable[] = "LD_PRELOAD", separators[] = ": ";
 
 /* ---- The MPI of the program ------------------------------------------------------------------ */
 
-/* Sets `data` to the kind of the first MPI library. Libraries of qmpi also define its functions. */
+/* Sets `data` to the kind of the first MPI library. Libraries of qmpi also define MPI functions,
+ * and are skipped. */
 static int find_kind(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct qmpi_elf_loaded object;
@@ -43,7 +44,8 @@ static int find_kind(struct dl_phdr_info *info, size_t size, void *data)
     return *kind != QMPI_MPI_UNKNOWN;
 }
 
-/* Scripts, and programs that open an MPI library later, use that of the launcher. */
+/* Scripts, and programs that open an MPI library later, are assumed to use the MPI of the
+ * launcher. */
 static enum qmpi_mpi_kind kind_of_program(void)
 {
     enum qmpi_mpi_kind kind = QMPI_MPI_UNKNOWN;
@@ -54,8 +56,8 @@ static enum qmpi_mpi_kind kind_of_program(void)
 
 /* ---- The libraries --------------------------------------------------------------------------- */
 
-/* Stores the directory of the libqmpis, with a slash at its end: it contains that of this library.
- */
+/* Stores the directory that contains the libqmpis, with a slash at its end. It is the parent of the
+ * directory of this library. */
 static bool find_folder(char folder[PATH_MAX])
 {
     static const char here;
@@ -76,8 +78,8 @@ static bool find_installed_library(const char *folder, enum qmpi_mpi_kind kind, 
     return length > 0 && length < PATH_MAX && realpath(name, path);
 }
 
-/* Returns the kind for which a library of LD_PRELOAD is built; QMPI_MPI_UNKNOWN: it is no libqmpi
- * of this directory. */
+/* Returns the kind of MPI for which a preloaded library is built, or QMPI_MPI_UNKNOWN if it is not
+ * a libqmpi in `folder`. */
 static enum qmpi_mpi_kind kind_of_preloaded(const char *folder, const char *preloaded)
 {
     char path[PATH_MAX], other[PATH_MAX];
@@ -90,8 +92,8 @@ static enum qmpi_mpi_kind kind_of_preloaded(const char *folder, const char *prel
     return QMPI_MPI_UNKNOWN;
 }
 
-/* Returns the new value of LD_PRELOAD: `library`, then all of the old value but other libqmpis.
- * NULL: nothing is to change, or memory is exhausted. The caller frees it. */
+/* Returns the new value of LD_PRELOAD: `library`, followed by the old value without libqmpis. The
+ * caller frees it. Returns NULL if the right libqmpi is listed already or memory is exhausted. */
 static char *make_value(const char *folder, const char *library, enum qmpi_mpi_kind wanted,
                         const char *old)
 {
@@ -124,8 +126,8 @@ static bool is_same_file(const char *one, const char *other)
            first.st_ino == second.st_ino;
 }
 
-/* Stores the path of the program's file: the one by which it was executed, because the kernel takes
- * the name of the process from it, unless it is that of a script. */
+/* Stores the path of the program's file. The path by which the program was executed is preferred,
+ * because the kernel names the process after it. It is not usable if it is that of a script. */
 static bool find_program(char path[PATH_MAX])
 {
     static const char link[] = "/proc/self/exe";
@@ -141,9 +143,10 @@ static bool find_program(char path[PATH_MAX])
     return is_same_file(path, link);
 }
 
-/* Whether this library has been preloaded by the variable: not by /etc/ld.so.preload, which nobody
- * would search for the right library, and not into a program that ignores the variable. A dynamic
- * loader that is called as a program has executed another file than /proc/self/exe. */
+/* Returns whether LD_PRELOAD has preloaded this library. The result is false if /etc/ld.so.preload
+ * lists it, because changing the variable would then have no effect, and in a privileged program,
+ * which ignores the variable. It is also false if the dynamic loader was started as a program
+ * (AT_BASE is 0), because the program could not be executed again. */
 static bool is_preloaded(const char *value)
 {
     return value && strstr(value, "libqmpi-any.so") && getauxval(AT_BASE) && !getauxval(AT_SECURE);
@@ -152,9 +155,10 @@ static bool is_preloaded(const char *value)
 static void report_missing(const char *folder, enum qmpi_mpi_kind kind)
 {
     if (qmpi_getenv("QMPI_TOOLS") && qmpi_launcher_reports())
-        qmpi_printf("the program uses %s, but there is no libqmpi%s.so.0 in %s: it runs without "
-                    "tools\n  hint: install a build of qmpi for this MPI there",
-                    qmpi_mpi_descriptions[kind].name, qmpi_mpi_descriptions[kind].suffix, folder);
+        qmpi_printf(
+            "the program uses %s, but there is no libqmpi%s.so.0 in %s, so the "
+            "program runs without tools\n  hint: install a build of qmpi for this MPI there",
+            qmpi_mpi_descriptions[kind].name, qmpi_mpi_descriptions[kind].suffix, folder);
 }
 
 /* The C library passes these arguments to constructors. */

@@ -134,8 +134,8 @@ static const struct tool_end_signals *user;
 
 static struct sigaction before[SIGNALS];
 static bool watched[SIGNALS];
-/* This is true if our handler has already passed the signal on to the previous action. */
-/* Only the first exchange of each matters, in a signal handler of any thread. */
+/* Each is true once our handler has passed the signal on to the previous action. Handlers in any
+ * thread exchange it. */
 static atomic_bool passed[SIGNALS];
 
 static int index_of_signal(int number)
@@ -215,10 +215,10 @@ bool tool_end_can_replace(const struct sigaction *action)
     return is_default(action) || is_tools(action);
 }
 
-/* Returns whether a handler of the program has called our handler. The program got ours as the
- * previous action if libqmpi was opened after the C library. Our handler must then return, unless
- * the signal is a fault: without our handler, that of the program would have found the default
- * action and continued. */
+/* Returns whether a handler of the program has called our handler. The program can have got ours as
+ * the previous action if its sigaction is that of the C library, because libqmpi was opened later.
+ * Our handler must then return, unless the signal is a fault: without our handler, that of the
+ * program would have found the default action and continued. */
 static bool is_chained(int number)
 {
     struct sigaction now;
@@ -228,7 +228,6 @@ static bool is_chained(int number)
 
 static void on_fatal_signal(int number, siginfo_t *info, void *context)
 {
-    /* Only its first exchange matters. */
     static atomic_bool busy;
     const int error = errno, place = index_of_signal(number);
     (void)context;
@@ -327,8 +326,8 @@ int __cxa_atexit(void (*function)(void *), void *argument, void *object);
 
 static void (*last_function)(void);
 
-/* This function has a parameter that it does not use. LLVM's ThreadSanitizer passes no argument to
- * a handler that is registered for no object. */
+/* The parameter is not used, because LLVM's ThreadSanitizer passes no argument to a handler that is
+ * registered for no object. */
 static void call_last_function(void *unused)
 {
     (void)unused;
@@ -337,8 +336,8 @@ static void call_last_function(void *unused)
 
 /*
  * The C library runs destructors in a handler of exit that was registered before main. A handler
- * that is registered while this handler runs is called after it. Ours is registered for no object,
- * so that it is not called earlier with the destructors of an object.
+ * that is registered while this handler runs is called after it. Our handler is registered for no
+ * object. It would otherwise be called earlier, with the destructors of that object.
  */
 void tool_end_after_destructors(void (*function)(void))
 {

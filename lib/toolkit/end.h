@@ -24,8 +24,7 @@ enum { TOOL_END_PATIENCE = 20 /* time limit in seconds for `on_fatal_signal` */ 
 
 struct tool_end_signals {
     bool (*wants)(void); /* Is called in the handler, and returns whether a report is due. */
-    /* Is called in the handler, and only once. `name` is the name of the signal, as in "SIGTERM".
-     */
+    /* Is called once, in the handler. `name` is the name of the signal, as in "SIGTERM". */
     void (*on_fatal_signal)(int number, const char *name);
 };
 
@@ -36,9 +35,10 @@ void tool_end_watch_signals(const struct tool_end_signals *user);
 /* Stops watching, and restores the previous actions of signals whose handler is still ours. */
 void tool_end_unwatch_signals(void);
 
+struct sigaction;
+
 /* Returns whether a tool may replace the action of a signal by its own: it is the default action,
  * or that of a bundled tool which watches the signal. */
-struct sigaction;
 bool tool_end_can_replace(const struct sigaction *action);
 
 /* Sets the default actions of watched signals. This is meant for a child process. */

@@ -10,9 +10,8 @@
 
 ptrdiff_t flights_begin_place;
 
-/* The stack of the call may have been reused or unmapped after the thread left the call. Only
- * flights_publish_run and flights_run_first store the mark in the word, so the word proves nothing
- * in states other than FLIGHT_RUNS. */
+/* The stack of the call may have been reused or unmapped after the thread left the call. The word
+ * contains the mark only in the state FLIGHT_RUNS, so in other states it proves nothing. */
 bool flight_is_overwritten(const struct flight *flight, const QMPIX_Word *word)
 {
     uint64_t number;

@@ -46,7 +46,7 @@ struct flight {
 
 /* The flights of one thread form a list from the outermost to the innermost call. */
 struct flights {
-    struct flight *nested; /* This is the innermost call, or NULL if it is within no other call. */
+    struct flight *nested; /* This is the innermost call, or NULL if `first` is the only one. */
     struct flight first;   /* This is the outermost call. */
 };
 

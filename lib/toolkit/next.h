@@ -27,8 +27,9 @@ static inline void (*next_find(int tool_id, enum QMPI_Functions_enum number,
         next_function(next_context, __VA_ARGS__);                                                  \
     })
 
-/* Initializes MPI_T again for a layer that has done so before, if the program has finalized MPI_T
- * more often than it has initialized it: the calls of all are counted together. */
+/* Initializes MPI_T again for a layer that has initialized it before. This is needed if the program
+ * has finalized MPI_T more often than it has initialized it, because MPI counts the calls of all
+ * callers together. */
 static inline void next_keep_mpi_t(int tool_id)
 {
     int count, provided;

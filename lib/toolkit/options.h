@@ -35,8 +35,8 @@ bool tool_option_set(int tool_id, const char *key, struct qmpi_value_set *set);
 
 bool tool_option_boolean(int tool_id, const char *key, bool *yes);
 
-/* Sets `number` to that of a signal that programs can use for this: SIGUSR1, SIGUSR2, SIGHUP,
- * SIGURG or SIGWINCH. */
+/* Sets `number` to that of a signal that a user may send to request an action: SIGUSR1, SIGUSR2,
+ * SIGHUP, SIGURG or SIGWINCH. */
 bool tool_option_signal(int tool_id, const char *key, int *number);
 
 /* Sets `place` to the index of the value in `words`, which ends with NULL. If the option is not

@@ -83,8 +83,9 @@ static void put_conversion(FILE *stream, char conversion, int tool_id, int rank)
     }
 }
 
-/* Puts the value of the variable in `${NAME}`, at the beginning of `text`, as it is: it may be a
- * path. Returns the length of `${NAME}`, or 0 if the variable is not set or this is no name. */
+/* Writes the value of the variable in `${NAME}`, with which `text` begins. Slashes are not
+ * replaced, because the value may be a path. Returns the length of `${NAME}`, or 0 if NAME is not a
+ * name, or the variable is unset or empty. */
 static size_t put_variable(FILE *stream, const char *text)
 {
     char name[256];
@@ -147,8 +148,8 @@ bool tool_output_name_is_per_process(const char *pattern)
     return false;
 }
 
-/* Returns whether the text behind a dot is a letter with more letters and digits after it. Other
- * texts are no suffix, because the name of a host or a version may also contain a dot. */
+/* Returns whether the text after a dot consists of letters and digits, beginning with a letter.
+ * Other texts are not a suffix, because a host name or a version may also contain a dot. */
 static bool is_suffix(const char *text)
 {
     if (!isalpha((unsigned char)*text))
@@ -184,8 +185,7 @@ bool tool_output_name_is_special(const char *path)
 
 enum { NUMBERS = 100000, DIGITS = 16 };
 
-/* ---- Names with numbers
- * ----------------------------------------------------------------------------------- */
+/* ---- Names with numbers ---------------------------------------------------------------------- */
 
 /* Splits a pattern where the number is inserted, and expands both sides. */
 static bool expand_both_sides(const char *pattern, size_t place, int tool_id, int rank, char **head,
@@ -345,8 +345,8 @@ enum state {
     OTHER    /* The file is not regular, or it cannot be examined. */
 };
 
-/* An empty file that is not younger than this process was made for it, for instance by mktemp. A
- * younger one will be written by the process that has created it. */
+/* An empty file that existed before this process began was made for it, for instance by mktemp. A
+ * newer one will be written by the process that has created it. */
 static enum state examine(const char *path, struct stat *status)
 {
     if (stat(path, status))
@@ -376,8 +376,8 @@ static bool lock(int descriptor)
     return false;
 }
 
-/* Changes the time of a file of an earlier run, because two programs that begin at the same time
- * must not both replace it. Returns false if another program was first. */
+/* Claims a file of an earlier run by changing its time, because two programs that begin at the same
+ * time must not both replace it. Returns false if another program was first. */
 static bool take_over(const char *path)
 {
     struct stat status, opened;
@@ -395,7 +395,7 @@ static bool take_over(const char *path)
     return good;
 }
 
-/* Returns whether this process has the name now. */
+/* Creates an empty file. Returns false if another process has created it first. */
 static bool create(const char *path)
 {
     struct stat status;
@@ -424,8 +424,8 @@ static bool take_file(const char *path, bool creates)
 
 /* ---- Claiming a name ------------------------------------------------------------------------- */
 
-/* Returns the number that all ranks of a program find, unless another program of the run writes at
- * the same time. */
+/* Returns the number that all ranks of a program choose, unless another program of the run writes
+ * at the same time. */
 static int find_expected(struct tool_output *output)
 {
     int number = 1;

@@ -22,12 +22,12 @@
 
 /* This text describes the placeholders in messages. */
 #define TOOL_OUTPUT_NAME_HINT                                                                      \
-    "%r %p %t %h %x %j %u %d are placeholders, ${NAME} is the value of a variable that is set, "   \
+    "%r %p %t %h %x %j %u %d are placeholders, ${NAME} is the value of an environment variable, "  \
     "and %% is a percent sign"
 
 /*
- * Lets %p stand for this process from now on, also in a forked child that writes for it. A tool
- * must call this in `init`.
+ * From now on, %p is the id of the calling process, even in a forked child that writes the file on
+ * its behalf. A tool must call this in `init`.
  */
 void tool_output_name_start(void);
 
@@ -37,12 +37,11 @@ void tool_output_name_start(void);
  * 0 if there is none (see tool_run_batch_step), %u the user, %d the date on which the run began, %%
  * a percent sign, and %$ a dollar sign. ${NAME} is the value of an environment variable. The caller
  * frees the name. Returns NULL if the pattern contains another placeholder or a variable that is
- * not set or empty, or ends with %, or if memory is exhausted.
+ * unset or empty, or ends with %, or if memory is exhausted.
  */
 char *tool_output_name(const char *pattern, int tool_id, int rank);
 
-/* Returns whether each process has a file name of its own, because the pattern contains %r or %p.
- */
+/* Returns whether the pattern contains %r or %p, so that each process has its own file name. */
 bool tool_output_name_is_per_process(const char *pattern);
 
 /* Returns the index at which the suffix of a pattern begins, such as 4 for "a/%h.json". If there is
@@ -61,14 +60,14 @@ struct tool_output {
     /* These are the parts of the name for rank 0, or NULL if they are the same. */
     char *first_head, *first_tail;
     char *folder;     /* Relative names begin here, or in the current directory if this is NULL. */
-    bool is_absolute; /* The path contains the folder, whatever the current directory is. */
+    bool is_absolute; /* If true, the path always contains the folder. */
     bool is_special;  /* The file is a device, a FIFO or the like (see tool_output_name_is_special).
                        */
     /* `is_claimed` is true while the name with the current number is claimed. `is_said` is true if
      * tool_output_report has printed its message. */
     bool is_claimed, is_said;
     /* `number` is the number in the name, from 1, and `expected` is the number that all ranks are
-     * expected to find. Each is 0 until it has been chosen. */
+     * expected to choose. Each is 0 until it has been chosen. */
     int number, expected;
     char *path;  /* This is the path that was returned last. */
     size_t room; /* This is the size of `path` in bytes. */
@@ -77,13 +76,13 @@ struct tool_output {
 struct tool_output_names {
     const char *pattern; /* This is a pattern for tool_output_name. */
     int tool_id, rank;
-    /* Each process writes a file. The rank is then inserted before the suffix, unless the pattern
-     * contains %r or %p. */
+    /* True if each process writes a file. The rank is then inserted before the suffix, unless the
+     * pattern contains %r or %p. */
     bool is_of_process;
     const char *part;   /* This is another part that is inserted before the suffix, or NULL. */
     const char *folder; /* Relative names begin here, or in the current directory if it is NULL. */
     bool is_directory;  /* The output is a directory, which does not count as a special file. */
-    bool is_absolute;   /* The path contains the folder, whatever the current directory is. */
+    bool is_absolute;   /* If true, the path always contains the folder. */
 };
 
 /* Prepares an output. A tool must call this in `init` or later, and may free `names` and its
@@ -94,8 +93,8 @@ bool tool_output_make(struct tool_output *output, const struct tool_output_names
 /* Frees the members of an output. */
 void tool_output_clear(struct tool_output *output);
 
-/* Returns the path without a number, which the file has if no other program of the run has written
- * one. The path is valid until the next call for this output. */
+/* Returns the path without a number. The output has this path unless another program of the run has
+ * written such a file. The path is valid until the next call for this output. */
 const char *tool_output_path(struct tool_output *output);
 
 /*
@@ -107,24 +106,25 @@ const char *tool_output_path(struct tool_output *output);
  */
 const char *tool_output_claim(struct tool_output *output, bool creates);
 
-/* Gives up a claimed name because another process has created the file, so that the next call of
- * tool_output_claim chooses again. */
+/* Gives up a claimed name, so that the next call of tool_output_claim chooses again. This is for
+ * the case that another process has created the file meanwhile. */
 void tool_output_pass(struct tool_output *output);
 
 /* Returns the path with the next number. This is for an output that the caller creates itself, such
  * as a directory. */
 const char *tool_output_next(struct tool_output *output);
 
-/* The first function returns whether a file that was last changed at `time` belongs to this run.
- * The second one returns whether it also was complete before this program began, so that all ranks
- * see the same file. Linux records the start of a process with a resolution of 10 ms, so a file
- * that a rank writes in the first 10 ms of the program may seem to be complete before it. */
+/* tool_output_is_of_run returns whether a file that was last changed at `time` belongs to this run.
+ * tool_output_is_complete returns whether the file was also complete before this program began, so
+ * that all ranks see the same file. Linux records the start of a process with a resolution of 10
+ * ms, so a file that a rank writes in the first 10 ms of the program may seem to be complete before
+ * it. */
 bool tool_output_is_of_run(const struct timespec *time);
 bool tool_output_is_complete(const struct timespec *time);
 
-/* Prints a message if the file has another name than the user asked for. Each output prints it at
- * most once, and only rank 0 prints it for the ranks that have the expected number. `tool` is the
- * name of the tool. */
+/* Prints a message if the name of the file differs from the name that the user asked for. Each
+ * output prints it at most once, and only rank 0 prints it for the ranks that have the expected
+ * number. `tool` is the name of the tool. */
 void tool_output_report(struct tool_output *output, const char *tool);
 
 /*

@@ -104,8 +104,7 @@ static void visit_one(const struct visit *visit)
         visit->each(visit->data, at, completion->status, 0);
 }
 
-/* The call has returned the error of an operation, and MPI has freed the request of that operation.
- */
+/* Visits the request of the operation whose error the call has returned. MPI has freed it. */
 static void visit_failed(const struct visit *visit)
 {
     for (struct pending *at = visit->held; at; at = at->next_held) {

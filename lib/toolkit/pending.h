@@ -24,8 +24,8 @@
 /* This is an entry. It must be the first member of the tool's own structure. */
 struct pending {
     struct qmpi_table_entry entry;
-    /* A call that may complete the request holds the entry: it has exchanged this with acquire and
-     * release, and then still found the handle. */
+    /* This is true while a call that may complete the request holds the entry. The call sets it by
+     * an exchange with acquire and release, and then checks that the entry still has the handle. */
     bool held;
     int place;                 /* This is the index of the request among those of that call. */
     struct pending *next_held; /* The same call holds this entry too, unless it is NULL. */
@@ -80,9 +80,9 @@ static inline void pending_drop(struct pending *pending)
 
 /* Lets a call hold an entry that pending_find has returned for `handle`. `place` is the index of
  * the request among those of the call. `held` is the first of the entries that the call holds
- * already, or NULL. Returns false if another call holds the entry by now, or the entry no longer
- * has this handle: several requests may have the same handle, such as that of requests that Open
- * MPI has completed at once. */
+ * already, or NULL. Returns false if another call holds the entry by now, or if the entry no longer
+ * has this handle. Several requests may have the same handle: Open MPI gives one handle to all
+ * requests that are complete when they are created. */
 static inline bool pending_hold(struct pending *pending, uint64_t handle, int place,
                                 struct pending *held)
 {
@@ -118,8 +118,8 @@ struct pending_completion pending_describe_completion(const QMPIX_Traits *traits
 /* Returns whether the statuses of a call that failed show which requests it has completed. */
 bool pending_in_status(const QMPIX_Call *call, const struct pending_completion *completion);
 
-/* Is called for a request that a call has completed. If the program asked for statuses, that of the
- * request is element `element` of argument number `argument`. If the operation has failed,
+/* Is called for a request that a call has completed. If the program asked for statuses, the status
+ * of the request is element `element` of argument number `argument`. If the operation has failed,
  * `argument` is -1. */
 typedef void pending_ended(void *data, struct pending *pending, int argument, int element);
 

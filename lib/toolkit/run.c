@@ -195,8 +195,8 @@ static bool find_launcher(const struct process *process, struct process *launche
 }
 
 /* Returns the oldest ancestor in the same process group that was started with settings of qmpi, or
- * the process itself. A script leaves its commands in its own process group, but an interactive
- * shell gives each command a new one. */
+ * the process itself. This is a script rather than an interactive shell, because a script leaves
+ * its commands in its process group, while an interactive shell gives each command a new group. */
 static struct process find_script(const struct process *process)
 {
     struct process oldest = *process, parent;
@@ -249,9 +249,10 @@ static bool read_note(struct timespec *begin, long *pid)
     return true;
 }
 
-/* The ranks of a program may start at different times, but their launcher started before all of
- * them, and after the end of the preceding program. This does not hold for the programs of a script
- * that the launcher runs on each rank. */
+/* Sets `program_begin` to the start of the launcher. The ranks of a program may start at different
+ * times, but their launcher started before all of them, and after the end of the preceding program.
+ * This does not hold if the launcher runs a script on each rank that starts several programs:
+ * `program_begin` then stays the start of this process. */
 static void find_program_begin(const struct process *process)
 {
     struct process parent;
@@ -290,8 +291,8 @@ static void find_job(void)
         job = qmpi_format("pmix:%s", name);
     else if ((name = getenv("PALS_APID")))
         job = qmpi_format("pals:%s", name);
-    else if ((name = getenv("SLURM_JOB_ID")) && step && strlen(step) < 9) /* not set in batch
-                                                                             scripts */
+    else if ((name = getenv("SLURM_JOB_ID")) && step && strlen(step) < 9)
+        /* Long step ids are special ones, such as that of a batch script (4294967291). */
         job = qmpi_format("slurm:%s.%s", name, step);
 }
 

@@ -41,7 +41,9 @@ bool tool_safe_copy(void *to, const void *from, size_t length)
 
 bool tool_safe_copy_string(char *to, const char *from, size_t room, size_t *length)
 {
-    enum { STEP = 64 }; /* This divides the page size, so a step is readable as a whole or not. */
+    enum {
+        STEP = 64
+    }; /* This divides the page size, so either all bytes of a step can be read or none. */
     size_t have = 0;
     while (have < room) {
         size_t part = STEP - ((uintptr_t)from + have) % STEP;

@@ -14,9 +14,9 @@
 bool tool_safe_copy(void *to, const void *from, size_t length);
 
 /*
- * Copies the string at `from`, at most `room` bytes without the terminating NUL, and sets `length`
- * to the number of bytes. If `*length` equals `room`, the string is at least as long. Returns false
- * if these bytes cannot be read.
+ * Copies the string at `from` without its terminating NUL, but at most `room` bytes, and sets
+ * `length` to the number of bytes copied. If `*length` equals `room`, the string may be longer.
+ * Returns false if a byte of the string cannot be read.
  */
 bool tool_safe_copy_string(char *to, const char *from, size_t room, size_t *length);
 
@@ -24,9 +24,9 @@ bool tool_safe_copy_string(char *to, const char *from, size_t room, size_t *leng
 
 enum { PCONTROL_TEXT_MAX = 128 };
 
-/* Copies the string at `address`, the argument after `level` in a call of MPI_Pcontrol. It may be
- * anything, because the number of arguments is unknown. A string is 1 to 127 printable characters
- * and a NUL, in memory that can be read. Never faults. */
+/* Copies the string at `address`, which is the argument after `level` in a call of MPI_Pcontrol.
+ * This argument may have any value, because a caller need not pass it. Returns false if there is no
+ * string of 1 to 127 printable characters at the address. Never faults. */
 bool tool_safe_copy_pcontrol(long address, char text[PCONTROL_TEXT_MAX]);
 
 #endif

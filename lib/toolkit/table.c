@@ -7,8 +7,8 @@
 
 enum { FIRST_BITS = 5, LARGEST_BLOCK = 1024 };
 
-/* A block holds several rows. Each block has twice as many as the one before, up to LARGEST_BLOCK.
- */
+/* A block holds several rows. Each block has room for twice as many as the one before, up to
+ * LARGEST_BLOCK. */
 struct table_block {
     /* The owner stores the next block and the number of rows with release, after the block or the
      * row is complete; other threads load both with acquire before they read rows. */

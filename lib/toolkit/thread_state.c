@@ -14,7 +14,7 @@ _Thread_local struct thread_level *thread_level_current;
 static size_t level_size;
 static void (*level_left)(struct thread_level *level);
 static pthread_key_t key;
-/* Levels are only added, complete, by an exchange of the first one. */
+/* This is a list. A level is complete before it is added at the front, and is never removed. */
 static _Atomic(struct thread_level *) all;
 
 /* Gives up the levels of a thread that ends. They are not freed, because another thread may be
@@ -37,8 +37,8 @@ void thread_level_start(size_t size, void (*left)(struct thread_level *level))
     pthread_mutex_lock(&lock);
     if (!level_size) {
         level_left = left;
-        pthread_key_create(&key, leave_thread); /* The key is created early, because the first keys
-                                                   of a process need no memory. */
+        /* The key is created early, because the first keys of a process need no memory. */
+        pthread_key_create(&key, leave_thread);
         level_size = size;
     }
     pthread_mutex_unlock(&lock);

@@ -26,8 +26,8 @@ struct thread_level {
     struct thread_level *outer;
     struct thread_level *deeper; /* This is NULL until the next level is needed. */
     struct thread_level *next;   /* The first levels of all threads form a list. */
-    /* A live thread uses this first level. A thread that ends stores false with release; the next
-     * one exchanges it with acquire, so that it finds what the other has left. */
+    /* True while a live thread uses this first level. A thread that ends stores false with release.
+     * The next thread exchanges it with acquire, so that it sees what the other has stored. */
     atomic_bool taken;
 };
 

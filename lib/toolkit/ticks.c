@@ -4,8 +4,8 @@
 
 #include "util/util.h"
 
-/* This is stored by ticks_refine, whole, and read by any thread in one load: an old value is only
- * less precise, and no other data belong to it. */
+/* This is stored by ticks_refine and loaded by any thread, both atomically. Relaxed order is
+ * enough, because an old value is only less precise and no other data depends on it. */
 uint64_t ticks_scale = UINT64_C(1) << 58;
 
 void ticks_refine(void)

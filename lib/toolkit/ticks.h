@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the clock of <qmpi/clock.h>, and has an inline conversion that is fast enough for every
- * call. */
+/* Reads the clock of <qmpi/clock.h>, and converts its ticks inline, which is fast enough for every
+ * MPI call. */
 #ifndef QMPI_TOOLKIT_TICKS_H
 #define QMPI_TOOLKIT_TICKS_H
 

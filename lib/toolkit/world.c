@@ -14,8 +14,9 @@ bool tool_world_create_comm(int tool_id, MPI_Comm *comm)
     if (QMPIX_Tool_create_comm(tool_id, comm) == MPI_SUCCESS)
         return true;
     if (tool_world_is_open() && qmpi_launcher_reports())
-        qmpi_printf("layer %d: MPI cannot create a communicator for it, so the processes cannot "
-                    "merge their data\n  hint: see that the program frees communicators",
+        qmpi_printf("layer %d: MPI cannot create a communicator for this layer, so the processes "
+                    "cannot merge their data\n  hint: make sure that the program frees its "
+                    "communicators",
                     tool_id);
     return false;
 }
@@ -151,8 +152,8 @@ bool tool_world_sessions_begin(struct tool_world_sessions *sessions, MPI_Session
     return first;
 }
 
-/* Proposes the session from which a communicator was created. MPI does not show this, so there is a
- * proposal only if exactly one session is open. */
+/* Proposes the session from which a communicator was created. MPI does not tell which session that
+ * was, so there is a proposal only if exactly one session is open. */
 static bool propose_session(struct tool_world_sessions *sessions, MPI_Session *session)
 {
     pthread_mutex_lock(&sessions->lock);
@@ -172,7 +173,7 @@ struct world_processes {
     int rank;            /* the rank of this process in mpi://WORLD */
 };
 
-/* Predefined handlers cannot be freed in all libraries. */
+/* Some libraries reject freeing a predefined handler. */
 static bool is_predefined_handler(MPI_Errhandler handler)
 {
 #ifdef MPI_ERRORS_ABORT
@@ -182,8 +183,8 @@ static bool is_predefined_handler(MPI_Errhandler handler)
     return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN;
 }
 
-/* Sets `*members` to the group of the processes of `comm`, which are all processes, that have these
- * ranks in the group of all processes. */
+/* Translates `ranks` from the group of all processes to `comm`, which contains the same processes,
+ * and sets `*members` to the group of these ranks. */
 static bool select_members(MPI_Session session, MPI_Comm comm, const int *ranks, int count,
                            MPI_Group *members)
 {
@@ -207,7 +208,8 @@ static bool select_members(MPI_Session session, MPI_Comm comm, const int *ranks,
  * is. Collective over these processes. */
 static bool create_comm_of_layer(const struct world_processes *all, MPI_Comm *created)
 {
-    /* MPI_Comm_create_from_group has not returned to the program, which may use any tag later. */
+    /* Any tag will do: the program cannot use the communicator yet, because
+     * MPI_Comm_create_from_group has not returned to it. */
     enum { TAG = 32767 };
     const int *ranks;
     int count;
@@ -237,9 +239,8 @@ static bool create_quietly(const struct world_processes *all, MPI_Comm *created)
     return is_created;
 }
 
-/* Finds out whether all processes of `all->comm` that have the layer are ready, and then makes the
- * tool's own communicator. The program has not used `all->comm` yet, because all processes call
- * this first. */
+/* Makes the tool's own communicator if all processes of `all->comm` that have the layer are ready.
+ * The program has not used `all->comm` yet, because all processes call this first. */
 static bool agree_on_comm(const struct world_processes *all, bool ready, MPI_Comm *private_comm)
 {
     int mine = ready, ours = 0;

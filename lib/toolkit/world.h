@@ -80,8 +80,9 @@ struct tool_world_sessions {
 
 void tool_world_sessions_make(struct tool_world_sessions *sessions);
 
-/* Requests that the layer is called for MPI_Finalize and for the functions below even while it is
- * off. Otherwise, the other ranks would wait for a rank on which it is off. Called from `init`. */
+/* Requests that the layer is called for MPI_Finalize and for the MPI functions that the following
+ * comments name, even while it is off. Otherwise, the other ranks would wait for a rank on which
+ * the layer is off. Called from `init`. */
 void tool_world_sessions_retain(int tool_id);
 
 /* Called after MPI_Session_init. Returns true if no other session was open. */
@@ -91,7 +92,8 @@ bool tool_world_sessions_begin(struct tool_world_sessions *sessions, MPI_Session
  * layer. */
 void tool_world_sessions_add(struct tool_world_sessions *sessions, int tool_id, MPI_Comm comm);
 
-/* The same as tool_world_is_everywhere for mpi://WORLD; called after tool_world_sessions_add. */
+/* Like tool_world_is_everywhere, but for the processes in mpi://WORLD. Called after
+ * tool_world_sessions_add. */
 bool tool_world_sessions_are_everywhere(const struct tool_world_sessions *sessions, int tool_id,
                                         bool *is_first);
 

@@ -27,8 +27,7 @@ void validator_threads_prepare_cpp(void);
 
 /* ---- MPI objects and requests, in handles.c --------------------------------------------------
  * They belong to the layer that creates them until they are freed or completed, or until the layer
- * returns them to the program.
- */
+ * returns them to the program. */
 
 /* Stores the handles that a call of a layer may free. Returns the argument of
  * validator_handles_after, which may be NULL. */
@@ -52,8 +51,7 @@ void validator_handles_check_end(void);
 
 /* ---- Memory, in heap.c -----------------------------------------------------------------------
  * The blocks that a QMPI tool's library itself allocates, by malloc and similar functions and by
- * operator new. Memory that other libraries allocate for the tool is unknown.
- */
+ * operator new. Memory that other libraries allocate for the tool is unknown. */
 
 /* Returns the size of the block that begins at an address; 0: there is none. */
 size_t validator_heap_size(const void *address);
@@ -61,21 +59,20 @@ size_t validator_heap_size(const void *address);
 /* ---- The storage of layers, in storage.c -----------------------------------------------------
  * While the code of a layer runs, the storage of the other layers (QMPI_Register_tool_storage) must
  * not change. A change that its owner may have made is not reported: the owner may run at the same
- * time, or be called.
- */
+ * time, or be called. */
 
 /* The code of the innermost visit's layer begins to run, or continues after a call of MPI. */
 void validator_storage_begin(const struct visit *visit);
 
-/* The code calls MPI or returns. Returns the layer whose storage it has changed; 0: none. */
+/* The code calls MPI or returns. Returns the layer whose storage it has changed, or 0 if there is
+ * none. */
 int validator_storage_end(const struct visit *visit);
 
 /* ---- Threads, in threads.c -------------------------------------------------------------------
- * The threads that a QMPI tool's library creates: whether they end, and whether they call MPI. In
- * this case, MPI must provide a thread level that the program may not have required.
- */
+ * The threads that a QMPI tool's library creates: whether they end, and whether they call MPI. If
+ * they call MPI, it must provide a thread level that the program may not have required. */
 
-/* Returns the layer that has created this thread; 0: none. */
+/* Returns the layer that has created this thread, or 0 if no layer has. */
 int validator_threads_layer(void);
 
 /* Reports a call that a thread of a layer makes, unless the thread level of MPI allows it. */
@@ -84,8 +81,8 @@ void validator_threads_check_call(const QMPIX_Call *call);
 /* Reports a call that initializes MPI if its layer was called with another thread level. */
 void validator_threads_check_required(const struct visit *visit, const QMPIX_Call *call);
 
-/* Stores the thread level that MPI provides, if MPI has been initialized. It is unknown when the
- * process exits. */
+/* Stores the thread level that MPI provides, if MPI has been initialized. Later, when the process
+ * exits, MPI can no longer be asked. */
 void validator_threads_record_provided(void);
 
 /* Returns the name of a thread level, which is never freed. */

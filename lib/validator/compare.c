@@ -73,7 +73,7 @@ static bool read_integer(const QMPIX_Call *call, int index, long long *value)
     return true;
 }
 
-/* Returns the number of elements to which an argument points; 0: unknown. */
+/* Returns the number of elements to which an argument points, or 0 if it is unknown. */
 static int element_count(const QMPIX_Call *call, int index, const QMPIX_Parameter_traits *traits)
 {
     const QMPIX_Parameter *parameter = &call->function->parameters[index];
@@ -95,13 +95,14 @@ static QMPIX_Parameter_traits parameter_traits_of(const QMPIX_Function *function
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
-/* Returns whether a pointer cannot be one of the constants that point to no object. */
+/* Returns whether a pointer may point to an object: NULL and constants such as MPI_STATUS_IGNORE do
+ * not. */
 static bool leads_somewhere(const void *pointer)
 {
     return (uintptr_t)pointer >= 4096 && pointer != MPI_STATUS_IGNORE;
 }
 
-/* Returns whether an argument that points to another place is right nevertheless. */
+/* Returns whether a layer may pass a pointer to another place than the one that it received. */
 static bool is_equivalent(const QMPIX_Call *call, int index, const void *received,
                           const void *passed)
 {
@@ -168,7 +169,7 @@ static bool has_set_flag(const QMPIX_Call *call)
     return flag != 0;
 }
 
-/* Returns the size of an output of a call in bytes; 0: it is not compared. */
+/* Returns the size of an output of a call in bytes, or 0 if the output is not compared. */
 static size_t output_size(const QMPIX_Call *call, int index)
 {
     const QMPIX_Parameter *parameter = &call->function->parameters[index];

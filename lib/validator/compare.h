@@ -29,9 +29,9 @@ void compare_save_arguments(struct compare_values *values, const QMPIX_Call *cal
 /* Returns the saved argument `index`. */
 const void *compare_saved_argument(const struct compare_values *values, int index);
 
-/* Returns the index of the first argument of `call`, a call of the same function, that differs from
- * the saved one; -1: none. A status in place of MPI_STATUS_IGNORE, a variable of the layer for an
- * output, and a copy of an input are no differences. */
+/* Returns the index of the first argument of `call` that differs from the saved one, or -1 if there
+ * is none. `call` must be a call of the same function. A status in place of MPI_STATUS_IGNORE, a
+ * variable of the layer for an output, and a copy of an input do not count as differences. */
 int compare_arguments(const struct compare_values *values, const QMPIX_Call *call);
 
 /* Saves the result and the outputs of the next function. */
@@ -40,7 +40,8 @@ void compare_save_results(struct compare_values *values, const QMPIX_Call *call)
 /* Returns whether the call has the saved result. */
 bool compare_result(const struct compare_values *values, const QMPIX_Call *call);
 
-/* Returns the index of the first output of the call that differs from the saved one; -1: none. */
+/* Returns the index of the first output of the call that differs from the saved one, or -1 if there
+ * is none. */
 int compare_outputs(const struct compare_values *values, const QMPIX_Call *call);
 
 #endif

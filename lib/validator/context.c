@@ -29,7 +29,7 @@ QMPI_Context context_right(int tool_id, int number)
     return next;
 }
 
-/* Returns the layer whose code makes the current call; 0: not found. */
+/* Returns the layer whose code makes the current call, or 0 if it is not found. */
 static int find_caller(const struct visit *visit)
 {
     enum { DEPTH = 32 };

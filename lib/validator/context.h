@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks the contexts that layers pass to the next function. A wrong one is reported, and the call
- * continues with the right one, so that the program does not crash and further faults are found.
+ * Checks the contexts that layers pass to the next function. A wrong context is reported, and the
+ * call continues with the right one, so that the program does not crash and further faults are
+ * found.
  */
 #ifndef VALIDATOR_CONTEXT_H
 #define VALIDATOR_CONTEXT_H
@@ -11,12 +12,13 @@
 /* Prepares the checks. */
 void context_start(const struct qmpi_validate_host *host);
 
-/* Returns the context with which the function `number` is observed. This is `context` if layers
- * have it, and else the right one. If the layer is unknown, ends the process. `context` may be any
- * value. */
+/* Returns the context with which the function `number` is observed. This is `context` if it is the
+ * context of a layer, and the right context otherwise. If it is not known which layer makes the
+ * call, the process ends. `context` may be any value. */
 QMPI_Context context_check(QMPI_Context context, int number);
 
-/* Returns the context with which a layer should call a function; NULL: this MPI lacks it. */
+/* Returns the context with which a layer should call the next function, or NULL if this MPI lacks
+ * the function. */
 QMPI_Context context_right(int tool_id, int number);
 
 /* [number]: the function that observes a call and continues it. */

@@ -12,7 +12,7 @@ static const struct qmpi_validate_host *host;
 
 struct kind {
     const char *name; /* in the counts at the end of the job */
-    const char *what; /* follows `the layer `; %s stands for the function */
+    const char *what; /* the text after `the layer `, in which %s stands for the function */
     const char *hint;
 };
 
@@ -209,7 +209,8 @@ void fault_report(const struct fault *fault)
     job_set_reported(fault->tool_id, name, (int)fault->kind);
 }
 
-/* Returns how often a fault occurred: `3 calls of MPI_Send, 1 of MPI_Recv`. */
+/* Returns a text that tells how often a fault occurred, such as `3 calls of MPI_Send, 1 of
+ * MPI_Recv`. */
 static char *list_counts(const unsigned *of_kind)
 {
     enum { NAMED = 6 };

@@ -11,23 +11,23 @@
 #include "validator/job.h"
 
 enum fault_kind {
-    FAULT_NOT_PASSED,     /* The layer does not call the next function, */
-    FAULT_OTHER_FUNCTION, /* or another function instead, */
-    FAULT_TWICE,          /* or calls it more than once, */
-    FAULT_OTHER_THREAD,   /* or calls it in another thread. */
-    FAULT_OWN_CONTEXT,    /* The layer passes on its own context, */
-    FAULT_OTHER_CONTEXT,  /* or that of another function or layer, */
-    FAULT_NO_CONTEXT,     /* or a pointer that is no context. */
-    FAULT_ARGUMENT,       /* The layer changes an argument, */
-    FAULT_RESULT,         /* or the return value, */
-    FAULT_OUTPUT,         /* or changes an output, or does not set it. */
-    FAULT_RECURSION,      /* The layer calls MPI_X. */
-    FAULT_AFTER_FINALIZE, /* It calls MPI after its MPI_Finalize. */
-    FAULT_COLLECTIVE,     /* It makes a collective call on the program's communicator. */
+    FAULT_NOT_PASSED,     /* The layer does not call the next function. */
+    FAULT_OTHER_FUNCTION, /* It calls another function instead of the next one. */
+    FAULT_TWICE,          /* It calls the next function more than once. */
+    FAULT_OTHER_THREAD,   /* It calls the next function in another thread. */
+    FAULT_OWN_CONTEXT,    /* It passes its own context to the next function. */
+    FAULT_OTHER_CONTEXT,  /* It passes on the context of another function or layer. */
+    FAULT_NO_CONTEXT,     /* It passes on a pointer that is not a context. */
+    FAULT_ARGUMENT,       /* It changes an argument. */
+    FAULT_RESULT,         /* It changes the return value. */
+    FAULT_OUTPUT,         /* It changes an output, or does not set it. */
+    FAULT_RECURSION,      /* It calls MPI_X, which enters the stack at the top. */
+    FAULT_AFTER_FINALIZE, /* It calls MPI after its MPI_Finalize has returned. */
+    FAULT_COLLECTIVE,     /* It makes a collective call on a communicator of the program. */
     FAULT_STDOUT,         /* It writes to the standard output. */
     FAULT_STORAGE,        /* It writes to the storage of another layer. */
     FAULT_THREAD_LEVEL,   /* It changes the thread level, or needs a higher one. */
-    FAULT_THREAD_LEFT,    /* A thread of it is still running at the end. */
+    FAULT_THREAD_LEFT,    /* Its thread is still running when the process exits. */
     FAULT_OBJECT_LEFT,    /* It does not free an MPI object. */
     FAULT_REQUEST_LEFT,   /* It does not complete a request. */
     FAULT_COUNT
@@ -36,21 +36,24 @@ enum fault_kind {
 struct fault {
     enum fault_kind kind;
     int tool_id;
-    const QMPIX_Function *function; /* the function during whose call it occurred */
-    QMPI_Context context;           /* a context of the layer; NULL: unknown */
+    const QMPIX_Function *function; /* the MPI function in whose call the fault occurred */
+    QMPI_Context context;           /* a context of the layer; NULL if unknown */
     bool calls;                     /* the layer's code is on the call stack */
-    const void *address; /* its place in the layer's code; NULL: `calls` or `context` tell it */
-    const char *detail;  /* the message after the name of the layer; NULL: that of the kind */
+    /* The place of the fault in the layer's code. If this is NULL, the place is found on the call
+     * stack if `calls` is true, and otherwise from `context`. */
+    const void *address;
+    const char *detail; /* the text after `the layer `; NULL stands for that of the kind */
 };
 
 /* Prepares this file. Must be called before the other functions. */
 void fault_start(const struct qmpi_validate_host *host);
 
-/* Counts a fault, and prints it if it is the first of its kind in the layer, in the whole job. Any
- * thread. */
+/* Counts a fault, and prints it if it is the first of its kind in the layer, in the whole job. May
+ * be called by any thread. */
 void fault_report(const struct fault *fault);
 
-/* Returns the address in the layer's code from which the current call comes; NULL: not found. */
+/* Returns the address in the layer's code from which the current call comes, or NULL if it is not
+ * found. */
 const void *fault_find_call(int tool_id);
 
 /* Returns whether this process has found a fault. */

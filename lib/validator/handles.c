@@ -253,9 +253,8 @@ void validator_handles_after(const QMPIX_Call *call, void *data)
 static void add(int tool_id, QMPIX_Kind kind, const unsigned char *handle, const char *creator,
                 const QMPIX_Function *function, const void *address)
 {
-    struct object *object =
-        qmpi_allocate(1, sizeof *object); /* Handles may occur more than once, because MPI libraries
-                                             count references. */
+    /* The same handle may be added more than once, because MPI libraries count references. */
+    struct object *object = qmpi_allocate(1, sizeof *object);
     *object = (struct object){.kind = kind,
                               .tool_id = tool_id,
                               .creator = creator,
@@ -288,7 +287,8 @@ void validator_handles_add(int tool_id, const QMPIX_Call *call, const void *addr
     }
 }
 
-/* Adds the communicator that libqmpi creates, by calls that are not observed. */
+/* Adds the communicator that libqmpi creates. No observer sees the calls by which libqmpi creates
+ * it. */
 static int watched_create_comm(int tool_id, MPI_Comm *comm)
 {
     const int result = QMPIX_Tool_create_comm(tool_id, comm);

@@ -223,7 +223,7 @@ static struct watch_entry operators[] = {
 };
 
 /* Returns the operator that the tool would call without validation. This is the operator of the
- * program or of a preloaded library, if there is one, and else that of the library of C++. */
+ * program or of a preloaded library, if there is one, and otherwise that of the C++ library. */
 static uintptr_t find_operator(void *library, const char *name)
 {
     void *const replaced = dlsym(RTLD_DEFAULT, name);

@@ -20,20 +20,21 @@
 
 enum { KINDS_MAX = 32, SLOTS = 32, NAME = 64, RANKS = 1024, BITS = 64 };
 
-/* A layer. Ranks may have different stacks, so the name belongs to it. */
+/* A layer, identified by its number and name, because ranks may have different stacks. */
 struct slot {
-    /* FREE, being written, or complete: stored last. Processes of the host share the slots; all
-     * accesses are sequentially consistent, because nothing here is frequent. */
+    /* FREE, WRITING or COMPLETE. COMPLETE is stored after `tool_id` and `name`. The processes of
+     * the host share the slots. They access them with sequential consistency, because accesses are
+     * rare. */
     _Atomic int state;
     int tool_id;
     char name[NAME];
-    _Atomic int reported[KINDS_MAX]; /* NOT, BEING, or REPORTED */
+    _Atomic int reported[KINDS_MAX]; /* UNREPORTED, REPORTING or REPORTED */
     _Atomic unsigned rank_count[KINDS_MAX];
     _Atomic uint64_t ranks[KINDS_MAX][RANKS / BITS];
     _Atomic unsigned calls[KINDS_MAX][MPI_LAST_FUNC];
 };
 enum { FREE, WRITING, COMPLETE };
-enum { NOT, BEING, REPORTED };
+enum { UNREPORTED, REPORTING, REPORTED };
 
 struct shared {
     _Atomic bool found; /* any process has found faults */
@@ -44,8 +45,8 @@ struct shared {
 static struct shared *table;
 static int kind_count;
 
-/* The file. A process that joins or leaves locks byte 0. While it takes part, it also has a lock on
- * byte 1 + its process ID, which the kernel removes when the process dies. */
+/* The file of the table. A process locks byte 0 while it joins or leaves. As long as it takes part,
+ * it also locks byte 1 + its process ID, and the kernel removes this lock when the process dies. */
 static int file = -1;
 static char *file_name;
 
@@ -83,8 +84,8 @@ static uint64_t hash_text(const char *text)
     return hash;
 }
 
-/* Opens the file, and clears it if an earlier job has left it behind. Returns NULL if that is not
- * possible. */
+/* Opens the file and maps the table. Clears a file that an earlier job has left behind. Returns
+ * NULL if the table cannot be shared. */
 static struct shared *share_table(const char *job)
 {
     void *shared = MAP_FAILED;
@@ -157,17 +158,17 @@ static struct slot *find_slot(int tool_id, const char *name)
 }
 
 /* Returns whether this process must report a fault. If another process is reporting it, waits until
- * the message was printed, because this process may end the job next. */
+ * that process has printed the message, because this process may end the job next. */
 static bool is_to_report(_Atomic int *reported)
 {
     enum { SECONDS = 5, STEPS_PER_SECOND = 1000 };
-    int expected = NOT;
-    if (__atomic_compare_exchange_n(reported, &expected, BEING, false, __ATOMIC_ACQ_REL,
+    int expected = UNREPORTED;
+    if (__atomic_compare_exchange_n(reported, &expected, REPORTING, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))
         return true;
-    for (int i = 0; i < SECONDS * STEPS_PER_SECOND && *reported == BEING; i++)
+    for (int i = 0; i < SECONDS * STEPS_PER_SECOND && *reported == REPORTING; i++)
         usleep(1000000 / STEPS_PER_SECOND);
-    return *reported == BEING; /* true: the other process has died */
+    return *reported == REPORTING; /* true: the other process has died */
 }
 
 bool job_count(int tool_id, const char *name, int kind, int function)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The faults of all processes of the job on this host, so that each kind is reported once. The
- * processes share a table in a file in /dev/shm, which the first one creates. The process that
- * finds the first fault of a kind in a layer prints it at once. The process that exits last prints
- * the numbers of calls. If a process dies, its entries stay in the table. Without a launcher or
- * such a file, each process has its own table.
+ * Counts the faults of all processes of the job on this host, so that each kind of fault is
+ * reported once. The processes share a table in a file in /dev/shm, which the first one creates.
+ * The process that finds the first fault of a kind in a layer prints it at once. The process that
+ * exits last prints the numbers of calls. If a process dies, its entries stay in the table. Without
+ * a launcher or such a file, each process has its own table.
  */
 #ifndef VALIDATOR_JOB_H
 #define VALIDATOR_JOB_H

@@ -11,13 +11,13 @@
 
 static const struct qmpi_validate_host *host;
 
-/* [number]: the costs that a layer has added to the calls of a function. */
+/* The costs that a layer has added to the calls of one function. */
 struct added {
     _Atomic uint64_t time, calls;
-    _Atomic long long bytes; /* allocated, and not freed in calls of this function */
+    _Atomic long long bytes; /* allocated minus freed in calls of this function */
 };
-static struct added **added;        /* [tool_id] */
-static _Atomic long long kept[256]; /* [tool_id]: bytes allocated, and not freed */
+static struct added **added;        /* [tool_id][number] */
+static _Atomic long long kept[256]; /* [tool_id]: bytes allocated minus bytes freed */
 enum { NAMED = 3 };                 /* the maximum number of functions in a note */
 
 void notes_start(const struct qmpi_validate_host *given)
@@ -52,7 +52,7 @@ static bool is_intercepted(int tool_id, int number)
 }
 
 /* Returns the number of the variant that a tool should also intercept if it intercepts the
- * function; -1: none. */
+ * function, or -1 if there is none. */
 static int find_variant(int number)
 {
     enum QMPI_Functions_enum variant;
@@ -96,8 +96,7 @@ void notes_print_variants(void)
         print_variants_of(tool_id);
 }
 
-/* ---- Time and memory
- * ----------------------------------------------------------------------------------- */
+/* ---- Time and memory ------------------------------------------------------------------------- */
 
 uint64_t notes_time(void)
 {
@@ -133,33 +132,34 @@ static double bytes_of(const struct added *of_function)
     return (double)of_function->bytes;
 }
 
-/* Returns the function with the highest cost among those that are not printed yet; -1: none. */
-static int find_dearest(const struct added *of_layer, const bool *printed, cost_function *cost)
+/* Returns the function with the highest cost among those that are not printed yet, or -1 if there
+ * is none. */
+static int find_most_costly(const struct added *of_layer, const bool *printed, cost_function *cost)
 {
-    int dearest = -1;
+    int found = -1;
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
         if (of_layer[number].calls && !printed[number] && cost(&of_layer[number]) > 0 &&
-            (dearest < 0 || cost(&of_layer[number]) > cost(&of_layer[dearest])))
-            dearest = number;
+            (found < 0 || cost(&of_layer[number]) > cost(&of_layer[found])))
+            found = number;
     }
-    return dearest;
+    return found;
 }
 
-/* Returns the functions with the highest costs, such as `MPI_Send 10.2 us in 2 calls, 5.10 us
- * each`, or an empty text. The caller frees it. */
-static char *list_dearest(int tool_id, cost_function *cost, const char *unit, int digits)
+/* Returns the functions with the highest costs, such as `MPI_Send (10.2 us in 2 calls, 5.10 us
+ * each)`, or an empty text. The caller frees it. */
+static char *list_most_costly(int tool_id, cost_function *cost, const char *unit, int digits)
 {
     bool printed[MPI_LAST_FUNC] = {false};
     char *list = qmpi_copy("");
     for (int i = 0; i < NAMED; i++) {
-        const int number = find_dearest(added[tool_id], printed, cost);
+        const int number = find_most_costly(added[tool_id], printed, cost);
         if (number < 0)
             break;
         printed[number] = true;
         const struct added *of_function = &added[tool_id][number];
         const unsigned long long calls = of_function->calls;
         char *longer = qmpi_format(
-            "%s%s%s %.*f %s in %llu call%s, %.*f %s each", list, *list ? "; " : "",
+            "%s%s%s (%.*f %s in %llu call%s, %.*f %s each)", list, *list ? ", " : "",
             QMPIX_Function_name((enum QMPI_Functions_enum)number), digits / 2, cost(of_function),
             unit, calls, calls == 1 ? "" : "s", digits, cost(of_function) / (double)calls, unit);
         free(list);
@@ -170,8 +170,8 @@ static char *list_dearest(int tool_id, cost_function *cost, const char *unit, in
 
 static void print_costs_of(int tool_id)
 {
-    char *time = list_dearest(tool_id, time_of, "us", 2);
-    char *memory = list_dearest(tool_id, bytes_of, "bytes", 0);
+    char *time = list_most_costly(tool_id, time_of, "us", 2);
+    char *memory = list_most_costly(tool_id, bytes_of, "bytes", 0);
     char *time_text = qmpi_message("validation: note: layer %d (%s) adds most time to %-s", tool_id,
                                    name_of(tool_id), time);
     char *memory_text = qmpi_message(

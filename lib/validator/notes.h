@@ -12,24 +12,22 @@
 /* Prepares this file. Must be called before the other functions. */
 void notes_start(const struct qmpi_validate_host *host);
 
-/* Prints for each layer the variants of functions that it does not intercept, although it
- * intercepts the functions: MPI_Isend, but not MPI_Isend_c. Called once, when all layers are
- * complete. */
+/* Prints, for each layer, functions that it intercepts without intercepting their variants, such as
+ * MPI_Isend, but not MPI_Isend_c. Called once, when all layers are complete. */
 void notes_print_variants(void);
 
 /* Returns the time of a monotonic clock in nanoseconds. */
 uint64_t notes_time(void);
 
 /* Adds time in nanoseconds that a layer has spent in a call of a function. `ends` tells whether the
- * call ends. Any thread. */
+ * call ends, and is then counted. May be called by any thread. */
 void notes_add_time(int tool_id, const QMPIX_Function *function, uint64_t time, bool ends);
 
-/* Adds bytes that a layer has allocated, or, if negative, freed, in a call of a function.
- * `function` is NULL outside calls. Any thread. */
+/* Adds bytes that a layer has allocated in a call of a function. The number is negative if they
+ * were freed. `function` is NULL outside calls. May be called by any thread. */
 void notes_add_memory(int tool_id, const QMPIX_Function *function, long long bytes);
 
-/* Prints the functions in which each layer has added most time and most memory. Called at the end.
- */
+/* Prints the functions in which each layer has added most time and memory. Called at the end. */
 void notes_print_costs(void);
 
 #endif

@@ -11,13 +11,14 @@ static const struct qmpi_validate_host *host;
 
 enum { IDS = 256, BYTES_MAX = 4096, STATIC_MAX = 64 };
 
-/* [tool_id] */
+/* How the code of each layer runs, by tool_id. */
 static struct {
-    _Atomic int running; /* the number of threads in which the code of the layer runs */
-    _Atomic unsigned long long times; /* how often it has begun to run */
+    _Atomic int running;              /* the number of threads in which the code runs */
+    _Atomic unsigned long long times; /* how often the code has begun to run */
 } activity[IDS];
 
-/* [tool_id of the owner]: the storage when the code of another layer began to run in a thread. */
+/* The storage of a layer at the moment when the code of another layer began to run in this thread,
+ * by tool_id of the owner. */
 struct seen {
     const void *storage;
     size_t size;
@@ -47,9 +48,9 @@ static bool have_one_library(int tool_id, int other)
            !other_library || !strcmp(library, other_library);
 }
 
-/* Returns how many bytes of the owner's storage only the owner may write; 0: unknown. The size of a
- * variable is unknown. The memory behind it in the library belongs to the same library, but perhaps
- * to another layer of it. */
+/* Returns the number of bytes of the owner's storage that only the owner may write, or 0 if it is
+ * unknown. If the storage is a variable, its size is unknown: the memory after it belongs to the
+ * same library, but perhaps to another layer of the same tool. */
 static size_t size_of(int owner, int tool_id)
 {
     const char *const storage = storage_of(owner);
@@ -100,7 +101,7 @@ offers_functions(int owner, const void *storage, size_t size)
 static bool is_watched(int owner, int tool_id)
 {
     return owner != tool_id && storage_of(owner) && !activity[owner].running &&
-           !watch_acts_alone(owner);
+           !watch_runs_outside_calls(owner);
 }
 
 /* ---- While the code of a layer runs ---------------------------------------------------------- */

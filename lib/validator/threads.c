@@ -37,9 +37,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct thread *threads;
 static _Thread_local struct thread *own;
 static bool calls_mpi[IDS]; /* [tool_id]: whether threads of the layer call MPI */
-static int asked[IDS]; /* [tool_id]: 1 + the level that the layer requires; 0: it does not change
-                          the level */
-static int program_asked = -1; /* the level that the first such layer received */
+/* [tool_id]: the level that the layer requires, plus 1, or 0 if it does not change the level. */
+static int asked[IDS];
+static int program_asked = -1; /* the level that the first layer with `asked` received */
 
 /* ---- Creation -------------------------------------------------------------------------------- */
 
@@ -159,7 +159,8 @@ static bool is_task_listed(pid_t task, const pid_t *tasks, int count)
 typedef void start_function(void *thread, void *state, void (*depend)(void));
 static start_function *start_thread;
 
-/* The ID of the new thread is unknown here. It is the one that the process had not before. */
+/* start_thread does not return the ID of the new thread. This is the ID that the process did not
+ * have before the call. */
 static void watched_start_thread(void *created, void *state, void (*depend)(void))
 {
     struct thread *thread = create(WATCH_CALLER);
@@ -281,7 +282,8 @@ void validator_threads_check_required(const struct visit *visit, const QMPIX_Cal
     free(detail);
 }
 
-/* The level that MPI has provided; -1: unknown. It cannot be asked for when the process exits. */
+/* The level that MPI has provided, or -1 if it is unknown. It is stored because MPI cannot be asked
+ * when the process exits. */
 static _Atomic int provided = -1;
 
 void validator_threads_record_provided(void)
@@ -298,7 +300,7 @@ void validator_threads_print_levels(void)
             continue;
         QMPIX_Tool_get_name(tool_id, &name);
         char *asks = asked[tool_id]
-                         ? qmpi_format("asks for %s, where %s is asked for",
+                         ? qmpi_format("asks for %s, although the program asks for %s",
                                        validator_threads_level_name(asked[tool_id] - 1),
                                        validator_threads_level_name(program_asked))
                          : qmpi_copy("needs MPI_THREAD_MULTIPLE, because its threads call MPI");

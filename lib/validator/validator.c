@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The library that libqmpi opens to validate tools (src/validate). A call of the program reaches a
- * layer through a node above it, which begins a visit. The layer calls the next function through
- * another node, which stores in the visit what the layer has passed on. When the layer returns, the
- * visit shows whether it has kept the rules of docs/write/duties.md.
+ * layer through a node above the layer, which begins a visit. The layer calls the next function
+ * through another node, which stores in the visit what the layer has passed on. When the layer
+ * returns, the visit shows whether it has kept the rules of docs/write/duties.md.
  */
 #define _GNU_SOURCE
 #include "validator/checks.h"
@@ -33,11 +33,11 @@ static bool finalized[IDS]; /* [tool_id]: MPI_Finalize has returned to the layer
 static bool any_finalized;
 static bool has_called_layer;
 
-/* The words of a record: the first two are those of visit_store. */
+/* The words of a call. visit_store uses the first two. */
 enum {
     PASSED = 2, /* 1: the layer passes on the call that it has received */
     HANDLES,    /* the result of validator_handles_before */
-    CREATOR     /* the layer that makes the call for itself; 0: none */
+    CREATOR     /* the layer that makes the call for itself, or 0 */
 };
 
 /* ---- Allowed behaviour ----------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static void report_visit(enum fault_kind kind, const struct visit *visit, bool c
 
 /* ---- Above a layer --------------------------------------------------------------------------- */
 
-/* A recursion of this depth is taken to be endless. */
+/* A recursion of this depth counts as endless. */
 enum { ENDLESS = 100 };
 
 /* Returns whether the code of a layer itself has made a call. Otherwise, the layer has called code
@@ -116,22 +116,22 @@ static void check_recursion(const struct visit *visit, const QMPIX_Call *call)
         depth += outer->tool_id == visit->tool_id && !outer->below;
     if (depth < ENDLESS && !is_called_by(visit->tool_id, call))
         return;
-    char *detail =
-        qmpi_format("calls %s in its %s, which enters the stack at the top again (depth %d)",
-                    call->function->name, visit->function->name, depth);
     if (depth < ENDLESS) {
+        char *detail =
+            qmpi_format("calls %s in its %s, which enters the stack at the top again (depth %d)",
+                        call->function->name, visit->function->name, depth);
         report_visit(FAULT_RECURSION, visit, true, detail);
         free(detail);
         return;
     }
-    char *text =
-        qmpi_message("validation: layer %d: the layer %-s, without end", visit->tool_id, detail);
+    char *text = qmpi_message("validation: layer %d recurses endlessly: its %s calls %s, which "
+                              "enters the stack at the top again (depth %d)",
+                              visit->tool_id, visit->function->name, call->function->name, depth);
     host->print(text);
     _exit(1);
 }
 
-/* Hides the table as soon as MPI is initialized, because all processes of the job have joined then.
- * */
+/* Hides the table as soon as MPI is initialized. All processes of the job have joined by then. */
 static void hide_table(void)
 {
     static _Atomic bool done;
@@ -221,7 +221,8 @@ static void check_returned(const struct visit *visit, const QMPIX_Call *call)
         return;
     if (visit->function->number == MPI_INIT_THREAD_T) {
         report_visit(FAULT_THREAD_LEVEL, visit, false,
-                     "tells the program another thread level than MPI provides");
+                     "reports a thread level to the program that differs from the one that MPI "
+                     "provides");
         return;
     }
     char *detail = qmpi_format("changes the output '%s' of %s, or does not set it",
@@ -279,7 +280,8 @@ static void check_collective(const struct visit *visit, const QMPIX_Call *call)
     free(detail);
 }
 
-/* Returns the layer whose code makes the current call after it has finalized MPI; 0: none. */
+/* Returns the layer whose code makes the current call although the layer has finalized MPI, or 0 if
+ * there is none. */
 static int find_late_caller(void)
 {
     enum { DEPTH = 32 };
@@ -324,7 +326,8 @@ static void check_pmpi(const QMPIX_Call *call, QMPIX_Word *word)
                NULL);
 }
 
-/* A call that a layer has made for itself, or passed on, has returned. */
+/* Records the handles that a call of a layer has freed and created. Called when this call has
+ * returned. */
 static void record_handles(const QMPIX_Call *call, const QMPIX_Word *word)
 {
     const int creator = (int)word[CREATOR].number;
@@ -355,8 +358,8 @@ static void check_finalized(int tool_id, const struct visit *visit, const QMPIX_
         report(FAULT_AFTER_FINALIZE, tool_id, call->function, call->context, true, NULL);
 }
 
-/* Stores in the visit what the layer passes on. Returns whether this is the call that it received.
- * */
+/* Stores in the visit what the layer passes on. Returns whether this is the call that the layer
+ * received. */
 static bool record_passed(struct visit *visit, const QMPIX_Call *call)
 {
     if (is_init(visit->function) && is_init(call->function))
@@ -439,8 +442,8 @@ static void return_from_below(const QMPIX_Call *call, const QMPIX_Word *word)
 
 /* ---- A layer's own context ------------------------------------------------------------------- */
 
-/* The layer has called the next function with the context of a layer's own node. Reports this, and
- * lets the call continue with the right context. */
+/* Called when a layer has called the next function with a context of a layer itself, rather than
+ * that of the node below. Reports this, and lets the call continue with the right context. */
 static void replace_context(int tool_id, const QMPIX_Call *call)
 {
     static _Thread_local struct QMPIX_Node replacement;

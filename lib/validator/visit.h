@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Visits: the calls of layers that are in progress. Each thread has a stack of them. A visit begins
- * when a layer receives a call, and ends when the layer returns. Visits are never unmapped; a call
- * that was left by longjmp or an exception is recognized by its place on the call stack, and a
- * pointer to an old visit by its serial number.
+ * when a layer receives a call, and ends when the layer returns. The memory of visits is never
+ * freed. A visit whose call was left by longjmp or an exception is recognized by its place on the
+ * call stack, and a pointer to a visit that has ended by its serial number.
  */
 #ifndef VALIDATOR_VISIT_H
 #define VALIDATOR_VISIT_H
@@ -23,9 +23,9 @@ struct visit {
     _Atomic int passed; /* calls of the next function with the arguments received */
     int returned;       /* how many of these calls have returned */
     int others;         /* calls of the next function with other arguments */
-    int changed;        /* the index of the first argument that differs in the last of them */
-    bool by_pmpi;       /* PMPI_X of the same function was called */
-    bool elsewhere;     /* the next function was called in another thread */
+    int changed;    /* the index of the first argument that differs in the last of these calls */
+    bool by_pmpi;   /* PMPI_X of the same function was called */
+    bool elsewhere; /* the next function was called in another thread */
     const QMPIX_Function *instead; /* the last other function that was called; NULL: none */
     uint64_t since;                /* when the code of the layer began to run, or was returned to */
     struct compare_values values;
@@ -41,18 +41,18 @@ struct visit *visit_of_word(const QMPIX_Word *word);
 /* Ends a visit. */
 void visit_end(struct visit *visit);
 
-/* Returns the innermost visit of this thread, and ends those that were left; `call` is the current
- * record. NULL: none. */
+/* Ends the visits of this thread that were left, and returns the innermost of the others, or NULL
+ * if there is none. `call` is the current record. */
 struct visit *visit_innermost(const QMPIX_Call *call);
 
 /* Stores the visit in the first two words of a record, for visit_of_word. */
 void visit_store(const struct visit *visit, QMPIX_Word *word);
 
-/* Returns the innermost visit of this thread; NULL: none. */
+/* Returns the innermost visit of this thread, or NULL if there is none. */
 const struct visit *visit_current(void);
 
-/* Marks the visit of a layer in another thread that is about to make this call. Returns whether
- * there is one. */
+/* Searches other threads for a visit of this layer that still has to make this call, and marks it.
+ * Returns whether there is one. */
 bool visit_find_elsewhere(int tool_id, const QMPIX_Call *call);
 
 #endif

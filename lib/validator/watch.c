@@ -10,16 +10,16 @@
 
 static const struct qmpi_validate_host *host;
 
-/* [tool_id] */
 enum { IDS = 256 };
+/* The library of each layer, by tool_id. */
 static struct {
-    uintptr_t start, end; /* the addresses of the library */
-    bool acts_alone;
+    uintptr_t start, end;    /* the addresses of the library */
+    bool runs_outside_calls; /* see watch_runs_outside_calls */
 } libraries[IDS];
-static int loaded_last;
-static bool loads_pmpi; /* loaded_last is a PMPI tool. */
+static int loaded_last; /* the layer whose tool was loaded last */
+static bool loads_pmpi; /* whether this tool is a PMPI tool */
 
-enum { LISTS = 8 }; /* The checks add six. */
+enum { LISTS = 8 }; /* The checks add six lists. */
 static struct {
     const struct watch_entry *entries;
     size_t count;
@@ -43,7 +43,9 @@ void watch_add(const struct watch_entry *entries, size_t count, bool in_pmpi)
 
 /* ---- Libraries ------------------------------------------------------------------------------- */
 
-static bool lets_code_run_alone(const char *name)
+/* Returns whether a function, such as pthread_create, makes code of its caller's library run
+ * outside the calls of the layer. */
+static bool lets_code_run_outside_calls(const char *name)
 {
     static const char *const names[] = {"pthread_create",
                                         "thrd_create",
@@ -69,7 +71,7 @@ static bool lets_code_run_alone(const char *name)
 
 static void *find_watched(const char *name)
 {
-    libraries[loaded_last].acts_alone |= lets_code_run_alone(name);
+    libraries[loaded_last].runs_outside_calls |= lets_code_run_outside_calls(name);
     for (int list = 0; list < list_count; list++) {
         if (loads_pmpi && !lists[list].in_pmpi)
             continue;
@@ -89,7 +91,7 @@ void watch_layer(int tool_id)
     loads_pmpi = !strncmp(binding, "PMPI tool", strlen("PMPI tool"));
     if (!host->range(tool_id, &libraries[tool_id].start, &libraries[tool_id].end) ||
         !host->redirect(tool_id, find_watched))
-        libraries[tool_id].acts_alone = true;
+        libraries[tool_id].runs_outside_calls = true;
 }
 
 /* ---- Callers --------------------------------------------------------------------------------- */
@@ -113,7 +115,7 @@ int watch_find_layer(const void *address)
     return tool_id;
 }
 
-bool watch_acts_alone(int tool_id)
+bool watch_runs_outside_calls(int tool_id)
 {
-    return libraries[tool_id].acts_alone;
+    return libraries[tool_id].runs_outside_calls;
 }

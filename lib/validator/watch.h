@@ -11,7 +11,8 @@
 
 typedef void watch_function(void);
 
-/* A function, and the one that is called in its place; NULL: the function is not watched. */
+/* A function, and the function that is called in its place, or NULL if the function is not
+ * watched. */
 struct watch_entry {
     const char *name;
     watch_function *watched;
@@ -31,14 +32,14 @@ void watch_layer(int tool_id);
  * program. */
 bool watch_contains(int tool_id, const void *address);
 
-/* Returns the layer whose code calls a watched function from `address`; 0: none. If its tool is in
- * the stack several times, returns the layer whose call is in progress in this thread, else the one
- * whose init function is running, else the lowest one. */
+/* Returns the layer whose code calls a watched function from `address`, or 0 if there is none. If
+ * its tool is in the stack several times, this is the layer whose call is in progress in this
+ * thread, otherwise the one whose init function is running, otherwise the lowest one. */
 int watch_find_layer(const void *address);
 
 /* Returns whether the code of a layer may run outside its calls, because its library calls
  * functions for threads, signals, timers or services. */
-bool watch_acts_alone(int tool_id);
+bool watch_runs_outside_calls(int tool_id);
 
 /* The address from which a watched function was called, for watch_find_layer. */
 #define WATCH_CALLER __builtin_extract_return_addr(__builtin_return_address(0))

@@ -81,7 +81,8 @@ CASES = {
     "lowers-level": ("MPI_Init_thread: the layer asks for MPI_THREAD_SINGLE in place of MPI_THREAD_MULTIPLE: it "
                      "lowers the thread level of the program", "my_Init_thread",
                      "thread level changed or not sufficient: 1 call of MPI_Init_thread"),
-    "changes-provided": ("MPI_Init_thread: the layer tells the program another thread level than MPI provides",
+    "changes-provided": ("MPI_Init_thread: the layer reports a thread level to the program that differs from the one "
+                         "that MPI provides",
                          "my_Init_thread", "thread level changed or not sufficient: 1 call of MPI_Init_thread"),
     "calls-in-thread": ("MPI_Comm_size: the layer calls MPI_Comm_size in a thread of its own, which needs "
                         "MPI_THREAD_MULTIPLE; MPI provides MPI_THREAD_", "count_processes",
@@ -164,17 +165,17 @@ def test_a_layer_that_misses_a_variant_of_a_function_is_noted():
 def test_the_time_that_each_layer_adds_is_noted():
     result = validate("calls", *RUN, tools="empty:wrong")
     [upper, lower] = [note for note in notes(result) if "adds most time" in note]
-    each = r"MPI_\w+ [\d.]+ us in \d calls?, [\d.]+ us each"
-    assert re.fullmatch(rf"layer 1 \(empty\) adds most time to {each}; {each}; {each}", upper)
-    assert re.fullmatch(rf"layer 2 \(wrong\) adds most time to {each}; {each}; {each}", lower)
+    each = r"MPI_\w+ \([\d.]+ us in \d calls?, [\d.]+ us each\)"
+    assert re.fullmatch(rf"layer 1 \(empty\) adds most time to {each}, {each}, {each}", upper)
+    assert re.fullmatch(rf"layer 2 \(wrong\) adds most time to {each}, {each}, {each}", lower)
     assert "MPI_Comm_rank" in lower and " in 2 calls" in lower
 
 
 def test_the_memory_that_each_layer_adds_is_noted():
     result = validate("calls", *RUN, tools="alpha:wrong,does=hoards")
     [lower] = [note for note in notes(result) if "layer 2 (wrong) adds memory" in note]
-    assert lower == ("layer 2 (wrong) adds memory: 2000 bytes at the end, most in MPI_Comm_rank 2000 bytes in 2 calls, "
-                     "1000 bytes each")
+    assert lower == ("layer 2 (wrong) adds memory: 2000 bytes at the end, most in MPI_Comm_rank (2000 bytes in 2 "
+                     "calls, 1000 bytes each)")
     [upper] = [note for note in notes(result) if "layer 1 (alpha) adds memory" in note]
     assert re.fullmatch(r"layer 1 \(alpha\) adds memory: \d+ bytes at the end", upper)  # its storage, in init
 
@@ -182,8 +183,8 @@ def test_the_memory_that_each_layer_adds_is_noted():
 def test_the_thread_level_that_a_layer_needs_is_noted():
     result = validate("calls", *STEPS["raises-level"], tools="empty:wrong,does=raises-level")
     [note] = [note for note in notes(result) if "THREAD" in note]
-    assert note.startswith("layer 2 (wrong) asks for MPI_THREAD_MULTIPLE, where MPI_THREAD_SINGLE is asked for; "
-                           "MPI provides MPI_THREAD_")
+    assert note.startswith("layer 2 (wrong) asks for MPI_THREAD_MULTIPLE, although the program asks for "
+                           "MPI_THREAD_SINGLE; MPI provides MPI_THREAD_")
     result = validate("calls", "init_multiple", *RUN[1:], tools="wrong,does=calls-in-thread")
     levels = [note for note in notes(result) if "THREAD" in note]
     assert [note.split(";")[0] for note in levels] == [
@@ -212,7 +213,8 @@ def test_endless_recursion_is_ended_with_its_depth():
     result = validate("calls", *RUN, tools="wrong,does=recurs:empty")
     first, last = faults(result)
     assert "calls MPI_Comm_rank in its MPI_Comm_rank" in first and first.endswith("(depth 1)")
-    assert last.endswith("(depth 100), without end")
+    assert last == ("layer 1 recurses endlessly: its MPI_Comm_rank calls MPI_Comm_rank, which enters the stack at the "
+                    "top again (depth 100)")
     assert result.returncode == 1
 
 

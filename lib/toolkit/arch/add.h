@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds to a word that one thread writes and others read. Nothing in this thread can interrupt it
- * between reading and writing: it is one instruction without lock prefix on x86-64, and a store on
- * aarch64 that fails, and is repeated, if the thread was interrupted since the load; otherwise an
- * atomic addition.
+ * Adds to a word that one thread writes and others read. A signal handler of this thread cannot run
+ * between the load and the store. On x86-64, the addition is one instruction, without a lock
+ * prefix. On aarch64, the store fails if the thread was interrupted after the load, and the
+ * addition is repeated. On other processors, the addition is atomic.
  */
 #ifndef QMPI_TOOLKIT_ARCH_ADD_H
 #define QMPI_TOOLKIT_ARCH_ADD_H
