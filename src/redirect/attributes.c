@@ -2,9 +2,9 @@
 /*
  * See attributes.h. A call goes from the binding to mpii_X, which records the request of Fortran
  * and calls the entry point; at the end of the chain, pmpi_X carries it out. To get a value, pmpi_X
- * calls the C function, whatever the layers have done, and also gets the value for Fortran, which
- * mpii_X returns to the program. To set a value, it calls the Fortran function if the request is
- * the recorded one.
+ * always calls the C function. If the call belongs to the recorded request, pmpi_X also gets the
+ * value for Fortran, which mpii_X returns to the program. To set a value, pmpi_X calls the Fortran
+ * function if the call belongs to the recorded request, and the C function otherwise.
  */
 #include "redirect/attributes.h"
 
@@ -28,17 +28,17 @@ struct request {
     enum type type; /* of Fortran's value */
     void *value;    /* to set: the value; to get: the place where the entry point stores the value
                        for C */
-    /* to get: the result of the MPI library, for a call that stores at `value` (`answered_here`),
-     * or for one that a layer made instead of it or in addition */
+    /* to get: whether the MPI library has answered a call for this request, and whether that call
+     * stores the result at `value`. A layer may make other calls instead, or in addition. */
     bool answered, answered_here;
-    void *c_value, *fortran_value;
+    void *c_value, *fortran_value; /* the answer */
     const void *frame; /* the frame of mpii_X, which is on the stack while the request is valid */
 };
 /* The current request. A signal handler or a nested call restores it when it ends; after a longjmp,
  * is_current detects that the frame has been left. */
 static _Thread_local struct request request;
 
-/* Functions in a section of their own, by which qmpi_attributes_hold recognizes calls from
+/* Puts mpii_X in a section of its own, by which qmpi_attributes_hold recognizes calls from
  * mpii_X. */
 #define IN_SECTION __attribute__((section("qmpi_attributes"), noinline))
 extern const char section_begin[] __asm__("__start_qmpi_attributes") QMPI_HIDDEN;
@@ -52,7 +52,7 @@ bool qmpi_attributes_hold(const void *address)
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* Predefined attributes. C programs get the address of such a value. */
+/* Predefined attributes. C programs get the address of the value, except for the kind ADDRESS. */
 static const struct predefined {
     int keyval;
     enum { INT, AINT, ADDRESS } kind; /* ADDRESS: C programs get the value itself */
@@ -105,8 +105,8 @@ static void *to_fortran(const struct request *done, void *value)
 static qmpi_function *library_mpii[CALLS]; /* MPII_X of the MPI library, with the type as an
                                               argument */
 
-/* Whether the recorded request is that of this call. Handles are not compared, because a layer may
- * replace a communicator by one of its own. */
+/* Returns whether a call belongs to the recorded request. Handles are not compared, because a layer
+ * may replace a communicator by one of its own. */
 static bool is_current(const struct request *recorded, enum call call, int keyval)
 {
     return recorded->call == call && recorded->keyval == keyval &&
@@ -215,7 +215,8 @@ static struct request end_request(const struct request *outer)
     return done;
 }
 
-/* NUMBER: the function with values of address kind; INTEGERS: the older one with integers. */
+/* NUMBER is the function for values of the kind MPI_ADDRESS_KIND, and INTEGERS the older one for
+ * default integers. */
 #define MPII_GET(CALL, NUMBER, INTEGERS, HANDLE)                                                   \
     IN_SECTION static int mpii_##CALL(HANDLE handle, int keyval, void *value, int *flag, int type) \
     {                                                                                              \
@@ -267,7 +268,7 @@ static const struct {
 };
 static bool prepared;
 
-/* Whether layers may have got the terminators already. */
+/* Returns whether layers may have got the terminators already. */
 static bool are_chains_built(void)
 {
     return __atomic_load_n(&QMPIX_stack.below, __ATOMIC_ACQUIRE) != NULL;

@@ -11,19 +11,21 @@
 #include <stdbool.h>
 
 /*
- * Returns the new target for a binding's reference to `name`; NULL: not such a function, or the
- * chains have been built without these functions. For qmpi_elf_rewrite.
+ * Returns the new target for a binding's reference to `name`. Returns NULL if `name` is not one of
+ * these internal functions, or if the chains have been built without the functions of
+ * qmpi_attributes_prepare. For qmpi_elf_rewrite.
  */
 void *qmpi_attributes_target(const char *name);
 
 /*
  * If a binding is loaded, replaces the terminators of the attribute functions by functions that
- * keep the types of values. Called between qmpi_mpi_library_find and qmpi_chain_start; has no
- * effect at other times or when called again.
+ * keep the types of values. Called between qmpi_mpi_library_find and qmpi_chain_start. Later and
+ * further calls have no effect.
  */
 void qmpi_attributes_prepare(void);
 
-/* Whether an address is in the code between a binding and the entry points. Any thread. */
+/* Returns whether an address is in the code between a binding and the entry points. May be called
+ * by any thread. */
 bool qmpi_attributes_hold(const void *address);
 
 #endif

@@ -57,18 +57,18 @@ __attribute__((noinline)) const char *qmpi_caller_examine_frame(const char *fram
 
 /* ---- Unwinding ------------------------------------------------------------------------------- */
 
-/* Searches the return addresses on the stack, innermost first. Returns the index of the wanted one;
- * -1: they do not reach that far. */
+/* Searches return addresses, which are given innermost first. Returns the index of the wanted one,
+ * or -1 if it is not among them. */
 typedef int address_search(void *const *frames, int count, const void *from);
 
-/* Whether an address is in a trampoline. */
+/* Returns whether an address is in a trampoline. */
 static bool is_trampoline(const void *address)
 {
     return (uintptr_t)address - (uintptr_t)qmpi_trampolines_begin <=
            (uintptr_t)qmpi_trampolines_end - (uintptr_t)qmpi_trampolines_begin;
 }
 
-/* Whether an address is in the code of thunks that left qmpi_entry unchanged. */
+/* Returns whether an address is in the code of thunks that left qmpi_entry unchanged. */
 static bool is_inner_thunk(const void *address)
 {
     return (uintptr_t)address - (uintptr_t)qmpi_thunks_amid_begin <=
@@ -140,8 +140,8 @@ void *qmpi_caller_by_unwinding(void)
     void *caller = unwind_to(find_trampoline_caller, NULL, &all);
     if (!caller && all) /* longjmp had left the outer call */
         caller = unwind_to(find_inner_thunk_caller, NULL, &all);
-    /* qmpi_jumped_frame is kept: if this call has the same frame as the call that was left, its
-     * value is restored when this call returns. */
+    /* qmpi_jumped_frame is kept: this call may have the same frame as the call that was left, and
+     * qmpi_entry gets this frame again when this call returns. */
     if (!caller && all)
         qmpi_entry.frame = NULL;
     return caller;
@@ -158,7 +158,8 @@ void *qmpi_caller_of_program(void *caller)
 
 /* ---- The language binding -------------------------------------------------------------------- */
 
-/* Returns the name of the exported function of a PMPI layer at an address; NULL: none. */
+/* Returns the name of the function at an address that a PMPI layer exports, or NULL if there is
+ * none. */
 static const char *tool_function_at(const void *address)
 {
     const struct qmpi_layer_group *group = qmpi_layer_group_of(address);
@@ -242,7 +243,7 @@ __attribute__((noinline)) static void *find_any_caller(void)
     return qmpi_binding_any || qmpi_pmpi_is_used ? qmpi_caller_of_program(caller) : caller;
 }
 
-/* Whether the entry points can only be called by the program, which is the usual case. */
+/* Returns whether the entry points can only be called by the program, which is the usual case. */
 static inline bool only_program_calls(void)
 {
     return !(qmpi_binding_any | qmpi_pmpi_is_used);

@@ -27,8 +27,8 @@ struct qmpi_caller_stack {
 extern _Thread_local struct qmpi_caller_stack qmpi_own_stack QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));
 
-/* Returns the frame if it is certainly in use by the current call; NULL: it is not certain. `here`
- * is the frame of the caller. */
+/* Returns the frame if it is certainly in use by the current call, and NULL otherwise. `here` is
+ * the frame of the caller. */
 const char *qmpi_caller_examine_frame(const char *frame, const char *here);
 
 /*
@@ -37,7 +37,7 @@ const char *qmpi_caller_examine_frame(const char *frame, const char *here);
  */
 void *qmpi_caller_by_unwinding(void);
 
-/* Whether a frame is certainly in use by the current call: the usual case of
+/* Returns whether a frame is certainly in use by the current call: the usual case of
  * qmpi_caller_examine_frame. */
 static inline bool qmpi_caller_frame_is_in_use(const char *frame, const char *here)
 {
@@ -46,8 +46,9 @@ static inline bool qmpi_caller_frame_is_in_use(const char *frame, const char *he
 }
 
 /*
- * Does the same for a call with a record. The record of the first layer is in the frame itself, so
- * no other frame, on any stack, can be so close above it. Returns false if the record is NULL.
+ * Returns whether a frame is in use by the call to which a record belongs. The record of the first
+ * layer is in the frame itself, so no other frame, on any stack, can be so close above the record.
+ * Returns false if the record is NULL.
  */
 enum { QMPI_RECORD_DISTANCE_MAX = 1024 };
 static inline bool qmpi_caller_frame_is_of(const char *frame, const QMPIX_Call *call)
@@ -56,7 +57,7 @@ static inline bool qmpi_caller_frame_is_of(const char *frame, const QMPIX_Call *
            frame != qmpi_jumped_frame;
 }
 
-/* Returns the entry into the QMPI layers. Its frame is NULL if it is not certainly in use. */
+/* Returns the entry into the QMPI layers. The frame in it is NULL unless it is certainly in use. */
 static inline struct qmpi_frame_entry qmpi_caller_entry(void)
 {
     struct qmpi_frame_entry entry = qmpi_entry;
@@ -84,8 +85,9 @@ static inline void *qmpi_caller_of_layers(void)
 void *qmpi_caller_of_program(void *caller);
 
 /*
- * Whether an address is in code between a call of the program and the QMPI layers. It is in libqmpi
- * itself if a PMPI tool or a binding has made the call as a tail call.
+ * Returns whether an address is in code between a call of the program and the QMPI layers. This
+ * includes addresses in libqmpi itself, for calls that a PMPI tool or a binding has made as a tail
+ * call.
  */
 bool qmpi_caller_is_between(const void *address);
 

@@ -19,9 +19,9 @@
 
 /*
  * The objects in the process that define MPI's Fortran procedures. The loader resolves a reference
- * of the program to the first definition. If this is in a language binding or a tool, libqmpi
- * decides which one the program calls. It does not redirect definitions in the program, or in a
- * library that replaces procedures but no C functions.
+ * of the program to the first definition. If the first definition is in a language binding or a
+ * tool, libqmpi decides which definition the program calls. It does not redirect definitions in the
+ * program, or in a library that replaces procedures but no C functions.
  */
 enum definer_kind { FOREIGN, TOOL, BINDING };
 
@@ -35,7 +35,8 @@ struct definers {
     int count;
 };
 
-static struct definers definers; /* in the loader's order; all tools, whatever they define */
+static struct definers definers; /* in the order of the loader; includes all tools, even those that
+                                    define no procedures */
 
 static void add_definer(struct definers *list, const struct qmpi_elf_loaded *object,
                         enum definer_kind kind)
@@ -44,7 +45,8 @@ static void add_definer(struct definers *list, const struct qmpi_elf_loaded *obj
     list->all[list->count++] = (struct definer){*object, kind};
 }
 
-/* Whether the object at this address is a tool in the list, or needed by one. */
+/* Returns whether the list contains the object at this address as a tool, or as an object that a
+ * tool needs. */
 static bool has_tool(const struct definers *list, ElfW(Addr) base)
 {
     for (int i = 0; i < list->count; i++) {
@@ -93,17 +95,17 @@ static void find_definers(void)
     struct definers tools = find_tools();
     qmpi_elf_walk(add_if_definer, &tools);
     free(tools.all);
-    for (int i = 0; i < definers.count;
-         i++) { /* keeps the objects loaded, because they are searched later */
+    /* Keeps the objects loaded, because they are searched later. */
+    for (int i = 0; i < definers.count; i++) {
         if (*definers.all[i].object.name)
             dlopen(definers.all[i].object.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }
 }
 
 /*
- * Whether to redirect a reference of `object` to this procedure: the first definition is in a
- * binding or a tool. If a binding was loaded later, the object must not define the procedure
- * itself.
+ * Returns whether to redirect a reference of `object` to this procedure. This is the case if the
+ * first definition is in a binding or a tool. If no recorded object defines the procedure, because
+ * the binding was loaded later, `object` must not define it, either.
  */
 static bool is_redirectable(const struct qmpi_elf_loaded *object, const char *name)
 {
@@ -129,7 +131,7 @@ static const struct {
 };
 enum { INITS = sizeof inits / sizeof *inits };
 
-/* By number: the code that calls qmpi_fortran_first. */
+/* [number]: code that calls qmpi_fortran_first. */
 extern qmpi_function *const qmpi_fortran_deferred[INITS] QMPI_HIDDEN;
 
 QMPI_LOCK(lock);
@@ -138,7 +140,7 @@ static bool (*is_called)(int tool_id, int number);
 
 /* The PMPI tool on top of the stack, if it has Fortran wrappers. Accessed under the lock. */
 static const struct qmpi_layer_group *top;
-static bool has_init[MODULES];                /* it has a wrapper for initialization */
+static bool has_init[MODULES];                /* whether `top` has a wrapper for initialization */
 static struct qmpi_fortran_wrappers wrappers; /* of `top` */
 
 /* [tool_id]: whether the program has called the tool's wrapper for initialization. Accessed under
@@ -154,14 +156,15 @@ static int find_init(const char *name)
     return -1;
 }
 
-/* Returns the wrapper of the tool on top; NULL: none, or it is not used. */
+/* Returns the wrapper of the tool on top, or NULL if there is none or it is not used. */
 static void *used_wrapper(const char *name)
 {
     const int number = qmpi_binding_function(name);
     return top && number >= 0 && !wrappers.unused[number] ? qmpi_layer_group_find(top, name) : NULL;
 }
 
-/* Whether the wrapper for initialization, if the tool on top has one, has been called. */
+/* Returns whether the program has called the wrapper for initialization of the tool on top, or the
+ * tool has none. */
 static bool is_ready(enum module module)
 {
     const enum module other = module == PLAIN ? F08 : PLAIN;
@@ -169,15 +172,15 @@ static bool is_ready(enum module module)
     return done[module] || (!has_init[module] && (done[other] || !has_init[other]));
 }
 
-/* Returns the binding's procedure of this name; NULL: none, or references of the object to it are
- * not redirected. */
+/* Returns the binding's procedure of this name, or NULL if there is none or references of the
+ * object to it are not redirected. */
 static void *redirectable_procedure(const struct qmpi_elf_loaded *object, const char *name)
 {
     void *procedure = qmpi_binding_is_procedure(name) ? qmpi_binding_find(name) : NULL;
     return procedure && is_redirectable(object, name) ? procedure : NULL;
 }
 
-/* Returns the wrapper of the tool on top that the program calls; NULL: none. */
+/* Returns the wrapper of the tool on top that the program calls, or NULL if there is none. */
 static void *called_wrapper(const char *name)
 {
     if (!top || !is_ready(strstr(name, "_f08") ? F08 : PLAIN) ||
@@ -205,7 +208,8 @@ static void *any_fortran_target(void *data, const char *name, enum qmpi_elf_refe
     return redirectable_procedure(data, name);
 }
 
-/* Whether an object belongs to the program, and not to MPI or a tool, and calls procedures. */
+/* Returns whether an object belongs to the program, and not to MPI or a tool, and calls
+ * procedures. */
 static bool is_caller(void *data, const struct qmpi_elf_loaded *object)
 {
     (void)data;
@@ -272,11 +276,12 @@ void qmpi_fortran_begin(void (*start)(void), bool (*passes)(int tool_id, int num
 {
     QMPI_LOCK(beginning);
     static bool begun;
+    /* A thread in a constructor holds the loader's lock. It must not wait here, because the thread
+     * that has begun may need that lock. */
     if (!in_constructor)
         pthread_mutex_lock(&beginning);
     else if (pthread_mutex_trylock(&beginning) != 0)
-        return; /* another thread is doing this, and needs the loader's lock, which this thread
-                   holds */
+        return;
     if (!begun)
         begin_fortran(start, passes);
     begun = true;

@@ -23,8 +23,8 @@
  * constructor of a preloaded tool may run earlier and build the stack by its first MPI call. Only
  * the first call has an effect. Redirects the program to the language binding instead of the
  * Fortran wrappers of tools, and its initialization procedures to code that calls `start` to build
- * the stack. `passes` returns whether a layer is now called for a function; the program does not
- * call its wrappers for other functions.
+ * the stack. `passes` returns whether a layer is now called for a function. The program does not
+ * call the layer's wrappers for other functions.
  */
 void qmpi_fortran_begin(void (*start)(void), bool (*passes)(int tool_id, int number),
                         bool in_constructor);
@@ -38,12 +38,12 @@ struct qmpi_fortran_callers {
 struct qmpi_fortran_callers qmpi_fortran_hold(void);
 void qmpi_fortran_release(struct qmpi_fortran_callers *callers);
 
-/* Sets the PMPI tool on top of the stack, when the stack is built or changes, or when the functions
- * change for which the tool is called; NULL: none. */
+/* Sets the PMPI tool on top of the stack, or NULL if there is none. Called when the stack is built
+ * or changes, or when the set of functions for which the tool is called changes. */
 void qmpi_fortran_set_callers(const struct qmpi_layer_group *group,
                               const struct qmpi_fortran_callers *callers);
 
-/* Whether a PMPI tool has Fortran wrappers, and the user does not exclude them. */
+/* Returns whether a PMPI tool has Fortran wrappers, and the user does not exclude them. */
 bool qmpi_fortran_has_wrappers(const struct qmpi_layer_group *group);
 
 /* Returns the target of a call of procedure `number` of fortran_inits.h; builds the stack if

@@ -29,14 +29,12 @@ struct code_range {
     struct code_range *next;
 };
 
-/* A function that bindings also call for their own purposes. `procedures`: the code of the
- * procedures of this function, which call it on behalf of the program; new ones are added at the
- * front.
- */
+/* A function that bindings also call for their own purposes. `procedures` is the code of the
+ * Fortran procedures of this function. Only they call the function on behalf of the program. */
 struct helper {
     int number;
-    /* Ranges are added under the lock, with release after they are complete, and loaded with
-     * acquire by any call. */
+    /* A complete range is added at the front of this list, under the lock and with release. Any
+     * call may load the list, with acquire. */
     struct code_range *procedures;
 };
 
@@ -46,8 +44,8 @@ static struct helper helpers[HELPERS] = {
     /* called in the w-variants of all-to-all; in Open MPI for each array whose length depends on
      * the number of ranks */
     [COMM_SIZE] = {.number = MPI_COMM_SIZE_T},
-    [CARTDIM_GET] = {.number = MPI_CARTDIM_GET_T}, /* called in MPI_Cart_sub; in Open MPI, also in
-                                                      MPI_Cart_rank */
+    /* called in MPI_Cart_sub; in Open MPI, also in MPI_Cart_rank */
+    [CARTDIM_GET] = {.number = MPI_CARTDIM_GET_T},
     /* called in the w-variants of neighborhood all-to-all */
     [NEIGHBORS_COUNT] = {.number = MPI_DIST_GRAPH_NEIGHBORS_COUNT_T},
     /* called for array sections that are not contiguous */
@@ -98,7 +96,7 @@ static qmpi_function *const helper_targets[HELPERS] = {
     [SIZE] = (qmpi_function *)type_size,
 };
 
-/* The parts of the name of a procedure for MPI_X before and after its x. */
+/* The names of procedures for MPI_X: `before`, then x, then `after`. */
 static const struct {
     const char *before, *after;
 } binding_names[] = {
@@ -123,8 +121,8 @@ static bool is_binding_procedure(const char *symbol, const char *function)
     return false;
 }
 
-/* Whether a function is like MPI_Comm_f2c, which exists in C alone. Bindings call it to convert
- * their arguments. */
+/* Returns whether a function is like MPI_Comm_f2c, which exists in C alone. Bindings call it to
+ * convert their arguments. */
 static bool is_conversion(const char *function)
 {
     const size_t length = strlen(function);
@@ -170,12 +168,12 @@ static void *binding_target(void *data, const char *name, enum qmpi_elf_referenc
     return (void *)(uintptr_t)qmpi_entries[number];
 }
 
-/* Redirects the references of a binding, and takes ownership of the handle, because a binding stays
- * loaded. */
+/* Redirects the references of a binding, and takes ownership of its handle, so that the binding
+ * stays loaded. */
 static void redirect_binding(struct qmpi_elf_held *held)
 {
     const struct qmpi_elf_loaded *object = &held->object;
-    held->handle = NULL; /* the program may close it, but libqmpi continues to search it */
+    held->handle = NULL; /* kept open, because libqmpi still searches it if the program closes it */
     qmpi_binding_add(object);
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
         add_procedures(object, &helpers[i]);
@@ -187,7 +185,7 @@ static void redirect_binding(struct qmpi_elf_held *held)
 
 /* ---- The MPI library ------------------------------------------------------------------------- */
 
-/* Returns the number of the MPI function of this name; -1: none. */
+/* Returns the number of the MPI function of this name, or -1 if there is none. */
 static int function_number(const char *name)
 {
     return strncmp(name, "MPI", 3) ? -1 : qmpi_function_find(name);
@@ -209,8 +207,7 @@ static void *internal_target(void *data, const char *name, enum qmpi_elf_referen
         return NULL;
     if (calls->shown)
         return (void *)(uintptr_t)qmpi_entries[number];
-    /* Its symbol MPI_X may lead to libqmpi by now; PMPI_X is the same function.
-     */
+    /* The library's symbol MPI_X may lead to libqmpi by now. PMPI_X is the same function. */
     void *found = qmpi_elf_loaded_find_hashed(
         calls->library,
         (struct qmpi_elf_name){qmpi_names[number].name - 1, qmpi_names[number].pmpi_hash});
@@ -234,8 +231,8 @@ static void *entry_point(const char *name)
 
 /* ---- Objects that bypass libqmpi ------------------------------------------------------------- */
 
-/* Targets of an object whose references the loader resolved to the MPI library or a tool, because
- * these come before libqmpi. */
+/* Returns the targets for an object whose references the loader resolved to the MPI library or a
+ * tool, because these come before libqmpi in the search order. */
 static void *program_target(void *data, const char *name, enum qmpi_elf_reference reference)
 {
     (void)data;
@@ -251,16 +248,17 @@ static const void *find_in_scope(void *scope)
     return look_up(scope, "MPI_Init");
 }
 
-static bool is_interposed; /* set once, no data belong to it: the MPI library precedes libqmpi, so
-                              its symbols are redefined */
+/* Set once it is known that the MPI library precedes libqmpi, so that its symbols are redefined.
+ * Relaxed order is enough, because no other data depends on it. */
+static bool is_interposed;
 
 bool qmpi_redirect_is_interposed(void)
 {
     return __atomic_load_n(&is_interposed, __ATOMIC_RELAXED);
 }
 
-/* Whether objects that are loaded later may find the MPI library before libqmpi, or may not find
- * libqmpi at all, because it does not come first in the global scope. */
+/* Returns whether objects that are loaded later may find the MPI library before libqmpi, or no
+ * libqmpi at all. This is the case if libqmpi does not come first in the global scope. */
 static bool may_be_interposed(void)
 {
     void *program = dlopen(NULL, RTLD_LAZY);
@@ -272,11 +270,11 @@ static bool may_be_interposed(void)
 
 /* The position of libqmpi in the search order of the loader. */
 struct search_order {
-    bool is_behind;     /* an object with MPI functions comes before libqmpi */
+    bool is_behind;     /* an object that defines MPI functions comes before libqmpi */
     bool may_be_behind; /* an object may come before libqmpi for objects that are loaded later */
 };
 
-/* Whether the references of an object bypass libqmpi. */
+/* Returns whether the references of an object bypass libqmpi. */
 static bool bypasses(const struct search_order *order, const struct qmpi_elf_loaded *object)
 {
     return order->is_behind && !qmpi_preloaded_contains(object->image.dynamic) &&
@@ -297,8 +295,9 @@ static bool needs_redirection(void *data, const struct qmpi_elf_loaded *object)
 /* ---- All objects ----------------------------------------------------------------------------- */
 
 QMPI_LOCK(lock);
-/* Number of loaded objects at the last call. Stored with release after these were changed, under
- * the lock; whoever loads the present number with acquire finds them changed. */
+/* The number of objects that had been loaded before the last call of qmpi_redirect. It is stored
+ * under the lock, with release, after these objects have been redirected. A thread that loads the
+ * present number with acquire sees all redirections. */
 static unsigned long long seen;
 
 static void redirect_object(struct qmpi_elf_held *held, const struct search_order *order)

@@ -17,10 +17,10 @@
 /* Examines all objects that have been loaded since the last call. */
 void qmpi_redirect(void);
 
-/* Whether an address is in a language binding; a new binding is redirected. */
+/* Returns whether an address is in a language binding; a new binding is redirected. */
 bool qmpi_redirect_is_binding(const void *address);
 
-/* Whether the MPI library interposes the functions of libqmpi, due to the link order of the
+/* Returns whether the MPI library interposes the functions of libqmpi, due to the link order of the
  * program. */
 bool qmpi_redirect_is_interposed(void);
 

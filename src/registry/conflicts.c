@@ -23,7 +23,8 @@ static struct {
     struct name_list provides, conflicts;
 } declared[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
 
-/* A member of the description; 0 if the tool was compiled with an earlier header without it. */
+/* Gives a member of a description, or 0 if the tool was compiled with an earlier header that lacks
+ * this member. */
 #define MEMBER(info, member)                                                                       \
     ((info) && (info)->size >= offsetof(QMPIX_Tool_info, member) + sizeof(info)->member            \
          ? (info)->member                                                                          \
@@ -97,8 +98,8 @@ bool qmpi_registry_declares(int tool_id, const char *name)
     return layer && find_provided(layer, name);
 }
 
-/* Returns the property of the layer that matches the pattern, which the caller frees; NULL:
- * none. */
+/* Returns a text about the property of the layer that matches the pattern, which the caller frees,
+ * or NULL if there is none. */
 static char *match_pattern(const struct qmpi_layer *layer, const char *pattern)
 {
     char *name = tool_name(layer);
@@ -113,7 +114,7 @@ static char *match_pattern(const struct qmpi_layer *layer, const char *pattern)
     return reason;
 }
 
-/* Returns why `one` excludes `other`, which the caller frees; NULL: it does not. */
+/* Returns the reason why `one` excludes `other`, which the caller frees, or NULL if it does not. */
 static char *explain_exclusion(const struct qmpi_layer *one, const struct qmpi_layer *other)
 {
     const struct name_list *list = &declared[one->tool_id].conflicts;
@@ -171,7 +172,7 @@ static char *check_condition(const struct qmpi_layer *layer)
     return qmpi_condition_refuse_communicating(layer->entry, layer->tool->name);
 }
 
-/* Whether any layer declares conflicts. Most tools declare none, so that pairs need not be
+/* Returns whether any layer declares conflicts. Most tools declare none, so that pairs need not be
  * compared. */
 static bool any_declares_conflicts(const struct qmpi_layer *added)
 {

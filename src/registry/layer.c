@@ -38,7 +38,7 @@ struct qmpi_layer *qmpi_layer_get(int tool_id)
     return tool_id >= 1 && tool_id <= layer_count ? layers[tool_id] : NULL;
 }
 
-/* Returns the value of an option in the entry; NULL: not given. */
+/* Returns the value of an option in the entry, or NULL if it is not given. */
 static const char *find_given_option(const struct qmpi_layer *layer, const char *key)
 {
     for (int i = 0; i < layer->entry->option_count; i++) {
@@ -48,8 +48,7 @@ static const char *find_given_option(const struct qmpi_layer *layer, const char 
     return NULL;
 }
 
-/* Whether the name of an option covers `key`; a final `*` covers all keys that begin with the rest.
- */
+/* Returns whether the name of an option covers `key`. A final `*` in the name means any text. */
 static bool option_covers(const char *name, const char *key)
 {
     const size_t length = strlen(name);
@@ -92,7 +91,8 @@ static char *refuse_option(const char *tool, const char *key, const QMPIX_Tool_o
     return problem;
 }
 
-/* Refuses options that the description of the tool does not list; without one, accepts all. */
+/* Refuses options that the description of the tool does not list. If the tool has no description,
+ * accepts all. */
 static char *check_options(const struct qmpi_layer *layer)
 {
     const QMPIX_Tool_info *info = layer->tool->info;
@@ -109,10 +109,11 @@ static char *check_options(const struct qmpi_layer *layer)
 /*
  * Exceptions that left init would leave locks of libqmpi and of the loader held. The frame that
  * catches them is assembly code (arch/catch_PROCESSOR.S), with a personality routine of its own
- * (see the Itanium C++ ABI, part 1): the search for a handler ends there, whatever was thrown.
+ * (see the Itanium C++ ABI, part 1): the search for a handler ends there, whatever the exception
+ * is.
  */
 
-/* Calls function(argument). Returns what it threw; NULL: nothing. */
+/* Calls function(argument). Returns the exception that it threw, or NULL if it returned. */
 struct _Unwind_Exception *qmpi_catch_call(void (*function)(int), int argument) QMPI_HIDDEN;
 extern const char qmpi_catch_landing[] QMPI_HIDDEN;
 _Unwind_Reason_Code qmpi_catch_personality(int version, _Unwind_Action actions,
@@ -172,7 +173,7 @@ static bool is_cpp_exception(const struct _Unwind_Exception *exception)
 {
     char class[sizeof exception->exception_class];
     memcpy(class, &exception->exception_class, sizeof class);
-    /* The lower four bytes are the language; the last one distinguishes primary from dependent
+    /* The lower four bytes give the language. The lowest one distinguishes primary from dependent
      * exceptions. */
     return !memcmp(&class[1], "++C", 3);
 }
@@ -216,8 +217,8 @@ bool qmpi_layer_is_initialising(const struct qmpi_layer *layer)
     return initialising == layer;
 }
 
-/* Reports a process that calls exit in init; no other message would name the tool. `initialising`
- * belongs to the thread that runs the destructors. */
+/* Reports a process that ends by exit in an init function, because no other message would name the
+ * tool. `initialising` is that of the thread that called exit, which also runs the destructors. */
 __attribute__((destructor)) static void report_exit(void)
 {
     if (initialising)
@@ -496,8 +497,8 @@ int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int *flag)
 
 /* ---- Groups of objects ----------------------------------------------------------------------- */
 
-/* Elements are only added, complete and with release; any thread loads the first one with acquire.
- */
+/* The list of all groups. A complete group is added at the front, with release. Any thread may load
+ * the list, with acquire. */
 static struct qmpi_layer_group *groups;
 
 struct qmpi_layer_group *qmpi_layer_group_make(struct qmpi_layer *layer,

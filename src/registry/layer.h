@@ -25,7 +25,8 @@ struct qmpi_layer_group {
     struct qmpi_elf_loaded
         *objects; /* in the search order of the loader: the library of the tool first */
     int count;
-    char *shares; /* the libraries that it shares with the layers below, as text; NULL: none */
+    char *shares; /* a text that lists the libraries that the layer shares with those below; NULL:
+                     none */
     struct qmpi_layer_group *next;
 };
 
@@ -38,7 +39,7 @@ struct qmpi_layer {
     struct qmpi_preloaded_tool
         *preloaded; /* PMPI layer: the object that is already loaded; NULL: not loaded yet */
     struct qmpi_layer_group *group; /* PMPI layer: the objects that it consists of */
-    bool again;                     /* PMPI layer: its library was in the process already */
+    bool again;                     /* PMPI layer: its library was already in the process */
     bool has_copies;                /* PMPI layer: some of its libraries are copies */
     char *details;                  /* a line that describes the kind of the layer; NULL: none */
     char **environment;             /* PMPI layer: its environ; NULL: not used */
@@ -60,10 +61,10 @@ struct qmpi_layer {
 /* Allocates the layers 1 … count; the entries must exist for the whole run. */
 void qmpi_layer_start(int count);
 
-/* Returns the layer with this tool_id; NULL: none. */
+/* Returns the layer with this tool_id, or NULL if there is none. */
 struct qmpi_layer *qmpi_layer_get(int tool_id);
 
-/* Whether the init function of the layer is running, which may register interceptors. */
+/* Returns whether the init function of the layer is running, which may register interceptors. */
 bool qmpi_layer_is_initialising(const struct qmpi_layer *layer);
 
 /* Records the result of a registration, and returns it. After init, a message reports registrations
@@ -89,22 +90,24 @@ int qmpi_layer_intercept_mpich(int tool_id, int number, qmpi_function *fp);
 void qmpi_layer_leave_out(struct qmpi_layer *layer);
 
 /* Creates a group of these objects, with the opened one first, and publishes it. The group owns
- * `shares`. Any thread. */
+ * `shares`. May be called by any thread. */
 struct qmpi_layer_group *qmpi_layer_group_make(struct qmpi_layer *layer,
                                                const struct qmpi_elf_loaded *objects, int count,
                                                char *shares);
 
-/* Returns the group with an object that contains `address`; NULL: none. Any thread, at any time. */
+/* Returns the group with an object that contains `address`, or NULL if there is none. May be called
+ * by any thread, at any time. */
 struct qmpi_layer_group *qmpi_layer_group_of(const void *address);
 
-/* Returns the address of a function that the group defines; NULL: not defined. */
+/* Returns the address of a function, or NULL if the group does not define it. */
 void *qmpi_layer_group_find(const struct qmpi_layer_group *group, const char *name);
 
-/* Whether an object is the first of a group: the library of a tool, or a library that a tool
- * opened. */
+/* Returns whether an object is the first of a group: the library of a tool, or a library that a
+ * tool opened. */
 bool qmpi_layer_group_begins_with(const struct qmpi_elf_loaded *object);
 
-/* These two functions iterate over all groups; NULL marks the end. */
+/* Returns the first group, or NULL if there is none. The member `next` of a group leads to the
+ * others. */
 struct qmpi_layer_group *qmpi_layer_group_first(void);
 
 #endif

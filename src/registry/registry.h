@@ -15,7 +15,7 @@
  */
 char *qmpi_registry_check_conflicts(const struct qmpi_layer *layer);
 
-/* Whether a layer declares that it provides `name`. */
+/* Returns whether a layer declares that it provides `name`. */
 bool qmpi_registry_declares(int tool_id, const char *name);
 
 #endif

@@ -26,16 +26,16 @@ struct watch {
     int version;
     QMPIX_Service_changed *callback;
     void *data;
-    /* Changes since the callback last received the current state. Each is counted after it was
-     * made, with release; the thread that calls the callback exchanges the number with acquire, and
-     * searches again if it has grown. */
+    /* The number of changes since a thread last brought the callback up to date. A change is
+     * counted after it was made, with release. The thread that calls the callback exchanges the
+     * number with acquire, and searches again if the number has grown meanwhile. */
     unsigned pending;
     int offering_id; /* arguments of the last callback: see call_watch */
     const void *table;
-    struct watch *next; /* as watches[] */
+    struct watch *next; /* stored and loaded as described at watches[] */
 };
-/* [tool_id]: lists to which complete watches are added at the end, under the lock and with release;
- * any thread loads the pointers with acquire. */
+/* Lists by tool_id. A complete watch is added at the end of a list, under the lock and with
+ * release. Any thread may load the pointers, with acquire. */
 static struct watch *watches[QMPI_LAYERS_MAX + 1];
 QMPI_LOCK(watches_lock);
 
@@ -84,8 +84,8 @@ int QMPIX_Service_offer(int tool_id, const char *name, int version, const void *
     return MPI_SUCCESS;
 }
 
-/* Whether QMPIX_Service_get lists the services of the layer. It does so even during the init of the
- * layer. */
+/* Returns whether QMPIX_Service_get lists the services of the layer. It does so even during the
+ * init of the layer. */
 static bool is_visible(int tool_id)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
@@ -189,7 +189,7 @@ int QMPIX_Service_find(int tool_id, const char *name, int version, int *offering
 
 /*
  * Calls the callback until it is up to date. If another thread, or an outer call in this thread, is
- * already doing so, it only increments `pending`: the other call then repeats its search.
+ * already doing so, this call only increments `pending`, and the other call repeats its search.
  */
 static void call_watch(struct watch *watch, int tool_id)
 {
@@ -220,7 +220,8 @@ void qmpi_service_notify(void)
     }
 }
 
-/* In a forked child, calls that other threads of the parent had begun do not continue. */
+/* Resets the numbers in a forked child, where calls that other threads of the parent had begun do
+ * not continue. */
 static void reset_after_fork(void)
 {
     for (int tool_id = 1; tool_id <= QMPI_LAYERS_MAX; tool_id++) {
@@ -229,7 +230,7 @@ static void reset_after_fork(void)
     }
 }
 
-/* Adds a watch to those of the layer. Returns false if it has one for the same service. */
+/* Adds a watch of the layer. Returns false if the layer has one for the same service already. */
 static bool add_watch(int tool_id, struct watch *added)
 {
     static bool prepared;

@@ -11,11 +11,11 @@
 /* Sets the function that tells whether a layer is on. Until then, all layers are on. */
 void qmpi_service_use_switch(bool (*is_enabled)(int tool_id));
 
-/* Calls the callbacks of QMPIX_Service_watch for which another layer offers the service now.
- * The caller holds no lock, because callbacks may switch layers. */
+/* Calls the callbacks of QMPIX_Service_watch whose service another layer, or none, offers now. The
+ * caller must hold no lock, because callbacks may switch layers. */
 void qmpi_service_notify(void);
 
-/* Returns the first service of a layer that matches a pattern; NULL: none. */
+/* Returns the first service of a layer that matches a pattern, or NULL if there is none. */
 const char *qmpi_service_matching(int tool_id, const char *pattern);
 
 #endif

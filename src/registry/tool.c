@@ -65,7 +65,7 @@ static bool is_same_file(const char *entry, const char *path)
 {
     struct stat one, other;
     const char *file_name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    if (!strchr(entry, '/')) /* a name: start-up searches it in directories */
+    if (!strchr(entry, '/')) /* a name, which start-up searches for in directories */
         return strstr(entry, ".so") && !strcmp(entry, file_name);
     return stat(entry, &one) == 0 && stat(path, &other) == 0 && one.st_dev == other.st_dev &&
            one.st_ino == other.st_ino;
@@ -84,8 +84,8 @@ static bool has_registered(const char *name, const char *path)
     return found;
 }
 
-/* Whether a tool that registers as `name` is of MPICH's variant and is not listed. `code` is an
- * address in its code; `path` is the file that contains it. */
+/* Returns whether a tool that registers as `name` is of MPICH's variant and is not listed. `code`
+ * is an address in its code; `path` is the file that contains it. */
 static bool is_unlisted_mpich_tool(const char *name, const void *code, const char *path)
 {
     return uses_mpich_convention(code) && !has_registered(name, path);
@@ -126,7 +126,7 @@ int QMPI_Register_tool_name(const char *tool_name, void (*init)(int tool_id))
         last_link = &tool->next;
         if (!current_load &&
             is_unlisted_mpich_tool(tool->name, (const void *)(uintptr_t)init, tool->path))
-            result = MPI_ERR_OTHER; /* it stays in the list, because messages mention it */
+            result = MPI_ERR_OTHER; /* the tool stays in the list, because messages mention it */
     }
     pthread_mutex_unlock(&tools_lock);
     return result;
@@ -227,9 +227,9 @@ struct qmpi_tool *qmpi_tool_load(const char *path, const char *name, bool passed
 {
     static int loads;
     begin_load(++loads);
-    /* RTLD_DEEPBIND keeps a tool from using the QMPI functions of the MPI library, if the loader
-     * finds that library first. In other cases it is not set, because it would hide the program's
-     * copies of the library's data. */
+    /* If the loader finds the MPI library before libqmpi, RTLD_DEEPBIND keeps the tool from using
+     * the QMPI functions of the MPI library. In other cases, it is not set, because it would hide
+     * the program's copies of variables of the tool's library. */
     const bool defines_register = qmpi_mpi_library_symbol("QMPI_Register_tool_name") != NULL;
     const int deep = defines_register && passed_by ? RTLD_DEEPBIND : 0;
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | deep);

@@ -23,18 +23,19 @@ struct qmpi_tool {
     const QMPIX_Tool_info *info; /* NULL: none */
     const void *library;         /* link_map of the object that contains `init` */
     char *path;                  /* the file of this object */
-    int load; /* number of the library load during which it was registered; 0: before */
+    int load; /* the number of the library load that registered the tool; 0: it was registered
+                 before all loads */
     struct qmpi_tool *next;
 };
 
-/* Returns the registered tool of this name; NULL: none. */
+/* Returns the registered tool of this name, or NULL if there is none. */
 struct qmpi_tool *qmpi_tool_find(const char *name);
 
 /*
- * Opens the library at `path`, whose constructors register tools, and returns its tool: if it
- * registers several, the one named `name`. `passed_by`: the loader finds the MPI library before
- * libqmpi. On failure, returns NULL and sets *problem, which the caller frees. One thread at a
- * time.
+ * Opens the library at `path`, whose constructors register tools, and returns the tool that it
+ * registers. If it registers several, returns the one named `name`. `passed_by` tells whether the
+ * loader finds the MPI library before libqmpi. On failure, returns NULL and sets *problem, which
+ * the caller frees. Only one thread at a time may call this.
  */
 struct qmpi_tool *qmpi_tool_load(const char *path, const char *name, bool passed_by,
                                  char **problem);
