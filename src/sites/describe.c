@@ -32,13 +32,13 @@ struct seen {
 
 QMPI_LOCK(lock);
 static struct described *described[BUCKETS]; /* by offset */
-static _Atomic(struct seen *) seen[BUCKETS]; /* by address; only added to, the last one
-                                                first, once it is complete */
-static pid_t reading;                        /* the process that is reading debug information */
+/* Lists by address. Elements are added at the front once they are complete, and never removed. */
+static _Atomic(struct seen *) seen[BUCKETS];
+static pid_t reading; /* the process that is reading debug information; 0: none */
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* The library that reads debug information; all NULL: it has not been opened. */
+/* The library that reads debug information. The pointers are NULL unless it is open. */
 static struct {
     void *library;
     qmpi_sites_symbol_finder *find;
@@ -120,8 +120,8 @@ static int read_exported(uintptr_t address, QMPIX_Frame **frames)
     return 1;
 }
 
-/* Returns the description of an offset in a library. Called with the lock. `address`: where it is
- * mapped, so that exported symbols can be used; 0: unknown. */
+/* Returns the description of an offset in a library. The caller holds the lock. `address` is where
+ * the offset is mapped, so that exported symbols can be used, or 0 if this is unknown. */
 static const QMPIX_Address *describe_place(const char *library, size_t offset, uintptr_t address)
 {
     struct described **bucket = &described[offset % BUCKETS], *new;
@@ -154,7 +154,7 @@ static void describe_requested(void *data)
     request->description = describe_place(request->library, request->offset, request->address);
 }
 
-/* Does the same with the lock. Returns NULL if memory is exhausted. */
+/* Calls describe_place under the lock. Returns NULL if memory is exhausted. */
 static const QMPIX_Address *try_to_describe(const char *library, size_t offset, uintptr_t address)
 {
     struct place_request request = {library, offset, address, NULL};
@@ -173,8 +173,7 @@ static const struct seen *find_seen(struct seen *all, uintptr_t address)
     return all;
 }
 
-/* Describes an address that was not described before, or whose library may have been closed since.
- */
+/* Describes an address that was not described yet, or whose library may have been closed. */
 static const QMPIX_Address *describe_again(uintptr_t address, const struct seen *before)
 {
     const struct qmpi_module *module = qmpi_module_find(address);

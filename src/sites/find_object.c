@@ -16,7 +16,7 @@ typedef int finder(void *address, struct qmpi_find_object_result *found);
 #ifndef QMPI_STATIC
 finder *qmpi_find_object;
 
-/* Before other constructors, which may call MPI. */
+/* Runs before other constructors, because these may call MPI. */
 __attribute__((constructor(101))) static void look_up_find_object(void)
 {
     qmpi_find_object = (finder *)(uintptr_t)dlvsym(RTLD_DEFAULT, "_dl_find_object", "GLIBC_2.35");

@@ -14,7 +14,7 @@ struct qmpi_find_object_result {
     unsigned long long reserved[8];
 };
 
-/* _dl_find_object of the C library of this process; NULL: it has none. */
+/* The function _dl_find_object of the C library of this process, or NULL if it has none. */
 extern int (*qmpi_find_object)(void *address, struct qmpi_find_object_result *found)
     __attribute__((visibility("hidden")));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See frame_rule.h. It trusts no table more than frame_table.c does. */
+/* See frame_rule.h. Like frame_table.c, this code expects that tables may be damaged. */
 #define _GNU_SOURCE
 #include "sites/frame_rule.h"
 
@@ -12,17 +12,17 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Part of the ABI of libgcc_s, with which the tables of code that is generated at run time are
- * registered.
- */
+/* Part of the ABI of libgcc_s. The tables of code that is generated at run time are registered
+ * there. */
 struct dwarf_eh_bases {
     void *text, *data, *function;
 };
 extern const void *_Unwind_Find_FDE(void *address, struct dwarf_eh_bases *bases);
 
-enum { PAGE = 4096 /* of memory, at least */ };
+enum { PAGE = 4096 /* the smallest size of a page of memory */ };
 
-/* Returns the program headers of an object, which are at its beginning; NULL: they are damaged. */
+/* Returns the program headers of an object, which are at its beginning, or NULL if they are
+ * damaged. */
 static const ElfW(Phdr) * find_headers(uintptr_t begin, int *count)
 {
     const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)begin;
@@ -36,8 +36,8 @@ static const ElfW(Phdr) * find_headers(uintptr_t begin, int *count)
 }
 
 struct tables {
-    struct qmpi_frame_bytes segment; /* the segment that contains them */
-    struct qmpi_frame_bytes index;   /* .eh_frame_hdr: the tables by address */
+    struct qmpi_frame_bytes segment; /* the segment that contains the tables */
+    struct qmpi_frame_bytes index;   /* .eh_frame_hdr, which lists the tables by address */
 };
 
 static bool find_tables(uintptr_t begin, struct tables *tables)
@@ -82,7 +82,7 @@ static bool find_mapped_tables(uintptr_t address, struct tables *tables)
     return true;
 }
 
-/* A row of the index: both numbers are relative to its beginning. */
+/* A row of the index. Both numbers are relative to the beginning of the index. */
 struct row {
     int32_t function, record;
 };
@@ -95,7 +95,7 @@ static struct row read_row(const unsigned char *rows, size_t number)
 }
 
 /* Searches the index, which all linkers write in the same form. Returns the place of the record of
- * the function that may contain an address; 0: none. */
+ * the function that may contain an address, or 0 if there is none. */
 static uintptr_t find_record(const struct tables *tables, uintptr_t address, uintptr_t *function)
 {
     enum { VERSION = 1, HEADER = 4 };
@@ -139,8 +139,8 @@ static uintptr_t find_registered(uintptr_t address, struct tables *tables, uintp
 struct qmpi_frame_rule qmpi_frame_rule_find(uintptr_t address)
 {
     const struct qmpi_frame_tables how = qmpi_registers_tables();
-    struct qmpi_frame_rule rule = {.base = QMPI_FRAME_END}; /* other unwinders cannot continue here,
-                                                               either */
+    /* Without a table, other unwinders cannot continue here, either. */
+    struct qmpi_frame_rule rule = {.base = QMPI_FRAME_END};
     struct tables tables;
     const uintptr_t call = address - 1, begin = qmpi_module_begin(call);
     uintptr_t function, record;

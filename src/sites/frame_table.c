@@ -14,7 +14,8 @@
 enum { REMEMBERED = 8 };
 
 /* Instructions that <dwarf.h> lacks. On processors that sign return addresses, they tell whether
- * the following ones are signed. The reader of an address removes the code in any case. */
+ * return addresses are signed from there on. They need no further attention, because
+ * qmpi_registers_strip removes the signature of each address. */
 enum { SIGNED_WITH_PC = 0x2c, SIGNED = 0x2d };
 
 /* ---- Reading bytes --------------------------------------------------------------------------- */
@@ -31,8 +32,8 @@ uint64_t qmpi_frame_bytes_read(struct qmpi_frame_bytes *bytes, size_t count)
     return value;
 }
 
-/* Reads a number in LEB128: seven bits at a time; the last of them is the sign of a signed
- * number. */
+/* Reads a number in LEB128, which has seven bits in each byte. The last of these bits is the sign
+ * of a signed number. */
 static uint64_t read_leb(struct qmpi_frame_bytes *reader, bool is_signed)
 {
     uint64_t value = 0;
@@ -57,7 +58,7 @@ static int64_t read_sleb(struct qmpi_frame_bytes *reader)
     return (int64_t)read_leb(reader, true);
 }
 
-/* Opens a record at an address that may be invalid. Returns false if it is. */
+/* Opens the record at an address. Returns false if the address is invalid. */
 static bool open_record(const struct qmpi_frame_bytes *segment, uintptr_t place,
                         struct qmpi_frame_bytes *reader)
 {
@@ -94,7 +95,7 @@ struct program {
     uint64_t code_factor;
     int64_t data_factor;
     unsigned char pointer; /* the encoding of addresses */
-    bool failed;           /* it has an unsupported instruction */
+    bool failed;           /* the program contains an unsupported instruction, or is damaged */
     bool is_signal;
     struct qmpi_frame_bytes initial;
     struct state state, first;
@@ -140,9 +141,9 @@ static int64_t factored(const struct program *program, uint64_t number)
 
 /* ---- Expressions ----------------------------------------------------------------------------- */
 
-/* The value of an expression: a number that is added to a register. */
+/* The value of an expression: a number, or a number that is added to a register. */
 struct value {
-    enum { NUMBER, SP, FP } base; /* NUMBER: to none */
+    enum { NUMBER, SP, FP } base; /* NUMBER: no register */
     uint64_t number;              /* sums and products wrap around */
 };
 
@@ -174,7 +175,7 @@ static bool push_number(uint64_t operation, struct qmpi_frame_bytes *reader, str
     return true;
 }
 
-/* Calculates `left` from both. */
+/* Applies an operation to two values, and stores the result in `left`. */
 static bool combine(uint64_t operation, struct value *left, const struct value *right)
 {
     switch (operation) {
@@ -196,9 +197,9 @@ static bool combine(uint64_t operation, struct value *left, const struct value *
 }
 
 /*
- * Reads an expression as compilers use it: in functions that realign the stack, fp + offset, or the
- * word that is stored there (`is_stored`); in functions with scalable vectors in their frame, also
- * sp or fp + offset + their size.
+ * Reads one of the expressions that compilers use. In functions that realign the stack, this is fp
+ * + offset, or the word that is stored there (`is_stored`). In functions with scalable vectors in
+ * their frame, it may also be sp or fp + offset + the size of the vectors.
  */
 static bool read_expression(const struct program *program, struct qmpi_frame_bytes *reader,
                             struct value *value, bool *is_stored)
@@ -401,7 +402,7 @@ static bool read_common(struct qmpi_frame_bytes reader, struct program *program)
         else if (*letter == 'S')
             program->is_signal = true;
         else if (*letter == 'B' && program->tables->signs_ra)
-            continue; /* which key signs */
+            continue; /* tells which key signs return addresses */
         else
             return false;
     }
@@ -409,7 +410,8 @@ static bool read_common(struct qmpi_frame_bytes reader, struct program *program)
     return qmpi_frame_pointer_size(program->pointer) != 0;
 }
 
-/* Returns the place of a saved register relative to the CFA, if both are found by one register. */
+/* Returns the place of a saved register relative to the CFA, if the place and the CFA are found by
+ * the same register. */
 static struct saved relative_to_cfa(const struct state *state, const struct saved *saved)
 {
     const bool same = (saved->place == AT_SP && state->base == QMPI_FRAME_SP) ||
@@ -469,7 +471,7 @@ struct qmpi_frame_rule qmpi_frame_table_read(const struct qmpi_frame_tables *tab
     if (!open_record(segment, place - distance, &common) || !read_common(common, &program))
         return unknown;
     const size_t size = qmpi_frame_pointer_size(program.pointer);
-    qmpi_frame_bytes_read(&reader, size); /* the size of the function */
+    qmpi_frame_bytes_read(&reader, size); /* the address of the function, which is known */
     const uint64_t length = qmpi_frame_bytes_read(&reader, size);
     if (address - function >= length)
         return (struct qmpi_frame_rule){.base = QMPI_FRAME_END};

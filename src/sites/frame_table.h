@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rules by which functions find their callers' frames, from the tables that the compiler writes
- * for exceptions (.eh_frame). There is a rule for each instruction, which does not depend on the
- * contents of the stack. A frame is identified by its canonical frame address (CFA): the stack
- * pointer in the caller, before the call. Here, one record of a table is read; frame_rule.h finds
- * it.
+ * The rules that lead from the frame of a function to that of its caller. They are read from the
+ * tables that compilers write for exceptions (.eh_frame). Each instruction has a rule, which does
+ * not depend on the contents of the stack. A frame is identified by its canonical frame address
+ * (CFA): the stack pointer in the caller, before the call. This file reads one record of a table,
+ * which frame_rule.h finds.
  */
 #ifndef QMPI_SITES_FRAME_TABLE_H
 #define QMPI_SITES_FRAME_TABLE_H
@@ -21,10 +21,10 @@ enum qmpi_frame_base {
                           interrupted code */
     QMPI_FRAME_END,    /* there is no caller, or it is unknown */
     QMPI_FRAME_SP,     /* the CFA is the stack pointer + offset */
-    QMPI_FRAME_FP,     /* the frame pointer + offset */
+    QMPI_FRAME_FP,     /* the CFA is the frame pointer + offset */
     QMPI_FRAME_SAVED,  /* the CFA is stored at the frame pointer + offset: a realigned stack */
-    QMPI_FRAME_LEAF,   /* the stack pointer + offset; the return address is in its register, as is
-                          possible in code that a signal interrupts */
+    QMPI_FRAME_LEAF,   /* the CFA is the stack pointer + offset, and the return address is still in
+                          its register; possible only in code that a signal interrupts */
 };
 
 /* Values of `fp`, unless the caller's frame pointer is in a word below the CFA. */
@@ -33,9 +33,10 @@ enum { QMPI_FP_UNCHANGED = 0, QMPI_FP_AT_FP = -1 };
 struct qmpi_frame_rule {
     enum qmpi_frame_base base;
     int64_t offset; /* bytes */
-    int64_t fp;     /* QMPI_FP_UNCHANGED: the register still contains it; QMPI_FP_AT_FP: the
-                       register points to it; else: words below the CFA */
-    int64_t ra;     /* the return address: words below the CFA; 0 with QMPI_FRAME_LEAF */
+    int64_t fp; /* the frame pointer of the caller. QMPI_FP_UNCHANGED: the register still contains
+                   it. QMPI_FP_AT_FP: the register points to it. Otherwise: its place in words below
+                   the CFA */
+    int64_t ra; /* the place of the return address in words below the CFA; 0 with QMPI_FRAME_LEAF */
 };
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -44,10 +45,10 @@ struct qmpi_frame_rule {
 struct qmpi_frame_tables {
     unsigned fp, sp, ra; /* the numbers in DWARF of the frame pointer, the stack pointer and the
                             return address */
-    bool ra_is_register; /* a function without a rule for the return address has not saved it */
+    bool ra_is_register; /* the return address is in a register until a function saves it */
     bool signs_ra;       /* instructions may tell that saved return addresses are signed */
-    unsigned scale; /* the number of the register with the number of words in a scalable vector;
-                       0: none */
+    unsigned scale;      /* the number of the pseudo register that contains the number of words in a
+                            scalable vector; 0: there is none */
     uint64_t scale_value;
 };
 
@@ -56,16 +57,18 @@ struct qmpi_frame_bytes {
     const unsigned char *at, *end;
 };
 
-/* Skips `count` bytes. Returns the first eight of them as a number; 0 if they do not exist. */
+/* Skips `count` bytes, and returns them, or the first eight of them, as a number. Returns 0 if
+ * there are fewer than `count` bytes. */
 uint64_t qmpi_frame_bytes_read(struct qmpi_frame_bytes *bytes, size_t count);
 
-/* Returns the size of an encoded pointer; 0: it is not fixed. */
+/* Returns the size of an encoded pointer, or 0 if it is not fixed. */
 size_t qmpi_frame_pointer_size(unsigned char encoding);
 
 /*
- * Returns the rule in a function for the instruction at an address. The record of the function is
- * at `place`, in the segment. QMPI_FRAME_UNKNOWN: the record is damaged, or the rule is not
- * supported. QMPI_FRAME_END: the instruction is behind the function. Any thread.
+ * Returns the rule for the instruction at `address`. The record of its function, which begins at
+ * `function`, is at `place` in the segment. The base of the rule is QMPI_FRAME_UNKNOWN if the
+ * record is damaged or the rule is not supported, and QMPI_FRAME_END if the instruction is after
+ * the end of the function. May be called by any thread.
  */
 struct qmpi_frame_rule qmpi_frame_table_read(const struct qmpi_frame_tables *tables,
                                              const struct qmpi_frame_bytes *segment,

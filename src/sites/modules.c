@@ -64,7 +64,7 @@ static struct qmpi_module *find_recorded(uintptr_t address)
     return module;
 }
 
-/* Returns a permanent copy; NULL: memory is exhausted. */
+/* Returns a permanent copy, or NULL if memory is exhausted. */
 static const char *copy_permanently(const char *text)
 {
     const size_t size = strlen(text) + 1;
@@ -90,13 +90,13 @@ static bool resolve_path(const char *name, char *path, size_t size)
     return found;
 }
 
-/* Returns the path of a module, if necessary from the list of all mappings, which is long. This is
- * necessary if the name is relative, because the program may have left its directory, and for the
- * program itself, which has no name: /proc/self/exe is the loader if the user started the program
- * by calling the loader. */
+/* Returns the path of a module. If its name is absolute, the path is that of the name. Otherwise,
+ * the path is taken from the list of all mappings, which is long. A relative name is not enough,
+ * because the program may have changed its directory. The program itself has no name, and
+ * /proc/self/exe is the loader if the user started the program by calling the loader. */
 static const char *find_path(const struct qmpi_module *module)
 {
-    char *path = qmpi_memory_take(PATH_MAX); /* too large for a thread's smallest stack */
+    char *path = qmpi_memory_take(PATH_MAX); /* too large for the smallest stack of a thread */
     const char *name = *module->name ? module->name : "/proc/self/exe";
     const bool found =
         path && (*module->name == '/' ? resolve_path(name, path, PATH_MAX)
@@ -104,7 +104,7 @@ static const char *find_path(const struct qmpi_module *module)
     return found ? path : name;
 }
 
-/* Returns the recorded module; NULL: memory is exhausted. */
+/* Returns the recorded module, or NULL if memory is exhausted. */
 static const struct qmpi_module *add_module(struct qmpi_module found)
 {
     struct qmpi_module *module = qmpi_memory_take(sizeof *module);
@@ -149,10 +149,10 @@ uintptr_t qmpi_module_unwind_index(uintptr_t address)
 
 /* ---- Code ------------------------------------------------------------------------------------ */
 
-enum { START_SIZE = 64 /* bytes, more than _start has */ };
+enum { START_SIZE = 64 /* in bytes; _start is shorter */ };
 
-/* Whether a module is the C library. Before glibc 2.34, the function that starts threads was in
- * libpthread. */
+/* Returns whether a module is the C library. Before glibc 2.34, the function that starts threads
+ * was in libpthread. */
 static bool is_c_library(const struct qmpi_module *module)
 {
     const char *name = qmpi_text_base_name(module->name);
@@ -186,8 +186,8 @@ enum qmpi_module_code qmpi_module_find_code(uintptr_t address, bool *is_permanen
 
 atomic_int qmpi_module_closing_count; /* see modules.h */
 
-/* Whether all calls of dlclose reach libqmpi's. They do not in libqmpi.a, nor if libqmpi itself was
- * opened with dlopen. */
+/* Returns whether all calls of dlclose reach that of libqmpi. They do not in libqmpi.a, nor if
+ * libqmpi itself was opened with dlopen. */
 static bool is_closing_seen(void)
 {
     /* This is the function to which the loader bound the name, or one that redirected it. */
@@ -202,8 +202,8 @@ bool qmpi_module_is_open(const struct qmpi_module *module)
            (!*module->name || is_closing_seen());
 }
 
-/* Called while the loader's list cannot change: without that, another thread that closes a library
- * could free what look_up reads. */
+/* Called while the list of the loader cannot change. Otherwise, another thread that closes a
+ * library could free what look_up_module reads. */
 static int mark_closed(struct dl_phdr_info *info, size_t size, void *data)
 {
     (void)info;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program, and the libraries that contain addresses about which tools have asked. An address is
- * converted to a library and an offset, which are the same in all processes of a job. A library is
- * recorded when one of its addresses is first seen, because it may be closed later, and another one
- * may then be mapped at the same address.
+ * The program, and the libraries in which tools have looked up addresses. An address is converted
+ * to a library and an offset, which are the same in all processes of a job. A library is recorded
+ * when one of its addresses is first seen, because it may be closed later, and another one may then
+ * be mapped at the same address.
  */
 #ifndef QMPI_SITES_MODULES_H
 #define QMPI_SITES_MODULES_H
@@ -22,16 +22,16 @@ struct qmpi_module {
     struct qmpi_module *next;
 };
 
-/* Returns the module that is mapped at an address; if there is none now, the last one that was
- * recorded there; NULL: none. Any thread, also in a signal handler. */
+/* Returns the module that is mapped at an address. If there is none now, returns the last one that
+ * was recorded there, or NULL. May be called by any thread, also in a signal handler. */
 const struct qmpi_module *qmpi_module_find(uintptr_t address);
 
-/* Returns the beginning of the object that is mapped at an address; 0: there is none now. Any
- * thread, also in a signal handler. */
+/* Returns the beginning of the object that is mapped at an address, or 0 if there is none now. May
+ * be called by any thread, also in a signal handler. */
 uintptr_t qmpi_module_begin(uintptr_t address);
 
-/* Returns the address of the section .eh_frame_hdr of that object; 0: it has none, or the C library
- * provides no way to find it. Any thread, also in a signal handler. */
+/* Returns the address of the section .eh_frame_hdr of that object, or 0 if it has none or the C
+ * library provides no way to find it. May be called by any thread, also in a signal handler. */
 uintptr_t qmpi_module_unwind_index(uintptr_t address);
 
 /* ---- Code ------------------------------------------------------------------------------------ */
@@ -44,8 +44,9 @@ enum qmpi_module_code {
     QMPI_CODE_LAYER    /* another layer */
 };
 
-/* `is_permanent`: the answer stays valid until a library is closed, which libqmpi will notice. Any
- * thread, also in a signal handler. */
+/* Returns the kind of code at a return address. Sets `is_permanent` to whether the answer stays
+ * valid until libqmpi notices that a library is closed. May be called by any thread, also in a
+ * signal handler. */
 enum qmpi_module_code qmpi_module_find_code(uintptr_t address, bool *is_permanent);
 
 /* ---- Closing --------------------------------------------------------------------------------- */
@@ -53,22 +54,23 @@ enum qmpi_module_code qmpi_module_find_code(uintptr_t address, bool *is_permanen
 /*
  * Data about code must be forgotten when its library is closed, because another one may be mapped
  * at the same address. Therefore, libqmpi exports dlclose (dlclose.c), which forgets the data after
- * dlclose of the C library has returned. Until then, the stored data are not used.
+ * dlclose of the C library has returned. While a library is being closed, the stored data is not
+ * used.
  */
 
-/* Number of threads in dlclose. A caller from a library that was mapped later never sees data about
- * the library that was mapped before: the number is decremented after these were cleared, with
- * release, and loaded with acquire before the data are read. */
+/* The number of threads in dlclose. It is decremented with release after the data about closed
+ * libraries has been cleared, and loaded with acquire before the data is read. Therefore, code of a
+ * library never finds data about a library that was mapped at the same address before. */
 extern atomic_int qmpi_module_closing_count __attribute__((visibility("hidden")));
 
-/* Whether a library is being closed. Any thread. */
+/* Returns whether a library is being closed. May be called by any thread. */
 static inline bool qmpi_module_is_closing(void)
 {
     return atomic_load_explicit(&qmpi_module_closing_count, memory_order_acquire) != 0;
 }
 
-/* Whether a module is known to be mapped still: it was not closed, and closing it would have been
- * seen. Any thread. */
+/* Returns whether a module is known to be still mapped: it has not been closed, and libqmpi would
+ * have noticed if it had been. May be called by any thread. */
 bool qmpi_module_is_open(const struct qmpi_module *module);
 
 /* Marks the modules that are no longer mapped. For dlclose. */

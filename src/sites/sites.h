@@ -15,8 +15,8 @@
 #define QMPI_SYMBOLS_CLOSE "qmpi_symbols_close"
 
 /* Finds the functions at an offset in a library, as QMPIX_Library_describe does. Returns their
- * number; 0: nothing is known. *frames and its strings are allocated by malloc, and belong to the
- * caller. One thread at a time. */
+ * number, or 0 if nothing is known. *frames and its strings are allocated by malloc, and belong to
+ * the caller. Only one thread at a time may call this. */
 typedef int qmpi_sites_symbol_finder(const char *library, size_t offset, QMPIX_Frame **frames);
 
 /* Closes the files that were read, and frees all data about them. Called before the library is

@@ -26,7 +26,8 @@ struct stack_range {
     struct qmpi_call_stack stack;
     struct stack_range *next;
 };
-/* Only added to, once they are complete, by an exchange. */
+/* A list. Ranges are added at the front by an exchange, once they are complete, and never
+ * removed. */
 static _Atomic(struct stack_range *) ranges;
 
 /* The stack of this thread's last walk. */
@@ -57,14 +58,15 @@ static const struct stack_range *find_stack_range(uintptr_t address)
 /* ---- Stored rules ---------------------------------------------------------------------------- */
 
 /*
- * A table with one word for each return address, so that any thread and signal handlers read and
- * write it as a whole. Another address with the same place replaces it. A rule is valid for each
- * call that returns to its address, whatever other frames are on the stack.
+ * A table with one word for each return address. Any thread and any signal handler can read and
+ * write a word as a whole. An address that has the same place as another one replaces it. A rule is
+ * valid for each call that returns to its address, whatever other frames are on the stack. From the
+ * highest bits down, a word contains:
  *
  *     the address, without the bits that the place determines
  *     `offset` of the rule, in units of the stack; negative for QMPI_FRAME_SAVED
  *     the places of the return address and the frame pointer: QMPI_SAVED_BITS
- *     the code: 2 bits
+ *     the kind of code (enum qmpi_module_code): 2 bits
  *     `base` of the rule: 3 bits
  */
 enum {
@@ -76,18 +78,18 @@ enum {
     SAVED_MAX = (1 << QMPI_SAVED_BITS) - 1,
     OFFSET_SHIFT = SAVED_SHIFT + QMPI_SAVED_BITS,
     OFFSET_MAX = (1 << (ADDRESS_SHIFT - OFFSET_SHIFT)) - 1,
-    RULE_KIND = (1 << SAVED_SHIFT) - 1, /* the code and `base` */
-    INSTRUCTION = 1 << QMPI_CODE_ZEROS, /* the size of the smallest one */
+    RULE_KIND = (1 << SAVED_SHIFT) - 1, /* the kind of code and `base` */
+    INSTRUCTION = 1 << QMPI_CODE_ZEROS, /* the size of the shortest one */
     WORD = sizeof(uintptr_t)
 };
 
 #define KIND_OF(base, code) ((unsigned)(code) << CODE_SHIFT | (unsigned)(base))
 
-/* Each word is complete in itself, with the address to which it belongs, and nothing else belongs
- * to it: relaxed order is enough, behind the check of qmpi_module_is_closing. */
+/* Relaxed order is enough after the check of qmpi_module_is_closing, because each word contains its
+ * address and no other data depends on it. */
 static _Atomic uint64_t table[1 << PLACE_BITS];
-static atomic_bool
-    is_used; /* whether a rule was stored, before this, since the table was cleared */
+/* Whether a rule was stored since the table was cleared. Set after the rule is stored. */
+static atomic_bool is_used;
 
 static inline _Atomic uint64_t *rule_slot_of(uintptr_t address)
 {
@@ -95,7 +97,7 @@ static inline _Atomic uint64_t *rule_slot_of(uintptr_t address)
     return &table[(number ^ number >> PLACE_BITS) & ((1 << PLACE_BITS) - 1)];
 }
 
-/* Whether a word is the rule for an address that has the same place. */
+/* Returns whether a word is the rule for an address that has the same place. */
 static inline bool is_rule_of(uint64_t word, uintptr_t address)
 {
     return word >> ADDRESS_SHIFT == address >> (QMPI_CODE_ZEROS + PLACE_BITS);
@@ -137,8 +139,8 @@ static uint64_t pack_rule(uintptr_t address, const struct qmpi_frame_rule *rule,
                 : word | QMPI_FRAME_UNKNOWN;
 }
 
-/* Clears the table. Rules that another thread stores meanwhile may stay, because their library
- * stays open. */
+/* Clears the table. Rules that another thread stores meanwhile may stay: their library is in use,
+ * and is not the one that is being closed. */
 void qmpi_sites_forget_rules(void)
 {
     if (!atomic_exchange(&is_used, false))
@@ -166,7 +168,7 @@ static __attribute__((noinline)) uint64_t learn_rule(uintptr_t address)
 
 static inline uint64_t look_up_rule(uintptr_t address)
 {
-    /* In this order: the rules of a library are cleared before its closing ends. */
+    /* This order matters, because the rules of a library are cleared before its closing ends. */
     const bool is_closing = qmpi_module_is_closing();
     const uint64_t word = atomic_load_explicit(rule_slot_of(address), memory_order_relaxed);
     const bool known = is_rule_of(word, address) && !is_closing;
@@ -190,7 +192,7 @@ static enum qmpi_module_code code_at(uintptr_t address)
 struct callers {
     void **all;
     int capacity, count;
-    int start_count; /* number of addresses at the end of the list that may be in the code that
+    int start_count; /* the number of addresses at the end of the list that may be in the code that
                         calls `main` */
 };
 
@@ -227,11 +229,11 @@ struct position {
     uintptr_t begin;           /* `cfa` at the beginning of the walk */
     uintptr_t end;             /* end of the stack */
     int signals;               /* number of signal frames crossed */
-    bool was_interrupted;      /* `address` is that of the next instruction of the interrupted code
-                                  + INSTRUCTION */
+    bool was_interrupted;      /* `address` is not a return address, but that of the interrupted
+                                  instruction + INSTRUCTION */
 };
 
-/* Returns the address of the position as callers of tools see it. */
+/* Returns the address of the position as tools get it. */
 static inline uintptr_t shown_address(const struct position *position)
 {
     return position->address - (position->was_interrupted ? INSTRUCTION : 0);
@@ -242,7 +244,8 @@ static inline const uintptr_t *stack_word(uintptr_t address)
     return (const uintptr_t *)address;
 }
 
-/* Whether a word is in the part of the stack that the walk has not passed yet. */
+/* Returns whether an address is that of a word in the part of the stack that the walk has not
+ * passed yet. */
 static inline bool is_ahead(const struct position *position, uintptr_t address)
 {
     return address % WORD == 0 && address >= position->cfa && address < position->end;
@@ -258,8 +261,8 @@ static bool find_fp(const struct position *position, uintptr_t *fp);
                        .begin = (uintptr_t)QMPI_THIS_FRAME(),                                      \
                        .fp_place = QMPI_SAVED_FRAME_POINTER()})
 
-/* Returns the beginning of the next frame if it is not at a fixed distance from the stack pointer;
- * 0: unknown. */
+/* Returns the CFA of a frame for rules other than a fixed distance from the stack pointer, or 0 if
+ * it is unknown. */
 static __attribute__((noinline)) uintptr_t find_cfa(struct position *position, uint64_t word,
                                                     uintptr_t *first_fp)
 {
@@ -287,14 +290,14 @@ static __attribute__((noinline)) uintptr_t find_cfa(struct position *position, u
     return is_ahead(position, cfa - WORD) ? cfa : 0;
 }
 
-/* Whether a word is in the frame that begins at `cfa`. */
+/* Returns whether a word is in the frame that begins at `cfa`. */
 static inline bool is_in_frame(const struct position *position, uintptr_t address, uintptr_t cfa)
 {
     return address >= position->cfa && address <= cfa - WORD;
 }
 
-/* Leaves interrupted code whose return address is still in its register. It may not have changed
- * the stack pointer yet. */
+/* Goes to the caller of interrupted code whose return address is still in its register. The code
+ * need not have changed the stack pointer yet. */
 static bool leave_leaf(struct position *position, uint64_t word)
 {
     const uintptr_t cfa = position->cfa + offset_of(word);
@@ -337,7 +340,7 @@ static inline __attribute__((always_inline)) bool advance_frame(struct position 
     if (__builtin_expect(fp_place >= position->cfa, 1))
         position->fp_place = stack_word(fp_place);
     else if (fp_place && !position->was_interrupted)
-        return false; /* at the end of a function, the register contains it again */
+        return false; /* only at the end of a function does the register contain it again */
     position->address = qmpi_registers_strip(*stack_word(ra_place));
     position->cfa = cfa;
     position->was_interrupted = false;
@@ -347,8 +350,9 @@ static inline __attribute__((always_inline)) bool advance_frame(struct position 
 }
 
 /*
- * Finds the frame pointer at the beginning of the walk. Functions between that place and this
- * function may have saved it. No frame from the beginning to `position` has changed it.
+ * Finds the frame pointer at the beginning of the walk. Functions of libqmpi between the beginning
+ * and this function may have saved it, so the walk starts here. No frame from the beginning to
+ * `position` has changed it.
  */
 static __attribute__((noinline)) bool find_fp(const struct position *position, uintptr_t *fp)
 {
@@ -387,8 +391,7 @@ static __attribute__((noinline)) bool cross_signal(struct position *position)
     const struct qmpi_registers interrupted =
         qmpi_registers_read((const qmpi_registers_frame *)frame);
     const bool same = interrupted.sp >= frame && interrupted.sp < position->end;
-    *position = (struct position){.address = interrupted.address + INSTRUCTION, /* it is not a
-                                                                                   return address */
+    *position = (struct position){.address = interrupted.address + INSTRUCTION,
                                   .cfa = interrupted.sp,
                                   .begin = interrupted.sp,
                                   .fp_place = interrupted.fp_place,
@@ -400,10 +403,9 @@ static __attribute__((noinline)) bool cross_signal(struct position *position)
 }
 
 /*
- * Like walk_any, for stacks in which each frame begins at a distance from the stack pointer and
- * belongs to the program or to the code that calls `main`. This is the case in most programs that
- * are compiled without debugging. Returns false if a frame is another one, or its rule is not
- * stored.
+ * Like walk_any, but only for stacks in which each frame belongs to the program or to the code that
+ * calls `main`, and has a CFA at a fixed distance from the stack pointer. Most optimized programs
+ * have such stacks. Returns false if there is another frame, or a frame whose rule is not stored.
  */
 static inline bool walk_usual(struct callers *callers, struct qmpi_frame_entry entry, uintptr_t end)
 {
@@ -451,7 +453,7 @@ static __attribute__((noinline)) bool walk_any(struct callers *callers,
         return false;
     position.address = (uintptr_t)qmpi_frame_return_address(entry);
     bool more = true;
-    while (position.address) { /* 0: the first function of a coroutine, which has no caller */
+    while (position.address) { /* 0 in the first function of a coroutine, which has no caller */
         const uint64_t word = look_up_rule(position.address);
         more = add_caller(&found, shown_address(&position), code_of(word));
         if (!more)
@@ -468,9 +470,9 @@ static __attribute__((noinline)) bool walk_any(struct callers *callers,
 }
 
 /*
- * Adds the return addresses from that of `entry`, whose frame is in use, upwards. Returns false if
- * the part of the stack that matters cannot be walked completely. It can be called in any thread
- * and in signal handlers. It reads only the stack that contains the frame.
+ * Adds the return addresses from that of `entry` upwards. The frame of `entry` is in use. Returns
+ * false if the part of the stack that matters cannot be walked completely. Reads only the stack
+ * that contains the frame. May be called by any thread, also in a signal handler.
  */
 static bool walk_up(struct callers *callers, struct qmpi_frame_entry entry)
 {
@@ -505,10 +507,12 @@ __attribute__((constructor)) static void use_walk(void)
 
 /* ---- The public call ------------------------------------------------------------------------- */
 
-/* The numbers of frames of libraries that may lie between libqmpi and the program's call. */
+/* How many frames of libraries there usually are, and may be at most, between libqmpi and the
+ * program's call. */
 enum { BETWEEN_USUAL = 24, BETWEEN_MAX = 256 };
 
-/* Adds unwound addresses. Returns false if some of those that matter may be missing. */
+/* Adds unwound addresses from `caller` on. Returns false if addresses that matter may be missing,
+ * because `room` was too small. */
 static bool add_unwound(struct callers *callers, void *const *frames, int count, int room,
                         const void *caller)
 {
@@ -538,8 +542,8 @@ static __attribute__((noinline)) void unwind_callers(struct callers *callers, co
     }
 }
 
-/* Unwinds the whole stack, for calls whose record does not contain the frame, and for stacks with a
- * frame whose rule is not supported. */
+/* Finds the callers if the record of the call is not in the frame, or if the stack contains a frame
+ * whose rule is not supported. */
 static __attribute__((noinline)) void find_any_callers(struct callers *callers,
                                                        const QMPIX_Call *call)
 {

@@ -29,8 +29,7 @@ static bool describe_function(int number, const char **name, unsigned *group)
 }
 
 struct intersection {
-    unsigned char listed[QMPI_FUNCTION_COUNT]; /* number of lists so far that contain the
-                                                  function */
+    unsigned char listed[QMPI_FUNCTION_COUNT]; /* whether all lists so far contain the function */
     char *problem;
 };
 
@@ -77,8 +76,7 @@ char *qmpi_conditions_check(const struct qmpi_tool_entry *entry)
 static void limit_layer(struct qmpi_layer *layer)
 {
     struct intersection all;
-    free(intersect_functions(layer->entry, &all)); /* a list without problems: qmpi_conditions_check
-                                                 has checked it */
+    free(intersect_functions(layer->entry, &all)); /* NULL, because of qmpi_conditions_check */
     unsigned char *listed = qmpi_memory_permanent(sizeof all.listed, 1);
     memcpy(listed, all.listed, sizeof all.listed);
     qmpi_switch_limit(layer->tool_id, listed);
@@ -95,8 +93,8 @@ static void limit_layer(struct qmpi_layer *layer)
 
 /* ---- While the stack is built ---------------------------------------------------------------- */
 
-/* Exempts three functions from conditions, because PMPI tools start and finish in them, many
- * communicate there, and they cannot declare which functions they need. */
+/* Exempts three functions from conditions. PMPI tools start and finish in these functions, many
+ * communicate there, and a PMPI tool cannot declare which functions it needs. */
 static void pass_init_and_finalize(int tool_id)
 {
     qmpi_switch_pass_always(tool_id, MPI_INIT_T);
@@ -134,7 +132,8 @@ void qmpi_conditions_complete(struct qmpi_layer *layer, bool pmpi_tool)
 /* ---- The rank -------------------------------------------------------------------------------- */
 
 static qmpi_function *next_init, *next_init_thread, *next_session_init, *next_pcontrol;
-/* -1: not known from MPI yet. Stored by the thread that initializes MPI; a single number. */
+/* The rank in MPI_COMM_WORLD, or -1 if MPI has not told it yet. Stored by the thread that
+ * initializes MPI. No other data depends on it. */
 static int known_rank = -1;
 
 /* Warns if no process has a rank in @ranks. Entries of configuration files are excluded, because
@@ -160,7 +159,7 @@ static void warn_of_no_rank(const struct qmpi_layer *layer, int size)
 
 static void apply_rank(int rank, int size)
 {
-    /* Only its first exchange matters. */
+    /* Set by the first call. No other data depends on it. */
     static bool known;
     if (__atomic_exchange_n(&known, true, __ATOMIC_ACQ_REL))
         return;
@@ -200,8 +199,8 @@ static int learn_in_init_thread(int *argc, char ***argv, int required, int *prov
 }
 
 #ifdef MPI_SESSION_NULL
-/* Asks MPI for the rank by a session. A program with sessions may have no MPI_COMM_WORLD, but the
- * ranks in this set of processes are the same. */
+/* Gets the rank from a session. A program with sessions may have no MPI_COMM_WORLD, but the ranks
+ * in mpi://WORLD are the same. */
 static void ask_session(MPI_Session session)
 {
     MPI_Group group;
@@ -267,7 +266,7 @@ static void begin_layers(void)
 
 QMPIX_PCONTROL_READER static int begin_in_pcontrol(const int level, ...)
 {
-    /* Only its first exchange matters. */
+    /* Set by the first call. No other data depends on it. */
     static bool begun;
     QMPIX_Pcontrol_words words;
     QMPIX_PCONTROL_READ(words, level);

@@ -15,8 +15,9 @@
  * caller frees. */
 char *qmpi_conditions_check(const struct qmpi_tool_entry *entry);
 
-/* Lets a layer start switched off if its conditions do not hold. Called before it is loaded,
- * because its `init` may ask about it. Returns NULL, or a problem, which the caller frees. */
+/* Lets a layer start switched off if its conditions do not hold. Called before the layer is loaded,
+ * because its `init` may ask whether it is on. Returns NULL, or a problem, which the caller
+ * frees. */
 char *qmpi_conditions_apply(struct qmpi_layer *layer);
 
 /* Limits a layer that is complete, and not in the chains yet, to its @functions, and determines

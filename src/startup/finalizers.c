@@ -15,8 +15,8 @@
 static void (*finalizers[QMPI_LAYERS_MAX + 1])(int tool_id, uint64_t ticks);
 static bool has_finalizers;
 static bool has_attribute; /* MPI will call delete_attribute. */
-static atomic_bool
-    have_run; /* only its first exchange matters; MPI_Finalize comes after all calls */
+/* Set by the first call of run_finalizers. No other data depends on it. */
+static atomic_bool have_run;
 
 int QMPIX_Register_finalizer(int tool_id, void (*finalizer)(int tool_id, uint64_t ticks))
 {
@@ -120,8 +120,8 @@ static int init_thread_with_attribute(int *argc, char ***argv, int required, int
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
-/* Several threads may open and close sessions; MPI_Finalize comes after those of its program that
- * it must see. */
+/* Any thread may open and close sessions. A program calls MPI_Finalize after the sessions that it
+ * must take into account. */
 static atomic_int open_sessions;
 
 #ifdef MPI_SESSION_NULL

@@ -15,8 +15,8 @@
 #include "dispatch/dispatch.h"
 
 /* Wraps the targets of the terminators of the functions that initialize and finalize MPI. Called
- * after those of the job and of the clock are wrapped: no layer has been called in MPI_Init yet
- * when the attribute is set. */
+ * after the job and the clock have wrapped these targets. When the attribute is set, MPI_Init has
+ * not returned to any layer yet. */
 void qmpi_finalizers_watch(qmpi_function **targets);
 
 #endif

@@ -12,15 +12,15 @@
 
 static qmpi_function *next_init, *next_init_thread;
 static bool checks_wrappers;
-static long launched;            /* result of count_launched, stored because MPI_Init may change the
-                                    variables */
-static const char *batch_system; /* the batch system that started these processes; NULL: a launcher
-                                    of MPI did */
+static long
+    launched; /* the result of count_launched, stored because MPI_Init may change the environment */
+static const char *
+    batch_system; /* the batch system that started these processes; NULL if a launcher of MPI did */
 
 /* ---- PMPI tools that wrap only one of the functions ------------------------------------------ */
 
-/* Whether a wrapper of the layer is in progress, because a tool below it may call MPI_Init_thread
- * after the program has called MPI_Init. */
+/* Returns whether a wrapper of the layer is in progress. This is no problem: a tool below may call
+ * MPI_Init_thread in the MPI_Init of the program. */
 static bool is_on_stack(const struct qmpi_layer *layer, void *const *frames, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -47,7 +47,7 @@ static void check_wrapper_of_layer(const struct qmpi_layer *layer, int called, i
 static void check_wrappers(int called, int other)
 {
     enum { DEPTH = 256 };
-    /* Only its first exchange matters. */
+    /* Set by the first call. No other data depends on it. */
     static bool checked;
     void *frames[DEPTH];
     if (__atomic_exchange_n(&checked, true, __ATOMIC_RELAXED) || !qmpi_launcher_reports())
@@ -59,15 +59,16 @@ static void check_wrappers(int called, int other)
 
 /* ---- Singletons ------------------------------------------------------------------------------ */
 
-/* The variable in which the launcher of each MPI stores the number of processes. If both are set,
- * one launcher has started the other, and it is unknown which one started this process. */
+/* The variables in which the launchers of both MPIs store the number of processes. If both
+ * variables are set, one launcher has started the other, and it is unknown which one started this
+ * process. */
 static const char *const size_variables[] = {
     [QMPI_MPI_MPICH] = "PMI_SIZE",
     [QMPI_MPI_OPEN_MPI] = "OMPI_COMM_WORLD_SIZE",
 };
 
 /* Returns the number of processes if they were started by a launcher from which this MPI does not
- * learn its rank; 0: they were not. */
+ * learn its rank, and 0 otherwise. */
 static long count_launched(void)
 {
     const char *value[] = {getenv(size_variables[QMPI_MPI_MPICH]),

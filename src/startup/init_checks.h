@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 /* Wraps the targets of the terminators of both functions. One process of the job prints the
- * warnings. `has_pmpi_layers`: whether to check for the first situation. */
+ * warnings. `has_pmpi_layers` tells whether to check for the first situation. */
 void qmpi_init_checks_watch(qmpi_function **targets, bool has_pmpi_layers);
 
 #endif

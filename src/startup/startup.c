@@ -38,13 +38,14 @@ qmpi_function *qmpi_startup_call(int number, const void *caller) QMPI_HIDDEN;
 qmpi_function *qmpi_startup_pmpi_call(int number, const void *caller) QMPI_HIDDEN;
 
 QMPI_LOCK(start_lock);
-/* Stored with release by the thread that has built the stack, under start_lock. Whoever loads it
- * with acquire finds everything that does not change later: layers, tools, tables and settings. */
+/* Stored with release, under start_lock, by the thread that has built the stack. A thread that
+ * loads true with acquire sees all that does not change later: layers, tools, tables and
+ * settings. */
 static bool has_started;
 static bool building; /* the thread that holds start_lock is building the stack */
 static _Thread_local bool starting;
 
-/* Whether this process was forked while another thread was building the stack, which will therefore
+/* Whether this process was forked while another thread was building the stack. The stack will then
  * never be complete. */
 static bool abandoned;
 
@@ -88,7 +89,8 @@ static bool plan_again(struct plan *plan, const struct plan *earlier, int count)
     return false;
 }
 
-/* Whether the named stack of an entry has the name of a tool, which is an error and is reported. */
+/* Reports a named stack that has the name of a tool, which is an error. Returns whether the stack
+ * of the entry has such a name. */
 static bool refuse_stack(const struct qmpi_tool_entry *entry)
 {
     if (!entry->stack)
@@ -154,9 +156,8 @@ static int plan_unlisted(struct plan *plans, bool in_front)
     return count;
 }
 
-/* Returns why a tool cannot be at this position; NULL: it can. If a tool is loaded before libqmpi,
- * calls of the program reach it before all layers above it.
- */
+/* Returns the reason why a tool cannot be at this position, or NULL if it can. If a tool is loaded
+ * before libqmpi, calls of the program reach it before all layers above it. */
 static char *check_place(const struct plan *plans, int index)
 {
     const struct qmpi_preloaded_tool *preloaded = plans[index].preloaded;
@@ -185,7 +186,7 @@ static int check_places(struct plan *plans, int count)
 }
 
 /*
- * Plans the stack, from the application down. All entries that cannot be used are reported; then
+ * Plans the stack, from the application down. All entries that cannot be used are reported. Then
  * they are left out, or the process ends. The caller frees the plans.
  */
 static struct plan *plan_stack(const struct qmpi_tool_list *list, int *count)
@@ -270,7 +271,7 @@ static char *load_pmpi_layer(struct qmpi_layer *layer)
 }
 
 /* A tool that is compiled for the standard ABI needs libqmpi under another name. Opens a library of
- * that name, which contains no code and needs this libqmpi. */
+ * that name, which contains no code and depends on this libqmpi. */
 static void open_abi_name(const char *tool)
 {
     char *path = qmpi_library_find_abi_name(qmpi_installation_folder(), tool);
@@ -413,8 +414,7 @@ static void stop_in_init(void)
     qmpi_chain_activate();
 }
 
-/* Whether a program may call the function before MPI_Init, and will probably call MPI_Init
- * afterwards. */
+/* Returns whether the function is MPI_Init, or one that programs usually call before MPI_Init. */
 static bool precedes_init(int number)
 {
     static const int functions[] = {MPI_INIT_T,        MPI_INIT_THREAD_T, MPI_INITIALIZED_T,
@@ -446,8 +446,8 @@ static void wrap_for_layers(const struct plan *plans, int count)
 /*
  * Wraps the functions that terminators call: MPI_T_* (src/mpit), the functions that begin and end
  * MPI, those that create communicators, windows and files, and MPI_Pcontrol. All other terminators
- * call PMPI_X of the MPI library. This comes before layers are added, because some layers read
- * these pointers.
+ * call PMPI_X of the MPI library. This must be done before layers are added, because some layers
+ * read these pointers.
  */
 static void wrap_terminator_targets(const struct plan *plans, int count, bool exchanges)
 {
@@ -599,10 +599,11 @@ static void **unwind_call_stack(int *count)
 }
 
 /*
- * Whether the calling thread is in a constructor of an object that it opens with dlopen, or in a
- * destructor of an object that it closes. Such a thread holds the dynamic loader's lock: its call
- * stack contains functions of the loader, called by dlopen or dlclose. Below constructors that run
- * before main(), nothing has called the loader, and it holds no lock.
+ * Returns whether the calling thread is in a constructor of an object that it opens with dlopen, or
+ * in a destructor of an object that it closes. Such a thread holds the dynamic loader's lock. It is
+ * recognized by functions of the loader on its call stack that other code has called, such as
+ * dlopen. Constructors that run before main() are also called by the loader, but no code has called
+ * the loader, and no lock is held.
  */
 static bool is_in_constructor(void)
 {
@@ -622,9 +623,9 @@ static bool is_in_constructor(void)
 }
 
 /*
- * Builds the stack, unless it is built. A thread in a constructor holds the loader's lock, which
- * the thread that builds the stack needs, so it must not wait. Returns false if there is no stack
- * for it yet.
+ * Builds the stack, unless it is built. A thread in a constructor must not wait for the thread that
+ * builds the stack, because it holds the loader's lock, which that thread needs. In this case,
+ * returns false if the stack is not complete yet.
  */
 static bool start_once(int number)
 {
@@ -647,7 +648,7 @@ static void start_for_fortran(void)
 
 static qmpi_function *bypass_stack(int number)
 {
-    /* Only its first exchange matters. */
+    /* Set by the first call. No other data depends on it. */
     static bool said;
     if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED) && qmpi_launcher_reports()) {
         if (abandoned)
@@ -664,8 +665,8 @@ static qmpi_function *bypass_stack(int number)
     return qmpi_pmpi_functions[number];
 }
 
-/* Returns the target of a call that a constructor or an init makes while the stack is built, among
- * the layers added so far. */
+/* Returns the target of a call that a constructor or an init function makes while the stack is
+ * built. The call sees the layers added so far. */
 static qmpi_function *find_target_so_far(int number, const void *caller, bool pmpi)
 {
     qmpi_function *pmpi_tool = qmpi_pmpi_target(number, caller, pmpi);
@@ -724,9 +725,8 @@ qmpi_function *qmpi_startup_pmpi_call(int number, const void *caller)
     return qmpi_pmpi_targets[number] ? qmpi_pmpi_targets[number] : qmpi_pmpi_functions[number];
 }
 
-/* Redirects language bindings before the program's first call, because a binding may turn that call
- * into PMPI_Init.
- */
+/* Redirects language bindings before the program's first call, because a binding may pass that call
+ * on as PMPI_Init. */
 __attribute__((constructor)) static void redirect_early(void)
 {
     if (qmpi_object_self_is_idle())

@@ -18,20 +18,21 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Arrays by tool_id. `off` is stored with release between qmpi_chain_hold and _release, before the
- * nodes are changed, and loaded with acquire by any thread; who holds the chains may read it as it
- * is. The others are complete before the dispatch table is activated, or belong to who holds the
- * chains. */
-static bool off[QMPI_LAYERS_MAX + 1];
-static bool *kept_while_off[QMPI_LAYERS_MAX + 1]; /* [number]: see QMPIX_Tool_keep_function */
-static const unsigned char *limits[QMPI_LAYERS_MAX + 1];    /* [number]; NULL: none */
-static bool chosen[QMPI_LAYERS_MAX + 1];                    /* whether QMPIX_Tool_set_enabled has
-                                                               switched it */
-static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id); /* as `off`: what the tool has stored
-                                                                before it registers them is seen */
+/* Arrays by tool_id. */
 
-/* [number]: the new next node below a layer, or for tool_id 0 the new first node; NULL: no change.
- */
+/* Stored with release between qmpi_chain_hold and qmpi_chain_release, before the nodes are changed.
+ * Any thread may load it, with acquire. A thread that holds the chains needs no such order. */
+static bool off[QMPI_LAYERS_MAX + 1];
+/* These do not change after the dispatch table has been activated. */
+static bool *kept_while_off[QMPI_LAYERS_MAX + 1]; /* [number]: see QMPIX_Tool_keep_function */
+static const unsigned char *limits[QMPI_LAYERS_MAX + 1]; /* [number]; NULL: none */
+/* Whether QMPIX_Tool_set_enabled has switched the layer. Used by threads that hold the chains. */
+static bool chosen[QMPI_LAYERS_MAX + 1];
+/* Stored with release and loaded with acquire, so that a callback finds what the tool has stored
+ * before it registered the callback. */
+static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id);
+
+/* [number]: the new next node below a layer, or the new first node for tool_id 0; or NULL. */
 typedef QMPI_Context next_row[QMPI_FUNCTION_COUNT];
 
 bool qmpi_switch_is_enabled(int tool_id)
@@ -62,7 +63,7 @@ void qmpi_switch_start_off(int tool_id)
     off[tool_id] = true;
 }
 
-/* Whether the layer is on for a function, by its C or Fortran name. */
+/* Returns whether the layer is on for a function. */
 static bool is_on_for(int tool_id, int number)
 {
     return qmpi_switch_is_enabled(tool_id) && (!limits[tool_id] || limits[tool_id][number]);
@@ -78,8 +79,8 @@ static bool is_called(int tool_id, int number)
     return qmpi_switch_passes(tool_id, number) && qmpi_chain_intercepts(tool_id, number);
 }
 
-/* The new nodes above and including layer `lowest`, for all functions, for one, or for those that
- * are switched with layer `tool_id`. */
+/* The new nodes of layer `lowest` and of the layers above it: for all functions, for one function,
+ * or for those that are switched with layer `tool_id`. */
 struct building {
     next_row *rows; /* [lowest]: elements by tool_id */
     int lowest, tool_id;
@@ -119,8 +120,8 @@ static bool unprotect_relocations(next_row *rows, int lowest)
     return good;
 }
 
-/* Allocates all memory. If memory is exhausted, the next attempt uses the nodes that were created
- * so far. */
+/* Allocates all memory that a change needs. If memory is exhausted, the next attempt uses the nodes
+ * that were created so far. */
 static void prepare_change(void *data)
 {
     struct building *building = data;
@@ -128,8 +129,9 @@ static void prepare_change(void *data)
     building->is_ready = unprotect_relocations(building->rows, building->lowest);
 }
 
-/* First what is loaded with acquire order, then, behind a barrier, the pointers through which code
- * jumps that requests no order: entry points and the references of PMPI tools. */
+/* Activates the new nodes. The pointers that are loaded with acquire are changed first. After a
+ * barrier follow those through which code jumps without requesting an order: entry points and the
+ * references of PMPI tools. */
 static void activate_rows(next_row *rows, int lowest)
 {
     for (int above = lowest - 1; above >= 0; above--) {
@@ -151,8 +153,8 @@ static void activate_rows(next_row *rows, int lowest)
     }
 }
 
-/* Returns the topmost layer. A layer that keeps functions while it is off counts, so that Fortran
- * calls of these do not bypass it. */
+/* Returns the topmost layer that is on. A layer that keeps functions while it is off counts, too,
+ * so that Fortran calls of these functions do not bypass it. */
 int qmpi_switch_topmost(void)
 {
     int tool_id = 1;
@@ -161,8 +163,8 @@ int qmpi_switch_topmost(void)
     return tool_id;
 }
 
-/* Redirects Fortran calls if another tool is now on top, or if the set of functions that the one on
- * top receives has changed. */
+/* Redirects Fortran calls if another tool is now on top, or if the set of functions that the tool
+ * on top receives has changed. */
 static void update_fortran_callers(const struct qmpi_fortran_callers *callers, int before, int now,
                                    int switched)
 {
@@ -171,10 +173,10 @@ static void update_fortran_callers(const struct qmpi_fortran_callers *callers, i
         qmpi_fortran_set_callers(top ? top->group : NULL, callers);
 }
 
-/* Whether a tool has Fortran wrappers. This does not change once the stack is built. */
+/* Returns whether a tool has Fortran wrappers. This does not change once the stack is built. */
 static bool has_fortran_wrappers(void)
 {
-    static int known; /* 1: no, 2: yes; each thread finds the same, so that any order will do */
+    static int known; /* 1: no, 2: yes. Each thread finds the same, so relaxed order is enough */
     int any = __atomic_load_n(&known, __ATOMIC_RELAXED);
     for (int tool_id = 1; !any && qmpi_layer_get(tool_id); tool_id++) {
         const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
@@ -184,8 +186,8 @@ static bool has_fortran_wrappers(void)
     return any == 2;
 }
 
-/* Warns of tools that have saved pointers from dlsym, which cannot be changed: users must know that
- * their figures ignore the switch. */
+/* Warns of tools that have saved pointers from dlsym. These cannot be changed, so the results of
+ * these tools ignore the switch. */
 static void warn_of_saved_pointers(int tool_id)
 {
     static bool said[QMPI_LAYERS_MAX + 1];
@@ -201,8 +203,9 @@ static void warn_of_saved_pointers(int tool_id)
     }
 }
 
-/* A child that was forked while another thread was switching a layer uses some old and some new
- * nodes. Its calls still reach the MPI library, and its next change replaces all old nodes. */
+/* Whether a change is in progress, and whether this process was forked during a change of another
+ * thread. Such a child uses some old and some new nodes. Its calls still reach the MPI library, and
+ * its next change replaces all old nodes. */
 static bool changing, interrupted;
 
 static void record_interruption(void)
@@ -213,8 +216,8 @@ static void record_interruption(void)
     changing = false;
 }
 
-/* Begins to change what a layer intercepts: function `number`, or -1, all of them. Returns false if
- * memory is exhausted. */
+/* Begins to change what a layer intercepts: only function `number`, or all functions if `number` is
+ * -1. Returns false if memory is exhausted. */
 static bool begin_change(struct building *building, int tool_id, int number)
 {
     static bool watched;
@@ -297,8 +300,8 @@ static bool change_interceptor(qmpi_function **interceptor, int tool_id, int num
     return good;
 }
 
-/* Adds an interceptor. This is refused for a layer of MPICH's variant, because it has a function
- * with another calling convention in the node. */
+/* Adds an interceptor. This is refused for a layer of MPICH's variant, because the functions in its
+ * nodes have another calling convention. */
 int qmpi_switch_intercept(int tool_id, int number, qmpi_function *fp)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
@@ -336,8 +339,8 @@ static int set_enabled(int tool_id, bool enabled, bool by_condition)
         return MPI_ERR_OTHER;
     if (layer->preloaded && layer->preloaded->program)
         return MPI_ERR_UNSUPPORTED_OPERATION;
-    /* This comes before the lock of the chains: it waits for threads that load libraries, which may
-     * need that lock. */
+    /* This is done before the chains are locked, because it waits for threads that load libraries,
+     * and they may need the lock. */
     struct qmpi_fortran_callers callers = {NULL, 0};
     if (qmpi_binding_any && has_fortran_wrappers() &&
         !qmpi_memory_catch_exhausted(hold_fortran_callers, &callers))

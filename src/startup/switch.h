@@ -8,7 +8,8 @@
 #include <stdbool.h>
 
 /*
- * Switches a layer off or on, and returns the errors of QMPIX_Tool_set_enabled. Any thread.
+ * Switches a layer off or on, and returns the errors of QMPIX_Tool_set_enabled. May be called by
+ * any thread.
  */
 int qmpi_switch_set_enabled(int tool_id, bool enabled);
 
@@ -21,28 +22,34 @@ int qmpi_switch_apply_condition(int tool_id, bool enabled);
 void qmpi_switch_start_off(int tool_id);
 
 /*
- * Called while the stack is built. The first function passes a function to the layer even while it
- * is switched off (see QMPIX_Tool_keep_function). The second one limits the layer to the functions
- * in an array by number, and to those that it keeps; the array must exist for the whole run.
+ * Called while the stack is built. qmpi_switch_pass_always passes a function to the layer even
+ * while the layer is switched off (see QMPIX_Tool_keep_function), and qmpi_switch_passes_always
+ * returns whether this is so. qmpi_switch_limit limits the layer to the functions that are marked
+ * in `listed`, an array by number, and to those that it keeps. The array must exist for the whole
+ * run.
  */
 void qmpi_switch_pass_always(int tool_id, int number);
 bool qmpi_switch_passes_always(int tool_id, int number);
 void qmpi_switch_limit(int tool_id, const unsigned char *listed);
 
-/* Gives a layer whose init function is not running another interceptor, for calls that begin later.
+/* Sets an interceptor of a layer whose init function is not running, for calls that begin later.
  * Returns an error code of QMPI_Register_tool_function. */
 int qmpi_switch_intercept(int tool_id, int number, qmpi_function *fp);
 
-/* Whether a layer is now called for a function, if it intercepts it. */
+/* Returns whether a layer is now called for a function, provided that the layer intercepts the
+ * function. */
 bool qmpi_switch_passes(int tool_id, int number);
 
-/* Returns the topmost layer that Fortran calls may not bypass; one past the last one: none. */
+/* Returns the topmost layer that Fortran calls must not bypass. If there is none, returns a number
+ * that is higher than that of the last layer. */
 int qmpi_switch_topmost(void);
 
-/* Removes a layer that is left out of the stack: it is not notified of switches. */
+/* Removes the callback of a layer that is left out of the stack, so that the layer is not notified
+ * of switches. */
 void qmpi_switch_leave_out(int tool_id);
 
-/* Whether a layer is on; false if it does not exist. Any thread. */
+/* Returns whether a layer is on. Returns false if it does not exist. May be called by any
+ * thread. */
 bool qmpi_switch_is_enabled(int tool_id);
 
 #endif

@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What following return addresses up the stack must know of a processor: its registers, its
- * addresses, and where its functions save the registers of their callers.
+ * Describes a processor for the walk up the stack: its registers, its addresses, and where its
+ * functions save the registers of their callers.
  *
- * The file of a processor answers:
+ * The file of a processor defines:
  *
  *   qmpi_registers_tables()
- *       How are the tables for exceptions to be read?
+ *       Returns how the tables for exceptions are to be read.
  *   QMPI_CODE_BITS, QMPI_CODE_ZEROS
- *       How many bits has an address of code in a usual program? How many of the low ones are 0? A
- *       rule for an address with more bits is not stored, but found again each time.
+ *       The number of bits that an address of code has in a usual program, and the number of its
+ *       low bits that are 0. A rule for an address with more bits is not stored, but found again
+ *       each time.
  *   QMPI_STACK_UNIT
- *       Of how many bytes are frames a multiple?
+ *       The number of bytes of which the size of each frame is a multiple.
  *   QMPI_RETURNS_IN_REGISTER
- *       Does a call leave its return address in a register, so that code that a signal interrupts
- *       may have saved it nowhere?
+ *       Whether a call leaves its return address in a register. A function that a signal interrupts
+ *       may then not have saved the address.
  *   QMPI_SAVED_BITS, QMPI_SAVED_AT_FP, qmpi_registers_pack_places,
  *   qmpi_registers_ra_place, qmpi_registers_fp_place
- *       How does a stored rule tell in so many bits where a function has saved the return address
- *       and the frame pointer? qmpi_registers_pack_places returns false if the bits cannot express
- *       it. The others return the places in a frame, which lies between `bottom` (the register to
- *       which the rule adds its offset) and `cfa`. qmpi_registers_fp_place returns 0 if the
- *       function leaves the frame pointer in its register. It is not called with
- *       QMPI_SAVED_AT_FP, which represents QMPI_FP_AT_FP.
+ *       A stored rule expresses in QMPI_SAVED_BITS bits where a function has saved the return
+ *       address and the frame pointer. qmpi_registers_pack_places sets these bits, and returns
+ *       false if they cannot express the places. The others return the places in a frame, which
+ *       lies between `bottom` (the register to which the rule adds its offset) and `cfa`.
+ *       qmpi_registers_fp_place returns 0 if the function leaves the frame pointer in its register.
+ *       It is not called with QMPI_SAVED_AT_FP, which represents QMPI_FP_AT_FP.
  *   QMPI_SAVED_FRAME_POINTER()
- *       Where has the function that contains this saved the frame pointer of its caller?
+ *       Where the function that contains this macro has saved the frame pointer of its caller.
  *   qmpi_registers_strip(address)
- *       Which address does a saved return address mean? It may contain an authentication code.
+ *       Returns a saved return address without the authentication code that it may contain.
  *   qmpi_registers_frame, qmpi_registers_read(frame)
- *       What is at the stack pointer after the return of a signal handler? Which registers did the
- *       interrupted code have?
+ *       The type of what is at the stack pointer after the return of a signal handler, and a
+ *       function that reads from it the registers of the interrupted code.
  *   qmpi_registers_return_from_signal(code)
- *       Is this, to which a signal handler returns, the kernel's code for the return from signals?
- *       Asked if there is no table for it.
+ *       Returns whether `code`, to which a signal handler returns, is the kernel's code for the
+ *       return from signals. Called if there is no table for this code.
  */
 #ifndef QMPI_SITES_ARCH_REGISTERS_H
 #define QMPI_SITES_ARCH_REGISTERS_H
@@ -47,7 +48,8 @@
 struct qmpi_registers {
     uintptr_t address, sp;
     const uintptr_t *fp_place; /* where the frame pointer is saved */
-    const uintptr_t *ra_place; /* the return address, if calls leave it in a register */
+    const uintptr_t *ra_place; /* where the return address is saved, if calls leave it in a
+                                  register; otherwise NULL */
 };
 
 #if defined(__x86_64__)
@@ -55,7 +57,7 @@ struct qmpi_registers {
 #elif defined(__aarch64__)
 #include "sites/arch/registers_aarch64.h"
 #else
-#error "qmpi: this processor needs its registers: see src/sites/arch/registers_x86_64.h"
+#error "qmpi: unsupported processor: add src/sites/arch/registers_PROCESSOR.h"
 #endif
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * aarch64, AAPCS64: see registers.h. A call leaves its return address in x30. A function that calls
- * others saves it anywhere in its frame, with the frame pointer, if it saves that, in the word
- * below: compilers store both by one instruction. Needs _GNU_SOURCE.
+ * others saves it anywhere in its frame. If the function also saves the frame pointer, it saves it
+ * in the word below, because compilers store both by one instruction. Needs _GNU_SOURCE.
  */
 #ifndef QMPI_SITES_ARCH_REGISTERS_AARCH64_H
 #define QMPI_SITES_ARCH_REGISTERS_AARCH64_H
@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* The size of scalable vectors (SVE) is that of the thread that asks first: programs do not change
- * it while they run. */
+/* The size of scalable vectors (SVE) is read from the processor. It is taken to be the same in all
+ * threads, because programs do not change it while they run. */
 static inline struct qmpi_frame_tables qmpi_registers_tables(void)
 {
     struct qmpi_frame_tables tables = QMPI_FRAME_TABLES_AARCH64;
@@ -36,12 +36,13 @@ enum {
 };
 
 /*
- * Bit 0: whether the frame pointer is saved in the word below the return address. Bits 7-1: the
- * word with the return address: from the bottom of the frame upwards, where GCC saves it; if it is
- * negative, from the CFA downwards, where Clang saves it. In a rule whose return address is in its
- * register, this is the word above the frame pointer.
+ * Bit 0 tells whether the frame pointer is saved in the word below the return address. Bits 7-1 are
+ * the place of the return address in words. A positive number counts from the bottom of the frame
+ * upwards, where GCC saves the address. A negative number counts from the CFA downwards, where
+ * Clang saves it. If the return address is in its register, this is the word above the frame
+ * pointer.
  */
-enum { QMPI_SAVED_BITS = 8, QMPI_SAVED_AT_FP = 1 << QMPI_SAVED_BITS /* never: is not used */ };
+enum { QMPI_SAVED_BITS = 8, QMPI_SAVED_AT_FP = 1 << QMPI_SAVED_BITS /* not used here */ };
 
 static inline bool qmpi_registers_pack_places(const struct qmpi_frame_rule *rule, unsigned *saved)
 {
@@ -67,10 +68,10 @@ static inline uintptr_t qmpi_registers_fp_place(unsigned saved, uintptr_t bottom
     return saved & 1 ? qmpi_registers_ra_place(saved, bottom, cfa) - sizeof(uintptr_t) : 0;
 }
 
-/* The frame pointer of this function points to it. */
+/* The frame pointer of this function points to that of its caller. */
 #define QMPI_SAVED_FRAME_POINTER() ((const uintptr_t *)__builtin_frame_address(0))
 
-/* xpaclri, which only changes x30, and which older processors execute as nop. */
+/* This instruction, xpaclri, changes only x30. Older processors execute it as nop. */
 static inline uintptr_t qmpi_registers_strip(uintptr_t address)
 {
     register uintptr_t x30 __asm__("x30") = address;

@@ -18,7 +18,8 @@ enum {
     QMPI_RETURNS_IN_REGISTER = false,
 };
 
-/* The number of words below the CFA in which the frame pointer is saved; 0: nowhere. */
+/* The bits contain the distance in words from the place of the frame pointer to the CFA, or 0 if it
+ * is not saved. */
 enum { QMPI_SAVED_BITS = 6, QMPI_SAVED_AT_FP = (1 << QMPI_SAVED_BITS) - 1 };
 
 static inline bool qmpi_registers_pack_places(const struct qmpi_frame_rule *rule, unsigned *saved)
@@ -40,7 +41,7 @@ static inline uintptr_t qmpi_registers_fp_place(unsigned saved, uintptr_t bottom
     return saved ? cfa - saved * sizeof(uintptr_t) : 0;
 }
 
-/* The frame pointer of this function points to it. */
+/* The frame pointer of this function points to that of its caller. */
 #define QMPI_SAVED_FRAME_POINTER() ((const uintptr_t *)__builtin_frame_address(0))
 
 static inline uintptr_t qmpi_registers_strip(uintptr_t address)
