@@ -13,8 +13,8 @@ static bool call_membarrier(int command)
     return syscall(SYS_membarrier, command, 0) == 0;
 }
 
-/* A process has to register before it may interrupt its own threads only, which is much faster than
- * waiting until all threads of the system have been interrupted. */
+/* Interrupts only the threads of this process, which is much faster than waiting until all threads
+ * of the system have been interrupted. A process has to register for this. */
 static bool interrupt_own_threads(void)
 {
     return call_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See call_stack.h. The stack of the first thread begins where the loader began, and grows down to
- * the mapping below it. That of another thread is in the mapping that also holds the static
- * thread-local variables of the thread. */
+/* See call_stack.h. The stack of the first thread begins where the loader began, and may grow down
+ * to the mapping below it. The stack of another thread is in the mapping that also contains the
+ * static thread-local variables of the thread. */
 #define _GNU_SOURCE
 #include "util/call_stack.h"
 
@@ -20,8 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- Memory -------------------------------------------------------------------------------------
- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 extern void *__libc_stack_end; /* defined by the dynamic loader */
 
@@ -147,15 +146,14 @@ struct qmpi_call_stack qmpi_call_stack_of_thread(void)
     return qmpi_call_stack_find(is_first ? (uintptr_t)__libc_stack_end : (uintptr_t)&local);
 }
 
-/* ---- Room ---------------------------------------------------------------------------------------
- */
+/* ---- Room ------------------------------------------------------------------------------------ */
 
 enum { NEEDED = 512 * 1024 };
 
 /* Sizes to try for a new stack. Unused pages cost nothing unless the address space is limited. */
 static const size_t stack_sizes[] = {4096 * 1024, 1024 * 1024};
 
-/* The bounds of this thread's stack; 0: not known yet. */
+/* The bounds of this thread's stack, or 0 if they are not known yet. */
 static _Thread_local uintptr_t lowest, highest;
 
 static bool find_stack(void)
@@ -172,8 +170,8 @@ static bool find_stack(void)
     return good;
 }
 
-/* Whether half a MiB of the stack is left. If the program has switched to another stack, this is
- * unknown. */
+/* Returns whether at least half a MiB of the stack is left. Returns false if the program has
+ * switched to another stack, because the space there is unknown. */
 static bool has_half_mebibyte(void)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -232,8 +230,8 @@ static bool call_in_thread(struct work *work)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (problem)
         return false;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels); /* pthread_join is a cancellation
-                                                                 point */
+    /* pthread_join is a cancellation point. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
     pthread_join(thread, NULL);
     pthread_setcancelstate(cancels, &cancels);
     return true;
@@ -247,12 +245,9 @@ bool qmpi_call_stack_run(void (*function)(void *data), void *data)
     return call_in_thread(&work) && work.good;
 }
 
-/* ---- Return addresses ---------------------------------------------------------------------------
- */
+/* ---- Return addresses ------------------------------------------------------------------------ */
 
-/* qmpi_call_stack_unwind loads nothing: if a signal handler left it by longjmp, the loader would be
- * in an inconsistent state. The walk is a function that needs no preparation, so any order will do.
- */
+/* The function of qmpi_call_stack_use. It needs no preparation, so any order will do. */
 static _Atomic(qmpi_call_stack_unwinder *) chosen;
 
 void qmpi_call_stack_use(qmpi_call_stack_unwinder *walk)
@@ -263,7 +258,8 @@ void qmpi_call_stack_use(qmpi_call_stack_unwinder *walk)
 void qmpi_call_stack_prepare(void)
 {
     void *frame;
-    backtrace(&frame, 1); /* the first call loads a library, under a lock */
+    backtrace(&frame, 1); /* the first call loads a library; a longjmp out of that would leave the
+                             loader inconsistent */
 }
 
 int qmpi_call_stack_unwind(void **frames, int capacity)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libqmpi starts this program when it has created a directory of copies. The program waits until
- * that process has ended in any way, and removes the directory. When it starts, it removes the
- * directories of jobs whose program was killed with them.
+ * libqmpi starts this program when it has created a directory of library copies. The cleanup
+ * program waits until the process with libqmpi has ended in any way, and then removes the
+ * directory. When it starts, it also removes directories that remain because both programs were
+ * killed.
  *
  *     qmpi-helper cleanup FOLDER DEVICE INODE
  *
- * Descriptor 0 becomes ready when the process is gone; descriptor 1 holds the lock of the
- * directory. It shares no environment, further descriptors, session or working directory with the
- * program.
+ * Descriptor 0 becomes ready when that process has ended. Descriptor 1 holds the lock of the
+ * directory. The cleanup program shares no environment, session, working directory or further
+ * descriptors with that process.
  */
 #define _GNU_SOURCE
 #include "util/cleanup.h"
@@ -26,8 +27,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Blocks all signals, because they are meant for the observed program. This one ends soon after
- * it. */
+/* Blocks all signals, because they are meant for the observed program. The cleanup program ends
+ * soon after it. */
 static void detach_from_program(void)
 {
     sigset_t all;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `qmpi-helper cleanup` removes a directory of copies when their process has ended. */
+/* `qmpi-helper cleanup` removes a directory of library copies when the process that uses them has
+ * ended. */
 #ifndef QMPI_UTIL_CLEANUP_H
 #define QMPI_UTIL_CLEANUP_H
 

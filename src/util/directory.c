@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See directory.h. TMPDIR may be writable for other users. Therefore, symbolic links are not
- * followed, and nothing is removed unless its inode or its mark is known. The mark is a line in the
- * lock file, written once the lock is held. It contains the name of the machine, because locks in a
- * shared file system may be local to each machine, and the inode of the directory, because a
- * directory may be moved or copied.
+ * followed, and a directory is removed only if its inode is known or it contains the right mark.
+ * The mark is a line in the lock file, written once the lock is held. It contains the name of the
+ * machine, because locks in a shared file system may be local to each machine, and the inode of the
+ * directory, because a directory may be moved or copied.
  */
 #define _GNU_SOURCE
 #include "util/directory.h"
@@ -88,7 +88,7 @@ int qmpi_directory_make(struct qmpi_directory *folder, const char *root)
 /* ---- Removing -------------------------------------------------------------------------------- */
 
 /* Removes the contents of a directory. At the top, the lock file is removed last, so that a later
- * sweep finds a directory that is only partly removed. Closes `folder`. */
+ * sweep recognizes a directory that was only partly removed. Closes `folder`. */
 static void empty_directory(int folder, bool top)
 {
     DIR *entries = fdopendir(folder);
@@ -134,7 +134,7 @@ void qmpi_directory_remove(const struct qmpi_directory *folder)
 
 /* ---- Sweeping -------------------------------------------------------------------------------- */
 
-/* Whether a directory was created here by a process of this user. */
+/* Returns whether a process of this user created the directory at this place on this machine. */
 static bool is_marked(int lock, const struct stat *folder)
 {
     char wanted[MARK_SIZE], found[MARK_SIZE];

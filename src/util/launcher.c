@@ -53,8 +53,8 @@ static int read_rank_variable(const char *variable)
     return *end || number < 0 || number > INT_MAX ? -1 : (int)number;
 }
 
-/* The variables are read once, so that the values are those with which the process was started.
- * Each thread would read the same, so relaxed order is enough. */
+/* The values are stored when they are first read, so that later changes of the environment have no
+ * effect. -2: not read yet. Each thread would store the same values, so relaxed order is enough. */
 static int read_rank = -2, read_size = -2;
 
 int qmpi_launcher_rank(void)
@@ -119,7 +119,7 @@ const char *qmpi_launcher_mpi(void)
     return mpich == open_mpi ? NULL : mpich ? "mpich" : "openmpi";
 }
 
-/* Writes the number at the end of `room`; returns where it begins. */
+/* Writes the number at the end of `room`, and returns its beginning. */
 static char *number_text(int number, char room[12])
 {
     char *at = room + 11;
@@ -155,8 +155,8 @@ static bool send_all(int socket, const char *text)
     return true;
 }
 
-/* Waits until there is something to read. If the descriptor no longer belongs to a process manager,
- * nothing comes. */
+/* Waits until there is something to read, but not for ever, because the descriptor may no longer
+ * belong to a process manager. */
 static bool await_answer(int socket)
 {
     enum { MOST = 10000 }; /* milliseconds */
@@ -193,9 +193,9 @@ bool qmpi_launcher_pmi_ask(int socket, const char *request, char *answer, size_t
 
 /* With -pmi-port, Hydra gives processes no socket, but a port to connect to: PMI_PORT=HOST:PORT. */
 
-/* Returns the address of a host that is given by its number. A name is taken as that of this host,
- * because Hydra's proxy runs on the host of the processes that it starts. Names cannot be looked up
- * in a signal handler, and some cannot be resolved at all. */
+/* Returns the address of a host. If the host is given by a name instead of a number, it is taken to
+ * be this host, because Hydra's proxy runs on the host of the processes that it starts. Names
+ * cannot be looked up in a signal handler, and some cannot be resolved at all. */
 static struct in_addr find_address(const char *host, size_t length)
 {
     char name[256] = "";
@@ -246,8 +246,7 @@ static int connect_to_port(void)
     to.sin_port = htons((uint16_t)atoi(colon + 1));
     const int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const int high = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
-    const int used = high < 0 ? made : high; /* the high number may be unavailable, if there are few
-                                                descriptors */
+    const int used = high < 0 ? made : high; /* a limit may exclude high numbers */
     if (high >= 0)
         close(made);
     if (used >= 0 && !connect_in_time(used, &to)) {
@@ -280,7 +279,7 @@ static int open_port(void)
 
 int qmpi_launcher_pmi_socket(void)
 {
-    static int port = -2; /* the socket for this port; -2: not yet opened */
+    static int port = -2; /* the socket that is connected to PMI_PORT; -2: not opened yet */
     if (ignores_pmi)
         return -1;
     const int given = read_rank_variable("PMI_FD");
@@ -301,8 +300,9 @@ static void nap(long milliseconds)
 }
 
 /* Asks the process manager to end the job. Otherwise, it would wait for the other processes, and
- * they for this one. Process managers of PMIx end the job when a process ends with a status other
- * than 0. Returns false if a process manager must be asked and cannot be reached. */
+ * they would wait for this one. Process managers of PMIx need not be asked, because they end the
+ * job when a process ends with a status other than 0. Returns false if a process manager must be
+ * asked and cannot be reached. */
 static bool abort_job(void)
 {
     char answer[256];
@@ -336,8 +336,8 @@ static uint64_t hash_job(void)
     return is_known ? hash : hash ^ (uint64_t)getppid(); /* the parent is the launcher */
 }
 
-/* Whether this process is the first of its job and host to claim the message. The claim ends with
- * the process. */
+/* Returns whether this process is the first one of its job on this host to claim the message. The
+ * claim ends with the process. */
 static bool claim(const char *message)
 {
     static const char prefix[] = "qmpi-error";
@@ -369,10 +369,10 @@ static void print_with_rank(const char *message)
 }
 
 /*
- * Ends this process by a signal, which ends the job under Hydra, even if the process has not yet
- * connected to it. Hydra ignores a status. It checks whether processes have ended whenever the
- * state of an output changes, and the output of this process is closed just before the process has
- * ended. Therefore, a child keeps the output open a little longer.
+ * Ends this process by a signal. Hydra then ends the job, even if the process has not connected to
+ * Hydra yet. Hydra would ignore an exit status. It checks whether processes have ended whenever the
+ * state of an output changes. The output of this process is closed just before the process has
+ * ended, so a child keeps the output open a little longer.
  */
 static _Noreturn void stop_by_signal(void)
 {
@@ -389,7 +389,7 @@ static _Noreturn void stop_by_signal(void)
                     "ends the job\n");
     if (claim(message))
         print_with_rank(message);
-    nap(SHORT); /* the time that qmpi_launcher_stop allows for output */
+    nap(SHORT); /* so that the launcher reads the output */
     /* Calls clone, because fork is not async-signal-safe: it calls functions that the program has
      * registered. */
     if (syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L) == 0) {
@@ -418,16 +418,15 @@ void qmpi_launcher_stop(const char *message)
             nap(PRINT - LOOK);
             print_with_rank(message);
         }
-        nap(FORWARDED); /* when a job is aborted, a launcher may drop output that it has not read
-                           yet */
+        /* When a job is aborted, a launcher may drop output that it has not read yet. */
+        nap(FORWARDED);
     }
     if (!abort_job())
         stop_by_signal();
     _exit(2);
 }
 
-/* ---- The host -----------------------------------------------------------------------------------
- */
+/* ---- The host -------------------------------------------------------------------------------- */
 
 #define HASH_BEGIN 1469598103934665603U
 

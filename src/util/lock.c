@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "util/lock.h"
 
-/* The linker defines these symbols for the sections; they are weak, because a program may have no
+/* The linker defines these symbols for the sections. They are weak, because a program may have no
  * such locks. */
 extern pthread_mutex_t *const locks_begin[] __asm__("__start_qmpi_locks")
     __attribute__((visibility("hidden"), weak));

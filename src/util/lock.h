@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The locks of libqmpi. In a forked child, a lock held by another thread of the parent would never
- * be released, so all locks are reinitialized there: see lock.c. Data that such a thread was
- * changing may be inconsistent in the child; code that changes more than one pointer must handle
+ * be released, so all locks are reinitialized there: see lock.c. Data that the other thread was
+ * changing may be inconsistent in the child. Code that changes more than one pointer must handle
  * this.
  */
 #ifndef QMPI_UTIL_LOCK_H
@@ -21,8 +21,8 @@
     static pthread_mutex_t name = initial;                                                         \
     static pthread_mutex_t *const name##_listed __attribute__((section(list), used)) = &name
 
-/* Installs the fork handler that frees the locks in children. Called once, before libqmpi starts
- * threads. */
+/* Installs the fork handler that reinitializes the locks in children. Called once, before libqmpi
+ * starts threads. */
 void qmpi_lock_start(void);
 
 #endif

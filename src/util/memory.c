@@ -19,9 +19,9 @@
 
 /* ---- When memory is exhausted ---------------------------------------------------------------- */
 
-/* The value of the key is the place to which qmpi_memory_exhausted returns in this thread, or NULL.
+/* The value of the key is the place to which qmpi_memory_exhausted jumps in this thread, or NULL.
  * The place is set by __builtin_setjmp, because libqmpi redirects longjmp. A thread-local variable
- * cannot be used, because in a library that is opened with dlopen, it is allocated when a thread
+ * is not used: in a library that is opened with dlopen, memory for it is allocated when a thread
  * first uses it. */
 static pthread_key_t rescue;
 static bool has_rescue;
@@ -145,7 +145,8 @@ bool qmpi_memory_reserve(void *array, size_t *room, size_t count, size_t size)
 
 /* ---- Memory of others ------------------------------------------------------------------------ */
 
-/* rt_sigprocmask reads the set of signals before it refuses the invalid operation. */
+/* rt_sigprocmask reads the set of signals at an address, and then refuses the invalid operation. If
+ * the set cannot be read, it fails with EFAULT. */
 bool qmpi_memory_can_be_read(const void *address, size_t size)
 {
     enum { NO_OPERATION = -1, SET_SIZE = 8 };
@@ -168,8 +169,8 @@ struct chunk {
     _Alignas(LINE) atomic_size_t used;
 };
 
-/* Exchanged once the chunk is mapped and `used` is set; the addition to `used` gives each thread
- * memory of its own. */
+/* The current chunk. It is exchanged once the new chunk is mapped and its `used` is set. The atomic
+ * addition to `used` gives each thread memory of its own. */
 static _Atomic(struct chunk *) current;
 
 static void *map_pages(size_t size)

@@ -19,11 +19,10 @@ const char *qmpi_getenv(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* ---- Texts --------------------------------------------------------------------------------------
- */
+/* ---- Texts ----------------------------------------------------------------------------------- */
 
-/* A text that is being written. A stream would be slower than the formatting of most texts, many of
- * which are never shown. */
+/* A text that is being written. A stream is not used, because opening it would take longer than
+ * formatting most texts, many of which are never shown. */
 struct text {
     char *bytes; /* ends with a null character; NULL: empty */
     size_t length, room;
@@ -31,7 +30,7 @@ struct text {
 
 static void append_bytes(struct text *text, const char *bytes, size_t length)
 {
-    enum { SPARE = 64 }; /* so that most texts that start-up creates grow only once */
+    enum { SPARE = 64 }; /* with this, most texts of start-up are allocated once */
     if (text->room - text->length <= length &&
         !QMPI_MEMORY_RESERVE(text->bytes, text->room, text->length + length + SPARE))
         qmpi_memory_exhausted();
@@ -90,12 +89,12 @@ static void append_escaped(struct text *text, const char *shown, size_t length,
     }
 }
 
-/* A conversion: `%`, then flags, width and precision, then the argument's length and type. */
+/* A conversion: `%`, then flags, width, precision, and the size and type of the argument. */
 struct conversion {
     char text[16];
     bool shown_as_is; /* the conversion is %-s: the text is not escaped */
     int precision;    /* -1: none */
-    char size;        /* h, l, L (ll), z; 0: none */
+    char size;        /* h, l, L (for ll) or z; 0: none */
     char type;
 };
 
@@ -164,8 +163,8 @@ static void append_argument(struct text *text, const struct conversion *conversi
         if (conversion->size == 'L')
             append_format(text, format, va_arg(*list, long long));
         else if (conversion->size == 'l' || conversion->size == 'z')
-            append_format(text, format, va_arg(*list, long)); /* on Linux, size_t is as wide as
-                                                                 long */
+            /* On Linux, size_t is as wide as long. */
+            append_format(text, format, va_arg(*list, long));
         else
             append_format(text, format, va_arg(*list, int));
     }
@@ -176,8 +175,7 @@ static void append_argument(struct text *text, const struct conversion *conversi
 char *qmpi_message_list(const char *format, va_list list)
 {
     struct text text = {NULL, 0, 0};
-    va_list arguments; /* a local variable, because the address of a parameter of this type cannot
-                          be passed */
+    va_list arguments; /* a copy, because a pointer to a parameter of this type has another type */
     va_copy(arguments, list);
     append_bytes(&text, "", 0);
     while (*format) {
@@ -217,12 +215,12 @@ char *qmpi_message_shorten(const char *text)
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 struct saying {
-    const char *prefix, *text; /* or: */
-    const char *format;
+    const char *prefix, *text;
+    const char *format; /* used with `list` instead of `text` */
     va_list *list;
 };
 
-/* Prints lines without control characters, whatever the text contains. */
+/* Prints the lines of a text. Control characters are escaped, whatever the text contains. */
 static void print_lines(const char *prefix, const char *text)
 {
     char *all;
@@ -271,8 +269,8 @@ static void say_shortly(const char *prefix, const char *text)
     qmpi_output_standard_write(STDERR_FILENO, line, (size_t)used);
 }
 
-/* Prints a message. A lack of memory must not end the process, because the message may be about
- * that. */
+/* Prints a message. A lack of memory must not end the process, because the message may be about the
+ * lack of memory. */
 static void say_with(const char *prefix, const char *text)
 {
     struct saying saying = {.prefix = prefix, .text = text};
@@ -300,8 +298,7 @@ void qmpi_printf(const char *format, ...)
     va_end(list);
 }
 
-/* ---- Debugging ----------------------------------------------------------------------------------
- */
+/* ---- Debugging ------------------------------------------------------------------------------- */
 
 static const char *const topics[QMPI_TOPIC_COUNT] = {"parse", "find", "load", "base", "chain"};
 static bool traced[QMPI_TOPIC_COUNT];

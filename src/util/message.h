@@ -42,17 +42,16 @@ char *qmpi_message_list(const char *format, va_list list) __attribute__((format(
 /* Prints a message that qmpi_message formats. */
 void qmpi_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Enables tracing of the topics of a list (NULL: none), which commas or blanks separate, and
- * reports unknown topics.
- */
+/* Enables tracing of the topics of a list, which commas or blanks separate, and reports unknown
+ * topics. `list` may be NULL. */
 void qmpi_message_debug_start(const char *list);
 
 #define QMPI_TOPICS_HINT "hint: use parse, find, load, base, chain or all"
 
-/* Whether this is the name of a topic, or `all`. */
+/* Returns whether this is the name of a topic, or `all`. */
 bool qmpi_message_knows_topic(const char *name, size_t length);
 
-/* Whether a topic is traced. */
+/* Returns whether a topic is traced. */
 bool qmpi_message_debugs(enum qmpi_message_topic topic);
 
 /* Traces one line under a topic, with the rank if it is known. */

@@ -6,7 +6,8 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* Versions of the functions in glibc, by processor and by the release that moved them to libc. */
+/* Versions of the functions in glibc. They depend on the processor, and on whether the release has
+ * moved the function to libc. */
 static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.27",
                                        "GLIBC_2.11"};
 
@@ -15,7 +16,7 @@ find_version(void *where, const char *name)
 {
     enum { COUNT = sizeof versions / sizeof *versions };
     /* Starts with the most likely version, because the look-up of a missing version takes longer.
-     * Functions of libdl have moved. */
+     * GLIBC_2.34 is that of functions that were in libdl before. */
     const size_t first = name[0] == 'd' && name[1] == 'l' ? 0 : 1;
     void *found = NULL;
     for (size_t i = 0; !found && i < COUNT; i++)

@@ -4,10 +4,11 @@
 #define QMPI_UTIL_NEXT_SYMBOL_H
 
 /*
- * Returns the definition of `name` that follows libqmpi in the search order of the loader: that of
- * the C library, or of another library that interposes it. NULL: none. If libqmpi comes after the C
- * library, as a dependency of a preloaded tool may, returns the first of all definitions. May be
- * called before the memory of a sanitizer exists. Must not be called in a signal handler.
+ * Returns the definition of `name` that follows libqmpi in the search order of the loader, or NULL
+ * if there is none. It is that of the C library, or of another library that interposes it. If
+ * libqmpi comes after the C library, as a dependency of a preloaded tool may, returns the first of
+ * all definitions. May be called before the memory of a sanitizer exists. Must not be called in a
+ * signal handler.
  */
 void *qmpi_next_symbol(const char *name);
 

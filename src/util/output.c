@@ -31,7 +31,7 @@ static sigset_t make_set(unsigned bits)
     return set;
 }
 
-/* If the signal was pending before, it was sent to the program and stays pending. */
+/* A signal that was pending before was sent to the program, and stays pending. */
 void qmpi_output_signals_block(struct qmpi_output_signals *signals)
 {
     const int error = errno;
@@ -140,8 +140,8 @@ enum {
     FEW = 64                   /* a program that has fewer left needs each of them */
 };
 
-/* Returns the lowest number for descriptors of libqmpi, which are in the upper sixteenth of those
- * that the program may have. */
+/* Returns the lowest number for descriptors of libqmpi. They are in the upper sixteenth of the
+ * numbers that the program may use. */
 static int lowest_high(void)
 {
     struct rlimit limit;
@@ -257,8 +257,9 @@ void qmpi_output_set_path(struct qmpi_output *output, const char *path)
     __atomic_store_n(&output->path, path, __ATOMIC_RELEASE);
 }
 
-/* Opens a file again. If another thread does so first, this one uses that thread's descriptor.
- * `lost` is closed, or belongs to the program now. */
+/* Opens a file again. If another thread does so first, returns the descriptor of that thread.
+ * `lost` is the previous descriptor, which is closed or belongs to another file of the program
+ * now. */
 static int open_again(struct qmpi_output *output, int lost)
 {
     const char *path = __atomic_load_n(&output->path, __ATOMIC_ACQUIRE);
@@ -344,14 +345,12 @@ FILE *qmpi_output_stream(struct qmpi_output *output)
 /* ---- stdout and stderr ----------------------------------------------------------------------- */
 
 static struct standard {
-    enum {
-        UNKNOWN,
-        OPEN,
-        CLOSED
-    } state;       /* at the start of the process; UNKNOWN: the process does
-                      not have libqmpi */
-    int duplicate; /* 0: none. Stored with release once it is open, exchanged by who closes it */
-    bool is_slow;  /* the reader has not read for a long time; relaxed: only a hint */
+    /* at the start of the process; UNKNOWN: the process does not have libqmpi */
+    enum { UNKNOWN, OPEN, CLOSED } state;
+    int duplicate; /* 0: none. Stored with release once it is open; a thread that closes it
+                      exchanges it */
+    bool is_slow;  /* the reader has not read for a long time; relaxed order, because this is only a
+                      hint */
     dev_t device;
     ino_t inode;
 } standards[FIRST];
@@ -405,8 +404,8 @@ void qmpi_output_standard_duplicate(void)
     errno = error;
 }
 
-/* Returns the descriptor of a standard stream; -1: it is closed, or its number is used for another
- * file of the program. */
+/* Returns the descriptor of a standard stream, or -1 if it is closed or the program uses its number
+ * for another file. */
 static int find_standard(const struct standard *standard, int descriptor)
 {
     const int duplicate = __atomic_load_n(&standard->duplicate, __ATOMIC_ACQUIRE);
@@ -436,8 +435,8 @@ size_t qmpi_output_standard_write_here(int descriptor, const void *bytes, size_t
     return written;
 }
 
-/* In the library of a tool, this refers to the function of libqmpi. It is weak, because elsewhere
- * there may be none. */
+/* In the library of a tool, this refers to the function of libqmpi. It is weak, because a process
+ * without libqmpi has no such function. */
 extern size_t QMPIX_Standard_write(int descriptor, const void *bytes, size_t length)
     __attribute__((weak, visibility("default")));
 

@@ -5,17 +5,17 @@
  * terminate the program nor change its files:
  *
  * - The descriptor of a file has a high number, is closed by exec, and is compared with the file
- * (device and inode) before each use. If the program has closed it, the file is opened again; a
- * file of the program that now has this descriptor is left alone.
- * - stderr and stdout mean the files that were open under these descriptors when the process
- * started (qmpi_output_standard_note).
+ *   (device and inode) before each use. If the program has closed it, the file is opened again. A
+ *   file of the program that now has this descriptor is left alone.
+ * - stderr and stdout are the files that were open under these descriptors when the process
+ *   started (qmpi_output_standard_note).
  * - A pipe without a reader, and a limit on the size of files, cause errors, but no signals.
  * - Short writes, EINTR and EAGAIN (a non-blocking pipe or terminal) are handled. If the reader
  *   does not read for QMPI_OUTPUT_PATIENCE milliseconds, the rest of the output is lost.
  *
- * Any thread may call these functions, and several threads at a time. Those that are marked "in
- * handlers, too" may be called in signal handlers, even if the handler has interrupted one of these
- * functions.
+ * Several threads may call these functions at the same time. Functions whose comment ends with "In
+ * handlers, too." may also be called in signal handlers, even if the handler has interrupted one of
+ * these functions.
  */
 #ifndef QMPI_UTIL_OUTPUT_H
 #define QMPI_UTIL_OUTPUT_H
@@ -33,7 +33,7 @@ enum { QMPI_OUTPUT_PATIENCE = 10000 };
 /* A file that is being written. */
 struct qmpi_output {
     const char *path;
-    int flags;      /* for opening it again */
+    int flags;      /* for opening the file again */
     int descriptor; /* -1: none. Stored with release after the other members; a thread that opens
                        the file again exchanges it, and others load it with acquire */
     mode_t type;    /* S_IFREG, … */
@@ -45,22 +45,24 @@ struct qmpi_output {
 /*
  * Opens a file for writing; `flags` and `mode` are those of open, besides O_WRONLY, O_CLOEXEC and
  * O_NOCTTY. `path` is used until the file is closed: a relative path is valid only until the
- * current directory changes. Returns 0, or errno if the file is not open. In handlers, too.
+ * current directory changes. Returns 0, or the error number if the file cannot be opened. In
+ * handlers, too.
  */
 int qmpi_output_open(struct qmpi_output *output, const char *path, int flags, mode_t mode);
 
-/* Returns the absolute path, which leads to the same file after chdir. NULL: memory is exhausted.
- * The caller frees it. */
+/* Returns the absolute path, which still leads to the same file after the current directory has
+ * changed. The caller frees it. Returns NULL if memory is exhausted. */
 char *qmpi_output_full_path(const char *path);
 
 /* Sets the path after the file has been renamed. */
 void qmpi_output_set_path(struct qmpi_output *output, const char *path);
 
-/* Returns the descriptor, which is certain to belong to the file; -1, with errno: the file is lost.
- * In handlers, too. */
+/* Returns the descriptor, which is certain to belong to the file. If the file is lost, returns -1
+ * and sets errno. In handlers, too. */
 int qmpi_output_descriptor(struct qmpi_output *output);
 
-/* Whether a descriptor belongs to the file, which may be closed by now. In handlers, too. */
+/* Returns whether a descriptor belongs to the file, which may be closed by now. In handlers,
+ * too. */
 bool qmpi_output_is(const struct qmpi_output *output, int descriptor);
 
 /* Writes `length` bytes. Returns 0, or errno if some are lost. In handlers, too. */
@@ -71,33 +73,33 @@ int qmpi_output_write(struct qmpi_output *output, const void *bytes, size_t leng
 int qmpi_output_close(struct qmpi_output *output);
 
 /*
- * Returns a stream that writes to the file, and closes it when it is closed; NULL: memory is
- * exhausted, and the file stays open. errno of the first failure is in output->error, also after
- * fclose. Only one thread at a time may use the stream.
+ * Returns a stream that writes to the file. Closing the stream closes the file. Returns NULL if
+ * memory is exhausted; the file then stays open. output->error contains the error number of the
+ * first failure, also after fclose. Only one thread at a time may use the stream.
  */
 FILE *qmpi_output_stream(struct qmpi_output *output);
 
 /* ---- stdout and stderr ----------------------------------------------------------------------- */
 
 /*
- * Writes `length` bytes to the file that was stdout or stderr when the process started
- * (STDOUT_FILENO or STDERR_FILENO), and returns how many were written: 0 if it was closed. In
- * handlers, too. In a tool, this calls a function of libqmpi, which has recorded these files; in a
- * process without libqmpi, it uses the descriptor as it is.
+ * Writes `length` bytes to the file that was stdout or stderr when the process started.
+ * `descriptor` is STDOUT_FILENO or STDERR_FILENO. Returns how many bytes were written, which is 0
+ * if the file was closed. In a tool, this calls a function of libqmpi, which has recorded these
+ * files. In a process without libqmpi, it uses the descriptor as it is. In handlers, too.
  */
 size_t qmpi_output_standard_write(int descriptor, const void *bytes, size_t length);
 
 /* ---- In libqmpi ------------------------------------------------------------------------------ */
 
-/* Records which files stdout and stderr are. Called once, when libqmpi is loaded. `duplicates`:
- * whether to open stderr a second time (qmpi_output_standard_duplicate). */
+/* Records which files stdout and stderr are. Called once, when libqmpi is loaded. If `duplicates`
+ * is true, also calls qmpi_output_standard_duplicate. */
 void qmpi_output_standard_note(bool duplicates);
 
 /*
- * Opens stderr a second time, unless this was done before, so that messages reach it even after the
- * program has redirected descriptor 2. This is not done if the program may open only few files. The
- * second descriptor is closed by exec and in a forked child, because a child that detaches itself
- * must not keep the pipe of its parent open.
+ * Opens stderr a second time, so that messages reach it even after the program has redirected
+ * descriptor 2. Does nothing if this was done before, or if the program may open only few files.
+ * The second descriptor is closed by exec and in a forked child, because a child that detaches
+ * itself must not keep the pipe of its parent open.
  */
 void qmpi_output_standard_duplicate(void);
 
@@ -106,7 +108,8 @@ size_t qmpi_output_standard_write_here(int descriptor, const void *bytes, size_t
 
 /* ---- Limits ---------------------------------------------------------------------------------- */
 
-/* Signals that a write may cause, for code that does not write by these functions. */
+/* Signals that a write may cause. These functions are for code that does not write by
+ * qmpi_output_write. */
 struct qmpi_output_signals {
     unsigned held;     /* bits: signals to remove afterwards */
     unsigned unblocks; /* bits: signals to unblock afterwards */
@@ -115,18 +118,18 @@ struct qmpi_output_signals {
 /* Blocks SIGPIPE and SIGXFSZ in this thread. In handlers, too. */
 void qmpi_output_signals_block(struct qmpi_output_signals *signals);
 
-/* Removes those that were raised since they were blocked, and restores the mask. Preserves errno.
- * In handlers, too. */
+/* Removes the signals that were raised after qmpi_output_signals_block, and restores the mask.
+ * Preserves errno. In handlers, too. */
 void qmpi_output_signals_restore(const struct qmpi_output_signals *signals);
 
 /* Opens a file for a short time, like open with O_CLOEXEC, even if the program has used up its soft
- * limit on descriptors. -1: errno contains the reason. In handlers, too. */
+ * limit on descriptors. Returns -1, and sets errno, if this fails. In handlers, too. */
 int qmpi_output_open_descriptor(const char *path, int flags, mode_t mode);
 
 /*
- * Allows further descriptors when the program has used up its limit (RLIMIT_NOFILE), by raising the
- * soft limit towards the hard limit for a short time. qmpi_output_open and
- * qmpi_output_open_descriptor do so themselves.
+ * Between qmpi_output_room_make and qmpi_output_room_end, the soft limit on descriptors
+ * (RLIMIT_NOFILE) is raised towards the hard limit, because the program may have used up its
+ * descriptors. qmpi_output_open and qmpi_output_open_descriptor do so themselves.
  */
 struct qmpi_output_room {
     struct rlimit before;
@@ -135,13 +138,13 @@ struct qmpi_output_room {
 void qmpi_output_room_make(struct qmpi_output_room *room);
 void qmpi_output_room_end(const struct qmpi_output_room *room);
 
-/* Returns a copy of a descriptor with a high number, which exec closes; -1: no descriptor is
- * available. In handlers, too. */
+/* Returns a copy of a descriptor. The copy has a high number, and exec closes it. Returns -1 if no
+ * descriptor is available. In handlers, too. */
 int qmpi_output_copy_descriptor(int descriptor);
 
-/* Moves a descriptor to a high number that exec closes. Returns the new one, or the old one if none
- * is available; -1: the old one had the number of a standard stream, and was closed. In handlers,
- * too. */
+/* Moves a descriptor to a high number that exec closes, and returns it. If no descriptor is
+ * available, returns the old one. If the old one has the number of a standard stream, closes it
+ * instead, and returns -1. In handlers, too. */
 int qmpi_output_move_descriptor(int descriptor);
 
 #endif

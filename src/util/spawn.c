@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See spawn.h. A child starts the program and exits, so that the program has no parent in this
- * process. The child is created by clone without a signal at its end, so that the wait calls of
- * this process do not find it. It shares the memory of this process, because the memory may be
- * large or registered with a network card.
+ * process. The child is created by clone without an exit signal, so that the wait calls of this
+ * process do not find it. It shares the memory of this process instead of copying it, because the
+ * memory may be large or registered with a network card.
  */
 #define _GNU_SOURCE
 #include "util/spawn.h"
@@ -18,8 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The function of the C library. The program may contain ThreadSanitizer's `clone`, which treats
- * each child as if fork had created it, so that locks stay held. */
+/* The function `clone` of the C library under another name. The program may contain
+ * ThreadSanitizer's `clone`, which treats each child as if fork had created it, so that locks stay
+ * held. */
 int __clone(int (*function)(void *), void *stack, int flags, void *data, ...);
 
 enum { STACK_SIZE = 64 * 1024 };
@@ -27,12 +28,12 @@ enum { STACK_SIZE = 64 * 1024 };
 struct start {
     char *const *arguments;
     const int *descriptors;
-    char *stack;          /* the stack of the child that becomes the program; this is its end */
+    char *stack;          /* the upper end of the stack of the child that becomes the program */
     volatile bool failed; /* written by the children, which share this memory */
 };
 
-/* Functions that the children run are not instrumented, because a sanitizer would take a child for
- * a thread on an unknown stack. */
+/* Marks functions that the children run. They are not instrumented, because a sanitizer would take
+ * a child for a thread on an unknown stack. */
 #define BESIDE __attribute__((no_sanitize("address", "undefined", "thread")))
 
 BESIDE static bool set_descriptor(int from, int to)

@@ -21,10 +21,10 @@ extern const char *const qmpi_start_variables[QMPI_START_VARIABLES];
 char *qmpi_start_path(const char *path);
 
 /*
- * Whether a variable that defines a stack was set when the process was started, but no such
- * variable is set now. *name is the first of these variables. *reports: whether this process
- * printed messages for its job at that time, because the program may have removed the variable of
- * its rank, too.
+ * Returns whether a variable that defines a stack was set when the process was started, but no such
+ * variable is set now. Sets *name to the first variable that was set. Sets *reports to whether this
+ * process printed messages for its job at that time, because the program may also have removed the
+ * variable with its rank.
  */
 bool qmpi_start_lost_stack(const char **name, bool *reports);
 

@@ -8,7 +8,7 @@
 /* ---- Values by 64-bit keys, for one thread --------------------------------------------------- */
 
 /* The table uses open addressing with linear probing. When an entry is removed, later entries move
- * back. */
+ * back to close the gap. */
 enum { FIRST_ROOM = 16 };
 
 uint64_t qmpi_table_mix(uint64_t number)
@@ -114,7 +114,8 @@ void qmpi_table_remove(struct qmpi_table *table, uint64_t key)
     for (size_t at = (hole + 1) & mask; table->used[at]; at = (at + 1) & mask) {
         const size_t first = qmpi_table_mix(table->keys[at]) & mask;
         if (((at - first) & mask) < ((at - hole) & mask))
-            continue; /* otherwise, it would be before the slot at which a search for it begins */
+            continue; /* in the hole, a search would not find the entry, because it begins at a
+                         later slot */
         table->used[hole] = 1;
         table->used[at] = 0;
         table->keys[hole] = table->keys[at];

@@ -22,16 +22,18 @@ struct qmpi_table {
     size_t value_size, count, room; /* room: 0, or a power of two */
     unsigned char *used, *values;
     uint64_t *keys;
-    bool failed; /* memory is exhausted: something was not added */
+    bool failed; /* an entry could not be added, because memory was exhausted */
 };
 
 void qmpi_table_start(struct qmpi_table *table, size_t value_size);
 void qmpi_table_free(struct qmpi_table *table);
 
-/* Returns the value of a key; NULL: it has none. Valid until the table changes. */
+/* Returns the value of a key, or NULL if it has none. The pointer is valid until the table
+ * changes. */
 void *qmpi_table_get(const struct qmpi_table *table, uint64_t key);
 
-/* Does the same, but adds a value of zeros if there is none. NULL: memory is exhausted. */
+/* Returns the value of a key, after adding a value of zeros if the key has none. Returns NULL if
+ * memory is exhausted. */
 void *qmpi_table_put(struct qmpi_table *table, uint64_t key);
 
 void qmpi_table_remove(struct qmpi_table *table, uint64_t key);
@@ -40,8 +42,8 @@ void qmpi_table_remove(struct qmpi_table *table, uint64_t key);
 void qmpi_table_each(const struct qmpi_table *table,
                      void (*each)(void *data, uint64_t key, void *value), void *data);
 
-/* Distributes the bits of a number; the second function combines two numbers, whose order
- * matters. */
+/* qmpi_table_mix distributes the bits of a number. qmpi_table_mix_two combines two numbers into
+ * one. Their order matters. */
 uint64_t qmpi_table_mix(uint64_t number);
 uint64_t qmpi_table_mix_two(uint64_t one, uint64_t other);
 
@@ -62,29 +64,30 @@ struct qmpi_table_of_handles {
     size_t size;                /* of an entry in bytes */
     unsigned bits;              /* the first level has 2^bits buckets */
     void *(*take)(size_t size); /* returns memory that is zero, or NULL if it is exhausted */
-    /* NULL until it is needed. Exchanged with release once it is zero, as its buckets are once an
-     * entry is complete; both are loaded with acquire. */
+    /* Arrays of buckets. A level is NULL until it is needed. It is stored by an exchange with
+     * release after its buckets have been set to NULL, and a bucket by an exchange with release
+     * when its new first entry is complete. Both are loaded with acquire. */
     struct qmpi_table_entry **levels[QMPI_TABLE_LEVELS];
 };
 
 /* The first member of an entry. */
 struct qmpi_table_entry {
-    /* QMPI_TABLE_UNUSED and QMPI_TABLE_CHANGING are no handles. Stored with release after what
-     * belongs to the handle, and exchanged with acquire by the thread that claims the entry. */
+    /* A handle, QMPI_TABLE_UNUSED or QMPI_TABLE_CHANGING. It is stored with release after the data
+     * of the entry. A thread that claims the entry exchanges it with acquire. */
     uint64_t handle;
     struct qmpi_table_entry *next;
     int level;
 };
 enum { QMPI_TABLE_UNUSED = 0, QMPI_TABLE_CHANGING = 1 /* a thread has claimed the entry */ };
 
-/* A function for `take`, if no signal handler uses the table. */
+/* A function for `take`, if no signal handler uses the table. It calls calloc. */
 void *qmpi_table_take_malloc(size_t size);
 
 /* Makes the first level in advance; otherwise, the first entry makes it. Returns false if memory is
  * exhausted. */
 bool qmpi_table_begin_handles(struct qmpi_table_of_handles *table);
 
-/* Returns the bucket of a handle at a level; NULL: the level does not exist. */
+/* Returns the bucket of a handle at a level, or NULL if the level does not exist. */
 static inline struct qmpi_table_entry **
 qmpi_table_find_bucket(const struct qmpi_table_of_handles *table, int level, uint64_t handle)
 {

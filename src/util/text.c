@@ -9,8 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- UTF-8 and CSV ------------------------------------------------------------------------------
- */
+/* ---- UTF-8 and CSV --------------------------------------------------------------------------- */
 
 /* The well-formed sequences (RFC 3629, section 4), by their first bytes. The limits of the second
  * byte exclude overlong forms, surrogates, and characters above U+10FFFF. */
@@ -23,8 +22,8 @@ static const struct form {
     {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
 };
 
-/* Returns the length of a sequence of this form. If the text ends too early, its null character
- * does not match. */
+/* Returns the length of the sequence, or 0 if it does not match the form. If the text ends too
+ * early, its null character does not match. */
 static size_t match_form(const struct form *form, const unsigned char *bytes, size_t left)
 {
     if (form->length > left)
@@ -111,11 +110,10 @@ void qmpi_text_put_csv(FILE *stream, const char *text)
         putc_unlocked('"', stream);
 }
 
-/* ---- Similar words ------------------------------------------------------------------------------
- */
+/* ---- Similar words --------------------------------------------------------------------------- */
 
-/* The Damerau-Levenshtein distance, with transpositions of adjacent characters. Longer words are
- * not taken for misspelt names. */
+/* The Damerau-Levenshtein distance, which counts a transposition of adjacent characters as one
+ * edit. Words that are longer than LENGTH_MAX are not taken for misspelt names. */
 enum { LENGTH_MAX = 63, FAR = LENGTH_MAX + 1 };
 
 static bool is_same(char one, char other)

@@ -19,39 +19,38 @@ static inline const char *qmpi_text_base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* ---- UTF-8 and CSV ------------------------------------------------------------------------------
- */
+/* ---- UTF-8 and CSV --------------------------------------------------------------------------- */
 
-/* U+FFFD, the replacement character for each invalid byte. */
+/* U+FFFD, the replacement character. */
 #define QMPI_TEXT_REPLACEMENT "\xef\xbf\xbd"
 
-/* Returns the number of bytes of the first character of `text` (RFC 3629); 0: the first byte is
- * invalid, or the text is empty. */
+/* Returns the number of bytes of the first character of `text` (RFC 3629), or 0 if the first byte
+ * is invalid or the text is empty. */
 size_t qmpi_text_character_length(const char *text);
 
 /* Does the same for a text of `left` bytes, which need not end with a null character. */
 size_t qmpi_text_character_length_within(const char *text, size_t left);
 
-/* Whether a character is a control character (ASCII, or U+0080 to U+009F) other than tab, line feed
- * and carriage return. */
+/* Returns whether a character is a control character (ASCII, or U+0080 to U+009F) other than tab,
+ * line feed and carriage return. */
 bool qmpi_text_is_control(const char *text);
 
-/* Replaces each invalid byte of a text by the replacement character. Returns `text` itself if it is
- * valid, otherwise a copy in `room`, where it may be truncated. */
+/* Replaces each invalid byte of a text with the replacement character. Returns `text` itself if it
+ * is valid, and otherwise a copy in `room`, which may be truncated. */
 const char *qmpi_text_make_valid(const char *text, char *room, size_t size);
 
 /* Writes a field of CSV (RFC 4180, 2.6 and 2.7). Each invalid byte and each control character is
- * replaced by the replacement character. */
+ * replaced with the replacement character. */
 void qmpi_text_put_csv(FILE *stream, const char *text);
 
-/* ---- Similar words ------------------------------------------------------------------------------
- */
+/* ---- Similar words --------------------------------------------------------------------------- */
 
 /*
- * For "did you mean …?": returns the word that `word` was most probably meant to be: one that
- * differs from it by few insertions, deletions, replacements and swaps of neighbouring characters,
- * regardless of case. NULL: no word is similar enough. `candidate` returns the word at an index
- * from 0 on, NULL after the last one.
+ * Returns the candidate that `word` was most probably meant to be, for a message such as "did you
+ * mean …?". This is the one that differs from `word` by the fewest insertions, deletions,
+ * replacements and swaps of neighbouring characters, regardless of case. Returns NULL if no
+ * candidate is similar enough. `candidate` returns the candidate at an index from 0 on, and NULL
+ * after the last one.
  */
 const char *qmpi_text_suggest(const char *word,
                               const char *(*candidate)(const void *data, int index),

@@ -27,7 +27,8 @@ struct number {
     double real;
 };
 
-/* Returns the text after the number and blanks; NULL: there is no number. */
+/* Returns the text after the number and the blanks that follow it, or NULL if there is no
+ * number. */
 static const char *read_number(const char *text, struct number *number)
 {
     char *end, *end_of_whole;
@@ -109,7 +110,7 @@ bool qmpi_value_whole_percent(const char *text, int *percent)
 /* ---- Numbers with units ---------------------------------------------------------------------- */
 
 struct unit {
-    const char *name; /* "": the unit that is assumed if none is given */
+    const char *name; /* "" stands for the unit that is assumed if none is given */
     uint64_t factor;
 };
 
@@ -169,7 +170,8 @@ static bool scale_number(const struct number *number, uint64_t factor, uint64_t 
     return fits;
 }
 
-/* Returns the text after the number and its unit; NULL: there is no valid number. */
+/* Returns the text after the number, its unit and the blanks that follow, or NULL if there is no
+ * valid number with a unit. */
 static const char *read_with_unit(const char *text, const struct unit *units,
                                   compare_parts *compare, uint64_t *value)
 {
@@ -270,7 +272,7 @@ static const char *read_range(const char *text, struct qmpi_value_range *range)
     return range->last < range->first ? NULL : rest;
 }
 
-/* Some items may be empty, but not all of them. */
+/* Items may be empty, but at least one must not be. */
 bool qmpi_value_set_read(const char *text, struct qmpi_value_set *set)
 {
     const char *rest = text;
@@ -288,10 +290,9 @@ bool qmpi_value_set_read(const char *text, struct qmpi_value_set *set)
     return false;
 }
 
-/* ---- Lists of functions -------------------------------------------------------------------------
- */
+/* ---- Lists of functions ---------------------------------------------------------------------- */
 
-/* In the order of the bits QMPIX_GROUP_…. QMPI_VALUE_GROUPS lists the words. */
+/* The groups, in the order of the bits QMPIX_GROUP_…. QMPI_VALUE_GROUPS lists the same words. */
 static const struct {
     const char *word; /* in options */
     const char *name; /* in results */
@@ -330,8 +331,8 @@ static unsigned group_named(const char *word)
     return 0;
 }
 
-/* Returns the next item of a list without the blanks around it, which the caller frees; NULL: none.
- */
+/* Returns the next item of a list without the blanks around it, or NULL if there is none. The
+ * caller frees it. */
 static char *next_item(const char **list)
 {
     *list += strspn(*list, "; ");
@@ -403,8 +404,7 @@ char *qmpi_value_refuse_functions(const char *option, const char *item)
     return problem;
 }
 
-/* ---- Lists of patterns --------------------------------------------------------------------------
- */
+/* ---- Lists of patterns ----------------------------------------------------------------------- */
 
 bool qmpi_value_matches_patterns(const char *patterns, const char *name, bool fold)
 {

@@ -37,29 +37,30 @@ bool qmpi_value_percent(const char *text, double *percent);
 bool qmpi_value_whole_percent(const char *text, int *percent);
 
 /*
- * A number of bytes: K or KiB is 1024, KB 1000 bytes; likewise M, G and T; case does not matter.
- * Fractions of a byte are rounded.
+ * A number of bytes. K and KiB stand for 1024 bytes, KB for 1000 bytes, and likewise for M, G and
+ * T. Case does not matter. Fractions of a byte are rounded.
  */
 bool qmpi_value_size(const char *text, uint64_t *bytes);
 
 /*
- * A time: ns, us, ms, s, min or h; without a unit, in seconds. It is rounded to nanoseconds, but
- * never to 0, and at most INT64_MAX of them.
+ * A time in ns, us, ms, s, min or h. A time without a unit is in seconds. It is rounded to
+ * nanoseconds. A time other than 0 is not rounded to 0. At most INT64_MAX nanoseconds are accepted.
  */
 bool qmpi_value_time(const char *text, uint64_t *nanoseconds);
 
-/* Reads a time at the beginning of `text`, and returns the rest; NULL: there is none. */
+/* Reads a time at the beginning of `text`, and returns the rest of the text. Returns NULL if it
+ * does not begin with a time. */
 const char *qmpi_value_time_part(const char *text, uint64_t *nanoseconds);
 
-/* yes, on, true or 1; no, off, false or 0. */
+/* A boolean: yes, on, true or 1, or no, off, false or 0. */
 bool qmpi_value_boolean(const char *text, bool *yes);
 
-/* Whether a value is one of those that mean yes. `text` may be NULL. */
+/* Returns whether a value is one of those that mean yes. `text` may be NULL. */
 bool qmpi_value_is_yes(const char *text);
 
 /* ---- Sets of numbers ------------------------------------------------------------------------- */
 
-/* Contains n if first <= n <= last, and n is a multiple of step. */
+/* A range contains n if first <= n <= last and n is a multiple of step. */
 struct qmpi_value_range {
     uint64_t first, last, step;
 };
@@ -70,12 +71,13 @@ struct qmpi_value_set {
 };
 
 /*
- * A set, such as one of ranks: `3`, `10-20`, `10-` and `every 5`, with `;` or `,` between them.
- * The caller frees the ranges. If `text` is not such a set, the set has no ranges.
+ * A set, such as one of ranks: `3`, `10-20`, `10-` and `every 5`, with `;` or `,` between them. The
+ * caller frees the ranges. If `text` is not such a set, sets `set` to one without ranges, and
+ * returns false.
  */
 bool qmpi_value_set_read(const char *text, struct qmpi_value_set *set);
 
-/* Async-signal-safe. */
+/* Returns whether a set contains a number. Async-signal-safe. */
 static inline bool qmpi_value_set_has(const struct qmpi_value_set *set, uint64_t number)
 {
     bool has = set->count == 0;
@@ -100,9 +102,9 @@ static inline bool qmpi_value_set_has(const struct qmpi_value_set *set, uint64_t
     "point-to-point, completion, collective, one-sided, io, datatype, communicator, group, "       \
     "topology, environment, info, process, tool-information"
 
-/* Returns the name of a group (one of QMPIX_GROUP_… of <qmpi/observer.h>) as results contain it.
- * Two names differ from the words: "I/O" and "tool information". "": there is no such group. The
- * name is static. Any thread, also in signal handlers. */
+/* Returns the name of a group (one of QMPIX_GROUP_… of <qmpi/observer.h>) in results, or "" if
+ * there is no such group. The names "I/O" and "tool information" differ from the words. The name is
+ * static. May be called by any thread, also in signal handlers. */
 const char *qmpi_value_group_name(unsigned group);
 
 /* Bits that show how a list mentions a function. */
@@ -116,14 +118,15 @@ enum {
 typedef bool qmpi_value_function_describer(int number, const char **name, unsigned *group);
 
 /*
- * Reads a list: sets listed[number] for the functions 0 … count - 1. Returns NULL, or the first
- * item that matches no function ("" if the list selects no function), which the caller frees.
+ * Reads a list, and sets listed[number] for the functions 0 … count - 1. Returns NULL on success.
+ * If an item matches no function, returns this item, and if the list as a whole selects no
+ * function, returns "". The caller frees the result.
  */
 char *qmpi_value_read_functions(const char *list, int count,
                                 qmpi_value_function_describer *describe, unsigned char *listed);
 
-/* Returns the message about such an item in the value of an option, with a hint; the caller frees
- * it. */
+/* Returns a message, with a hint, about an item that qmpi_value_read_functions has returned for the
+ * value of `option`. The caller frees it. */
 char *qmpi_value_refuse_functions(const char *option, const char *item);
 
 /* ---- Lists of patterns ----------------------------------------------------------------------- */
@@ -131,20 +134,21 @@ char *qmpi_value_refuse_functions(const char *option, const char *item);
 /* Lists of patterns in options: `PATTERN;PATTERN`, with the patterns of the shell for file
  * names. */
 
-/* Whether one of the patterns matches the name; NULL matches all names. `fold`: whether upper and
- * lower case are the same. */
+/* Returns whether one of the patterns matches the name. `patterns` may be NULL, which matches all
+ * names. If `fold` is true, case does not matter. */
 bool qmpi_value_matches_patterns(const char *patterns, const char *name, bool fold);
 
-/* Whether one of the patterns is the name itself. `patterns` may be NULL. */
+/* Returns whether one of the patterns is the name itself. `patterns` may be NULL. */
 bool qmpi_value_lists_name(const char *patterns, const char *name);
 
 /* ---- Numbers in a thread of the application -------------------------------------------------- */
 
 /*
- * Let a tool read, write and compute numbers in a thread of the application. Between
- * qmpi_value_begin_numbers and qmpi_value_end_numbers, numbers have a decimal point whatever the
- * locale is, and computations use the default floating-point environment (arch/arithmetic.h).
- * Afterwards, the locale and the floating-point environment of the application are as they were.
+ * The following functions let a tool read, write and compute numbers in a thread of the
+ * application. Between qmpi_value_begin_numbers and qmpi_value_end_numbers, numbers have a decimal
+ * point whatever the locale is, and computations use the default floating-point environment
+ * (arch/arithmetic.h). Afterwards, the locale and the floating-point environment of the application
+ * are as they were.
  */
 struct qmpi_value_numbers {
     void *ours, *before; /* Each is a locale_t, which <locale.h> does not declare by default. */

@@ -119,7 +119,7 @@ static const void *code_of_context(QMPI_Context context)
     return (const void *)(uintptr_t)code;
 }
 
-/* The observers of all nodes that check layers, one after the other. */
+/* The observers of all nodes that check layers, in one array. */
 static const QMPIX_Observer *check_observers;
 static size_t check_count;
 
@@ -226,8 +226,8 @@ char *qmpi_validate_open(int layers)
         return qmpi_message("QMPI_VALIDATE=yes: %s\nhint: install qmpi again, or unset this "
                             "variable",
                             dlerror());
-    QMPIX_Function_describe(MPI_INIT_T, &described); /* the first call creates the descriptions of
-                                                        all functions */
+    /* The first call creates the descriptions of all functions. */
+    QMPIX_Function_describe(MPI_INIT_T, &described);
     host.layers = layers;
     start(&host, &module);
     create_checks(layers, &module.callbacks, module.below);

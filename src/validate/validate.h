@@ -2,8 +2,8 @@
 /*
  * Validation of tools (QMPI_VALIDATE=yes, qmpi run --validate). Each layer gets nodes above and
  * below its own ones (dispatch/chain.h), which observe what the layer receives, passes on and
- * returns. The code that compares these is a library, lib/validator, which is opened only for
- * validation, so that it costs nothing in other runs.
+ * returns. The code that compares these is in a library (lib/validator), which is opened only for
+ * validation. Other runs need not load it.
  */
 #ifndef QMPI_VALIDATE_VALIDATE_H
 #define QMPI_VALIDATE_VALIDATE_H
@@ -19,10 +19,10 @@
 #define QMPI_VALIDATE_FILE "qmpi-validate.module"
 #define QMPI_VALIDATE_START "qmpi_validate_start"
 
-/* The kind of the place where calls of PMPI_X arrive, whoever makes them; it has no layer. */
+/* The kind of the place at which all calls of PMPI_X arrive. This place belongs to no layer. */
 enum { QMPI_VALIDATE_PMPI = 99 };
 
-/* The place of an observer: `data` of the observers that check layers. */
+/* The place of an observer that checks a layer, which is the `data` of the observer. */
 struct qmpi_validate_place {
     int tool_id;
     int kind; /* enum qmpi_chain_check, or QMPI_VALIDATE_PMPI */
@@ -35,37 +35,39 @@ struct qmpi_validate_host {
     /* Prints a message. */
     void (*print)(const char *text);
 
-    /* Whether a layer declares that it provides `name`. */
+    /* Returns whether a layer declares that it provides `name`. */
     bool (*declares)(int tool_id, const char *name);
 
-    /* Whether registrations in init failed, which a message has reported. */
+    /* Returns whether registrations in the layer's init failed. A message has reported this. */
     bool (*misregisters)(int tool_id);
 
-    /* Whether an address is in the library of a layer's tool. */
+    /* Returns whether an address is in the library of a layer's tool. */
     bool (*contains)(int tool_id, const void *address);
 
-    /* Returns the code of the layer to which a context belongs; NULL: unknown. */
+    /* Returns an address in the code of the layer to which a context belongs, or NULL if it is
+     * unknown. */
     const void *(*code)(QMPI_Context context);
 
-    /* Redirects references of the library of a layer's tool: `find` returns the new target of
-     * a reference to `name`, or NULL. Returns whether it did: not for tools in the program itself.
-     */
+    /* Redirects references of the library of a layer's tool. `find` returns the new target of a
+     * reference to `name`, or NULL if the reference stays as it is. Returns false, and does
+     * nothing, if the tool is part of the program itself. */
     bool (*redirect)(int tool_id, void *(*find)(const char *name));
 
     /* Finds the addresses of the library of a layer's tool. */
     bool (*range)(int tool_id, uintptr_t *start, uintptr_t *end);
 
-    /* Returns the thread level that MPI provides; -1: it is not initialized, or over. */
+    /* Returns the thread level that MPI provides, or -1 if MPI is not initialized or already
+     * finalized. */
     int (*thread_level)(void);
 
-    /* Whether MPI_Finalize has been carried out. */
+    /* Returns whether MPI_Finalize has been carried out. */
     bool (*is_finalized)(void);
 
-    /* Returns what a node is for; NULL: nothing, or the context is no node at all. It may be any
-     * value. */
+    /* Returns the place of a node that checks a layer, or NULL if the context is another node or no
+     * node at all. `context` may be any value. */
     const struct qmpi_validate_place *(*place)(QMPI_Context context);
 
-    /* [number]: what observes a function, which needs a right context. */
+    /* [number]: the function that observes a call and continues it. It requires a valid context. */
     qmpi_function *const *observing;
 
     /* See qmpi_call_stack_unwind. */
@@ -75,10 +77,10 @@ struct qmpi_validate_host {
 /* The functions of the library that libqmpi uses. */
 struct qmpi_validate_module {
     QMPIX_Observer callbacks;    /* of all nodes that check layers */
-    qmpi_function *const *below; /* [number]: what layers call. It checks the context, and then
-                                    calls that of `observing`. */
-    void (*loaded)(int tool_id); /* the tool of a layer is loaded; if it is a QMPI tool, its init
-                                    comes next */
+    qmpi_function *const *below; /* [number]: the function that layers call. It checks the context,
+                                    and then calls the function in `observing`. */
+    void (*loaded)(int tool_id); /* called when the tool of a layer has been loaded; if it is a QMPI
+                                    tool, its init comes next */
 };
 
 /* Starts validation, and completes `module`. */
@@ -89,7 +91,8 @@ typedef void qmpi_validate_starter(const struct qmpi_validate_host *host,
  * and the addition of the first layer. Returns NULL, or a problem, which the caller frees. */
 char *qmpi_validate_open(int layers);
 
-/* The tool of a layer is loaded; if it is a QMPI tool, its init function is called next. */
+/* Tells the library that the tool of a layer has been loaded. If it is a QMPI tool, its init
+ * function is called next. */
 void qmpi_validate_loaded(int tool_id);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The floating-point environment of the program. The program may have enabled a signal for inexact
- * results (feenableexcept), may use another rounding direction, or may test the flags afterwards.
- * Computations for its MPI calls must cause no signal, and must not change its flags.
+ * Protects the floating-point environment of the program. The program may have enabled a signal for
+ * inexact results (feenableexcept), may use another rounding direction, or may test the flags
+ * later. Computations during its MPI calls must cause no signal, and must not change its flags.
  */
 #ifndef QMPI_UTIL_ARCH_ARITHMETIC_H
 #define QMPI_UTIL_ARCH_ARITHMETIC_H
 
-/* Marks a function that computes between begin and end, so that the compiler moves no part of it
- * outside. */
+/* Marks a function that is called between qmpi_arithmetic_begin and qmpi_arithmetic_end, so that
+ * the compiler moves no part of its computation out of there. */
 #ifdef __has_attribute
 #if __has_attribute(noipa)
 #define QMPI_COMPUTES __attribute__((noipa))
@@ -25,18 +25,17 @@ struct qmpi_arithmetic {
     unsigned control;
 };
 
-enum {
-    QMPI_ARITHMETIC_DEFAULT = 0x1f80
-}; /* MXCSR of the System V ABI: all exceptions are
-      masked */
+/* MXCSR of the System V ABI: all exceptions are masked. */
+enum { QMPI_ARITHMETIC_DEFAULT = 0x1f80 };
 
 static inline void qmpi_arithmetic_set(unsigned control)
 {
     __asm__ volatile("ldmxcsr %0" : : "m"(control) : "memory");
 }
 
-/* Begins to compute in the default environment: in functions that are marked QMPI_COMPUTES, or with
- * operands and results in memory. Any thread, also in a signal handler; may be nested. */
+/* Begins to compute in the default environment. The computations must be in functions that are
+ * marked QMPI_COMPUTES, or have operands and results in memory. May be called by any thread, also
+ * in a signal handler. Calls may be nested. */
 static inline void qmpi_arithmetic_begin(struct qmpi_arithmetic *before)
 {
     __asm__ volatile("stmxcsr %0" : "=m"(before->control) : : "memory");
