@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Keeps qmpi-abi.pc of the build with -Dmpi=abi, which also serves programs, whichever build is installed last.
+"""Makes sure that the installed qmpi-abi.pc is that of the build with -Dmpi=abi, which also serves programs.
 
-abi_pkgconfig.py LIBDIR KIND runs after an installation. The build with -Dmpi=abi keeps a copy of
-its qmpi-abi.pc in the tools directory, and builds of other kinds replace their own file with this
-copy.
+abi_pkgconfig.py LIBDIR KIND runs after an installation. The build with -Dmpi=abi saves a copy of its qmpi-abi.pc in the
+tools directory. A build of another kind that is installed later replaces its own file with this copy.
 """
 import os
 import shutil
