@@ -53,7 +53,7 @@ void validator_handles_check_end(void);
  * The blocks that a QMPI tool's library itself allocates, by malloc and similar functions and by
  * operator new. Memory that other libraries allocate for the tool is unknown. */
 
-/* Returns the size of the block that begins at an address; 0: there is none. */
+/* Returns the size of the block that begins at an address, or 0 if there is none. */
 size_t validator_heap_size(const void *address);
 
 /* ---- The storage of layers, in storage.c -----------------------------------------------------

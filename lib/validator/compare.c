@@ -102,7 +102,7 @@ static bool leads_somewhere(const void *pointer)
     return (uintptr_t)pointer >= 4096 && pointer != MPI_STATUS_IGNORE;
 }
 
-/* Returns whether a layer may pass a pointer to another place than the one that it received. */
+/* Returns whether a layer may pass this pointer, which differs from the one that it received. */
 static bool is_equivalent(const QMPIX_Call *call, int index, const void *received,
                           const void *passed)
 {
