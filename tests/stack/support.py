@@ -354,7 +354,8 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
     command = [*wrapper, path, *args]
     libraries = ":".join(map(str, ([ASAN] if ASAN and preload else []) + list(preload)))
     if spawns and not OPEN_MPI:
-        environment["UCX_TLS"] = "self,posix,cma,tcp"  # MPICH reaches spawned processes by sockets
+        # MPICH reaches spawned processes by sockets.
+        environment["UCX_TLS"] = os.environ.get("UCX_TLS", "self,posix,cma") + ",tcp"
     if spawns and libraries:
         environment["LD_PRELOAD"] = libraries
     if ranks > 1:
