@@ -158,10 +158,12 @@ subroutine windows
     implicit none
     HEADER
     HANDLE(MPI_Win) :: window
-    integer, target, asynchronous :: memory(6)
+    ! MPICH returns the address without its last four bits, which are 0 in allocated memory.
+    integer, allocatable, target, asynchronous :: memory(:)
     integer :: keyval
     integer(MPI_ADDRESS_KIND) :: size, value, extra
     logical :: flag
+    allocate(memory(6))
     size = 24
     extra = 0
     call MPI_Win_create(memory, size, 4, MPI_INFO_NULL, MPI_COMM_SELF, window, error)
