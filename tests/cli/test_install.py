@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from archives import HAS_READER, check_archives
 from support import (ASAN, BUILD, LIBQMPI, MPICC, MPI_NAME, PROGRAMS, QMPI, SOURCE, clean_environment,
-                     run_command, run_job, wait_until)
+                     needs_helper, run_command, run_job, wait_until)
 
 PACKAGE = LIBQMPI.stem.removeprefix("lib")  # qmpi, qmpi-openmpi
 
@@ -189,6 +189,7 @@ def test_files_that_do_not_depend_on_the_mpi_library_are_installed_once(prefix):
 
 
 @pytest.mark.skipif(MPI_NAME == "abi", reason="the tool is compiled by the command of an MPI")
+@needs_helper
 def test_the_installed_library_finds_the_program_that_removes_copies(prefix, tmp_path):
     """It is not in the directory of the library's own tools. The process ends without removing its copies."""
     tool = tmp_path / "libpmpi.so"

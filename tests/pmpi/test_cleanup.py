@@ -15,7 +15,7 @@ import pytest
 from mpi_in_use import EMULATED
 from pmpi_support import PMPI_TOOLS, entries, pmpi_program, pmpi_tool, run_pmpi, succeed
 from support import (ASAN, LIBQMPI, OPEN_MPI, TOOLS, clean_environment, folder_open_to_all,
-                     program, wait_until)
+                     needs_helper, program, wait_until)
 
 SURROUNDINGS = pmpi_program("surroundings")
 TWICE = "now:alpha:now"
@@ -27,7 +27,7 @@ def descriptors_of(process):
 
 def needs_cleanup():
     if EMULATED:
-        pytest.skip("the clean-up process cannot start: an emulator's clone has no children that end without a signal")
+        pytest.skip(needs_helper.kwargs["reason"])
 
 
 def cleanup_of(folder):

@@ -67,6 +67,8 @@ MPI_MACROS = read_macros()
 MPI_VERSION = int(MPI_MACROS["MPI_VERSION"])
 HAS_SESSIONS = "MPI_SESSION_NULL" in MPI_MACROS
 needs_sessions = pytest.mark.skipif(not HAS_SESSIONS, reason="this MPI has no sessions")
+needs_helper = pytest.mark.skipif(EMULATED, reason="qmpi-helper cannot start: an emulator's clone refuses children that end "
+                                                   "without a signal")
 needs_ptrace = pytest.mark.skipif(EMULATED, reason="instructions are counted by ptrace, which an emulator does not have")
 # The library that contains the procedures of each Fortran binding.
 FORTRAN_LIBRARIES = ({"f08": "libmpi_usempif08.so.40", "mpi": "libmpi_mpifh.so.40",

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from job import Job
 from log_support import FAULTS, PROGRAMS, WRITER, names, read, run_log, writers_of
-from support import ASAN, BUNDLED_TOOLS, LIBQMPI, RUN_RANK, clean_environment, launch, wait_until
+from support import ASAN, BUNDLED_TOOLS, LIBQMPI, RUN_RANK, clean_environment, launch, needs_helper, wait_until
 
 TERMINATIONS = PROGRAMS / "tools_terminations"
 COUNT = 3000  # more lines than are written at once
@@ -99,6 +99,7 @@ class Running(Job):
         self.wait_for(lambda: self.path.exists() and self.path.read_text().count("\n") >= count)
 
 
+@needs_helper
 def test_lines_of_a_process_that_hangs_are_there(tmp_path):
     with Running(tmp_path, "calls=10", "wait=600000") as job:
         job.wait_for_lines(11)
@@ -117,6 +118,7 @@ def test_a_quiet_process_wakes_nobody_until_it_calls_again(tmp_path):
         assert tags(read(job.path)) == list(range(1, 21))
 
 
+@needs_helper
 def test_the_writer_may_be_killed(tmp_path):
     with Running(tmp_path, "calls=10", "wait=1000", f"calls={3 * COUNT}", "finalize") as job:
         job.wait_for_lines(11)
