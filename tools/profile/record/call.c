@@ -99,10 +99,9 @@ static struct thread_object_row *find_comm(struct layer *layer, struct thread_pr
     return find_row(&thread->comms, number);
 }
 
-/* Looks up the communicator of a call and remembers it. `changes` is cleared first and set last: if
- * the function is left with longjmp or an exception in between, the communicator is looked up
- * again.
- */
+/* Looks up the communicator of a call, and makes the site remember it. `changes` is cleared first
+ * and set last: if the function is left with longjmp or an exception in between, the communicator
+ * is looked up again. */
 __attribute__((noinline)) static struct thread_object_row *
 find_other_comm(struct layer *layer, struct thread_profile *thread, const QMPIX_Call *call,
                 struct thread_site *site, int argument)
@@ -142,7 +141,7 @@ find_known_comm(struct layer *layer, struct thread_profile *thread, const QMPIX_
     return find_comm(layer, thread, call, comm);
 }
 
-/* The cost and the bytes of a call, and the first rows in which they are counted. */
+/* The times and the bytes of a call, and the first rows in which they are counted. */
 struct call_figures {
     uint64_t time, wait, sent, received;
     struct thread_site *site;
@@ -267,8 +266,8 @@ static bool found_nothing(const QMPIX_Call *call, const struct traits *traits)
 }
 
 /* Counts a polling call. If it follows another one from the same site at once, or if the thread has
- * done nothing but sleep briefly since the last one, the pause between them counts as polling,
- * too. Returns whether it does. */
+ * done nothing but sleep briefly since the last one, the pause between them counts as polling, too.
+ * Returns whether the pause counts. */
 static bool add_polling(struct thread_profile *thread, const QMPIX_Call *call,
                         struct thread_site *site)
 {

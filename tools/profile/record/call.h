@@ -42,8 +42,8 @@ static inline void call_add_to_site(struct thread_site *site, uint64_t time)
     figure_add(&site->function->times[thread_time_bin(last)], 1);
 }
 
-/* Counts any call. `flight` has described it since it began, and is NULL if memory was exhausted.
- */
+/* Counts a call of any function. `flight` has described the call since it began; it is NULL if
+ * memory was exhausted. */
 void call_add(struct layer *layer, struct thread_profile *thread, const QMPIX_Call *call,
               const QMPIX_Word *word, const struct flight *flight, uint64_t time);
 

@@ -139,7 +139,8 @@ static void release_number(struct layer_comms *comms, int number)
     comms->unused[comms->unused_count++] = number;
 }
 
-/* MPI is asked before the lock is taken, because no MPI call may be made while it is held. */
+/* MPI describes the communicator before the lock is taken, because no MPI call may be made while
+ * the lock is held. */
 int objects_meet_comm(struct layer *layer, MPI_Comm handle)
 {
     struct layer_comms *comms = &layer->comms;
@@ -218,8 +219,9 @@ static void clear_number(int tool_id, int number)
 }
 
 /* Returns whether a communicator exists. It may have been freed unseen, for example by another
- * tool. MPI is not asked, because it would invoke an error handler of the program. In a session,
- * the second question needs a communicator of its own, of which MPI may have none left. */
+ * tool. MPI itself is not asked, because it would invoke an error handler of the program if the
+ * handle is invalid. The identity is asked for first: QMPIX_Comm_world_rank may need a further
+ * communicator in a session, and MPI may have none left. */
 static bool comm_exists(MPI_Comm handle)
 {
     QMPIX_Comm_identity identity = {.size = sizeof identity};

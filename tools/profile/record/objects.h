@@ -46,8 +46,7 @@ void objects_rename_comm(struct layer *layer, MPI_Comm comm, const char *name);
 
 /* Call these before and after MPI_Comm_free or MPI_Comm_disconnect. The first one reads the name,
  * forgets the handle, which MPI may reuse at once, and returns the number of the communicator, or
- * -1 if it is unknown. The second one gets this number, and is called only if the call succeeded.
- */
+ * -1 if it is unknown. Call the second one, with this number, only if the MPI call succeeded. */
 int objects_begin_free(struct layer *layer, MPI_Comm comm);
 void objects_free(struct layer *layer, int number);
 
@@ -56,9 +55,9 @@ void objects_free(struct layer *layer, int number);
  * the layer's lock, and frees the table. Returns false if memory is exhausted. */
 bool objects_sum_comms(const struct layer *layer, struct table *sums);
 
-/* Adds the figures of a call in progress to the row of its communicator, which has this handle, or
- * does nothing if there is no such communicator. The caller holds the layer's lock. Returns false
- * if memory is exhausted. */
+/* Adds the figures of a call in progress to the row of the communicator with this handle. Does
+ * nothing if there is no such communicator. The caller holds the layer's lock. Returns false if
+ * memory is exhausted. */
 bool objects_add_to_comm(const struct layer *layer, struct table *sums, uint64_t handle,
                          const struct thread_stats *stats);
 
@@ -68,7 +67,7 @@ const struct layer_comm *objects_comm_of(const struct layer *layer, uint64_t han
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-/* Records a file that MPI_File_open has opened. `counted` tells whether the call counts. */
+/* Records a file that MPI_File_open has opened. `counted` tells whether the call is counted. */
 void objects_open_file(struct layer *layer, MPI_File handle, const char *name, bool counted);
 
 /* Returns the number of an open file, or -1 if it is unknown. */

@@ -4,7 +4,7 @@
 
 #include "util/util.h"
 
-/* Returns a new element. NULL: memory is exhausted. */
+/* Returns a new element, or NULL if memory is exhausted. */
 static struct thread_outside *add_outside_place(struct thread_site *site,
                                                 const struct thread_site *from)
 {
@@ -16,7 +16,8 @@ static struct thread_outside *add_outside_place(struct thread_site *site,
     return place;
 }
 
-/* Returns the element for a site, and sets *count to the number of elements otherwise. */
+/* Returns the element for `from`. If there is none, returns NULL and sets *count to the number of
+ * elements. */
 static struct thread_outside *find_place(struct thread_site *site, const struct thread_site *from,
                                          int *count)
 {

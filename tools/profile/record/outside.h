@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * This counts where a thread spends its time outside MPI: between which two consecutive calls, from
- * the end of one to the begin of the next. Times are in ticks.
+ * the end of one to the beginning of the next. Times are in ticks.
  *
  * A call site has a list with an element for each site after which it is called, and remembers the
- * two elements that were used last, because the next call usually needs one of them. The site of
- * the last call is that of the thread's outermost flight.
+ * two elements that were used last, because the next call usually needs one of them. The thread's
+ * outermost flight holds the site of the last call.
  *
- * Only calls that are within no other call and that count as time in MPI are regarded, and none of
- * signal handlers. While profiling is off, no time is counted.
+ * Only calls that count as time in MPI are taken into account. Calls within other calls and calls
+ * in signal handlers are ignored. While profiling is off, no time is counted.
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_OUTSIDE_H
 #define QMPI_TOOL_PROFILE_RECORD_OUTSIDE_H
@@ -40,7 +40,8 @@ static inline bool outside_find_soon(const struct thread_profile *thread, struct
     struct thread_outside *other = site->other;
     if (other->from != from)
         return false;
-    __atomic_store_n(&site->place, other, __ATOMIC_RELAXED); /* without vector instructions */
+    /* These stores are atomic, so that compilers do not use vector instructions. */
+    __atomic_store_n(&site->place, other, __ATOMIC_RELAXED);
     __atomic_store_n(&site->other, place, __ATOMIC_RELAXED);
     return true;
 }
@@ -62,8 +63,8 @@ static inline void outside_add(struct thread_profile *thread, struct thread_site
 /* Excludes the time until now, because profiling was off or the run had not begun. */
 void outside_restart(int tool_id);
 
-/* Calls `each` for the time before calls of a site after each other one (NULL: unknown). Any thread
- * may call this at any time. */
+/* Calls `each` once for every site `from` after which calls were made at `site`, with the time
+ * between these calls. `from` is NULL if it is unknown. Any thread may call this at any time. */
 typedef void outside_visitor(void *data, const struct thread_site *from, uint64_t time);
 void outside_visit(const struct thread_site *site, outside_visitor *each, void *data);
 

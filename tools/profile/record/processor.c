@@ -33,8 +33,8 @@ static uint64_t read_queued(int directory, const char *path)
     return nanoseconds;
 }
 
-/* An element of a folder, as the kernel returns it. opendir may not be called in a signal handler.
- */
+/* An entry of a directory, as the system call getdents64 returns it. opendir may not be called in a
+ * signal handler. */
 struct folder_entry {
     uint64_t inode;
     int64_t next;
@@ -54,7 +54,7 @@ static uint64_t read_queued_of_entry(int folder, const struct folder_entry *entr
     return read_queued(folder, path);
 }
 
-/* Returns for how many nanoseconds the threads that exist have waited for a processor, as a sum. */
+/* Returns the sum of the nanoseconds for which all existing threads have waited for a processor. */
 static uint64_t sum_queued(void)
 {
     _Alignas(struct folder_entry) char entries[1024]; /* the stack of a signal may be small */
@@ -106,8 +106,8 @@ void processor_begin(void)
     has_begun = true;
 }
 
-/* While several threads are ready to run, each second of the process consists of several seconds of
- * its threads. */
+/* While several threads are ready to run, their times add up to more than the elapsed time. The
+ * waiting time is then reduced in proportion. */
 static double limit_queued(const struct processor_usage *usage)
 {
     const double ready = usage->time + usage->queued;
@@ -138,7 +138,7 @@ static char *append_number(char *at, int number)
 
 void processor_list(char *text)
 {
-    enum { ROOM = 32 }; /* of one range and the mark of a long list */
+    enum { ROOM = 32 }; /* the length of one range and of the mark of a cut list */
     cpu_set_t set;
     char *at = text;
     *text = '\0';

@@ -10,19 +10,19 @@
 #include <stdint.h>
 
 struct processor_usage {
-    double time; /* on processors, of all threads */
+    double time; /* on processors, as a sum over all threads */
     /* The time for which the process was ready to run, but had no processor; 0: unknown. If several
-     * threads were ready, it is the time by which they were slowed down: half of the elapsed time
-     * if each had a processor for half of it. A thread that has ended and never called MPI is not
-     * included. */
+     * threads were ready at the same time, their waiting times are not added up: if each had a
+     * processor for half of the time, this is half of the elapsed time. A thread that has ended and
+     * never called MPI is not included. */
     double queued;
-    uint64_t preemptions; /* of all threads: the kernel took the processor away */
+    uint64_t preemptions; /* how often the kernel took the processor away from any thread */
     double elapsed;       /* by the clock */
 };
 
 enum { PROCESSOR_LIST_MAX = 256 };
 
-/* Starts to count, when MPI has been initialized. Further calls have no effect. */
+/* Starts counting. Call this when MPI has been initialized. Further calls have no effect. */
 void processor_begin(void);
 
 /* Adds the figures of the calling thread, which is about to end. */

@@ -16,17 +16,17 @@
 /* Offsets in the structures of CPython. */
 struct layout {
     size_t frame;        /* in the state of a thread: the current frame, unless `is_nested` */
-    bool is_nested;      /* `frame` leads to a structure that contains the frame */
-    size_t nested_frame; /* in this structure */
+    bool is_nested;      /* `frame` points to a structure that points to the current frame */
+    size_t nested_frame; /* in this structure: the current frame */
     size_t code, instruction, previous, owner;               /* in a frame */
     size_t file, name, lines, first_line, first_instruction; /* in a code object */
     size_t ascii, compact;                                   /* the sizes of the heads of strings */
 };
 
-/* Parts of all supported versions. */
+/* Offsets that all supported versions have in common. */
 enum { TYPE = 8, LENGTH = 16, STRING_STATE = 32, BYTES_DATA = 32 };
 
-/* Frames with this owner or a greater one belong to no code of Python. */
+/* Frames with this owner, or a greater one, do not run code of Python. */
 enum { FIRST_OTHER_OWNER = 3 };
 
 static const struct layout layout_3_11 = {.frame = 56,
@@ -59,9 +59,9 @@ static const struct layout layout_3_12 = {.frame = 56,
                                           .ascii = 40,
                                           .compact = 56};
 
-/* CPython 3.13 and 3.14 begin _PyRuntime with a description: words, most of which are offsets.
- * These are the positions of the parts that matter here. Within a part, both versions have the
- * same. */
+/* Since version 3.13, _PyRuntime of CPython begins with a description of the layout: an array of
+ * words, most of which are offsets. The members are the indices at which the parts begin that
+ * matter here. Within these parts, the words are the same in all of these versions. */
 struct description {
     size_t thread, frame, code, object, bytes, string;
 };
@@ -72,11 +72,12 @@ static const struct description description_3_15 = {22, 39, 47, 58, 86, 89};
 
 static struct layout layout;
 static const void *(*find_state)(void); /* the state of this thread */
-static int (*is_ending)(void);          /* Py_FinalizeEx has begun to remove the interpreter. */
+static int (*is_ending)(void);          /* whether the interpreter is being removed */
 static const void *code_type, *string_type, *bytes_type;
 
-/* The frames of the first call in which there are some show whether the layout is right. All
- * threads come to the same result, which says nothing about other variables. */
+/* Whether the layout is right. The first call with frames of Python decides this. Relaxed memory
+ * order suffices, because all threads come to the same result, and no other variable depends on
+ * it. */
 enum { UNKNOWN, RIGHT, WRONG };
 static atomic_int layout_state;
 static bool layers[256]; /* [tool_id]: names lines of Python */
@@ -108,7 +109,7 @@ static bool read_description(const void *runtime, const struct description *at,
     return true;
 }
 
-/* CPython 3.11.0 is missing, because it still uses frames that it removes. */
+/* CPython 3.11.0 is not supported, because its current frame may have been removed already. */
 static bool find_layout(unsigned long version)
 {
     const void *runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
@@ -130,8 +131,8 @@ static bool find_layout(unsigned long version)
     }
 }
 
-/* Finds what is needed of the interpreter in this process. Its functions take no lock and allocate
- * nothing. */
+/* Finds the functions and types of the interpreter in this process. These functions take no lock
+ * and allocate no memory. */
 static bool find_interpreter(void)
 {
     const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version");
@@ -255,7 +256,7 @@ static int next_byte(struct locations *from)
     return from->bytes[from->at++ - from->begin];
 }
 
-/* Reads a number of groups of six bits, the lowest first. */
+/* Reads a number, which is stored in groups of six bits, lowest group first. */
 static unsigned read_number(struct locations *from)
 {
     unsigned number = 0;
@@ -270,7 +271,7 @@ static unsigned read_number(struct locations *from)
     return number;
 }
 
-/* Returns the change of the line in an entry that begins with `head`. */
+/* Returns the change of the line number in the entry that begins with `head`. */
 static int read_line_change(struct locations *from, unsigned head)
 {
     enum { ONE_LINE = 10, ONE_LINE_LAST = 12, NO_COLUMNS = 13, LONG = 14 };
@@ -322,7 +323,8 @@ struct line {
     struct line *next;
 };
 
-/* Lists that grow: any thread adds a line that is complete, at the beginning. */
+/* A hash table of lists. Any thread may add a complete line at the beginning of a list. Lines are
+ * never removed. */
 enum { LINE_BUCKETS = 256 };
 static _Atomic(struct line *) lines[LINE_BUCKETS];
 
@@ -361,8 +363,9 @@ static const struct line *get_line(const char *file, const char *function, int n
     return made;
 }
 
-/* Any address may be given: a walk that fails in code without unwind tables finds words that are no
- * addresses of code. */
+/* Any word may be given, because a stack walk that fails in code without unwind tables finds words
+ * that are not addresses of code. Therefore, the word is compared with the addresses of all lines,
+ * and never used as a pointer itself. */
 const struct python_line *python_find_line(uint64_t address)
 {
     for (size_t i = 0; i < LINE_BUCKETS && address & LINE_MARK; i++) {
@@ -377,11 +380,12 @@ const struct python_line *python_find_line(uint64_t address)
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-/* Who calls MPI, or NOBODY for the place of a caller of Python in Python. */
+/* What calls MPI. It is NOBODY for a line of Python that calls other code of Python. */
 enum caller { NOBODY, LIBRARY, EXTENSION, WRAPPER };
 
-/* What distinguishes places. Code can be removed, and other code made at the same address, with its
- * parts at the same addresses, as in a loop that runs generated code. */
+/* The values that together identify a place. The addresses alone are not enough: when code is
+ * removed, new code may be made with all its parts at the same addresses, as in a loop that runs
+ * generated code. */
 struct key {
     const void *caller, *code, *instruction, *file, *name, *lines;
     int64_t first_line, size; /* of `lines` in bytes */
@@ -393,7 +397,7 @@ struct key {
 struct place {
     struct key key;
     const struct line *line; /* NULL: unknown */
-    bool is_frozen;          /* It belongs to the interpreter itself, such as to its import. */
+    bool is_frozen; /* The place is in a module of the interpreter itself, such as importlib. */
     enum caller caller;
     atomic_int state;
 };
@@ -402,7 +406,7 @@ enum { EMPTY, MAKING, READY };
 enum { PLACES_BITS = 14, TRIES = 64 };
 static struct place *places;
 
-/* libffi is what ctypes and cffi call functions with. */
+/* The wrappers of MPI include libffi, because ctypes and cffi call functions through it. */
 static enum caller find_caller(const void *address)
 {
     const char *path;
@@ -462,8 +466,8 @@ static const struct place *get_place(const struct key *key)
             atomic_store_explicit(&place->state, READY, memory_order_release);
             return place;
         }
-        /* A place that is being made, perhaps by the code that a signal interrupted, is made a
-         * second time, because this must not wait. */
+        /* Waiting for a place that is being made could last for ever, because a signal may have
+         * interrupted the code that makes it. Such a place is made a second time instead. */
         if (state == READY && is_same(&place->key, key))
             return place;
     }
@@ -473,7 +477,8 @@ static const struct place *get_place(const struct key *key)
 
 /* ---- The frames of this thread --------------------------------------------------------------- */
 
-/* Returns the frame, or the first one that called it, that belongs to code of Python. */
+/* Returns `frame` if it runs code of Python, or else the nearest of its callers that does. Returns
+ * NULL if there is none. */
 static const void *skip_other_frames(const void *frame)
 {
     while (frame && ((const signed char *)frame)[layout.owner] >= FIRST_OTHER_OWNER)
@@ -481,7 +486,7 @@ static const void *skip_other_frames(const void *frame)
     return frame;
 }
 
-/* Checks, with reads that cannot fault, where the layout leads. */
+/* Checks, with reads that cannot fault, whether the layout leads to objects of the right types. */
 static int check_layout(const void *state)
 {
     const void *frame, *code, *part;
@@ -548,8 +553,9 @@ static const struct place *find_place(const void *caller, const void *frame)
     return get_place(&key);
 }
 
-/* Returns the place of *frame, or that of the first frame which called it and which does not belong
- * to the interpreter. Sets *frame to the one that is found. */
+/* Skips *frame and its callers as long as they are in modules of the interpreter itself. Sets
+ * *frame to the first other frame, and returns its place. Returns NULL if there is none, or if its
+ * line is unknown. */
 static const struct place *find_visible(const void *caller, const void **frame)
 {
     const struct place *place = NULL;
@@ -566,7 +572,8 @@ static void *address_of(const struct line *line)
     return address;
 }
 
-/* Finds up to `most` lines, the first of which is at `place`. Returns their number. */
+/* Stores the addresses of up to `most` lines, beginning with the line of `place`, which is that of
+ * `frame`. Returns their number. */
 static size_t find_lines(const struct place *place, const void *frame, void **addresses,
                          size_t most)
 {

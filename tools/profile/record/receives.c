@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* The bytes that a call that posted receives has moved so far. Each time that one of its receives
- * completes, the call moves to the bin of sizes that fits its bytes then. */
+/* How many bytes a call that posted receives has moved so far. Each time one of its receives
+ * completes, the call is moved to the bin of sizes that fits the new number of bytes. */
 struct tally {
     uint64_t bytes;
     uint64_t users; /* how many of its receives have not completed */
@@ -27,14 +27,14 @@ struct receive {
     bool lacks_status; /* MPI_Isendrecv: MPI libraries do not set the status of the receive. */
     bool is_send;      /* It is a send of `size` bytes to `peer`. */
     int peer;          /* of a send: the rank in MPI_COMM_WORLD; -1: unknown */
-    /* As the program has passed them to the posting call. `source` is not that of a send. */
+    /* As the program has passed them to the posting call. A send has no `source`. */
     int source, tag;
     uint64_t size, epoch;
     struct thread_profile *thread; /* the thread that posted it */
     struct receives_post post_call;
     uint64_t changes; /* handles_changes of communicators when it was posted */
-    /* `tally` is that of the posting call; NULL: there is none, or it was still in use. It is the
-     * `first_tally` of one of the receives of this call. Only persistent receives that one call
+    /* `tally` points to the tally of the posting call, which is the `first_tally` of one of its
+     * receives. NULL: there is none, or it was still in use. Only persistent receives that one call
      * started share a tally. */
     struct tally first_tally, *tally;
 };
@@ -251,7 +251,8 @@ static uint64_t find_send_size(const QMPIX_Call *call)
     return (uint64_t)(count * size);
 }
 
-/* `call` is a call of MPI_Send_init or MPI_Ssend_init. */
+/* Returns whether a send may wait for its receiver. `call` is the call of MPI_Send_init or
+ * MPI_Ssend_init that prepares it. */
 static bool may_send_wait_when_started(const QMPIX_Call *call)
 {
     return call->function->name[sizeof "MPI_S" - 1] == 's' ||
@@ -493,7 +494,7 @@ int receives_list_held(const struct flight *flight, struct receives_held *all, i
 {
     const struct receive *receive = FLIGHT_GET(flight->held);
     int count = 0;
-    /* A list that changes meanwhile could lead anywhere, but not out of the entries. */
+    /* If the list changes meanwhile, it may lead to any other entry, but never to other memory. */
     for (; receive && count < room; receive = (const struct receive *)receive->pending.next_held) {
         if (!receive->active)
             continue;

@@ -58,8 +58,8 @@ void receives_lose(struct layer *layer);
 /* Returns how many posted receives have not been seen to complete. Any thread may call this. */
 uint64_t receives_unfinished(int tool_id);
 
-/* A message for which a call in progress waits, because it completes the request of this message.
- */
+/* A message for which a call in progress waits, because the call completes the request of this
+ * message. */
 enum { RECEIVES_MATCHED = -1000000 /* the source and tag of a message that was matched before */ };
 struct receives_held {
     bool is_send;
@@ -71,19 +71,20 @@ struct receives_held {
 };
 
 /* Lists the messages, `room` at most, for which a call in progress waits, and returns their number.
- * Other threads may call this. The result is valid only if the call is still in progress then. */
+ * Other threads may call this. The result is valid only if the call is still in progress
+ * afterwards. */
 int receives_list_held(const struct flight *flight, struct receives_held *all, int room);
 
-/* MPI libraries are taken to send fewer bytes than this without waiting for the receiver, except in
- * synchronous sends. */
+/* MPI libraries are assumed to send fewer bytes than this without waiting for the receiver, except
+ * in synchronous sends. */
 enum { RECEIVES_LARGE_SEND = 4096 };
 
-/* Records a send that may wait. Call this after a call has succeeded for which
- * receives_send_may_wait returns true. */
+/* Records a send that may wait. Call this after the call has succeeded, and only if
+ * receives_send_may_wait returns true for it. */
 void receives_post_send(struct layer *layer, const QMPIX_Call *call, uint64_t bytes);
 
 /* Returns whether a nonblocking or persistent send of `bytes` may wait for its receiver. For a
- * persistent one `bytes` does not matter, because nothing was sent yet. */
+ * persistent send, `bytes` does not matter, because nothing was sent yet. */
 static inline bool receives_send_may_wait(const struct traits *traits, uint64_t bytes)
 {
     return traits->sends != SENDS_NOTHING &&

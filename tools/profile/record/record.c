@@ -262,8 +262,8 @@ static void add_created_comm(struct layer *layer, const QMPIX_Call *call)
     check_sync(layer, true);
 }
 
-/* Returns true if the call needs no further handling before it runs: it was counted already if
- * necessary, because the result is made before it. */
+/* Returns true if the call is not to be counted when it returns. If necessary, it has then been
+ * counted here, because the result is made before it returns. */
 __attribute__((noinline)) static bool control_before(struct layer *layer, const QMPIX_Call *call,
                                                      const QMPIX_Word *word)
 {

@@ -29,7 +29,7 @@ void regions_end(struct layer *layer);
  * caller must hold the layer's lock, and must have taken it no later than at `moment`. */
 uint64_t regions_time(const struct layer_regions *regions, uint64_t moment);
 
-/* The same for the time during which profiling was off. */
+/* Returns the same for the time during which profiling was off. */
 uint64_t regions_off_time(const struct layer_regions *regions, uint64_t moment);
 
 /* Stops application time and profiling for ever, in MPI_Finalize. */
@@ -38,8 +38,8 @@ void regions_finish(struct layer *layer);
 /* Switches profiling on or off, as MPI_Pcontrol(1) and MPI_Pcontrol(0) demand. */
 void regions_switch(struct layer *layer, bool on);
 
-/* Opens or closes a region. regions_close counts an end that has no begin, and ignores it
- * otherwise. If memory is exhausted, regions_open does nothing but report that. */
+/* Opens or closes a region. If the region is not open, regions_close only counts this unmatched
+ * end. If memory is exhausted, regions_open does nothing but report that. */
 void regions_open(struct layer *layer, const char *name);
 void regions_close(struct layer *layer, const char *name);
 

@@ -10,9 +10,10 @@
 
 #include <string.h>
 
-/* [tool_id]: lists to which complete profiles are added with release; the first one is loaded with
- * acquire. Their figures are stored with release and loaded by other threads with relaxed order, or
- * with acquire where one must not be newer than another. */
+/* [tool_id]: the lists of the threads' profiles. A profile is added when it is complete, with
+ * release order, and the first element is loaded with acquire order. Figures are stored with
+ * release order. Other threads load them with relaxed order, or with acquire order where one figure
+ * must not be newer than another. */
 static struct thread_profile *threads_by_layer[256];
 
 /* A site with a key that no call has, whatever the depth. */

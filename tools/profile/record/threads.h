@@ -45,12 +45,13 @@ static inline int thread_key_node(uint64_t key)
     return (int)(key >> 32);
 }
 
-/* There are bins for all times, because looking for those above the last one takes time, too. Such
- * calls are counted in the last bin when the result is made. */
+/* There is a bin for every time, because it would take time in each call to check whether the time
+ * exceeds the last bin of a result. When the result is made, the calls in the further bins are
+ * added to its last bin. */
 enum { THREAD_TIME_BINS = 64 };
 
-/* Each row of a table begins with its key. A row of a function has no cost of its own: the cost is
- * the sum over the call sites of the function. */
+/* Each row of a table begins with its key. A row of a function has no struct thread_stats, because
+ * these figures are the sums over the call sites of the function. */
 struct thread_function_row {
     uint64_t key; /* without CALL_APART */
     uint64_t sizes[PROFILE_SIZE_BINS];
@@ -83,8 +84,9 @@ struct thread_site {
     uint64_t changes;                     /* handles_changes when `comm` was looked up; 0: never */
     struct thread_object_row *row;        /* the figures of `comm` */
     struct thread_function_row *function; /* NULL: memory was exhausted */
-    /* The key, without the function, under which calls that end as `end` says are counted.
-     * UINT64_MAX: calls of this site never take the fast path. */
+    /* The key of this site, without the function. A call that ends as `end` says takes the fast
+     * path (record.c) if calls are counted under this key when it ends. UINT64_MAX: calls of this
+     * site never take the fast path. */
     uint64_t usual;
     struct thread_matrix_row *cell; /* messages sent to `peer` in `comm`; NULL: not known */
     uint64_t type, type_size;       /* the last predefined datatype, and its size; 0: none */
@@ -97,8 +99,9 @@ struct thread_site {
     struct thread_outside *place, *other, places;
 };
 
-/* No call is made at these sites. The first one is that of the last call of a thread that has made
- * no call yet, or that has ended; the second one is `from` of an element that is not used yet. */
+/* Sites at which no call is made. thread_nowhere stands for the site of the last call of a thread
+ * if the thread has made no call yet, or has ended. thread_unused is `from` of an element of a list
+ * that is not used yet. */
 extern const struct thread_site thread_nowhere, thread_unused __attribute__((visibility("hidden")));
 
 /* A row of the table `sites`. The key consists of the key of the calls and of options.depth frames,
@@ -116,8 +119,8 @@ static inline const uint64_t *thread_site_key(const struct thread_site *site, si
     return (const uint64_t *)(const void *)site - 1 - depth;
 }
 
-/* Returns the bin of a number (see struct profile_function); there is one for each bit. As a
- * difference of this type, it takes compilers a single instruction. */
+/* Returns the bin of a number; there is one bin for each bit (see struct profile_function). In this
+ * form, compilers compute it with a single instruction. */
 static inline size_t thread_bin(uint64_t number)
 {
     return 63 - (size_t)__builtin_clzll(number | 1);
@@ -178,7 +181,7 @@ struct thread_profile {
     uint64_t polled_tick;       /* the tick at which that call ended */
     struct thread_polled_usage polled_usage;
     bool polls_on;                   /* The last polling call found that nothing had completed. */
-    uint64_t posted, arrived;        /* receives that were posted, and that were seen to complete */
+    uint64_t posted, arrived;        /* the numbers of receives posted, and seen to complete */
     struct handle_leavings leavings; /* the handles that calls in progress are freeing */
     bool is_deeper; /* This is not the first level, so it does not count as a thread. */
     struct thread_profile *next; /* of the same layer */
@@ -210,8 +213,8 @@ static inline struct thread_profile *threads_at(const struct thread_level *level
     return __builtin_expect(thread != NULL, 1) ? thread : threads_add(tool_id, depth);
 }
 
-/* Does the same for the current level. Call it between thread_level_enter and thread_level_leave.
- */
+/* Does the same for the current level. Call this between thread_level_enter and
+ * thread_level_leave. */
 static inline struct thread_profile *threads_self(int tool_id, int depth)
 {
     return threads_at(thread_level_current, tool_id, depth);
@@ -283,8 +286,8 @@ static inline struct thread_site **thread_site_recent_place(struct thread_profil
     return &thread->recent[hash >> (64 - RECENT_SITES_BITS)];
 }
 
-/* Returns the result of thread_site_find if that has found the site recently, for a function with
- * `begins_simply`. Otherwise returns NULL. */
+/* Returns what thread_site_find would return, if it has found the site recently and the function
+ * has the trait `begins_simply`. Otherwise returns NULL. */
 static inline struct thread_site *thread_site_find_recent(struct thread_profile *thread,
                                                           uint64_t key, void *const *callers,
                                                           size_t depth)

@@ -47,8 +47,9 @@ static enum traits_sends find_sends(const QMPIX_Traits *known)
     return known->flags & QMPIX_TRAIT_SYNCHRONOUS ? SENDS_SYNCHRONOUSLY : SENDS_IMMEDIATELY;
 }
 
-/* Returns the argument that leads to the communicator that a call creates; -1: none, or not before
- * another call completes it. */
+/* Returns the index of the argument that points to the created communicator. Returns -1 if the
+ * function creates none, or if the communicator exists only when another call has completed the
+ * request. */
 static signed char find_created(const QMPIX_Traits *known)
 {
     const bool creates = known->role == QMPIX_ROLE_COMM_CREATE && is_blocking(known);

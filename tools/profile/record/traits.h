@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The indices of the arguments of a blocking point-to-point function that tell for which rank it
- * waits; -1: there is no such argument. */
+/* The indices of the arguments that tell for which rank a blocking point-to-point function waits;
+ * -1: there is no such argument. */
 struct traits_awaited {
     signed char source, destination, status;
 };
@@ -64,8 +64,8 @@ struct traits {
     bool has_error;      /* It returns an error class. */
     /* Before a call, nothing needs to be done except to publish it (see also traits_let_wait). */
     bool begins_simply;
-    /* After a call, nothing needs to be done except to count it, and one message if `end` says so.
-     */
+    /* After a call, nothing needs to be done except to count the call, and one message if `end`
+     * says so. */
     bool ends_usually;
     unsigned char end;                    /* enum traits_end */
     unsigned char receives;               /* enum traits_receives */

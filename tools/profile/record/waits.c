@@ -6,8 +6,7 @@
 #include "tools/profile/record/traits.h"
 #include "util/util.h"
 
-/* A call that takes at most this long, plus this long for each byte, is taken not to have waited.
- */
+/* A call that takes at most this time, plus a time for each byte, is assumed not to have waited. */
 enum { FLOOR_NANOSECONDS = 10000, NANOSECONDS_PER_BYTE = 1 };
 
 uint64_t waits_floor = UINT64_MAX;

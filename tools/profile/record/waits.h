@@ -25,8 +25,8 @@ static inline void waits_expect(struct thread_profile *thread, uint64_t time)
     thread->completed.is_wanted = time > waits_floor;
 }
 
-/* Returns the rank in MPI_COMM_WORLD of a rank of a communicator, or -1 if it is unknown or `rank`
- * is MPI_PROC_NULL. `comm` may be MPI_COMM_NULL. */
+/* Translates a rank of a communicator to MPI_COMM_WORLD. Returns -1 if the result is unknown or
+ * `rank` is MPI_PROC_NULL. `comm` may be MPI_COMM_NULL. */
 int waits_find_world_rank(MPI_Comm comm, int rank);
 
 /* Adds a receive or a send of `bytes` that the returning call has completed. `peer` is the rank of

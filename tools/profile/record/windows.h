@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * This splits time into windows of equal width, the first of which begins at the end of MPI_Init.
- * If there would be too many windows, each two neighbours are joined, which doubles the width.
+ * If there would be too many windows, pairs of neighbours are joined, which doubles the width.
  * Times are in ticks (toolkit/ticks.h).
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_WINDOWS_H
@@ -26,7 +26,7 @@ struct windows_scale {
  */
 struct windows {
     uint64_t end;   /* the tick at which the last used window ends; 0: no window was used */
-    uint64_t *time; /* the time in that window */
+    uint64_t *time; /* the element of `times` for the last used window */
     uint64_t doublings;
     uint64_t times[2][PROFILE_WINDOWS_MOST]; /* [doublings % 2] is valid */
 };
@@ -40,8 +40,8 @@ void windows_begin(struct windows_scale *scale, uint64_t start);
 void windows_add(struct windows *windows, const struct windows_scale *scale, uint64_t from,
                  uint64_t to);
 
-/* Adds the time of a call that ended at `end`. This is faster if the call ends in the same window
- * as the last one. */
+/* Adds the time of a call that ended at `end`. This is faster if the call ends in the last used
+ * window. */
 static inline void windows_add_call(struct windows *windows, const struct windows_scale *scale,
                                     uint64_t time, uint64_t end)
 {
