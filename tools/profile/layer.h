@@ -32,7 +32,7 @@ struct layer_options {
     bool sync;           /* A barrier precedes blocking collectives. */
     bool every_rank;     /* Lists by rank contain every rank, not only outliers. */
     uint64_t checkpoint; /* the interval in nanoseconds; 0: no checkpoints */
-    int save_signal;     /* asks for a checkpoint; 0: no signal does */
+    int save_signal;     /* the signal that asks for a checkpoint; 0: none */
     struct profile_thresholds thresholds;
 };
 
@@ -43,14 +43,14 @@ struct layer_comm {
     uint64_t members;
     char name[MPI_MAX_OBJECT_NAME];
     uint64_t id; /* see QMPIX_Comm_get_identity; 0: unknown */
-    /* The rank of each process in MPI_COMM_WORLD; -1: it is not in it. In an intercommunicator, the
-     * processes of the remote group, to which the ranks in calls refer, come last. NULL: unknown.
-     * */
+    /* The rank in MPI_COMM_WORLD of each process, or -1 if the process is not in it. NULL: unknown.
+     * In an intercommunicator, the processes of the remote group come last; the ranks in calls
+     * refer to these. */
     int *world;
     int peers; /* the number of processes to which the ranks in calls refer */
 };
 
-/* The sum over communicators that have one name and the same processes. */
+/* The sum over communicators that have the same name and the same processes. */
 struct layer_comm_sum {
     uint64_t key[3]; /* hash of the name, size, members */
     struct layer_comm comm;
@@ -143,7 +143,7 @@ struct layer_saving {
     atomic_bool stop;
     atomic_bool writes; /* The thread is writing a checkpoint. */
     pthread_t thread;
-    sem_t wanted; /* Is posted for a checkpoint now, or to stop the thread; also by signals. */
+    sem_t wanted; /* posted to ask for a checkpoint (also by signal handlers), or to stop */
 };
 
 /* MPI_Finalize while it is in progress and the results are not merged yet; NULL at other times. */

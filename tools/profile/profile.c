@@ -8,7 +8,7 @@
  * record/call.c for less frequent kinds) in the tables of its thread (record/threads.h). In
  * MPI_Finalize, collect/gather.c merges the results of all ranks (result/merge.c), each of which
  * collect/rank_result.c and collect/rank_calls.c make from these tables. collect/save.c writes the
- * merged result through the functions of result/profile.h; as text, these are in result/text.c and
+ * merged result through the functions of result/profile.h; those for text are in result/text.c and
  * result/text_tables.c. If it is written as JSON (result/json_write.c, with the tables of members
  * in result/profile_result.c), `qmpi report` (cli/report.c) reads the file again
  * (result/json_read.c), and prints it through the same functions.
@@ -46,8 +46,8 @@ static const QMPIX_Tool_option known_options[] = TOOL_OPTIONS;
 
 #define SECOND UINT64_C(1000000000)
 
-/* Opens the library that writes a page in HTML. NULL: *problem says why and gives a hint; the
- * caller frees it (NULL: memory is exhausted). */
+/* Opens the library that writes a page in HTML. On failure, returns NULL, and sets *problem to the
+ * reason with a hint, which the caller frees, or to NULL if memory is exhausted. */
 static profile_html_writer *open_page_writer(char **problem)
 {
     char *path = tool_companion_file(PROFILE_HTML_FILE);
@@ -142,7 +142,7 @@ static bool read_profile_options(int tool_id, struct layer_options *options)
  * monitor resets a variable, this affects only the value of its handle.
  */
 
-/* Returns the word that tells the function and the layer of a variable. */
+/* Returns a word that identifies the function and the layer of a variable. */
 static void *make_user_word(int tool_id, int number)
 {
     return (void *)((uintptr_t)tool_id << 16 | (uintptr_t)number);
@@ -189,9 +189,9 @@ READ_WORDS(calls)
 READ_WORDS(sent)
 READ_WORDS(received)
 
-/* Returns the length of a tick, as it was known when a timer was first read. It stays the same, so
- * that no timer goes back. This may be called in a signal handler, and therefore waits for nothing.
- */
+/* Returns the length of a tick, as it was known when a timer was first read. This value never
+ * changes, so that no timer goes back. A signal handler may call this function, which therefore
+ * waits for nothing. */
 static double tick_of_readers(void)
 {
     static _Atomic double tick;

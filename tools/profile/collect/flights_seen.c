@@ -20,9 +20,9 @@ static bool see_begin(const struct flight *flight, uint64_t now, uint64_t *since
     return true;
 }
 
-/* Finds a handle that is an argument of a call; 0: the call has no such argument. The record of the
- * call may no longer be in use. Therefore it is copied safely, and the caller passes the
- * description of the function. */
+/* Finds a handle that is an argument of a call, or 0 if the call has no such argument. The record
+ * of the call may no longer be in use. Therefore, it is copied safely, and the description of the
+ * function is a separate argument. */
 static bool see_handle(const QMPIX_Call *call, int argument, const QMPIX_Function *function,
                        uint64_t *handle)
 {
@@ -47,7 +47,8 @@ static bool see_int(const QMPIX_Call *call, int argument, const QMPIX_Function *
             QMPIX_Call_convert_elements(&of_function, argument, number, 1, number) == MPI_SUCCESS);
 }
 
-/* Adds the message that a blocking call sends or receives, if it does so. */
+/* Adds the message that a blocking call sends or receives. `arguments` are the indices of its rank
+ * and its tag; a negative index means that there is no such message. */
 static bool see_message(struct flight_seen *seen, const QMPIX_Call *call,
                         const QMPIX_Function *function, bool sending, const int arguments[2])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* This lists the calls in progress in all threads of a layer, for a result that is made before they
- * end. */
+/* This lists the calls in progress in all threads of a layer, for a result that is made before
+ * these calls end. */
 #ifndef QMPI_TOOL_PROFILE_COLLECT_FLIGHTS_SEEN_H
 #define QMPI_TOOL_PROFILE_COLLECT_FLIGHTS_SEEN_H
 
@@ -10,8 +10,8 @@
 struct flight_await {
     bool sending;  /* The call waits for the receiver. */
     bool is_world; /* `peer` is a rank in MPI_COMM_WORLD, or -1: unknown. */
-    /* These are as the program has passed them. They are RECEIVES_MATCHED for a message that was
-     * matched before. */
+    /* The rank and the tag, as the program has passed them. Both are RECEIVES_MATCHED for a message
+     * that was matched before. */
     int peer, tag;
     uint64_t comm; /* the handle; 0: unknown */
 };
@@ -26,7 +26,7 @@ struct flight_seen {
     uint64_t mark, number, wait, comm, file;
     uint64_t since, time; /* the tick at which the state began, and the ticks since then */
     int root;             /* of a collective; -1: it has none */
-    /* The messages for which it waits, up to FLIGHT_AWAITS_MOST of them. */
+    /* The messages for which the call waits, up to FLIGHT_AWAITS_MOST of them. */
     struct flight_await awaits[FLIGHT_AWAITS_MOST];
     int await_count;
     const struct thread_site *site; /* NULL: memory was exhausted */
@@ -44,7 +44,7 @@ struct flights_seen {
 bool flights_see(struct flights_seen *seen, int tool_id);
 
 /* Drops the calls that have ended since they were listed, because they may have been counted since.
- * Returns whether all are still in progress. */
+ * Returns whether all of them are still in progress. */
 bool flights_see_again(struct flights_seen *seen);
 
 /* Finds what a call in progress has cost so far. Returns false if the call was counted already. */

@@ -64,8 +64,8 @@ static void print_notice(const struct layer *layer, const struct notice *notice)
                     notice->unmatched_rank);
 }
 
-/* Sends the result to the parent, if the parent replies that it has room for it. Returns false if
- * an MPI call failed. */
+/* Sends the result to the parent, provided that the parent replies that it has room. Returns false
+ * if an MPI call failed. */
 static bool send_result(struct profile_result *result, const struct notice *notice, int parent,
                         MPI_Comm comm)
 {
@@ -166,7 +166,7 @@ QMPI_COMPUTES static bool gather_ranks(struct layer *layer, MPI_Comm comm)
     if (reports)
         print_notice(layer, &notice);
     if (reports && result) {
-        /* With %r in output=, the checkpoint may have the name of the result. */
+        /* If output= contains %r, the checkpoint may have the same name as the result. */
         save_remove_checkpoint(layer);
         save_job_result(layer, result);
         result = NULL;
@@ -178,7 +178,7 @@ QMPI_COMPUTES static bool gather_ranks(struct layer *layer, MPI_Comm comm)
 static void finish_gather(struct layer *layer, bool good)
 {
     if (!good)
-        return; /* This process reports for itself when it exits. */
+        return; /* This process writes its own result when it exits. */
     atomic_store(&layer->reported, true);
     save_remove_checkpoint(layer);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See pack.h. The same functions measure, write and read, by the tables of members, so that these
- * formats cannot differ.
+ * See pack.h. The same functions measure, write and read a result, according to the tables of
+ * members. Therefore, what is written and what is read cannot differ.
  */
 #define _GNU_SOURCE
 #include "tools/profile/collect/pack.h"
@@ -31,7 +31,7 @@ static void put_words(struct wire *wire, void *data, size_t size)
 
 static void put_text(struct wire *wire, char **text)
 {
-    enum { NONE = 0 }; /* Otherwise `length` is the length + 1. */
+    enum { NONE = 0 }; /* stands for NULL; a text has its length + 1 */
     uint64_t length = *text && !wire->from ? strlen(*text) + 1 : NONE;
     put_words(wire, &length, sizeof length);
     if (wire->failed || length == NONE)
@@ -46,8 +46,8 @@ static void put_text(struct wire *wire, char **text)
 
 static void put_members(struct wire *wire, const struct member_type *type, void *element);
 
-/* Writes or reads an array, and its number of elements. An array that is read is allocated. Fails
- * if the number is impossible. */
+/* Writes or reads the number of elements of an array, and the elements. An array that is read is
+ * allocated here. Fails if the number is impossible. */
 static void put_array(struct wire *wire, const struct member *member, void *element)
 {
     const size_t size = member->type ? member->type->size : 1;

@@ -65,7 +65,7 @@ static void add_bins(uint64_t *sum, const uint64_t *more, size_t count)
         sum[i] += __atomic_load_n(&more[i], __ATOMIC_RELAXED);
 }
 
-/* The sum over the threads' figures of a function. */
+/* The figures of a function, summed up over the threads. */
 struct function_sum {
     /* The key of `row` is the number of the function, combined with a node or region << 32. */
     struct thread_function_row row;
@@ -273,7 +273,7 @@ static void set_region_open(void *data, int region)
     sums->all[region].is_open = true;
 }
 
-/* Counts each thread in all regions in which it called MPI. */
+/* Counts each thread once in each region in which it called MPI. */
 static bool count_callers(struct region_sums *sums, const struct layer *layer)
 {
     for (const struct thread_profile *thread = threads_first(layer->tool_id); thread;
@@ -587,7 +587,8 @@ static void combine_reloaded_sites(struct profile_result *result)
     result->callsite_count = saved;
 }
 
-/* A call site that was added when a call began has no calls until that call is counted. */
+/* Call sites without calls are left out. Such a site was added when its first call began, which is
+ * not counted yet. */
 bool rank_build_callsites(const struct rank_build *build)
 {
     struct profile_result *result = build->result;

@@ -30,9 +30,9 @@ void rank_calls_convert(struct profile_calls *calls, const struct thread_stats *
 bool rank_calls_copy_frames(struct profile_frame *frames, int *count, const uint64_t *key,
                             size_t depth);
 
-/* These return the time in MPI in ticks: the first one that of calls that have ended, the second
- * one that of calls in progress so far. The time of a call within another call is not added again.
- */
+/* These return the time in MPI, in ticks: rank_mpi_ticks that of calls that have ended, and
+ * rank_flight_mpi_ticks that of calls in progress up to now. Calls within other calls add nothing,
+ * because the outer calls include their time. */
 uint64_t rank_mpi_ticks(const struct layer *layer);
 uint64_t rank_flight_mpi_ticks(const struct rank_build *build);
 
@@ -46,8 +46,8 @@ int rank_thread_count(const struct layer *layer);
 /* Returns the name of this machine, which the caller frees, or NULL if memory is exhausted. */
 char *rank_host(void);
 
-/* These make one part of the result each, including the calls in progress. They return false if
- * memory is exhausted. */
+/* Each of these makes one part of the result, which includes the calls in progress. They return
+ * false if memory is exhausted. */
 bool rank_build_functions(const struct rank_build *build);
 bool rank_build_regions(const struct rank_build *build);
 bool rank_build_callsites(const struct rank_build *build);
@@ -56,7 +56,7 @@ bool rank_build_callsites(const struct rank_build *build);
 bool rank_build_outside(const struct rank_build *build);
 
 /* Makes the list of the calls in progress (rank_flights.c): where each was made, and for what it
- * waits. Ranks become those in MPI_COMM_WORLD, so that the calls of several processes can be
+ * waits. Ranks are translated to MPI_COMM_WORLD, so that the calls of several processes can be
  * compared. No MPI call is made. Returns false if memory is exhausted. */
 bool rank_build_flights(const struct rank_build *build);
 

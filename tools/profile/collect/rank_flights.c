@@ -14,7 +14,8 @@
 
 /* ---- Communicators --------------------------------------------------------------------------- */
 
-/* Returns the rank in MPI_COMM_WORLD of a rank in calls on a communicator; -1: unknown. */
+/* Translates a rank, as calls on the communicator use it, to MPI_COMM_WORLD. In an
+ * intercommunicator, this is a rank of the remote group. Returns -1 if it is unknown. */
 static int find_world_rank(const struct layer_comm *comm, int rank)
 {
     return comm && comm->world && rank >= 0 && rank < comm->peers
@@ -22,15 +23,14 @@ static int find_world_rank(const struct layer_comm *comm, int rank)
                : -1;
 }
 
-/* Returns a number that is the same on all members. Communicators without an identity share a
- * number if they have the same members. */
+/* Returns a number of the communicator that is the same on all its members. Communicators without
+ * an identity share a number if they have the same members. */
 static uint64_t find_comm_number(const struct layer_comm *comm)
 {
     return !comm ? 0 : comm->id ? comm->id : comm->members;
 }
 
-/* Returns the length of the longest run of ranks that begins at `first` and has a constant stride.
- * */
+/* Returns the length of the longest run of ranks with a constant stride that begins at `first`. */
 static int find_run(const int *ranks, int count, int first)
 {
     int end = first + 1;
@@ -100,7 +100,8 @@ static bool fill_awaits(struct profile_flight *to, const struct flight_seen *fli
     return to->awaits != NULL;
 }
 
-/* Describes the communicator of the call or, if it completes requests, of the first of them. */
+/* Describes the communicator of the call or, if the call completes requests, that of the first
+ * request. */
 static bool fill_comm(struct profile_flight *to, const struct flight_seen *flight,
                       const struct layer *layer)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See rank_calls.h: the time outside MPI between two calls, summed up over the threads of this
- * process. Regions and the times when a call is within another one, by which threads distinguish
- * call sites, make no difference here.
+ * process. Threads have separate call sites for each set of open regions, and for calls within
+ * other calls. These are combined here.
  */
 #define _GNU_SOURCE
 #include "tools/profile/collect/rank_calls.h"

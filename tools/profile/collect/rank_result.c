@@ -39,7 +39,7 @@ static bool sum_matrix(const struct layer *layer, struct table *sum)
     return good;
 }
 
-/* If a rank both writes to itself and reads from itself, this becomes one cell. */
+/* If a rank both sends to itself and reads from its own window, both are added to one cell. */
 static bool build_matrix(const struct rank_build *build)
 {
     struct profile_result *result = build->result;
@@ -258,7 +258,8 @@ void rank_result_prepare_fork(void)
     parent_figures = figures;
 }
 
-/* The kernel also counts while profiling is off, and while MPI_Finalize waits for other ranks. */
+/* The kernel also counts while profiling is off, and while MPI_Finalize waits for other ranks. Its
+ * figures are reduced in proportion. */
 static void limit_to_application(struct profile_process *process, double elapsed)
 {
     const double part = elapsed > process->application ? process->application / elapsed : 1;

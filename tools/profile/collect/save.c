@@ -81,8 +81,8 @@ static bool name_process_file(const struct layer *layer, const char *part,
 }
 
 /* Returns the file for checkpoints and for the end of the process, which may be written several
- * times, or NULL if it has no name. A new name is made when the rank changes, because the rank is
- * the launcher's until MPI tells it. */
+ * times, or NULL if it has no name. Until MPI tells the rank, the rank that the launcher tells is
+ * used. If they differ, a new name is made. */
 static struct tool_output *process_file(struct layer *layer)
 {
     struct tool_output *output = &layer->process_output;
@@ -258,8 +258,8 @@ static void write_process_result(void *data)
 
 /* Writes the result of this process, and returns the path of the file. Returns NULL if the file was
  * not written. *problem then says why, and the caller frees it; it is NULL if memory is exhausted.
- * In this case rank 0 prints its table to stderr if `care` is IN_FULL. The other ranks do not,
- * because there may be many. */
+ * If the file was not written and `care` is IN_FULL, rank 0 prints its table to stderr. The other
+ * ranks do not, because there may be many. */
 QMPI_COMPUTES static const char *build_and_write(struct layer *layer, struct tool_output *output,
                                                  const char *termination, enum care care,
                                                  char **problem)
@@ -270,7 +270,8 @@ QMPI_COMPUTES static const char *build_and_write(struct layer *layer, struct too
                               .crashed = care == CRASHED,
                               .resolves = care == IN_FULL};
     if (writing.crashed)
-        qmpi_memory_catch_exhausted(write_process_result, &writing); /* It starts no thread. */
+        /* Unlike qmpi_call_stack_run, this starts no thread. */
+        qmpi_memory_catch_exhausted(write_process_result, &writing);
     else
         qmpi_call_stack_run(write_process_result, &writing);
     *problem = writing.problem;
@@ -311,8 +312,8 @@ void save_last(struct layer *layer, const char *termination)
 }
 
 /* Writes the data of a process that ends normally after it has finalized MPI, if no result of all
- * ranks contains it. Prints the name of the file, unless this is usual and output= is given.
- * Further calls do nothing. */
+ * ranks contains it. Prints the name of the file if the results could not be merged, or if output=
+ * is not given. Further calls do nothing. */
 static void write_separately(struct layer *layer, const char *termination)
 {
     char *problem;
@@ -358,12 +359,12 @@ void save_current(struct layer *layer)
 
 static atomic_bool is_ending; /* A signal is ending the process. */
 
-/* The function of glibc 2.30, which waits by a clock that is never set. It is looked up, so that
- * the tool can be loaded with an earlier glibc. */
+/* sem_clockwait of glibc 2.30, which can wait by a clock that is never set. It is looked up at run
+ * time, so that the tool can also be loaded with an earlier glibc. */
 typedef int clock_waiter(sem_t *semaphore, clockid_t clock, const struct timespec *when);
 static clock_waiter *wait_by_clock; /* NULL: there is none */
 
-/* Waits by a clock that may be set. */
+/* Without sem_clockwait, waits by a clock that may be set meanwhile. */
 static int wait_in_real_time(sem_t *semaphore, const struct timespec *when)
 {
     struct timespec now, real;
@@ -422,7 +423,7 @@ static void write_checkpoint(struct layer *layer, bool quiet)
     atomic_store(&layer->saving.writes, false);
 }
 
-/* Tells the user that the signal had an effect. */
+/* Tells the user that the signal has caused a checkpoint. */
 static void report_checkpoint(struct layer *layer)
 {
     if (layer->rank == 0 && layer->saved && !atomic_load(&layer->reported))
@@ -464,9 +465,10 @@ static int start_thread(struct layer *layer)
 {
     sigset_t all, before;
     const QMPIX_Address *ignored;
-    /* The thread must not open a library or look up a function: another thread that closes a
-     * library holds the lock of the dynamic loader, and if the library finalizes MPI, it waits for
-     * this thread. The first lookup, of any name, opens the reader of debug information. */
+    /* The thread must not open a library or look up a function, because it could wait for ever:
+     * another thread may be closing a library, and hold the lock of the dynamic loader. If that
+     * library finalizes MPI, it waits for this thread. Therefore, both are done now. The first
+     * lookup, of any name, opens the reader of debug information. */
     QMPIX_Library_describe("", 0, &ignored);
     wait_by_clock = (clock_waiter *)(uintptr_t)dlsym(RTLD_DEFAULT, "sem_clockwait");
     sigfillset(&all);
@@ -476,7 +478,8 @@ static int start_thread(struct layer *layer)
     return problem;
 }
 
-/* The result follows, and its failure is reported. */
+/* A failure is not reported, because the result itself is written next. If that fails, it is
+ * reported. */
 void save_last_checkpoint(struct layer *layer)
 {
     if (layer->options.checkpoint)
@@ -523,7 +526,7 @@ void save_remove_checkpoint(struct layer *layer)
 
 enum { PATIENCE = TOOL_END_PATIENCE /* the seconds that the child may take */ };
 
-static atomic_bool watching; /* only its exchanges matter: one thread begins, and one ends */
+static atomic_bool watching; /* Of several threads, only the one that changes it acts. */
 
 /* Prevents new checkpoints, and waits for those that are being written. For each layer it waits at
  * most about 2 s, because the writing thread may need a lock that the interrupted thread holds. */
@@ -547,9 +550,9 @@ static pid_t fork_process(void)
 #endif
 }
 
-/* Leaves only those signals unblocked that end the child if it cannot go on. Others may be sent to
- * all processes of the group again, as batch systems do at a time limit, and would lose the data.
- */
+/* Blocks all signals except those that end the child if it cannot go on. Others would end the child
+ * before it has saved the data: at a time limit, for example, batch systems send a signal to all
+ * processes of the group repeatedly. */
 static void set_signals_of_child(void)
 {
     static const int numbers[] = {SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
@@ -706,8 +709,9 @@ static void save_at_exit(void)
 }
 
 /* Reports after all other destructors, because until then a library of the program may call
- * MPI_Finalize. The library that describes addresses is loaded now already. If it were loaded
- * later, the loader would run the constructors of the libraries that it needs again. */
+ * MPI_Finalize. The library that describes addresses is loaded now already. If it were loaded after
+ * the destructors, the loader would run the constructors of the libraries that it depends on a
+ * second time. */
 __attribute__((destructor)) static void leave_after_others(void)
 {
     const QMPIX_Address *address;

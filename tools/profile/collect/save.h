@@ -3,7 +3,8 @@
  * This writes results. The result of all ranks has the format that the options select. The result
  * of one process goes to a separate JSON file for `qmpi report`. It is written when the process
  * ends without MPI_Finalize, at checkpoints, and when the program asks for it. A process may end by
- * exit, MPI_Abort, or a fatal signal that can be caught. Checkpoints are for all other ends.
+ * exit, MPI_Abort, or a fatal signal that can be caught. If it ends in any other way, only its last
+ * checkpoint remains.
  */
 #ifndef QMPI_TOOL_PROFILE_COLLECT_SAVE_H
 #define QMPI_TOOL_PROFILE_COLLECT_SAVE_H
@@ -15,8 +16,8 @@ void save_job_result(struct layer *layer, struct profile_result *result);
 
 /* ---- The data of this process ---------------------------------------------------------------- */
 
-/* Writes the data of a process that ends, if they were not reported yet, and prints the name of the
- * file. Further calls do nothing. */
+/* Writes the data of a process that ends, unless it was reported already, and prints the name of
+ * the file. Further calls do nothing. */
 void save_last(struct layer *layer, const char *termination);
 
 /* Handles MPI_Pcontrol(2): writes the current data to a new file, and prints its name. */
@@ -24,11 +25,11 @@ void save_current(struct layer *layer);
 
 /* ---- Checkpoints ----------------------------------------------------------------------------- */
 
-/* Starts a thread that writes checkpoints, if the option asks for them and the thread does not run
- * yet. A failure is reported. */
+/* Starts a thread that writes checkpoints, if the option checkpoint= or save-signal= is given and
+ * the thread does not run yet. A failure is reported. */
 void save_start_checkpoints(struct layer *layer);
 
-/* Writes a checkpoint now, if the option asks for them. The thread must not run. */
+/* Writes a checkpoint now, if the option checkpoint= is given. The thread must not run. */
 void save_last_checkpoint(struct layer *layer);
 
 /* Stops the thread that writes checkpoints, and waits for a checkpoint that is being written. */
