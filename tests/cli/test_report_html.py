@@ -130,7 +130,7 @@ def test_a_program_without_a_problem_gets_no_finding_in_the_page_either(tmp_path
 def test_the_page_says_of_what_a_percentage_is_a_share(waiting_rank, tmp_path):
     page = make_page(tmp_path / "page.html", waiting_rank).read_text()
     assert re.search(r"Most time first\. The percentage .* is a share of the elapsed time \([\d.]+ m?s\)\.", Reader(page).text)
-    assert "a share of the elapsed time and itself" not in page
+    assert "plus the time of MPI_Init" not in page
 
 
 def test_the_title_tells_runs_apart(tmp_path):

@@ -387,7 +387,7 @@ static void that_all_ranks_wait_is_found_without_a_list(void **state)
     const struct profile_finding *finding = find(result)->all;
     assert_int_equal(finding->kind, FINDING_IMBALANCE);
     assert_string_equal(finding->summary,
-                        "Rank 3 waits 40.0 s (40 %) in MPI_Allreduce at a.c:7, others too");
+                        "Rank 3 waits 40.0 s (40 %) in MPI_Allreduce at a.c:7, as do others");
     profile_result_free(result);
 }
 

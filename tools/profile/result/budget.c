@@ -107,13 +107,13 @@ static double find_least_time(const struct place *place, const struct finder_ran
     return is_equal && ranks->count ? finder_total(&all[0]) : INFINITY;
 }
 
-/* Returns how long the calls of a rank would take without waiting, but at most `least`. `dear` is
- * the time that is known not to be waiting. */
+/* Returns how long the calls of a rank would take without waiting, but at most `least`. `slow` is a
+ * part of their time that is known not to be waiting. */
 static double explain(const struct place *place, uint64_t calls, double bytes, double threads,
-                      double least, double dear)
+                      double least, double slow)
 {
     const double usual = finder_explain(calls, bytes + place->accessed) / threads;
-    return makes_window(place) ? least : fmin(fmax(usual, dear), least);
+    return makes_window(place) ? least : fmin(fmax(usual, slow), least);
 }
 
 /* Returns the time that ranks spend in these calls beyond what their data explain. */
@@ -126,18 +126,18 @@ static double find_unexplained(const struct finder *finder, const struct place *
     else
         finder_ranks_of_function(finder, place->function, &ranks);
     const double least = find_least_time(place, &ranks);
-    const double dear = place->site ? finder_dear_time(finder, place->site, &ranks) : 0;
+    const double slow = place->site ? finder_slow_time(finder, place->site, &ranks) : 0;
     for (int i = 0; i < ranks.count; i++) {
         const struct profile_rank_calls *it = &ranks.all[i];
         const double bytes = (double)it->sent + (double)it->received;
         const double threads = finder_threads(finder, it->rank);
         seconds +=
-            fmax(finder_total(it) - explain(place, it->calls, bytes, threads, least, dear), 0);
+            fmax(finder_total(it) - explain(place, it->calls, bytes, threads, least, slow), 0);
     }
     if (ranks.others)
         seconds +=
             ranks.others * fmax(ranks.mean.time - explain(place, ranks.mean.calls, ranks.mean.bytes,
-                                                          finder->threads, least, dear),
+                                                          finder->threads, least, slow),
                                 0);
     return seconds;
 }
@@ -173,7 +173,8 @@ static void take_flights(const struct finder *finder, struct place *place)
     }
 }
 
-/* A fence completes accesses. They are divided among the fences of the run. */
+/* Returns the bytes that the fences of a place complete for each rank. The accesses of the run are
+ * divided among all its fences. */
 static double find_accessed(const struct finder *finder, const struct place *place)
 {
     const double calls =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See finder.h: the list, the words of findings, and the queries of rules about ranks. A result has
- * the calls of a few ranks, and the sums of all. Only the mean of the other ranks is known, and the
- * two known ranks between which each of them lies.
+ * See finder.h: the list of findings, their wording, and the queries of rules about ranks. A result
+ * contains the calls of only a few ranks, and the sums over all ranks. Of the other ranks, only
+ * their mean is known, and that their times lie between those of two known ranks.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"
@@ -25,7 +25,6 @@ static double threshold_part(int percent, int standard)
     return (percent ? percent : standard) / 100.0;
 }
 
-/* Returns the shortest time that is worth a finding. */
 double finder_threshold(const struct profile_result *result)
 {
     return threshold_part(result->thresholds.any, PROFILE_THRESHOLD);
@@ -33,7 +32,8 @@ double finder_threshold(const struct profile_result *result)
 
 double finder_least_seconds(const struct profile_result *result)
 {
-    /* Shorter times are those of starting and ending, or of other programs on the machine. */
+    /* Shorter times may be due to starting and ending processes, or to other programs on the
+     * machine. */
     const double least_seconds = 0.01;
     const double part = finder_threshold(result) * result->application.max;
     return part > least_seconds ? part : least_seconds;
@@ -55,8 +55,8 @@ static int compare_pairs(const void *a, const void *b)
     return (mine->to > its->to) - (mine->to < its->to);
 }
 
-/* Both lists are in this order already, except in files that were edited: then sorting takes few
- * steps. */
+/* Sorts both lists by rank. They are unsorted only in files that were edited; sorting takes few
+ * steps otherwise. */
 static bool make_indices(struct finder *finder)
 {
     const struct profile_result *result = finder->result;
@@ -82,7 +82,7 @@ void finder_free(struct finder *finder)
     free(finder);
 }
 
-/* Returns the number of threads of which `mpi` is the total time in MPI, and `inside` the mean. A
+/* Returns the number of threads whose times in MPI have the sum `mpi` and the mean `inside`. A
  * small difference between the two is a rounding error. */
 static double divide_threads(double mpi, double inside)
 {
@@ -221,7 +221,8 @@ void finder_describe_place(const struct profile_callsite *site, char *place, siz
 
 enum { PLACE = '\1' /* stands for the place in a formatted summary */ };
 
-/* Cuts the name in a place at its end, and keeps what follows it, such as ":83". */
+/* Cuts the end of a long name of a file in a place, and keeps what follows the name, such as
+ * ":83". */
 static void cut_name(char *place)
 {
     enum { LONGEST_NAME = 40 };
@@ -293,7 +294,8 @@ double finder_elsewhere(const struct finder *finder, int rank)
     return process ? fmax(process->application - inside, 0) : 0;
 }
 
-/* The time outside MPI is the mean over the threads: application - mpi / threads. */
+/* The useful time of a process is the mean over its threads: application - mpi / threads. The
+ * number of threads follows from this. */
 double finder_threads(const struct finder *finder, int rank)
 {
     const struct profile_process *process = finder_process(finder, rank);
@@ -481,8 +483,7 @@ double finder_longest_rank(const struct finder *finder, const struct profile_cal
                        : site->calls.time.max / finder_threads(finder, *rank);
 }
 
-/* ---- Missing ranks -----------------------------------------------------------------------------
- */
+/* ---- Missing ranks --------------------------------------------------------------------------- */
 
 size_t finder_count_missing(const struct profile_result *result)
 {
@@ -496,8 +497,8 @@ size_t finder_count_missing(const struct profile_result *result)
 
 /* ---- Several functions ----------------------------------------------------------------------- */
 
-/* Adds the calls of a function by rank. If all ranks called it, those that are not known count with
- * their mean. */
+/* Adds the calls of a function by rank. If all ranks called the function, the mean is added for
+ * each rank whose own calls are unknown. */
 static void add_rank_sums(struct finder_rank_sum *sums, int count,
                           const struct profile_result *result, const struct finder_ranks *ranks)
 {
@@ -577,7 +578,7 @@ static bool is_send(const char *function)
     return finder_traits(function).role == QMPIX_ROLE_SEND;
 }
 
-/* A call that completes requests may have waited for a receive or for a send. */
+/* Returns whether the rank receives messages from the peer. */
 static bool receives_from(const struct finder *finder, int rank, int peer)
 {
     const struct profile_matrix_entry wanted = {.from = peer, .to = rank}, *key = &wanted;
@@ -600,6 +601,8 @@ bool finder_is_message(const char *function)
     }
 }
 
+/* A call that completes requests may complete sends or receives. If the rank receives nothing from
+ * the peer, they are sends. */
 bool finder_awaits_receiver(const struct finder *finder, const struct profile_callsite *site,
                             int rank, int peer)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules that look for findings, and what they share: the list of findings, their wording, and
- * questions about functions, call sites and ranks. */
+/* The rules that look for findings, and the functions that they share: functions that add and word
+ * findings, and queries about functions, call sites and ranks. */
 #ifndef QMPI_PROFILE_FINDER_H
 #define QMPI_PROFILE_FINDER_H
 
@@ -24,7 +24,8 @@ struct finder {
     double elapsed;                             /* of the run */
     double threads;   /* the mean of finder_threads over the ranks, weighted by their time in MPI */
     double least;     /* the shortest time, in seconds, that is worth a finding */
-    double init_part; /* the same for MPI_Init and MPI_Finalize, as a part of the run */
+    double init_part; /* the shortest part of the run that is worth a finding about MPI_Init or
+                         MPI_Finalize */
     struct finder_rank_sum *in_collectives; /* of each rank: see finder_elsewhere */
     struct profile_finding found[FINDER_ROOM];
     int causes[FINDER_ROOM]; /* the rank that makes the others wait; -1: none */
@@ -52,10 +53,10 @@ struct profile_finding *finder_add(struct finder *finder, enum profile_finding_k
 /* Records the rank that makes others wait, according to a finding. */
 void finder_blame(struct finder *finder, const struct profile_finding *finding, int rank);
 
-/* The advice where a rank was not profiled. */
+/* The advice of a finding about a rank that was not profiled for some time. */
 extern const char *const finder_advice_off;
 
-/* Writes the summary. \1 stands for the place of the call site. */
+/* Writes the summary. In `format`, \1 stands for the place of the call site. */
 void finder_summarize(struct profile_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -73,21 +74,23 @@ const struct profile_process *finder_process(const struct finder *finder, int ra
 /* Returns the time of a rank outside MPI; 0: unknown. */
 double finder_useful(const struct finder *finder, int rank);
 
-/* Returns the time for which a rank, but not every rank, was not profiled (MPI_Pcontrol); 0 if that
- * is less than 1 % of the run. It is unknown what the rank did then, and whether it was late. */
+/* Returns the time for which a rank, but not every rank, was not profiled (MPI_Pcontrol), or 0 if
+ * this is less than 1 % of the run. What the rank did meanwhile, and whether it was late, is
+ * unknown. */
 double finder_off(const struct finder *finder, int rank);
 
 /* Returns the time that a rank does not spend in collective operations. */
 double finder_elsewhere(const struct finder *finder, int rank);
 
-/* Returns the number of threads of a rank that called MPI, as its times tell; 1: unknown. Times of
- * calls are sums over threads: divided by this number, they are parts of the rank's time. */
+/* Returns how many threads of a rank called MPI, as computed from its times, or 1 if this is
+ * unknown. Times of calls are sums over the threads. Divided by this number, they are parts of the
+ * rank's time. */
 double finder_threads(const struct finder *finder, int rank);
 
 /* Returns the function of this name, or NULL. */
 const struct profile_function *finder_function(const struct finder *finder, const char *name);
 
-/* Returns the call site of a function that takes most time, or NULL. */
+/* Returns the call site where a function takes most time, or NULL. */
 const struct profile_callsite *finder_longest(const struct finder *finder, const char *function);
 
 /* Returns whether a function belongs to a group. */
@@ -114,28 +117,31 @@ double finder_access_bytes(const struct finder *finder);
 /* Whether the function creates, changes or frees datatypes, communicators, groups or infos. */
 bool finder_makes_objects(const struct finder *finder, const char *function);
 
-/* Whether a rank that waits for a peer at a call site waits for a receive of the peer, and not for
- * a message. */
+/* Returns whether a rank that waits for a peer at a call site waits until the peer receives a
+ * message. Otherwise, it waits for a message from the peer. */
 bool finder_awaits_receiver(const struct finder *finder, const struct profile_callsite *site,
                             int rank, int peer);
 
 /* ---- Ranks ----------------------------------------------------------------------------------- */
 
 struct finder_rank_sum {
-    double time, bytes; /* The time of a single element includes waiting (sync=yes). */
+    /* In struct finder_ranks, the time includes waiting (sync=yes). In the array that
+     * finder_sum_ranks returns, it does so only for ranks that struct finder_ranks does not
+     * list. */
+    double time, bytes;
     uint64_t calls;
 };
 
-/* The ranks that made calls of one function or at one call site, with their calls. Times are means
- * over the threads of a rank. Calls in flight are left out, because finder_rule_flights reports
- * them. */
+/* The ranks that called one function, or that made calls at one call site, and these calls. Times
+ * are means over the threads of a rank. Calls in flight are left out, because finder_rule_flights
+ * reports them. */
 struct finder_ranks {
-    struct profile_rank_calls all[PROFILE_OUTLIERS]; /* the least time, with waiting, first */
+    struct profile_rank_calls all[PROFILE_OUTLIERS]; /* by time including waiting, shortest first */
     int count;
-    int others;                  /* the number of further ranks that made calls, */
-    struct finder_rank_sum mean; /* their mean, */
-    double low, high;            /* and the bounds of their times */
-    struct finder_rank_sum sum;  /* of all ranks */
+    int others;                  /* the number of ranks that made calls and are not in `all` */
+    struct finder_rank_sum mean; /* the mean over these others */
+    double low, high;            /* the bounds of the times of these others */
+    struct finder_rank_sum sum;  /* the sum over all ranks */
 };
 void finder_ranks_of_site(const struct finder *finder, const struct profile_callsite *site,
                           struct finder_ranks *ranks);
@@ -164,19 +170,22 @@ size_t finder_count_missing(const struct profile_result *result);
 /* Returns the highest rank + 1. */
 int finder_count_ranks(const struct profile_result *result);
 
-/* Returns the sums of the functions that match by rank, an array of finder_count_ranks elements
- * that the caller frees; *all receives those of all ranks. NULL: memory is exhausted. */
+/* Sums up the calls of all matching functions by rank. Returns an array of finder_count_ranks
+ * elements, which the caller frees, and sets *all to the sum over all ranks. Returns NULL if memory
+ * is exhausted. */
 struct finder_rank_sum *finder_sum_ranks(struct finder *finder, finder_matcher *matches,
                                          struct finder_rank_sum *all);
 
-/* Returns the call site where functions that match take most of the time of a rank, or NULL. */
+/* Among the call sites of matching functions, returns the one at which a single rank spends most
+ * time, or NULL if there is none. */
 const struct profile_callsite *finder_find_site(const struct finder *finder,
                                                 finder_matcher *matches);
 
-/* Returns the rank that works most among those with which a rank exchanges messages; -1: none. */
+/* Among the ranks with which `rank` exchanges messages, returns the one that spends most time
+ * outside MPI, or -1 if there is none. */
 int finder_busiest_neighbor(const struct finder *finder, int rank);
 
-/* Returns the time that `calls` that move `bytes` take if no rank waits. */
+/* Estimates how long `calls` calls that move `bytes` bytes take if no rank waits. */
 static inline double finder_explain(uint64_t calls, double bytes)
 {
     return 20e-6 * (double)calls + 2e-9 * bytes;
@@ -186,17 +195,20 @@ static inline double finder_explain(uint64_t calls, double bytes)
 struct finder_wait {
     int rank, cause; /* -1: unknown */
     double seconds;
-    int peers; /* for how many ranks it waits; 0: not counted */
+    int peers; /* the number of ranks for which it waits; 0: not counted */
 };
 
-/* Returns the time of a wait without that at the start of the run. At another site than that of the
- * start, this is nothing if it is what the rank waited elsewhere at the start. */
+/* Returns wait.seconds without the part for which the rank waited for the serial startup
+ * (finder_rule_startup). If `site` is the call site of the startup, the time of the startup is
+ * subtracted. At any other site, returns 0 if the wait is about as long as the part of the startup
+ * that the rank did not spend at the call site of the startup. */
 double finder_subtract_startup(const struct finder *finder, const struct profile_callsite *site,
                                struct finder_wait wait);
 
 /* ---- Rules -----------------------------------------------------------------------------------
- * Each rule looks for causes of one kind, and adds findings. profile_findings_find calls
- * finder_rule_startup first, because other rules subtract what it finds, and finder_rule_rest last.
+ * Each rule looks for problems of one kind, and adds findings. profile_findings_find calls
+ * finder_rule_startup first, because other rules subtract what it finds. It calls finder_rule_rest
+ * after all rules whose findings may explain lost time.
  */
 
 /* These are about the run as a whole (findings_run.c). */
@@ -206,7 +218,7 @@ void finder_rule_processors(struct finder *finder);
 void finder_rule_ends(struct finder *finder);
 void finder_rule_rest(struct finder *finder);
 
-/* This is about calls that had not ended when the data of their processes was saved
+/* This rule is about calls that had not ended when the data of their processes was saved
  * (findings_hang.c). */
 void finder_rule_flights(struct finder *finder);
 
@@ -214,29 +226,33 @@ void finder_rule_flights(struct finder *finder);
 void finder_rule_waits(struct finder *finder);
 void finder_rule_access(struct finder *finder);
 
-/* This is about ranks that wait for the last one (findings_collectives.c). */
+/* This rule is about ranks that wait for the last rank in collective calls
+ * (findings_collectives.c). */
 void finder_rule_collectives(struct finder *finder);
 
-/* These are about the causes of what the rules above have found: a rank for which many others wait,
- * and what a late rank did meanwhile (findings_causes.c). */
+/* These look for the causes of what the rules above have found: a rank for which many others wait,
+ * and what a late rank did while others waited for it (findings_causes.c). */
 void finder_rule_bottleneck(struct finder *finder);
 void finder_rule_causes(struct finder *finder);
 void finder_rule_serial_io(struct finder *finder);
 
-/* Returns whether a finding of these rules tells why ranks wait according to another one, which is
- * then no finding of its own. */
+/* Returns whether the finding with the number `cause`, which is about a bottleneck or serial I/O,
+ * explains why ranks wait according to the finding with the number `it`. The latter is then left
+ * out. */
 bool finder_explains(const struct finder *finder, int cause, int it);
 
-/* Returns by how much the calls at a site are slower than the fastest ones of the same function and
- * size, for the rank that is fastest there; 0 if waiting may explain it. */
-double finder_dear_time(const struct finder *finder, const struct profile_callsite *site,
+/* Returns how much longer the calls of a rank at a site take than equally many of the fastest calls
+ * of the same function with a similar size. Of the ranks at the site, the one that spends least
+ * time there is examined. Returns 0 if the calls are not much slower, or if waiting may explain the
+ * time. */
+double finder_slow_time(const struct finder *finder, const struct profile_callsite *site,
                         const struct finder_ranks *ranks);
 
-/* This tells in which region and when the time of the findings is lost that the rules above have
- * found (findings_where.c). */
+/* Adds to the findings of the rules above in which region and when their time is lost
+ * (findings_where.c). */
 void finder_rule_where(struct finder *finder);
 
-/* This is about objects that are not freed (findings_leaks.c). */
+/* This rule is about objects that are not freed (findings_leaks.c). */
 void finder_rule_leaks(struct finder *finder);
 
 /* These are about the use of MPI (findings_usage.c). */

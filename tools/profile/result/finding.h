@@ -36,17 +36,18 @@ enum profile_finding_kind {
 
 /* What the rules about all findings must know about a kind. */
 enum profile_finding_flag {
-    /* Ranks wait for another one. The meaning says why that rank is late. The finding is a
-     * consequence if another one explains this waiting. */
+    /* Ranks wait for another rank. The meaning says why that rank is late. If another finding
+     * explains this waiting, this finding is only a consequence, and is left out. */
     FINDING_WAITS = 1,
-    /* They wait for a message or for its receive: the rank that is late may be a bottleneck. */
+    /* Ranks wait for a message, or until it is received. The late rank may be a bottleneck. */
     FINDING_AWAITS_PEER = 2,
-    /* It is about calls at a call site during the run. The meaning says in which region and when
-     * most of the time is lost. Findings of other kinds name a part of the run themselves. */
+    /* The finding is about calls at a call site during the run. The meaning says in which region
+     * and when most of the time is lost. Findings of other kinds name a part of the run
+     * themselves. */
     FINDING_HAS_PLACE = 4,
-    /* The rank that the finding names is late. The meaning says what it does meanwhile. */
+    /* The rank that the finding names is late. The meaning says what that rank does meanwhile. */
     FINDING_NAMES_LATE_RANK = 8,
-    /* Its time is not lost in the MPI calls of the run. */
+    /* The time of the finding is not lost in the MPI calls of the run. */
     FINDING_OUTSIDE_MPI = 16
 };
 
@@ -58,20 +59,20 @@ extern const struct profile_finding_traits profile_finding_kinds[FINDING_KINDS];
 
 struct profile_finding {
     enum profile_finding_kind kind;
-    double seconds;                      /* that the rank, or each rank that waits, loses */
-    double share;                        /* of the elapsed time */
-    int rank;                            /* that the summary names */
-    int peer;                            /* the other rank that it names; -1: none */
-    const struct profile_callsite *site; /* of the result; NULL: none */
-    /* The two calls between which the late rank spends `excess` seconds more than the others,
-     * outside MPI. 0: it is late for another reason, or nothing is known. */
+    double seconds;                      /* the time that the rank, or each waiting rank, loses */
+    double share;                        /* the part of the elapsed time */
+    int rank;                            /* the rank that the summary names */
+    int peer;                            /* the other rank that the summary names; -1: none */
+    const struct profile_callsite *site; /* a call site of the result; NULL: none */
+    /* The late rank spends `excess` seconds more outside MPI than the others, between the calls
+     * `from` and `to`. 0: the rank is late for another reason, or the reason is unknown. */
     double excess;
     const struct profile_callsite *from, *to; /* NULL: the start or the end of its data */
-    const char *region; /* in which most of the time is lost; NULL: in no single one */
-    double begin, end;  /* the part of the run in which most of it is lost; 0: in no short one */
+    const char *region; /* the region in which most of the time is lost; NULL: there is none */
+    double begin, end;  /* the short part of the run in which most of it is lost; 0: none */
     bool is_first;      /* It is listed first, whatever its time is. */
     char summary[512];
-    char brief[512]; /* the summary, in which long names of files are cut; "": none is long */
+    char brief[512]; /* the summary with a long name of a file cut; "": see `summary` */
     char meaning[720];
     const char *advice;
 };

@@ -28,8 +28,9 @@ static double queued_time(const struct finder *finder, int rank)
     return process ? process->queued : 0;
 }
 
-/* Ranks that wait for a rank of a slow node, or for one that has no processor in this time, are a
- * consequence. */
+/* Returns whether the finding `it` is a consequence of the finding `cause`. This is so if `cause`
+ * explains it (finder_explains), and if ranks wait for a rank of a slow node or for one that has no
+ * processor meanwhile. */
 static bool is_consequence(const struct finder *finder, int it, int cause)
 {
     const enum profile_finding_kind kind = finder->found[cause].kind;
@@ -53,8 +54,8 @@ static bool has_cause(const struct finder *finder, int it)
     return false;
 }
 
-/* A verdict comes first, then most time; findings with equal times in the order in which they were
- * found. */
+/* A verdict comes first. The other findings are ordered by time, longest first, and those with
+ * equal times in the order in which they were found. */
 static int compare_findings(const void *a, const void *b)
 {
     const struct profile_finding *mine = *(struct profile_finding *const *)a;
@@ -134,8 +135,8 @@ bool profile_findings_describe_gap(const struct profile_result *result, bool oth
     return true;
 }
 
-/* No part of the loss may take this share of the time of an efficient run, whatever the threshold
- * for findings is. */
+/* In a run without problems, each part of the loss takes less than this share of the time, whatever
+ * the threshold for findings is. */
 #define LEAST_LOSS 0.05
 
 bool profile_findings_are_unneeded(const struct profile_result *result)

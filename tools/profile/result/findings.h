@@ -9,12 +9,12 @@
 enum { PROFILE_FINDINGS_MOST = 7 };
 
 struct profile_findings {
-    struct profile_finding all[PROFILE_FINDINGS_MOST]; /* a verdict, then most time first */
+    struct profile_finding all[PROFILE_FINDINGS_MOST]; /* a verdict, then longest first */
     int count;
 };
 
-/* Finds what is wrong; `thresholds` of the result say what is worth a finding. False: no time was
- * profiled, or memory is exhausted. */
+/* Finds the problems of a run that exceed the thresholds of the result. Returns false if no time
+ * was profiled, or if memory is exhausted. */
 bool profile_findings_find(const struct profile_result *result, struct profile_findings *findings);
 
 /* Explains in `text`, as a sentence without its period, why most problems cannot be found: there

@@ -16,18 +16,19 @@
 
 /* ---- A rank for which many others wait ------------------------------------------------------- */
 
-/* The waiting of others for one rank, and of one rank for it. */
+/* How others wait for one rank: `longest` is the time of the rank that waits longest, and `total`
+ * is the sum over `ranks`. */
 struct awaited {
     double total, longest;
     int ranks; /* the number of ranks that wait at least half as long as the longest */
     int places;
-    const struct profile_callsite *sites[2]; /* where they wait most */
+    const struct profile_callsite *sites[2]; /* where the others wait most */
     double times[2];
 };
 
-/* Adds what ranks wait for `peer` at a call site to their sums, unless they wait more for others
- * there. Times are means over threads. Returns the sum of this site. The waits of a rank are next
- * to each other. */
+/* For each rank that waits mainly for `peer` at a call site, adds this waiting time to the rank's
+ * element of `sums`. Returns the sum over these ranks. Times are means over the threads of a rank.
+ * In the list of waits, those of a rank are adjacent. */
 static double add_site_waits(const struct finder *finder, const struct profile_callsite *site,
                              int peer, double *sums, int count)
 {
@@ -63,7 +64,7 @@ static void add_awaited_site(struct awaited *awaited, const struct profile_calls
     }
 }
 
-/* Finds how the others wait for a rank. False: memory is exhausted. */
+/* Finds how the other ranks wait for `peer`. Returns false if memory is exhausted. */
 static bool find_awaited(const struct finder *finder, int peer, struct awaited *awaited)
 {
     const struct profile_result *result = finder->result;
@@ -156,7 +157,7 @@ struct excess {
     double seconds;
 };
 
-/* Returns how much longer a rank is at a call site than the others on average. */
+/* Returns how much more time a rank spends at a call site than the others on average. */
 static double find_site_excess(const struct finder *finder, const struct profile_callsite *site,
                                int rank)
 {
@@ -169,7 +170,7 @@ static double find_site_excess(const struct finder *finder, const struct profile
     return its - (count > 1 ? others / (double)(count - 1) : 0);
 }
 
-/* MPI_Init and MPI_Finalize are no part of the run. */
+/* MPI_Init and MPI_Finalize are not part of the run. */
 static bool is_in_run(const char *function)
 {
     const QMPIX_Role role = finder_traits(function).role;
@@ -192,7 +193,7 @@ static struct excess find_excess(const struct finder *finder, int rank,
     return most;
 }
 
-/* Returns how much longer a rank is outside MPI than the others on average. */
+/* Returns how much more time a rank spends outside MPI than the others on average. */
 static double find_outside_excess(const struct finder *finder, int rank)
 {
     const struct profile_result *result = finder->result;
@@ -204,9 +205,9 @@ static double find_outside_excess(const struct finder *finder, int rank)
                : 0;
 }
 
-/* ---- Its time outside MPI -------------------------------------------------------------------- */
+/* ---- Time of a late rank outside MPI --------------------------------------------------------- */
 
-/* Returns how much longer a rank is between two calls than the others on average. */
+/* Returns how much more time a rank spends between two calls than the others on average. */
 static double find_pair_excess(const struct finder *finder, const struct profile_outside *it,
                                int rank)
 {
@@ -239,7 +240,7 @@ static void put_only(struct profile_finding *finding)
                       "all ranks could share.";
 }
 
-/* Adds the pair of calls of a finding to what it means. */
+/* Adds the pair of calls of a finding to its meaning. */
 static void put_pair(struct profile_finding *finding, int rank, const char *others)
 {
     const size_t length = strlen(finding->meaning);
@@ -256,11 +257,12 @@ static void put_pair(struct profile_finding *finding, int rank, const char *othe
                  units_time(finding->excess), others, from, to);
 }
 
-/* Names the two calls between which a late rank spends most time more than the others. Times are
- * sums over threads, which tell nothing about a rank with several threads. */
+/* Names the two calls between which the time of a late rank exceeds the mean of the others most.
+ * These times are sums over threads, so that they cannot be compared if ranks have several
+ * threads. */
 static void describe_outside(const struct finder *finder, struct profile_finding *finding, int rank)
 {
-    const double part = 0.25; /* of the time of the finding, that is worth mentioning */
+    const double part = 0.25; /* the part of the finding's time that is worth mentioning */
     const struct profile_result *result = finder->result;
     const struct profile_outside *most = NULL;
     if (finder->threads > 1.01)
@@ -292,7 +294,7 @@ static const char *choose_advice(const struct finder *finder, const char *functi
     return "Avoid this call, make it less often, or let the others compute meanwhile.";
 }
 
-/* Adds to the finding why `rank`, for which others wait, is late. */
+/* Adds the reason why `rank`, for which others wait, is late. */
 static void describe_cause(const struct finder *finder, struct profile_finding *finding, int rank)
 {
     const struct excess excess = find_excess(finder, rank, finding->site);
@@ -340,7 +342,7 @@ bool finder_explains(const struct finder *finder, int cause, int it)
            excess.seconds >= find_outside_excess(finder, mine->rank);
 }
 
-/* While one rank reads or writes, the others lose the same time. */
+/* Adds to findings about serial I/O where other ranks wait meanwhile. */
 void finder_rule_serial_io(struct finder *finder)
 {
     for (int cause = 0; cause < finder->count; cause++) {

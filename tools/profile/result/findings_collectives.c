@@ -12,20 +12,20 @@
 
 /* ---- The last rank --------------------------------------------------------------------------- */
 
-/* The arrival of the ranks at calls that they make together. */
+/* When the ranks arrive at calls that they make together. */
 struct arrival {
     int last;       /* the rank that comes last: it waits least */
-    int candidates; /* the number of ranks that wait as little */
+    int candidates; /* the number of ranks that wait about as little as `last` */
     int first;      /* the rank that waits longest */
     int waiting;    /* the number of ranks that wait about as long as `first` */
     double wait;    /* the mean time for which these wait */
     double least;   /* the time in the calls of the rank that takes least */
     bool is_equal;  /* all ranks made the same number of calls */
-    uint64_t calls; /* of a rank */
+    uint64_t calls; /* of the rank that takes least time */
 };
 
-/* The times of the ranks that are not known lie between two known ones. Assume that some take the
- * lower time and the others the higher one. */
+/* Adds the ranks whose times are unknown. These times lie between two known ones. It is assumed
+ * that some of these ranks take the lower time, and the others the higher one. */
 static void add_unknown_ranks(struct arrival *arrival, const struct finder_ranks *ranks,
                               double least)
 {
@@ -59,8 +59,9 @@ static void find_waiting(const struct finder_ranks *ranks, struct arrival *arriv
         arrival->wait /= arrival->waiting;
 }
 
-/* If several ranks wait little, as in a reduction to one rank, the one that works most is late. A
- * rank that is not known made calls if all ranks did. */
+/* Finds the last rank. Several ranks may wait little, as in a reduction to one rank. Of these, the
+ * one that spends most time outside MPI is the last. If all ranks made calls, and the mean of the
+ * unknown times is short, the ranks with unknown times are candidates, too. */
 static void find_last(const struct finder *finder, const struct finder_ranks *ranks,
                       struct arrival *arrival, double most)
 {
@@ -127,13 +128,14 @@ static void describe_last(const struct finder *finder, struct profile_finding *f
              arrival->last, units_time(finder_useful(finder, arrival->last)), arrival->first,
              units_time(finder_useful(finder, arrival->first)));
     if (finder_useful(finder, arrival->last) < 0.5 * arrival->wait)
-        finding->advice = "The last rank is in MPI itself for most of this time: check which rank "
-                          "it waits for, or what it reads or writes.";
+        finding->advice =
+            "The last rank spends most of this time in MPI itself: check for which rank "
+            "it waits, or whether it reads or writes a file.";
     else
         finding->advice =
             is_barrier
-                ? "Check whether the barrier is needed; many are not. If it is, distribute the "
-                  "work before it more evenly."
+                ? "Check whether the barrier is needed; many barriers are not. If this one is, "
+                  "distribute the work before it more evenly."
                 : "Distribute the work before this call more evenly. If the result is not needed "
                   "at once, use the nonblocking form and compute until it completes.";
 }
@@ -150,7 +152,7 @@ static double find_most_queued(const struct finder *finder)
 /* Each rank waits, but not always for the same rank. */
 static void describe_turns(const struct finder *finder, struct profile_finding *finding)
 {
-    finder_summarize(finding, "Rank %d waits %s in %s at \1, others too", finding->rank,
+    finder_summarize(finding, "Rank %d waits %s in %s at \1, as do others", finding->rank,
                      finder_amount(finder, finding->seconds), finding->site->name);
     if (find_most_queued(finder) >= finding->seconds) {
         snprintf(finding->meaning, sizeof finding->meaning,
@@ -166,13 +168,13 @@ static void describe_turns(const struct finder *finder, struct profile_finding *
                       "distribute the work of each step more evenly.";
 }
 
-/* Each rank that was profiled waits, and another one was not profiled. */
+/* Describes that the profiled ranks wait, perhaps for a rank that was not profiled. */
 static void describe_off(const struct finder *finder, struct profile_finding *finding, int off)
 {
     finder_summarize(finding, "Rank %d waits %s in %s at \1 for other ranks", finding->rank,
                      finder_amount(finder, finding->seconds), finding->site->name);
     snprintf(finding->meaning, sizeof finding->meaning,
-             "Rank %d was not profiled for %s (MPI_Pcontrol): whether it is late is not known.",
+             "Rank %d was not profiled for %s (MPI_Pcontrol): it is not known whether it is late.",
              off, finder_amount(finder, finder_off(finder, off)));
     finding->advice = finder_advice_off;
 }
@@ -200,7 +202,7 @@ static void describe_unknown(const struct finder *finder, struct profile_finding
         "once, use the nonblocking form and compute until it completes.";
 }
 
-/* ---- Dear collectives ------------------------------------------------------------------------ */
+/* ---- Slow collectives ------------------------------------------------------------------------ */
 
 static double bytes_per_call(const struct profile_calls *calls)
 {
@@ -208,7 +210,8 @@ static double bytes_per_call(const struct profile_calls *calls)
     return calls->calls ? bytes / (double)calls->calls : 0;
 }
 
-/* Returns the time of the fastest call in the run of the same function and of a similar size. */
+/* Returns the time of the fastest call of the same function, with a similar size and by as many
+ * ranks, in the whole run. */
 static double find_fastest(const struct finder *finder, const struct profile_callsite *site)
 {
     const double bytes = bytes_per_call(&site->calls);
@@ -223,8 +226,9 @@ static double find_fastest(const struct finder *finder, const struct profile_cal
     return fastest;
 }
 
-/* Returns the longest time for which a rank may wait in collective operations: the time that all
- * other ranks spend elsewhere, and that of the rank that waits longest for a processor. */
+/* Returns an upper bound of the time for which a rank waits in collective operations: the sum of
+ * the times that all other ranks spend elsewhere, plus the longest time for which any rank waits
+ * for a processor. */
 static double find_most_waiting(const struct finder *finder, int rank)
 {
     const struct profile_result *result = finder->result;
@@ -236,7 +240,8 @@ static double find_most_waiting(const struct finder *finder, int rank)
     return elsewhere + find_most_queued(finder);
 }
 
-/* Finds the rank that spends least in the calls: without waiting if that was measured. */
+/* Finds the rank that spends least time in the calls. If waiting was measured, it is not
+ * counted. */
 static const struct profile_rank_calls *find_least(const struct finder_ranks *ranks, bool measured)
 {
     const struct profile_rank_calls *least = &ranks->all[0];
@@ -245,10 +250,10 @@ static const struct profile_rank_calls *find_least(const struct finder_ranks *ra
     return least;
 }
 
-double finder_dear_time(const struct finder *finder, const struct profile_callsite *site,
+double finder_slow_time(const struct finder *finder, const struct profile_callsite *site,
                         const struct finder_ranks *ranks)
 {
-    enum { MANY = 10, DEAR = 4 };
+    enum { MANY = 10, SLOW = 4 };
     const unsigned started = QMPIX_TRAIT_NONBLOCKING | QMPIX_TRAIT_PERSISTENT;
     const QMPIX_Traits traits = finder_traits(site->name);
     const bool measured = site->calls.wait.sum > 0;
@@ -263,14 +268,14 @@ double finder_dear_time(const struct finder *finder, const struct profile_callsi
     const double usual = find_fastest(finder, site) * (double)least->calls;
     const double time = measured ? least->time : finder_total(least);
     const double waiting = measured ? 0 : find_most_waiting(finder, least->rank);
-    return least->calls >= MANY && time - waiting >= DEAR * usual ? time - waiting - usual : 0;
+    return least->calls >= MANY && time - waiting >= SLOW * usual ? time - waiting - usual : 0;
 }
 
-/* Returns whether there is a finding. */
-static bool add_dear(struct finder *finder, const struct profile_callsite *site,
+/* Adds a finding if the calls are slow. Returns whether they are. */
+static bool add_slow(struct finder *finder, const struct profile_callsite *site,
                      const struct finder_ranks *ranks)
 {
-    const double seconds = finder_dear_time(finder, site, ranks);
+    const double seconds = finder_slow_time(finder, site, ranks);
     if (seconds < finder->least)
         return false;
     const bool measured = site->calls.wait.sum > 0;
@@ -299,8 +304,9 @@ static bool add_dear(struct finder *finder, const struct profile_callsite *site,
 
 /* ---- All collectives ------------------------------------------------------------------------- */
 
-/* One rank is always last if the others wait for longer than the rank that waits least; otherwise,
- * the last rank differs from call to call. */
+/* Adds a finding about the arrival of the ranks. If the others wait much longer than one rank, that
+ * rank is always last. If all ranks take longer than their data explain, they take turns in being
+ * last. */
 static void add_arrival(struct finder *finder, const struct profile_callsite *site,
                         const struct finder_ranks *ranks, struct arrival *arrival, int off)
 {
@@ -313,8 +319,8 @@ static void add_arrival(struct finder *finder, const struct profile_callsite *si
         finder, site, (struct finder_wait){arrival->first, arrival->last, arrival->wait, 0});
     const bool takes_turns = turns >= finder->least && turns > 0.7 * arrival->wait &&
                              finder_is_in(finder, site->name, "collective");
-    const bool is_dear = add_dear(finder, site, ranks);
-    if (takes_turns && is_dear)
+    const bool is_slow = add_slow(finder, site, ranks);
+    if (takes_turns && is_slow)
         return;
     if (takes_turns) {
         finding = finder_add(finder, kind, turns + arrival->wait, arrival->first, site);
@@ -339,8 +345,8 @@ static void add_arrival(struct finder *finder, const struct profile_callsite *si
     }
 }
 
-/* Returns whether ranks call the function at different places, as in the branches of `if (rank ==
- * 0)`. */
+/* Returns whether different ranks call the function at different places, as in the branches of `if
+ * (rank == 0)`. */
 static bool is_scattered(const struct finder *finder, const struct profile_function *function)
 {
     bool has_all = false, has_part = false;
@@ -354,8 +360,8 @@ static bool is_scattered(const struct finder *finder, const struct profile_funct
     return has_part && !has_all;
 }
 
-/* Leaves out the ranks that were not profiled for some time: they seem to take less time than the
- * others. Returns the first one; -1: there is none. */
+/* Leaves out the ranks that were not profiled for some time, because they seem to take less time
+ * than the others. Returns the first of these ranks, or -1 if there is none. */
 static int leave_out_off(const struct finder *finder, struct finder_ranks *ranks)
 {
     int kept = 0, first = -1;
@@ -369,7 +375,8 @@ static int leave_out_off(const struct finder *finder, struct finder_ranks *ranks
     return first;
 }
 
-/* One rank was profiled, and nothing tells for which of the others it waits. */
+/* Adds a finding about the only rank that was always profiled. It is unknown for which of the
+ * others this rank waits. */
 static void add_alone(struct finder *finder, const struct profile_callsite *site,
                       const struct finder_ranks *ranks, int off)
 {

@@ -63,8 +63,9 @@ static bool is_same_place(const struct profile_flight *mine, const struct profil
     return true;
 }
 
-/* Names the ranks that wait for the same as `rank`: those in its collective call, or those in the
- * same call of a message whose first target is the same. */
+/* Sets the ranks that wait for the same as `rank`. In a collective call, these are all ranks in it.
+ * In a call that transfers a message, these are the ranks at the same place whose first target is
+ * the same. */
 static void set_waiters(struct verdict *verdict, int rank)
 {
     const struct hang *hang = verdict->hang;
@@ -93,8 +94,8 @@ static bool is_finalizing(const struct hang *hang, int rank)
 
 /* ---- Ranks that are stuck -------------------------------------------------------------------- */
 
-/* Returns the stuck rank whose collective call has most ranks, among those to which `suits`
- * applies; -1: none. */
+/* Among the stuck ranks for which `suits` returns true, returns the one whose collective call has
+ * most ranks, or -1 if there is none. */
 typedef bool rank_matcher(const struct hang *hang, int rank);
 static int find_stuck(const struct hang *hang, rank_matcher *suits)
 {
@@ -125,7 +126,8 @@ static void look_for_finalizing(void *data, int rank, int target)
         ((struct verdict *)data)->other = target;
 }
 
-/* Returns the rank for which a rank waits, and which has ended or is in MPI_Finalize; -1: none. */
+/* If `rank` waits for a rank that has ended or is in MPI_Finalize, returns that rank. Otherwise,
+ * returns -1. */
 static int find_gone(const struct hang *hang, int rank)
 {
     struct verdict verdict = {.hang = hang, .other = -1};
@@ -158,7 +160,8 @@ static bool is_in_message(const struct hang *hang, int rank)
     return hang->ranks[rank].is_stuck && hang->ranks[rank].group < 0;
 }
 
-/* The first stuck target that is in a call of a message, or else the first stuck one. */
+/* The search for the first stuck target. With `wants_message`, targets in collective calls are
+ * skipped. */
 struct preference {
     const struct hang *hang;
     int rank;
@@ -182,8 +185,9 @@ static int find_stuck_target(const struct hang *hang, int rank, bool wants_messa
     return preference.rank;
 }
 
-/* Follows messages from a rank to the next, and names the ranks of the circle in which this ends.
- * Returns false if it ends elsewhere. */
+/* Goes from a rank that waits for a message to the rank for which it waits, and so on. If this
+ * leads into a circle, sets the waiters to the ranks of the circle. Returns false if it ends
+ * elsewhere. */
 static bool find_circle(struct verdict *verdict, int rank)
 {
     const struct hang *hang = verdict->hang;
@@ -399,7 +403,8 @@ static void print_gone(FILE *text, const struct verdict *verdict)
     fprintf(text, ": %s", describe_default(verdict));
 }
 
-/* Returns the message for which `rank` waits, and which concerns `other`, or NULL. */
+/* Returns the first message that `rank` exchanges with `other` and for which it waits, or NULL. If
+ * `other` is -1, the message may be for any rank. */
 static const struct profile_await *find_await(const struct verdict *verdict, int rank, int other)
 {
     const struct profile_flight *flight = flight_of(verdict, rank);
@@ -423,7 +428,7 @@ static const char *describe_difference(const struct verdict *verdict, int rank, 
                                                                     : NULL;
 }
 
-/* Returns the same for a circle of two ranks. */
+/* Returns how the messages of a circle of two ranks differ, or NULL. */
 static const char *describe_circle_difference(const struct verdict *verdict)
 {
     return verdict->waiter_count == 2
@@ -480,7 +485,7 @@ static void print_absent(FILE *text, const struct verdict *verdict)
     fprintf(text, ": %s", describe_default(verdict));
 }
 
-/* Lists the ranks without data for which the first of the others waits. */
+/* The ranks whose data is missing and for which the first of the waiters waits. */
 struct missing {
     const struct hang *hang;
     int *ranks, count;
@@ -727,11 +732,11 @@ static bool is_explained(const struct verdict *verdict, int rank)
 
 /* The numbers of ranks by what they were doing. */
 struct ranks_seen {
-    int here, elsewhere; /* in calls of the same place, and in other calls only */
+    int here, elsewhere; /* in a call from the same place, or only in other calls */
 };
 
-/* Calls in flight are in the order of their ranks. A rank may be in several, in threads or nested.
- */
+/* Calls in flight are in the order of their ranks. A rank may be in several calls, which are nested
+ * or in different threads. */
 static struct ranks_seen count_ranks_seen(const struct profile_result *result,
                                           const struct profile_callsite *site)
 {
@@ -771,7 +776,7 @@ static void describe_flight(const struct finder *finder, struct profile_finding 
                           "send what it receives, or call the same collective function.";
 }
 
-/* Only the call that has lasted longest of those at a place gets a finding. */
+/* Of the calls at one place, only the one that has lasted longest gets a finding. */
 static bool is_longest_flight(const struct profile_result *result,
                               const struct profile_flight *flight,
                               const struct profile_callsite *site)

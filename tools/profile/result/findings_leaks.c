@@ -37,7 +37,8 @@ static bool makes_comms(const struct finder *finder, const char *function)
     return role_of(function) == QMPIX_ROLE_COMM_CREATE;
 }
 
-/* Other functions may return MPI_COMM_NULL. */
+/* Returns whether each call makes a communicator. Calls of other functions may return
+ * MPI_COMM_NULL. */
 static bool surely_makes_comms(const struct finder *finder, const char *function)
 {
     static const char *const makers[] = {"_dup", "_idup", "Intercomm_", "_sub", "dist_graph"};
@@ -77,7 +78,7 @@ static bool closes_files(const struct finder *finder, const char *function)
     return role_of(function) == QMPIX_ROLE_FILE_CLOSE;
 }
 
-/* Other requests are freed when their operation completes. */
+/* Requests that are not persistent are freed when their operation completes. */
 static bool makes_requests(const struct finder *finder, const char *function)
 {
     (void)finder;
@@ -104,7 +105,7 @@ static const struct {
     {"windows", makes_windows, makes_windows, frees_windows, "made", "free", "freed",
      "Free each window with MPI_Win_free, or make it once, before the loop, and reuse it."},
     {"files", opens_files, opens_files, closes_files, "opened", "close", "closed",
-     "Close each file with MPI_File_close: data may not be in the file before."},
+     "Close each file with MPI_File_close: data may be missing in the file until then."},
     {"persistent requests", makes_requests, makes_requests, frees_requests, "made", "free", "freed",
      "Free each request with MPI_Request_free, or make it once, before the loop, and start it "
      "again."},
@@ -112,7 +113,7 @@ static const struct {
 
 /* ---- Leaks ----------------------------------------------------------------------------------- */
 
-/* All calls of all ranks must be known. */
+/* Leaks are found only if all calls of all ranks are known. */
 static bool knows_all_calls(const struct profile_result *result)
 {
     for (size_t i = 0; i < result->process_count; i++) {
@@ -140,8 +141,8 @@ static struct leak find_leak(const struct finder_rank_sum *made,
     return most;
 }
 
-/* Returns the place where most objects are made, or one where the rank has made exactly as many as
- * it leaks. */
+/* Returns a call site where the rank makes exactly as many objects as it leaks or, if there is
+ * none, the one where most objects are made. */
 static const struct profile_callsite *find_maker(const struct finder *finder, finder_matcher *makes,
                                                  const struct leak *leak)
 {

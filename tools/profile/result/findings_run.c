@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See finder.h: rules about the run as a whole: a rank that works alone at its start, MPI_Init and
- * MPI_Finalize, slow nodes, and where the time of an inefficient run goes if no other rule explains
- * it.
+ * See finder.h. The rules about the run as a whole examine whether a rank works alone at the start,
+ * MPI_Init and MPI_Finalize, slow nodes, ranks without a processor, and where the time of an
+ * inefficient run goes if no other rule explains it.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"
@@ -18,17 +18,17 @@
 
 /* ---- One rank works at the start, and all others wait ---------------------------------------- */
 
-/* Windows in which one rank works and all others wait. */
+/* A series of windows (of time) in which one rank works and all others wait. */
 struct phase {
     int rank;
     size_t first, end;
-    double seconds; /* for which all others wait */
+    double seconds; /* the time for which all others wait */
 };
 
 enum { NONE = -1, GAP_MOST = 2 };
 
-/* Returns the rank that works while all others wait. NONE: there is none, or a rank is not
- * profiled. */
+/* Returns the rank that works in a window while all others wait. Returns NONE if there is no such
+ * rank, or if a rank was not profiled. */
 static int find_worker(const struct profile_windows *windows, size_t number)
 {
     int worker = NONE;
@@ -44,7 +44,7 @@ static int find_worker(const struct profile_windows *windows, size_t number)
     return worker;
 }
 
-/* Returns the time in a window for which all ranks but one wait, while that one does not. */
+/* Returns for how long all ranks except the worker wait in a window while the worker does not. */
 static double find_window_wait(const struct profile_windows *windows, size_t number, int worker)
 {
     double least = windows->width, its = 0;
@@ -58,8 +58,8 @@ static double find_window_wait(const struct profile_windows *windows, size_t num
     return fmax(least - its, 0);
 }
 
-/* Finds the first phase from a window on. Short interruptions are part of it. False: there is none.
- */
+/* Finds the first phase that begins with the window `from` or later. Short interruptions are part
+ * of a phase. Returns false if there is none. */
 static bool find_phase(const struct profile_windows *windows, size_t from, struct phase *phase)
 {
     const size_t count = profile_windows_count(windows);
@@ -110,7 +110,7 @@ static bool is_at_start(const struct finder *finder, const struct phase *phase)
     return useful > 0.1 * profiled && useful > 0.1 * phase->seconds;
 }
 
-/* Returns the time at a call site of the rank that spends most there, except the one that works. */
+/* Returns the longest time that a rank other than the worker spends at a call site. */
 static double find_longest_time(const struct finder *finder, const struct profile_callsite *site,
                                 int worker)
 {
@@ -124,9 +124,9 @@ static double find_longest_time(const struct finder *finder, const struct profil
     return fmax(most, ranks.mean.time);
 }
 
-/* Returns the call site where the others wait for most of this time in one call; NULL: there is
- * none. Ranks that wait in many calls wait for the steps of the work. MPI_Init is called before the
- * windows begin. */
+/* Returns the call site where the others wait for most of the phase in a single call, or NULL if
+ * there is none. Ranks that wait in many calls wait for each step of the work instead. MPI_Init is
+ * left out, because it is called before the windows begin. */
 static const struct profile_callsite *find_startup_site(const struct finder *finder,
                                                         const struct phase *phase)
 {
@@ -203,7 +203,7 @@ static void examine_start(struct finder *finder, const char *name)
                       "system. If not, ask for fewer processes, or see the launcher's options.";
 }
 
-/* Finds when the ranks reach their end. The time for which a rank was not profiled counts, too. */
+/* Finds when the ranks end. The time for which a rank was not profiled counts, too. */
 static struct profile_spread find_ends(const struct finder *finder)
 {
     const struct profile_result *result = finder->result;
@@ -260,8 +260,8 @@ void finder_rule_ends(struct finder *finder)
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
-/* Finds the least and the most time outside MPI of the ranks of a node or, with `others`, of all
- * other nodes. */
+/* Finds the shortest and the longest time outside MPI among the ranks of a node or, with `others`,
+ * of all other nodes. */
 static void find_node_work(const struct profile_result *result, const char *host, bool others,
                            double *least, double *most, int *ranks)
 {
@@ -373,8 +373,7 @@ static bool includes(const struct processors *set, const struct processors *othe
     return !unite_processors(&both, other);
 }
 
-/* The processors that a rank may use, and the number of ranks of its node that may use no others.
- */
+/* A set of processors, and the number of ranks of a node that may use only these. */
 struct binding {
     struct processors set;
     int ranks;
@@ -394,8 +393,8 @@ static void count_ranks(const struct profile_result *result, const char *host,
     }
 }
 
-/* Adds the processors of the ranks that share one of the set, and of those that share one of these,
- * and so on. */
+/* Adds the processors of the ranks on the host that may use a processor of the set, until the set
+ * no longer grows. */
 static void add_sharing(const struct profile_result *result, const char *host,
                         struct binding *binding)
 {
@@ -412,8 +411,9 @@ static void add_sharing(const struct profile_result *result, const char *host,
     }
 }
 
-/* Finds ranks that share too few processors: those that are bound to processors of the rank, or
- * those whose processors overlap. */
+/* Finds ranks that share too few processors. First these are the ranks that may use only processors
+ * of this rank. If there are enough processors for them, ranks whose processors overlap with these
+ * are added. */
 static struct binding find_binding(const struct profile_result *result,
                                    const struct profile_process *process)
 {
@@ -436,7 +436,7 @@ static bool has_processor(const struct processors *set, int number)
 /* Writes a list such as "0-3,8". */
 static void list_processors(const struct processors *set, char *text, size_t size)
 {
-    enum { ROOM = 24 }; /* of one range and the mark of a long list */
+    enum { ROOM = 24 }; /* the length of one range and of the mark that the list was cut */
     size_t length = 0;
     *text = '\0';
     for (int first = 0; first < PROCESSORS_MOST; first++) {
@@ -489,7 +489,7 @@ static void describe_processors(const struct finder *finder, struct profile_find
                       "than they have processors (OMP_NUM_THREADS).";
 }
 
-/* Names the rank that waited longest. */
+/* Names the rank that waited longest for a processor. */
 void finder_rule_processors(struct finder *finder)
 {
     const struct profile_result *result = finder->result;
@@ -532,7 +532,8 @@ static struct share make_share(const struct finder *finder, const char *name,
     return (struct share){name, site, calls, is_before ? 0 : time};
 }
 
-/* Lists the shares, most time first; the caller frees the array. NULL: memory is exhausted. */
+/* Returns the shares in an array, which the caller frees, longest time first. Returns NULL if
+ * memory is exhausted. */
 static struct share *list_shares(struct finder *finder, size_t *count)
 {
     const struct profile_result *result = finder->result;
@@ -582,8 +583,9 @@ static void describe_shares(const struct finder *finder, struct profile_finding 
                       "sync=yes tells waiting before collectives from the time that they take.";
 }
 
-/* Returns the time that the other findings explain. The time in MPI_Init is not part of the run,
- * and a rank may lack a processor in MPI or outside. */
+/* Returns the time in MPI that the other findings explain. Findings about MPI_Init do not count,
+ * because it is not part of the run. Neither do those about missing processors, because a rank may
+ * lack a processor inside or outside MPI. */
 static double sum_explained(const struct finder *finder)
 {
     double seconds = 0;
@@ -594,14 +596,14 @@ static double sum_explained(const struct finder *finder)
     return seconds;
 }
 
-/* Returns the mean time between the end of a rank and that of the last one. */
+/* Returns the mean time between the end of a rank and the end of the last rank. */
 static double mean_time_ended(const struct finder *finder)
 {
     const struct profile_spread ends = find_ends(finder);
     return ends.max - ends.mean;
 }
 
-/* For most of the lost time, ranks do nothing because they have ended. */
+/* Adds a finding for a run in which most time is lost because ranks end before the last one. */
 static void add_early_end(struct finder *finder)
 {
     const struct profile_result *result = finder->result;

@@ -21,7 +21,7 @@ static double wait_of_rank(const struct finder *finder, const struct profile_cal
     return time / finder_threads(finder, rank);
 }
 
-/* Returns the number of calls per rank that made any. */
+/* Returns the mean number of calls over the ranks that made any. */
 static double calls_of_rank(const struct profile_callsite *site)
 {
     return (double)site->calls.calls / (site->ranks ? site->ranks : 1);
@@ -50,12 +50,10 @@ static void find_small_messages(struct finder *finder, const struct profile_call
         return;
     finder_summarize(finding, "Rank %d spends %s in small %s at \1", rank,
                      finder_amount(finder, seconds), site->name);
-    snprintf(
-        finding->meaning, sizeof finding->meaning,
-        "Together, the ranks send %.0f messages of %s on average here. Each call takes %s, most of "
-        "which does not "
-        "depend on the size.",
-        messages, units_bytes(bytes), units_time(time->sum / (double)site->calls.calls));
+    snprintf(finding->meaning, sizeof finding->meaning,
+             "Together, the ranks send %.0f messages of %s on average here. Each call takes %s, "
+             "most of which does not depend on the size.",
+             messages, units_bytes(bytes), units_time(time->sum / (double)site->calls.calls));
     finding->advice = "Combine data for the same rank, and send it in fewer, larger messages.";
 }
 
@@ -259,7 +257,8 @@ void finder_rule_files(struct finder *finder)
 
 /* ---- Polling --------------------------------------------------------------------------------- */
 
-/* The polling time is known only for all ranks together. */
+/* The polling time is known only as a sum over all ranks, so that it is divided in proportion to
+ * the time in the calls. */
 static double polling_of_rank(const struct finder *finder, const struct profile_calls *calls)
 {
     const double threads = finder_threads(finder, calls->time.max_rank);
@@ -282,8 +281,8 @@ void finder_rule_polling(struct finder *finder)
                          finder_amount(finder, seconds), site->name);
         snprintf(finding->meaning, sizeof finding->meaning,
                  "%llu calls test whether a message has arrived or an operation has completed. "
-                 "The time between two calls in immediate succession, or for which the rank sleeps "
-                 "between them, is included.",
+                 "The time between two calls is included if they follow each other immediately, or "
+                 "if the rank sleeps between them.",
                  (unsigned long long)site->calls.calls);
         finding->advice = "Call a blocking function if there is nothing else to do, or compute for "
                           "longer between two calls.";

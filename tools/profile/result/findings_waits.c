@@ -12,8 +12,8 @@
 
 /* ---- Many short waits ------------------------------------------------------------------------ */
 
-/* Finds the rank whose calls take most time beyond that of equally many calls of the shortest
- * duration. */
+/* Finds the rank whose calls take most excess time. This is the time beyond that of equally many
+ * calls of the shortest duration. */
 static struct finder_wait find_excess_time(const struct finder *finder,
                                            const struct profile_callsite *site)
 {
@@ -30,9 +30,9 @@ static struct finder_wait find_excess_time(const struct finder *finder,
     return most;
 }
 
-/* Returns the waiting time of the rank that waits longest in point-to-point calls, each of which
- * takes no longer than one that does not wait may take; seconds is 0 if there is none. Unless a
- * neighbour works for longer, the calls take long for another reason. */
+/* Finds the rank that waits longest in many short point-to-point calls, each of which is too short
+ * to be recorded as a wait. If no neighbour of this rank works for longer, the calls are slow for
+ * another reason. `seconds` is then 0. */
 static struct finder_wait find_short_waits(const struct finder *finder,
                                            const struct profile_callsite *site)
 {
@@ -52,11 +52,11 @@ static struct finder_wait find_short_waits(const struct finder *finder,
 
 /* ---- Waits for a peer ------------------------------------------------------------------------ */
 
-/* The waits of one rank at a call site, which are next to each other. Files of older versions
- * contain waits of a rank for itself, for messages to itself; they are ignored. */
+/* The waits of one rank at a call site. They are adjacent in the list of waits. Files of older
+ * versions also contain waits of a rank for its own messages to itself, which are ignored. */
 struct rank_waits {
     int rank;
-    double time;    /* the mean over its threads; that of each wait is the sum */
+    double time;    /* the mean over its threads; the time of each wait is the sum over them */
     double threads; /* see finder_threads */
     const struct profile_wait *first;
     size_t count;
@@ -93,8 +93,8 @@ static int find_awaited_peer(const struct finder *finder, const struct rank_wait
     return peer;
 }
 
-/* Returns the number of ranks for which it waits for long, or 1 if one of them explains the wait.
- * The time of a call that completes several operations is divided among their ranks. */
+/* Returns the number of ranks for which the rank waits for long, or 1 if `peer` alone explains the
+ * wait. The time of a call that completes several operations is divided among their ranks. */
 static int count_peers(const struct finder *finder, const char *function,
                        const struct rank_waits *waits, int peer)
 {
@@ -114,7 +114,8 @@ static int count_peers(const struct finder *finder, const char *function,
     return is_one ? 1 : count;
 }
 
-/* Giving a peer less work does not help if it is in MPI itself while the rank waits for it. */
+/* Returns whether the peer is in MPI itself while the rank waits for it. Giving the peer less work
+ * does not help then. */
 static bool is_in_mpi(const struct finder *finder, const struct profile_finding *finding, int peers)
 {
     return finder_useful(finder, finding->peer) < 0.5 * finding->seconds / (peers > 1 ? peers : 1);
@@ -186,7 +187,7 @@ static void describe_late_sender(const struct finder *finder, struct profile_fin
         "and compute until the message has arrived.");
 }
 
-/* MPI libraries copy small messages: they do not wait for their receiver. */
+/* MPI libraries copy small messages, so that their sender does not wait for the receiver. */
 static bool has_small_messages(const struct profile_callsite *site)
 {
     enum { SMALL = 1024 };
@@ -275,7 +276,7 @@ static void add_wait_finding(struct finder *finder, const struct profile_callsit
     mention_other_waits(finder, &site->waits, finding);
 }
 
-/* A call site gets one finding, about the rank that waits longest. */
+/* Each call site gets one finding, about the rank that waits longest. */
 static struct finder_wait find_longest_wait(const struct finder *finder,
                                             const struct profile_callsite *site)
 {
@@ -302,7 +303,8 @@ void finder_rule_waits(struct finder *finder)
 
 /* ---- One-sided communication ----------------------------------------------------------------- */
 
-/* The functions that wait. MPI_Win_fence is collective: see findings_collectives.c. */
+/* The functions that wait for access to a window. MPI_Win_fence is collective: see
+ * findings_collectives.c. */
 static const struct {
     const char *function;
     const char *meaning, *advice;
@@ -370,7 +372,7 @@ static void add_access_wait(struct finder *finder, const struct profile_callsite
     finding->advice = access_waits[function].advice;
 }
 
-/* A call site gets one finding, about the rank that waits longest. */
+/* Each call site gets one finding, about the rank that waits longest. */
 void finder_rule_access(struct finder *finder)
 {
     for (size_t i = 0; i < finder->result->callsite_count; i++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See finder.h: in which region, and during which part of the run, the time of a finding is lost. A
- * result has the time of functions by region, and the time in MPI by window, but that of call sites
- * by neither. Therefore, all other calls are assumed to be in the region, or in these windows: what
- * exceeds their time is that of the call site for certain.
+ * result contains the time of functions by region, and the time in MPI by window, but it contains
+ * the time of call sites by neither of them. Therefore, all calls from other sites are assumed to
+ * be in the region, or in the windows. Only the time that exceeds theirs is certainly spent at the
+ * call site.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"
@@ -14,8 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A region or some windows are named if they contain at least the part MOST of the time of a call
- * site, and last at most the part LONGEST of the run. */
+/* A region or some windows are named if they contain at least the part MOST_IN_... of the time of a
+ * call site, and last for at most the part LONGEST_... of the run. */
 #define MOST_IN_REGION 0.8
 #define LONGEST_REGION 0.9
 #define MOST_IN_WINDOWS 0.8
@@ -32,8 +33,8 @@ static double time_of(const struct profile_function *functions, size_t count, co
     return 0;
 }
 
-/* Returns the name of the shortest region in which most of the time of a call site is; NULL: there
- * is none. */
+/* Returns the name of the shortest region that contains most of the time of a call site, or NULL if
+ * there is none. */
 static const char *find_region(const struct finder *finder, const struct profile_callsite *site)
 {
     const struct profile_result *result = finder->result;
@@ -82,8 +83,8 @@ static void find_shortest(const struct profile_windows *windows,
     }
 }
 
-/* Sets the part of the run that contains most of the time of the rank that spends most time at the
- * call site. */
+/* Finds the rank that spends most time at the call site. Sets the shortest part of the run that
+ * contains most of this time. */
 static void find_windows(const struct finder *finder, struct profile_finding *finding)
 {
     const struct profile_windows *windows = &finder->result->windows;
