@@ -126,7 +126,7 @@ static void drop_columns(const struct columns *columns, int widths[COLUMNS_MOST]
 /* Returns the number of blanks between two columns: two if there is room. */
 static int measure_columns(const struct columns *columns, int widths[COLUMNS_MOST], int line)
 {
-    enum { LEAST = 14 }; /* of the first column, so that most names of functions fit */
+    enum { LEAST = 14 }; /* of the first column, if it needs it: most names of functions fit */
     memset(widths, 0, COLUMNS_MOST * sizeof *widths);
     for (size_t i = 0; i < columns->row_count; i++) {
         const struct columns_row *row = &columns->rows[i];
@@ -150,8 +150,8 @@ static int measure_columns(const struct columns *columns, int widths[COLUMNS_MOS
 static void print_row(const struct columns *columns, const struct columns_row *row,
                       const int widths[COLUMNS_MOST], int gap, FILE *stream)
 {
-    int blanks =
-        0; /* pending: printed in front of the next text only, so that no line ends with blanks */
+    /* Blanks are printed only before the next text, so that no line ends with blanks. */
+    int blanks = 0;
     for (int column = 0; column < row->filled; column++) {
         const char *text = row->fields[column];
         if (!widths[column])

@@ -27,8 +27,8 @@ void columns_start(struct columns *columns, const char *align);
 
 /*
  * Sets which columns are left out if there is no room, with one character for each column. Those
- * with '1' are left out first, then those with '2', and so on; those with '.' never. Columns with
- * the same digit are left out together.
+ * with '1' are left out first, then those with '2', and so on; those with '.' are never left out.
+ * Columns with the same digit are left out together.
  */
 void columns_set_optional(struct columns *columns, const char *optional);
 
@@ -44,8 +44,7 @@ void columns_add_line(struct columns *columns, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Prints and frees the table. Lines have at most `width` characters, unless a line of text or an
- * entry of the first column is longer. Returns false, and prints nothing, if memory was exhausted.
- * */
+ * entry of the first column is longer. Prints nothing and returns false if memory was exhausted. */
 bool columns_print(struct columns *columns, FILE *stream, int width);
 
 /* Frees the table. */

@@ -211,7 +211,7 @@ static bool fill_totals(struct compare_result *comparison)
     return entry != NULL;
 }
 
-/* Returns whether they are known. */
+/* Sets the ratios of a run or a region. Returns whether they are known. */
 static bool set_ratios(const struct profile_result *result, const struct profile_region *region,
                        double values[PROFILE_EFFICIENCY_FIGURES])
 {
@@ -309,8 +309,8 @@ static const char *base_name_or_empty(const char *path)
     return path ? qmpi_text_base_name(path) : "";
 }
 
-/* Returns the length of a name without the suffixes that a compiler gives to copies of functions.
- */
+/* Returns the length of a name without the suffixes that compilers append to the names of copies of
+ * functions. */
 static int name_length(const char *function)
 {
     static const char *const suffixes[] = {".part.", ".isra.", ".constprop.", ".cold"};
@@ -348,7 +348,8 @@ static int compare_call_chains(const struct profile_callsite *a, const struct pr
     return order;
 }
 
-/* Outer frames first: lines that are added elsewhere in a function keep the order of its calls. */
+/* Compares the lines of the outer frames first. Adding lines to a function does not change this
+ * order. */
 static int compare_frame_lines(const struct profile_callsite *a, const struct profile_callsite *b)
 {
     for (int i = a->frame_count - 1; i >= 0; i--) {
@@ -602,8 +603,9 @@ static struct compare_finding *add_pair(struct compare_result *comparison)
     return pair->runs ? pair : NULL;
 }
 
-/* Matches findings of the same ranks first, because the rank may change from run to run, and then
- * those of one place, because a cause may be found as another kind. */
+/* Matches findings of the same kind and ranks first. Then the ranks may differ, because they may
+ * change from run to run. Last, the kinds may differ if the call site is the same, because one
+ * cause may lead to findings of different kinds. */
 static bool add_run_findings(struct compare_result *comparison, int run)
 {
     const struct profile_findings *found = &comparison->findings[run];
@@ -644,7 +646,7 @@ static double change_of_pair(const struct compare_result *comparison,
     return most;
 }
 
-/* The largest change first. */
+/* Orders by change, largest first. */
 static int compare_pairs(const void *a, const void *b, void *comparison)
 {
     const double mine = change_of_pair(comparison, a), its = change_of_pair(comparison, b);

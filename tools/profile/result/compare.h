@@ -20,9 +20,9 @@ struct compare_figure {
 
 struct compare_entry {
     const char *name;                      /* of the function or region; "": the run, a rank */
-    int rank, peer;                        /* -1: none; the peer of a wait also if it is unknown */
-    size_t site;                           /* waits: the entry in the table of call sites */
-    const struct profile_callsite **sites; /* call sites: of each run, NULL: none; otherwise NULL */
+    int rank, peer;                        /* -1: none, or the peer of a wait is unknown */
+    size_t site;                           /* of a wait: its entry in the table of call sites */
+    const struct profile_callsite **sites; /* of a call site: that of each run, or NULL */
     bool *has;                             /* whether each run has the thing */
     double *values;                        /* see compare_value */
 };
@@ -33,7 +33,7 @@ enum compare_kind {
     COMPARE_EFFICIENCY, /* one entry */
     COMPARE_FUNCTIONS,
     COMPARE_CALLSITES,
-    COMPARE_RANKS, /* empty if the numbers of ranks differ; so is the next one */
+    COMPARE_RANKS, /* this and the next one are empty if the numbers of ranks differ */
     COMPARE_WAITS,
     COMPARE_REGIONS,
     COMPARE_TABLES
@@ -76,7 +76,8 @@ struct compare_result {
     int limit_count;
 };
 
-/* Compares `count` results, which must outlive the comparison. NULL: memory is exhausted. */
+/* Compares `count` results, which must outlive the comparison. Returns NULL if memory is
+ * exhausted. */
 struct compare_result *profile_compare(const struct profile_run *runs, int count);
 
 void profile_compare_free(struct compare_result *comparison);
@@ -102,8 +103,9 @@ double compare_value(const struct compare_result *comparison, const struct compa
 double compare_change(const struct compare_result *comparison, const struct compare_entry *entry,
                       int figure);
 
-/* Returns by how many percent a figure is worse in a run than in the base, less than 0 if it is
- * better: INFINITY if it is 0 in the base alone, and NAN if it is unknown. */
+/* Returns by how many percent the figure with the name `limit` is worse in a run than in the base.
+ * The result is negative if the figure is better, INFINITY if the figure is 0 only in the base, and
+ * NAN if it is unknown. */
 double compare_worsening(const struct compare_result *comparison, const char *limit, int run);
 
 /* Returns whether a figure is beyond a limit in a run. */

@@ -41,7 +41,7 @@ struct row {
 #define COLUMN_NAME(NAME) #NAME,
 static const char *const column_names[] = {COLUMNS(COLUMN_NAME)};
 
-/* A figure has one of the columns above, or one behind them. */
+/* Returns the column of a figure: one of the columns above, or one after them. */
 static int figure_column(int figure)
 {
     int column = 0;
@@ -191,7 +191,7 @@ static void put_callsites(struct row *row, const struct profile_result *result)
     }
 }
 
-/* Appends what `second` says about the other call site. Both are freed. */
+/* Returns "FIRST -> SECOND", and frees both strings. Returns NULL if memory is exhausted. */
 static char *join_places(char *first, char *second)
 {
     char *both = NULL;

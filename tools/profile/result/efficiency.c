@@ -52,7 +52,8 @@ static int combine_hosts(struct share *shares, size_t count)
     return (int)nodes;
 }
 
-/* Computes the mean of each node, and returns the largest in *most. False: memory is exhausted. */
+/* Computes the mean of each node, and sets *most to the largest mean. Returns false if memory is
+ * exhausted. */
 static bool find_node_means(const struct profile_result *result,
                             const struct profile_region *region, int *nodes, double *most)
 {
@@ -95,7 +96,7 @@ static double divide_or_one(double part, double whole)
     return whole > 0 ? part / whole : 1;
 }
 
-/* The longest path is known only if that to every rank is. */
+/* Returns the longest path to any rank, or 0 if the path to some rank is unknown. */
 static double longest_path(const struct profile_result *result)
 {
     double longest = 0;

@@ -13,7 +13,7 @@
 #define PROFILE_EFFICIENCY_GOOD 0.8
 
 struct profile_efficiency {
-    double elapsed;    /* of the rank that was profiled longest */
+    double elapsed;    /* the time of the rank that was profiled longest */
     double mean, most; /* time outside MPI, over the ranks */
     int most_rank;     /* the rank that has most, or the first one of several; for a region -1 */
     int nodes;         /* different hosts */
@@ -39,9 +39,10 @@ double profile_efficiency_off(const struct profile_result *result,
 
 /*
  * Computes the efficiency of a run or, if `region` is not NULL, of a region of it. A rank that was
- * never in the region has no time outside MPI there. A rank that was not profiled for some time is
- * taken to do the same then as otherwise. Returns false if it is unknown: no time was
- * profiled, the file is of an older version that did not save it, or memory is exhausted.
+ * never in the region has no time outside MPI there. If a rank was not profiled for some time, its
+ * share of useful time is assumed to be the same then. Returns false if the efficiency is unknown
+ * because no time was profiled or because an older version wrote the file, or if memory is
+ * exhausted.
  */
 bool profile_efficiency_find(const struct profile_result *result,
                              const struct profile_region *region,
@@ -54,14 +55,13 @@ struct profile_efficiency_figure {
 };
 enum { PROFILE_EFFICIENCY_FIGURES = 9 };
 
-/* Whether ranks had no processor for so long that the other figures mean little without a remark.
- */
+/* Returns whether ranks had no processor for so long that the other figures need a remark. */
 static inline bool profile_efficiency_lacks_processors(const struct profile_efficiency *efficiency)
 {
     return efficiency->no_processor >= 0.05;
 }
 
-/* Returns how many there are: the last three only with `has_path`. */
+/* Fills `list`, and returns the number of figures. The last three exist only with `has_path`. */
 int profile_efficiency_list(const struct profile_efficiency *efficiency,
                             struct profile_efficiency_figure list[PROFILE_EFFICIENCY_FIGURES]);
 

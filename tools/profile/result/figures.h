@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Further figures of `profile`, besides calls, times, waits and bytes: JSON, CSV and text contain
- * them for every function, call site, communicator and file. A line of this table is all that they,
- * the merging of ranks and the counters of threads need; the code that counts is in
- * tools/profile/record.
+ * them for every function, call site, communicator and file. A line of this table adds a figure to
+ * all of them, to the merging of ranks and to the counters of threads; the code that counts it is
+ * in tools/profile/record.
  *
  *     F(member, TIME or COUNT, LEAST, GREATEST or TOTAL, "heading", since)
  *
  * TIME is in ticks in the counters of threads and in seconds in results. LEAST, GREATEST and TOTAL
  * say how the figures of calls, threads and ranks are combined. The heading is that of the column
- * in the table of call sites; "": not there. `since` is the number of the schema (PROFILE_SCHEMA)
- * from which on every file has the figure; 0: files may lack it, and it is 0 then.
+ * in the table of call sites; "": the table has no such column. `since` is the number of the first
+ * schema (PROFILE_SCHEMA) whose files always have the figure. 0: files may lack the figure, which
+ * then counts as 0.
  */
 #ifndef QMPI_PROFILE_FIGURES_H
 #define QMPI_PROFILE_FIGURES_H

@@ -86,8 +86,8 @@ static bool is_in(const struct hang *hang, int rank)
     return rank >= 0 && rank < hang->count;
 }
 
-/* A rank does not return from MPI_Finalize to the program, however short the call has been so far.
- */
+/* A rank never returns from MPI_Finalize to the rest of the program. Therefore, this call counts
+ * even if it has just begun. */
 static bool is_finalize(const struct profile_flight *flight)
 {
     return !strcmp(flight->name, "MPI_Finalize");
@@ -108,8 +108,8 @@ static void set_flight(struct hang *hang, const struct profile_flight *flight, d
 
 /* ---- Collective calls ------------------------------------------------------------------------ */
 
-/* Returns whether all members of a communicator make the call, and none returns before all others
- * that it needs have come. */
+/* Returns whether all members of a communicator make the call, and none of them returns before all
+ * others that it needs have arrived. */
 static bool is_collective(const struct profile_flight *flight)
 {
     const unsigned others =
@@ -220,8 +220,8 @@ static bool is_same_message(const struct profile_await *mine, int rank,
            (mine->comm == its->comm || !mine->comm || !its->comm);
 }
 
-/* Returns whether a message for which `rank` waits is on its way, because the other one takes part
- * in it. */
+/* Returns whether a message for which `rank` waits is on its way, because `other` waits for the
+ * same message. */
 static bool is_met(const struct hang *hang, int rank, const struct profile_await *await, int other)
 {
     const struct profile_flight *flight = hang->ranks[other].flight;
@@ -234,7 +234,7 @@ static bool is_met(const struct hang *hang, int rank, const struct profile_await
 
 /* ---- Ranks that can go on -------------------------------------------------------------------- */
 
-/* The members of a communicator from one of which a message may come. */
+/* The members of a communicator, any of which may send a message that is received from any rank. */
 struct senders {
     const struct hang *hang;
     const struct profile_await *await;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds which ranks wait for which others, from their calls in flight. A rank that waits only for
- * ranks that can never go on is stuck: this is computed from the messages for which the calls wait
+ * Finds which ranks wait for which others, from their calls in flight. A rank is stuck if it waits
+ * only for ranks that can never go on. This is computed from the messages for which the calls wait
  * (peer, tag, communicator), and from the communicators, functions and roots of collective calls.
  */
 #ifndef QMPI_PROFILE_HANG_H
@@ -25,13 +25,13 @@ struct hang_group {
     const struct profile_flight *flight; /* one of these calls */
     bool is_finalize;                    /* It is MPI_Finalize, which all ranks call. */
     bool is_known;                       /* The members are known. */
-    int *ranks, *absent;                 /* that are in the call, and the other members */
+    int *ranks, *absent;                 /* the ranks in the call, and the other members */
     int rank_count, absent_count;
 };
 
 struct hang_rank {
     enum hang_state state;
-    const struct profile_flight *flight;   /* of HANG_WAITS and HANG_BUSY: the longest call */
+    const struct profile_flight *flight;   /* for HANG_WAITS and HANG_BUSY: the longest call */
     const struct profile_process *process; /* NULL: missing */
     int group;                             /* -1: the call is not collective */
     bool needs_one; /* The call ends as soon as one of its messages has come (MPI_Waitany). */
@@ -63,9 +63,9 @@ int hang_first_target(const struct hang *hang, int rank);
 /* Returns whether a rank waits for another one, directly or not. */
 bool hang_leads_to(const struct hang *hang, int rank, int target);
 
-/* Finds a call that will never meet that of `rank`, although both belong together: another
- * collective call on the same communicator, or a message between the two ranks with another tag or
- * communicator. Returns the other rank, or -1 if there is none. */
+/* Finds a call that will never match the call of `rank`, although the program meant them to match:
+ * another collective call on the same communicator, or a message between the two ranks with another
+ * tag or communicator. Returns the other rank, or -1 if there is none. */
 int hang_find_mismatch(const struct hang *hang, int rank);
 
 /* Prints the other side of the messages for which a call waits, after a space: "from rank 1",
@@ -73,8 +73,8 @@ int hang_find_mismatch(const struct hang *hang, int rank);
  * nothing if it waits for none. */
 void hang_print_partners(FILE *text, const struct profile_flight *flight, bool with_tags);
 
-/* Calls `each` for each rank in a list such as "0-3,8,10-14:2". Returns false if it is not valid.
- */
+/* Calls `each` for each rank in a list such as "0-3,8,10-14:2". Returns false if the list is not
+ * valid. */
 typedef void hang_member(void *data, int rank);
 bool hang_each_member(const char *members, hang_member *each, void *data);
 

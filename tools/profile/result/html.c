@@ -60,7 +60,8 @@ FILE *html_encode_open(FILE *target)
 #include <limits.h>
 #include <zlib.h>
 
-/* A block has BLOCK compressed bytes, because three of them become four characters. */
+/* The size of a block is a multiple of three, because three compressed bytes become four
+ * characters. */
 enum { BLOCK = 3 * 4096, GZIP = 16 };
 
 struct encoder {
@@ -86,7 +87,7 @@ static void print_group(FILE *target, const unsigned char *bytes, size_t count)
     putc(count > 2 ? digits[bits & 63] : '=', target);
 }
 
-/* Only the last block may be incomplete, or the padding would come amid the data. */
+/* Only the last block may be incomplete, because padding is only allowed at the end of the data. */
 static void print_block(struct encoder *encoder)
 {
     const size_t length = BLOCK - encoder->stream.avail_out;
@@ -382,7 +383,9 @@ static void print_order(FILE *stream, const struct profile_result *result,
             "<p class=\"hint\">Most time first. The percentage in the first line of a finding is a "
             "share of the elapsed time (%s)%s.</p>\n<ol>\n",
             units_time(result->application.max),
-            has_startup ? "; that of MPI_Init is a share of the elapsed time and itself" : "");
+            has_startup
+                ? "; that of MPI_Init is a share of the elapsed time plus the time of MPI_Init"
+                : "");
 }
 
 static void print_no_findings(FILE *stream, const struct profile_result *result)
@@ -524,7 +527,8 @@ static void print_title(FILE *stream, const struct profile_run *runs, size_t cou
     }
 }
 
-/* This precision suffices for tables and maps. Further digits would be most of the data. */
+/* This precision suffices for tables and maps. With all digits, most of the data would be
+ * digits. */
 enum { DIGITS = 4 };
 
 /* Closes the stream of html_encode_open. Returns false if this fails, or if `good` is false. */

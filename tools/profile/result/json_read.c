@@ -169,8 +169,8 @@ static struct source source_object(const struct source *source, const char *key)
 static void read_element(const struct source *source, const struct member_type *type,
                          void *element);
 
-/* Reads an array of objects. After a problem, the number of elements is that of those that were
- * started; the rest of their bytes are zero, so that they can be freed with the whole result. */
+/* Reads an array of objects. After a problem, only the elements that were begun are counted. Their
+ * bytes that were not read are zero, so that they can be freed with the whole result. */
 static void read_array(const struct source *source, const struct member *member, void *element)
 {
     const json_t *array = source_member(source, member->name);
@@ -268,7 +268,7 @@ static void read_ranks(const struct source *parent, const char *key,
     by_rank->all = read_columns(parent, key, &members_rank_calls, &by_rank->count);
 }
 
-/* The callers are among the listed ranks unless the file says otherwise. */
+/* If the file does not list the callers, they are among the listed ranks. */
 static void read_by_rank(const struct source *parent, struct profile_by_rank *by_rank,
                          struct profile_by_rank *callers)
 {
@@ -383,7 +383,8 @@ static void read_callsite(const struct source *source, struct profile_callsite *
         callsite->waits.all = read_columns(source, "waits", &members_wait, &callsite->waits.count);
 }
 
-/* The numbers of call sites + 1 become their keys when all call sites were read. */
+/* Stores the numbers of the call sites + 1. find_outside_keys replaces these by their keys when all
+ * call sites have been read. */
 static void read_outside(const struct source *source, struct profile_outside *outside)
 {
     read_members(source, &members_outside, outside);
@@ -475,8 +476,8 @@ static void read_windows(const struct source *root, struct profile_windows *wind
 
 /* ---- The document ---------------------------------------------------------------------------- */
 
-/* Older files lack the time outside MPI, and in those that were edited it may exceed the time of
- * the rank. */
+/* Older files lack the time outside MPI. In files that were edited, it may exceed the time of the
+ * rank. */
 static void find_useful(const struct source *root, struct profile_result *result)
 {
     const json_t *processes = source_member(root, "processes");

@@ -36,7 +36,7 @@ static json_t *repair_string(const char *text)
     return value;
 }
 
-/* NULL is an empty text. */
+/* NULL counts as an empty text. */
 static json_t *text_value(const char *text)
 {
     json_t *value = json_string(text ? text : "");
@@ -408,7 +408,7 @@ static json_t *hosts_value(const struct profile_host *hosts, size_t count)
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
-/* Adds a call site. `callsites` is the array of the document in which it is. If it is NULL, the
+/* Adds a call site. `callsites` is the array of call sites in the document. If it is NULL, the
  * number of the call site is left out. */
 static void add_place(struct container *object, const struct profile_callsite *site,
                       const struct profile_callsite *callsites)
@@ -443,7 +443,7 @@ static json_t *excess_value(const struct profile_finding *it,
     return finish_container(object);
 }
 
-/* `callsites` is that of add_place. */
+/* For `callsites`, see add_place. */
 static json_t *finding_value(const struct profile_finding *it,
                              const struct profile_callsite *callsites)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tables of the members of structures, for code that treats all members alike: JSON, the messages
- * between ranks, and freeing. The tables are in profile_result.c. A new member needs a line there;
- * merge.c knows how it is merged.
+ * between ranks, and freeing. The tables are in profile_result.c. A new member needs a line there.
+ * How a member is merged is defined in merge.c.
  */
 #ifndef QMPI_PROFILE_MEMBERS_H
 #define QMPI_PROFILE_MEMBERS_H
@@ -32,7 +32,7 @@ struct member {
     enum member_kind kind;
     const char *name; /* in JSON; NULL: it is not in JSON, or not as such */
     size_t offset;
-    size_t count_offset; /* for bytes and arrays: where their number is, a size_t */
+    size_t count_offset; /* for bytes and arrays: the offset of their number, a size_t */
     int bins;
     const struct member_type *type;
     /* A text that is NULL, and a number that is not above `absent`, are left out in JSON. */

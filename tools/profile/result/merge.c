@@ -68,8 +68,9 @@ void merge_calls(struct profile_calls *mine, const struct profile_calls *its,
 
 /* ---- Arrays ---------------------------------------------------------------------------------- */
 
-/* Elements of one kind: their order, and how an element is added to the same one of the other side.
- * Adding cannot fail, because merge_prepare allocates all memory before anything is changed. */
+/* Elements of one kind: their order, and how an element is added to the corresponding element of
+ * the other side. Adding cannot fail, because merge_prepare allocates all memory before anything is
+ * changed. */
 struct merge_kind {
     size_t size;
     int (*compare)(const void *mine, const void *its);
@@ -624,8 +625,8 @@ static bool has_rank(const struct profile_result *result, int rank)
     return found;
 }
 
-/* Programs of one job may differ. If the launcher does not tell the job, only those of one program
- * are taken to be of one job. */
+/* The processes of one job may run different programs. If the launcher does not tell the job, only
+ * processes of the same program are assumed to belong to one job. */
 static bool is_same_job(const struct profile_result *result, const struct profile_result *other)
 {
     return result->job && other->job ? !strcmp(result->job, other->job)
@@ -718,7 +719,7 @@ bool profile_merge_tree_fits(const struct profile_merge_tree *combination,
     return began_together(begin, other->begin);
 }
 
-/* The last two parts become one. */
+/* Merges the last two parts. */
 static bool combine_last(struct profile_merge_tree *combination)
 {
     const int last = --combination->count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Merges two results of one run, each of one or several processes. The tool does this at
- * MPI_Finalize, `qmpi report` with files of single processes. If a function, call site,
- * … is missing in one of the results, its ranks count as 0.
+ * MPI_Finalize, `qmpi report` with files of single processes. If a function, a call site or another
+ * element is missing in one of the results, the ranks of that result count as 0.
  */
 #ifndef QMPI_PROFILE_MERGE_H
 #define QMPI_PROFILE_MERGE_H
@@ -21,8 +21,7 @@ bool profile_merge(struct profile_result *into, struct profile_result *from);
 /* Reduces a list of ranks, such as profile_by_rank has it, to the callers. */
 void profile_merge_choose_callers(struct profile_by_rank *list);
 
-/* ---- Elements of a result ----------------------------------------------------------------------
- */
+/* ---- Elements of a result -------------------------------------------------------------------- */
 
 /* The ranks that have one of two elements. */
 struct merge_side {
@@ -35,17 +34,19 @@ struct merge_side {
 struct merge_sides {
     struct merge_side mine, its;
     bool every_rank; /* see profile_result */
-    bool absent;     /* its side lacks the element: its ranks have 0 */
+    bool absent;     /* the side `its` lacks the element, so that its ranks count as 0 */
 };
 
 /* Adds `its` to `mine`. */
 void merge_calls(struct profile_calls *mine, const struct profile_calls *its,
                  const struct merge_sides *sides);
 
-/* The order of call sites; 0: the same one, even if only one of them has been looked up. */
+/* Compares two call sites for sorting. Returns 0 if they are the same, even if the place in the
+ * source code of only one of them is known. */
 int merge_compare_callsites(const void *mine, const void *its);
 
-/* The lists of an element by rank. A side with a single rank has no lists, but its calls. */
+/* The lists of an element by rank. A side with a single rank has no lists; its calls are used
+ * instead. */
 struct merge_listed {
     struct profile_by_rank *by_rank, *callers; /* NULL: the element is missing */
     const struct profile_calls *calls;
@@ -63,25 +64,26 @@ bool merge_prepare_callers(struct merge_listed mine, struct merge_listed its,
 void merge_callers(struct merge_listed mine, struct merge_listed its,
                    const struct merge_sides *sides);
 
-/* The same for the waits of a call site. `its` remains its owner's; NULL: the call site is missing.
- */
+/* The same for the waits of a call site. `its` does not change; it is NULL if the call site is
+ * missing. */
 bool merge_prepare_waits(struct profile_waits *mine, const struct profile_waits *its);
 void merge_waits(struct profile_waits *mine, const struct profile_waits *its, bool every_rank);
 
 /* ---- Files of single processes --------------------------------------------------------------- */
 
 /*
- * Whether `other`, of a single process, can be merged into `result`, of one or several processes:
- * the same MPI job, or, if this is not known, the same program; the same MPI library and layer,
- * started less than a minute apart, and a rank that `result` does not contain.
+ * Returns whether `other`, the result of a single process, can be merged into `result`, that of one
+ * or several processes. Both must belong to the same MPI job or, if this is unknown, to the same
+ * program. They must have the same MPI library and layer, and must have started less than a minute
+ * apart. `result` must not contain the rank of `other`.
  */
 bool profile_merge_fits(const struct profile_result *result, const struct profile_result *other);
 
 /*
  * Merges `other` into `result`, and takes ownership of `other`. The result then describes all
- * merged ranks (rank -1), and its termination lists all different ones. A process that did not call
- * a function counts as 0, as in a result of all ranks. Returns false if memory is exhausted;
- * `result` is unchanged then, and `other` is lost.
+ * merged ranks (rank -1), and its termination lists all different terminations of the processes. A
+ * process that did not call a function counts as 0, as in a result of all ranks. Returns false if
+ * memory is exhausted; `result` is unchanged then, and `other` is lost.
  */
 bool profile_merge_process(struct profile_result *result, struct profile_result *other);
 
@@ -91,8 +93,9 @@ bool profile_merge_process(struct profile_result *result, struct profile_result 
  */
 enum { PROFILE_MERGE_TREE_PARTS = 32 };
 struct profile_merge_tree {
-    struct profile_result *parts[PROFILE_MERGE_TREE_PARTS]; /* of fewer and fewer files */
-    int files[PROFILE_MERGE_TREE_PARTS];                    /* of each part */
+    /* The merged results. Each consists of fewer files than the previous one. */
+    struct profile_result *parts[PROFILE_MERGE_TREE_PARTS];
+    int files[PROFILE_MERGE_TREE_PARTS]; /* the number of files in each part */
     int count;
 };
 
@@ -104,7 +107,8 @@ bool profile_merge_tree_fits(const struct profile_merge_tree *combination,
  * this file and others may be lost then. */
 bool profile_merge_tree_add(struct profile_merge_tree *combination, struct profile_result *other);
 
-/* Merges all files into the first part, which is the result. Returns false as above. */
+/* Merges all files into the first part, which is the result. Returns false if memory is exhausted:
+ * files may be lost then. */
 bool profile_merge_tree_finish(struct profile_merge_tree *combination);
 
 #endif

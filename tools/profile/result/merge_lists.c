@@ -17,7 +17,7 @@ static int compare_rank_calls(const void *a, const void *b)
     return (mine->rank > its->rank) - (mine->rank < its->rank);
 }
 
-/* Least time first. */
+/* Orders by time, shortest first. */
 static int compare_rank_times(const void *a, const void *b)
 {
     const struct profile_rank_calls *mine = a, *its = b;
@@ -52,7 +52,7 @@ static bool make_rank_room(struct profile_by_rank *by_rank, size_t room)
     return all != NULL;
 }
 
-/* A file that lists every rank may be merged into one that does not. */
+/* A result that lists every rank may be merged into one that does not. */
 static void trim_ranks(struct profile_by_rank *list)
 {
     if (list && list->count > PROFILE_OUTLIERS)
@@ -184,7 +184,7 @@ static int compare_waits(const void *a, const void *b)
     return order ? order : (mine->peer > its->peer) - (mine->peer < its->peer);
 }
 
-/* Longest first. */
+/* Orders by time, longest first. */
 static int compare_wait_times(const void *a, const void *b)
 {
     const struct profile_wait *mine = a, *its = b;
@@ -218,9 +218,9 @@ static size_t combine_waits(struct profile_wait *all, size_t count)
     return combined;
 }
 
-/* Returns the rank that waits longest in total; the pairs are in the order of their ranks. It also
- * waits longest in every part of the ranks. Therefore, none of its pairs have been left out when
- * parts were merged. */
+/* Returns the rank that waits longest in total. The pairs are in the order of their ranks. This
+ * rank also waited longest among the ranks of each result that was merged before. Therefore, none
+ * of its longest pairs were left out then. */
 static int find_longest_waiter(const struct profile_wait *all, size_t count)
 {
     double most = -1, time = 0;

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns whether the word `operator` ends at `end`, so that < and > are its name. */
+/* Returns whether the word `operator` ends at `end`, so that the following < and > belong to its
+ * name. */
 static bool is_operator(const char *name, const char *end)
 {
     const size_t length = sizeof "operator" - 1;
@@ -25,8 +26,8 @@ static const char *skip_symbols(const char *at)
     return at + strspn(at, "<>=-");
 }
 
-/* Returns the end of the arguments of a template that begin at `at`, behind the last >. Returns
- * NULL if they do not end. */
+/* Returns the position after the last > of the arguments of a template that begin at `at`, or NULL
+ * if they do not end. */
 static const char *skip_arguments(const char *name, const char *at)
 {
     int depth = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file that a result is written to: its format, and the way it is written. It appears complete
- * or not at all: it is written as PATH.PID.tmp in the same directory and renamed, so that a copy of
- * the process may also write it. Devices, FIFOs and other targets that are not regular files are
- * written directly; symbolic links are preserved. Numbers have a decimal point in any locale of the
- * application. A pipe without a reader or a limit on the size of files causes an error, not a
- * signal for the application: see util/output.h.
+ * The file that a result is written to: its format, and the way it is written. A regular file is
+ * written as PATH.PID.tmp in the same directory, and then renamed. Therefore it appears complete or
+ * not at all, even if a copy of the process writes it, too. Devices, FIFOs and other targets that
+ * are not regular files are written directly; symbolic links are preserved. Numbers have a decimal
+ * point in any locale of the application. A pipe without a reader or a limit on the size of files
+ * causes an error, not a signal for the application: see util/output.h.
  */
 #ifndef QMPI_PROFILE_OUTPUT_H
 #define QMPI_PROFILE_OUTPUT_H
@@ -18,11 +18,11 @@
 
 enum profile_output_format { PROFILE_TEXT, PROFILE_JSON, PROFILE_CSV, PROFILE_HTML };
 
-/* Their names; NULL after the last one. */
+/* The names of the formats, followed by NULL. */
 extern const char *const profile_output_format_names[];
 
-/* Returns the format that the end of a file's name tells (.json, .csv, .html); of others, and of
- * NULL, text. */
+/* Returns the format that the suffix of a file's name selects (.json, .csv or .html). For other
+ * names, and for NULL, this is text. */
 enum profile_output_format profile_output_format_of(const char *path);
 
 struct profile_output {
@@ -40,9 +40,9 @@ struct profile_output {
  * caller frees (NULL: out of memory); the file must not be closed then. */
 bool profile_output_open(struct profile_output *output, const char *path, char **problem);
 
-/* Closes and renames the file. If `whole` is false, memory was exhausted while writing. Fails as
- * above, also in this case, and leaves nothing behind; errno is then EEXIST if there was no such
- * file, and another process has created it meanwhile. */
+/* Closes and renames the file. If `whole` is false, memory was exhausted while writing, and the
+ * function fails. On failure, it sets *problem as above, and leaves no file behind. errno is EEXIST
+ * if no such file existed before and another process has created it meanwhile. */
 bool profile_output_close(struct profile_output *output, bool whole, char **problem);
 
 #endif

@@ -76,7 +76,8 @@ bool profile_text_write(const struct profile_result *result, const char *path, i
 
 bool profile_json_print(FILE *stream, const struct profile_result *result);
 
-/* The same with this many significant digits, which cannot be read as the same result. */
+/* Does the same with this number of significant digits. Reading such a document does not yield
+ * exactly the same result. */
 bool profile_json_print_rounded(FILE *stream, const struct profile_result *result, int digits);
 
 bool profile_json_write(const struct profile_result *result, const char *path, char **problem);
@@ -105,9 +106,9 @@ bool profile_csv_write(const struct profile_result *result, const char *path, ch
 
 /*
  * A page is one file that needs no network. The findings and the efficiency are text; everything
- * else is drawn by the script of the page (html/), from the results as JSON, which the page
- * contains, compressed. Strings from results are escaped or in base64, so that they cannot become a
- * part of the page's markup.
+ * else is drawn by the script of the page (html/), from the results, which the page contains as
+ * compressed JSON. Strings from results are escaped or in base64, so that they cannot become a part
+ * of the page's markup.
  */
 
 /* Returns whether pages can be written, that is, whether qmpi was built with zlib. Otherwise, the
@@ -119,10 +120,10 @@ bool profile_html_print(FILE *stream, const struct profile_run *run);
 bool profile_html_write(const struct profile_result *result, const char *path, char **problem);
 
 /*
- * The page, with its scripts and styles, is larger than all else that the tool writes, and few runs
- * write it. The tool therefore opens a library for it, PROFILE_HTML_FILE in its own folder, whose
- * function PROFILE_HTML_FUNCTION returns profile_html_write; NULL: pages are not supported. The
- * command contains the page.
+ * The scripts and styles of the page are large, and few runs write one. Therefore, the tool does
+ * not contain them, but opens the library PROFILE_HTML_FILE in its own folder when it needs them.
+ * The function PROFILE_HTML_FUNCTION of this library returns profile_html_write, or NULL if pages
+ * are not supported. The command itself contains the page.
  */
 #define PROFILE_HTML_FILE "qmpi-html.module"
 #define PROFILE_HTML_FUNCTION "profile_html_find_writer"
@@ -139,10 +140,10 @@ enum { PROFILE_COMPARE_TEXT_MOST = 6 }; /* runs side by side */
     (PROFILE_FUNCTIONS | PROFILE_CALLSITES | PROFILE_WAITS | PROFILE_REGIONS | PROFILE_PROCESSES)
 
 /*
- * Text: the head and the tables of `sections`, sorted by the amount of the change in `order`; calls
- * and bytes are only listed where they have changed. Unless `layout->top` is 0, leaves out changes
- * in time of less than PROFILE_COMPARE_LEAST of the base's elapsed time. At most
- * PROFILE_COMPARE_TEXT_MOST runs.
+ * Prints the head and the tables of `sections` as text. Tables are sorted by the change in the
+ * figure that `order` selects. Calls and bytes are only listed where they have changed. Unless
+ * `layout->top` is 0, changes in time of less than PROFILE_COMPARE_LEAST of the base's elapsed time
+ * are left out. There may be at most PROFILE_COMPARE_TEXT_MOST runs.
  */
 #define PROFILE_COMPARE_LEAST 0.005
 bool profile_compare_print_text(FILE *stream, const struct compare_result *comparison,
@@ -152,7 +153,7 @@ bool profile_compare_print_text(FILE *stream, const struct compare_result *compa
 /* JSON with the schema `qmpi-comparison/1`: see docs/run/profile.md. */
 bool profile_compare_print_json(FILE *stream, const struct compare_result *comparison);
 
-/* CSV: a row for each figure of each thing in each run. */
+/* Prints CSV with a row for each figure of each entry in each run. */
 bool profile_compare_print_csv(FILE *stream, const struct compare_result *comparison);
 
 bool profile_compare_print_html(FILE *stream, const struct compare_result *comparison);

@@ -33,7 +33,7 @@ void profile_figure_set(struct profile_calls *calls, int figure, double value)
  * They are in the order in which JSON contains them.
  */
 
-/* These make tables of the structure OF. */
+/* These macros make the tables of the structure OF. */
 #define TYPE(NAME, ...)                                                                            \
     const struct member_type members_##NAME = {                                                    \
         sizeof(OF), (const struct member[]){__VA_ARGS__, {.kind = MEMBER_END}}};
@@ -271,7 +271,7 @@ static int compare_region(const void *a, const void *b, void *order)
                              key_of_region(b, *(enum profile_sort *)order));
 }
 
-/* They have no name, and no other figure than the time. */
+/* The only figure of these elements is the time, and they have no name. */
 static int compare_outside(const void *a, const void *b, void *order)
 {
     const struct profile_outside *mine = a, *its = b;
@@ -399,7 +399,7 @@ static int lowest_rank(const struct profile_result *result)
     return lowest;
 }
 
-/* Sets the program of each process that does not name one to that of the result. */
+/* Sets the program of each process that has none to the program of the result. */
 static bool name_all(struct profile_result *result)
 {
     for (size_t i = 0; i < result->process_count; i++) {
@@ -412,7 +412,7 @@ static bool name_all(struct profile_result *result)
     return true;
 }
 
-/* Removes the program of the result from the processes. */
+/* Removes the programs of the processes that are the same as the program of the result. */
 static void name_others(struct profile_result *result)
 {
     for (size_t i = 0; i < result->process_count; i++) {
@@ -424,8 +424,8 @@ static void name_others(struct profile_result *result)
     }
 }
 
-/* Moves the members that describe the run to the first result. A result without processes counts as
- * the last one. */
+/* Swaps the members that describe the run, so that the result into which the other one is merged
+ * gets those of the lowest rank. A result without processes counts as the last one. */
 static void describe_first(struct profile_result *first, struct profile_result *last)
 {
     const struct profile_result its = *first;
@@ -514,7 +514,7 @@ size_t profile_programs_list(const struct profile_result *result, const char ***
     return count;
 }
 
-/* Prints a range of ranks, "3" or "3-7", behind others. */
+/* Prints a range of ranks, "3" or "3-7", after `number` other ranges. */
 static void print_range(FILE *stream, int first, int last, int number)
 {
     enum { MOST = 8 };
@@ -632,7 +632,7 @@ static void free_places(struct profile_frame *places, int count)
     free(places);
 }
 
-/* Replaces frame `at` by the places. Returns the number of frames in its position. */
+/* Replaces frame `at` by the places. Returns the number of frames that take its position. */
 static int replace_frame(struct profile_frame **frames, int *frame_count, int at,
                          struct profile_frame *places, int count)
 {

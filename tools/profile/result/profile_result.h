@@ -16,7 +16,7 @@
 
 enum { PROFILE_SIZE_BINS = 64, PROFILE_TIME_BINS = 48 };
 
-/* A quantity with one value per rank; a rank without calls has 0. */
+/* A quantity with one value per rank. A rank without calls counts as 0. */
 struct profile_spread {
     double sum, mean, min, max, stddev; /* over ranks; stddev of the population */
     int min_rank, max_rank;             /* the lowest rank that has the value; -1: not known */
@@ -64,8 +64,8 @@ struct profile_by_rank {
 
 /* The time for which a rank waited for another one in point-to-point calls of a call site, beyond
  * what their data explains. Unless every_rank is set, a result of several ranks contains at most
- * PROFILE_WAITS_MOST of a call site: the longest ones, but first up to half of them from the rank
- * that waits longest there. */
+ * PROFILE_WAITS_MOST waits of each call site. Up to half of these are waits of the rank that waits
+ * longest there. The others are the longest waits that remain. */
 enum { PROFILE_WAITS_MOST = 64 };
 struct profile_wait {
     int rank, peer; /* in MPI_COMM_WORLD; peer -1: unknown */
@@ -83,11 +83,11 @@ struct profile_function {
     int ranks;   /* how many processes called it; 0: not known */
     struct profile_calls calls;
     struct profile_by_rank by_rank, callers; /* functions of regions: NULL */
-    /* Calls that moved bytes by their size (sent + received): bin 0: 1 byte, bin b: 2^b … 2^(b+1)
-     * - 1. */
+    /* Calls that moved bytes, by their size (sent + received). Bin b is for sizes from 2^b to
+     * 2^(b+1) - 1. */
     uint64_t sizes[PROFILE_SIZE_BINS];
     uint64_t no_bytes; /* calls that moved no bytes */
-    /* Calls by their time: bin 0: below 2 ns, bin b: 2^b … 2^(b+1) - 1 ns. */
+    /* Calls by their time. Bin 0 is for less than 2 ns, bin b for 2^b to 2^(b+1) - 1 ns. */
     uint64_t times[PROFILE_TIME_BINS];
 };
 
@@ -96,15 +96,15 @@ struct profile_frame {
      * the module is unknown, it is the address itself. For a line of Python, it is the line. */
     uint64_t offset;
     char *module; /* the path of its file; "": unknown; for a line of Python, the same as `file` */
-    /* NULL: unknown, or not looked up. After signals and at checkpoints, `qmpi report` does that.
-     */
+    /* NULL: unknown, or not looked up yet. After signals and at checkpoints, the tool does not look
+     * it up; `qmpi report` does so later. */
     char *function;
     char *file; /* NULL: there is no debug information */
     int line;   /* 0: unknown */
     /* The function was inlined in that of the next frame, which has the same module and offset.
      * `depth` does not count this frame. */
     bool inlined;
-    bool names_module; /* Lists name the module, because there are several programs. In no file. */
+    bool names_module; /* Lists name the module: there are several programs. Not in files. */
 };
 
 struct profile_callsite {
@@ -112,7 +112,7 @@ struct profile_callsite {
     struct profile_frame *frames; /* the caller first */
     int frame_count;
     int ranks;         /* how many processes called from here */
-    uint64_t messages; /* and one-sided accesses, with data; not those of collectives */
+    uint64_t messages; /* messages and one-sided accesses with data; not in collectives */
     struct profile_calls calls;
     struct profile_by_rank by_rank, callers;
     struct profile_waits waits;
@@ -129,7 +129,7 @@ enum { PROFILE_OUTSIDE_MOST = 64 };
 struct profile_outside {
     uint64_t from, to; /* the call sites (profile_callsite_key); 0: none, or unknown */
     struct profile_spread time;
-    struct profile_by_rank ranks; /* those that list it, like `callers`; only rank and time */
+    struct profile_by_rank ranks; /* those that list the pair; only `rank` and `time` */
 };
 
 /* Messages and one-sided accesses between two ranks of MPI_COMM_WORLD. */
@@ -175,9 +175,9 @@ struct profile_flight {
     double time; /* so far */
     bool waits;  /* sync=yes: it waits for other ranks; `time` is the waiting time */
     char *since; /* ISO 8601, UTC */
-    /* The communicator that is passed to the call, or to which its messages belong: its name, and a
-     * number that is the same on all of its members and that no other communicator has; NULL and 0:
-     * none, or unknown. */
+    /* The communicator that is passed to the call, or to which its messages belong. `comm` is a
+     * number that is the same on all members and that no other communicator has. NULL and 0: there
+     * is none, or it is unknown. */
     char *communicator;
     uint64_t comm;
     char *members; /* the ranks in MPI_COMM_WORLD, such as "0-3,8,10-14:2"; NULL: unknown */
@@ -203,8 +203,8 @@ struct profile_region {
     struct profile_spread time;   /* between begin and end, per rank */
     struct profile_spread mpi;    /* time in MPI */
     struct profile_spread useful; /* see profile_process */
-    /* The seconds by which the longest chain of work that leads to a rank grew in the region, on
-     * the rank where this is most; 0: unknown. */
+    /* The longest chain of work that leads to a rank grows while the rank is in the region. This is
+     * the growth in seconds, on the rank where it is largest; 0: unknown. */
     double path;
     struct profile_node *nodes; /* the nodes with a rank that was in the region */
     size_t node_count;
@@ -216,7 +216,7 @@ struct profile_region {
  * Efficiency over time: the application time of each rank in windows of equal width, and how much
  * of it was in MPI. Windows begin at the end of the rank's own MPI_Init.
  */
-#define PROFILE_WINDOW_WIDTH 0.001 /* of the narrowest ones; others are 2^k times as wide */
+#define PROFILE_WINDOW_WIDTH 0.001 /* seconds, of the narrowest windows; others are 2^k as wide */
 enum { PROFILE_WINDOWS_MOST = 200, PROFILE_WINDOW_WHOLE = 200 };
 struct profile_window_rank {
     int rank;
@@ -240,7 +240,7 @@ struct profile_process {
     char *host;
     /* The time from the end of MPI_Init to the start of MPI_Finalize while profiling was on. */
     double application;
-    double off; /* the same, while profiling was off (MPI_Pcontrol) */
+    double off; /* the same time, while profiling was off (MPI_Pcontrol) */
     /* The part of `application` in MPI, including the waiting of sync=yes, summed over threads. The
      * time of a call within another call counts only once. */
     double mpi;
@@ -253,8 +253,8 @@ struct profile_process {
     /* Since the end of MPI_Init: the time on processors, of all threads, and the time for which the
      * process was ready to run but had no processor (see processor.h). 0: unknown, or none. */
     double processor_time, queued;
-    uint64_t preemptions; /* of all threads, in that time */
-    char *processors;     /* that the main thread may use, such as "0-3,8"; NULL: unknown */
+    uint64_t preemptions; /* how often the kernel took a processor from a thread, since then */
+    char *processors;     /* those that the main thread may use, such as "0-3,8"; NULL: unknown */
     char *program;        /* its path; NULL: that of the result */
     char *termination;    /* like that of the result, for the process alone */
 };
@@ -288,14 +288,14 @@ struct profile_result {
     int tool_id;
     int ranks; /* the number of processes that it describes */
     int rank;  /* the rank if it describes a single process; otherwise -1 */
-    /* The way in which a process ended whose data is not in the result of all ranks: "exit",
-     * "MPI_Abort", "signal SIGTERM", "checkpoint", "MPI_Pcontrol", PROFILE_SESSIONS_ENDED or
-     * PROFILE_NOT_MERGED. NULL: MPI_Finalize. */
+    /* How a process ended, if its data is not in the result of all ranks: "exit", "MPI_Abort",
+     * "signal SIGTERM", "checkpoint", "MPI_Pcontrol", PROFILE_SESSIONS_ENDED or PROFILE_NOT_MERGED.
+     * NULL: MPI_Finalize. */
     char *termination;
     struct profile_variable *environment; /* of the lowest rank, by name */
     size_t variable_count;
-    struct profile_thresholds thresholds;    /* in no file */
-    bool is_filtered;                        /* profile_result_filter was called; in no file */
+    struct profile_thresholds thresholds;    /* not in files */
+    bool is_filtered;                        /* profile_result_filter was called; not in files */
     bool every_rank;                         /* Lists by rank contain every rank. */
     struct profile_spread application, time; /* per rank; `time` is the time in MPI */
     /* Receives that were posted (MPI_Irecv, MPI_Start) and not seen to complete, because they were
@@ -329,7 +329,7 @@ struct profile_run {
     int files; /* how many files were merged */
 };
 
-/* The tables of members. They do not contain the members that are in no file. */
+/* The tables of members. Members that are not in files are not in these tables. */
 extern const struct member_type members_process, members_function, members_callsite,
     members_matrix_entry, members_communicator, members_file, members_region, members_flight,
     members_await, members_windows, members_window_rank, members_rank_calls, members_wait,
@@ -360,9 +360,9 @@ bool profile_rank_is_listed(const struct profile_result *result, const struct pr
 enum profile_sort { PROFILE_BY_TIME, PROFILE_BY_CALLS, PROFILE_BY_BYTES, PROFILE_BY_NAME };
 
 /*
- * Sorts functions (also those of regions), call sites, communicators, files and regions: largest
- * first, names from a to z, equal ones by name. The matrix is not sorted. Bytes are those sent and
- * received; for files, those read and written.
+ * Sorts functions (also those of regions), call sites, communicators, files and regions. The
+ * largest come first, and equal ones are ordered by name; names go from a to z. The matrix is not
+ * sorted. Bytes are those sent and received; for files, those read and written.
  */
 void profile_result_sort(struct profile_result *result, enum profile_sort order);
 
@@ -387,15 +387,16 @@ size_t profile_hosts_list(const struct profile_result *result, struct profile_ho
 
 /* ---- Call sites ------------------------------------------------------------------------------ */
 
-/* Returns a number that identifies a call site, by its function and the places of its frames, which
- * is the same on all ranks; never 0. */
+/* Returns a number that identifies a call site on all ranks. It depends on the function and on the
+ * places of the frames, and is never 0. */
 uint64_t profile_callsite_key(const char *function, const struct profile_frame *frames, int count);
 
 /* Returns whether a module is an extension of Python, such as MPI.cpython-311-PLATFORM.so or
  * MPI.abi3.so. */
 bool profile_module_is_extension(const char *module);
 
-/* Returns whether a call site is known by a line of Python, whose file is then its module. */
+/* Returns whether the caller in any call site is a line of Python. The module of such a frame is
+ * the file of the line. */
 bool profile_has_python_lines(const struct profile_result *result);
 
 /* Returns the call site with a key, or NULL. */
@@ -427,18 +428,18 @@ char *profile_programs_ranks(const struct profile_result *result, const char *pr
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
 /*
- * Finds what is at `module` and `offset` of a frame: the innermost function with the place in it,
- * the function that it was inlined in, …, the function that has the code. Sets `function`, `file`
- * and `line` of each, and returns their number; 0: nothing is known. *places and its strings are
- * allocated by malloc, and belong to the caller.
+ * Finds the functions at `module` and `offset` of a frame, with the place in each: first the
+ * innermost one, then the function in which it was inlined, and so on; the last one is the function
+ * that contains the code. Sets `function`, `file` and `line` of each, and returns their number; 0:
+ * nothing is known. *places and its strings are allocated by malloc, and belong to the caller.
  */
 typedef int profile_programs_finder(const struct profile_result *result,
                                     const struct profile_frame *frame,
                                     struct profile_frame **places);
 
-/* Replaces each frame without a function by what `find` returns for it: all but the last one are
- * `inlined`. Frames are left as they are if nothing is known or memory is exhausted. Frames in one
- * of several programs are marked. */
+/* Replaces each frame without a function by the frames that `find` returns for it, of which all but
+ * the last are marked as `inlined`. Frames are left as they are if nothing is known or memory is
+ * exhausted. Frames in one of several programs are marked. */
 void profile_programs_resolve(struct profile_result *result, profile_programs_finder *find);
 
 /* Returns "function (file:line)" or "module+offset" for each frame, separated by " < ", which the
@@ -464,14 +465,14 @@ struct profile_windows_rounding {
 void profile_window_set(struct profile_windows_rounding *rounding, struct profile_window_rank *rank,
                         double width, size_t number, struct profile_window window);
 
-/* Returns the time of a rank in a window; 0 behind its last one. */
+/* Returns the time of a rank in a window, or 0 after the last window of the rank. */
 struct profile_window profile_window_get(const struct profile_windows *windows,
                                          const struct profile_window_rank *rank, size_t number);
 
 /* Returns the number of windows of the rank that has most. */
 size_t profile_windows_count(const struct profile_windows *windows);
 
-/* Joins each two neighbouring windows. */
+/* Joins neighbouring windows in pairs. */
 void profile_windows_widen(struct profile_windows *windows);
 
 /* Makes the windows of both equally wide. */

@@ -33,7 +33,8 @@ static void print_wrapped(const struct text *text, const char *words, int indent
     }
 }
 
-/* Uses a table, which escapes what names of files and functions may contain. */
+/* Uses a table, because tables replace control characters, which names of files and functions may
+ * contain. */
 static bool print_summary(const struct text *text, const struct profile_finding *finding)
 {
     struct columns lines;
@@ -82,7 +83,7 @@ static bool print_findings(const struct text *text)
 
 /* ---- Loss budget ----------------------------------------------------------------------------- */
 
-enum { NAMED_MOST = 1 }; /* percent that is worth a row */
+enum { NAMED_MOST = 1 }; /* the smallest percentage that is worth a row */
 
 static bool is_small_part(const struct profile_budget_item *item)
 {
@@ -335,7 +336,7 @@ enum { PERIODS = 20, PERIODS_BRIEFLY = 10, PERIOD_BAR = 20 };
 /* Neighbouring windows share a period. */
 struct periods {
     const struct profile_windows *windows;
-    size_t count, each; /* periods; windows in each */
+    size_t count, each; /* the numbers of periods, and of windows in each */
     double least, most; /* parallel efficiency */
     bool varies;
 };

@@ -247,8 +247,7 @@ bool text_outside(const struct text *text, bool briefly)
     return good;
 }
 
-/* ---- Sentences ----------------------------------------------------------------------------------
- */
+/* ---- Sentences ------------------------------------------------------------------------------- */
 
 size_t text_fit_words(const char *words, int room)
 {
@@ -261,7 +260,7 @@ size_t text_fit_words(const char *words, int room)
     return length > 1 ? length : (size_t)room;
 }
 
-/* Returns the same, but keeps numbers and their units together. */
+/* Like text_fit_words, but keeps numbers and their units together. */
 static size_t fit_figures(const char *words, int room)
 {
     size_t length = text_fit_words(words, room);
@@ -287,7 +286,7 @@ void text_add_wrapped(struct columns *lines, const char *words, int width, const
 
 /* ---- Calls in flight ------------------------------------------------------------------------- */
 
-/* Adds for what a call waits: messages, or a collective on a communicator. */
+/* Adds a cell that tells for what a call waits: messages, or a collective on a communicator. */
 static void add_partners(struct columns *columns, const struct profile_flight *flight)
 {
     char partners[160] = "";
@@ -334,14 +333,14 @@ struct place_wait {
     const struct profile_wait *wait;
 };
 
-/* Longest first. */
+/* Orders by time, longest first. */
 static int compare_waits(const void *a, const void *b)
 {
     const struct place_wait *mine = a, *its = b;
     return (mine->wait->time < its->wait->time) - (mine->wait->time > its->wait->time);
 }
 
-/* Lists all waits of the result. NULL: memory is exhausted. */
+/* Lists all waits of the result. Returns NULL if memory is exhausted. */
 static struct place_wait *list_waits(const struct profile_result *result, size_t *count)
 {
     size_t room = 1, listed = 0;
@@ -574,7 +573,7 @@ static void print_map(const struct text *text, const struct map *map)
         fprintf(text->stream, to % 5 && map->ranks > 10 ? "  " : "%2d", to);
     fprintf(text->stream, " to\n");
     for (int from = 0; from < map->ranks; from++) {
-        int last = map->ranks - 1; /* no blanks at the end of a line */
+        int last = map->ranks - 1; /* avoids blanks at the end of the line */
         while (last >= 0 && map->marks[from][last] == ' ')
             last--;
         fprintf(text->stream, "%6d", from);

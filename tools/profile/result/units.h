@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Formats figures with three digits and a unit. For use in one printf: each text stays valid until
- * sixteen further calls in the same thread. */
+/* Formats figures with three digits and a unit. Each text stays valid until the sixteenth further
+ * call in the same thread, so that one printf can use several texts. */
 #ifndef QMPI_PROFILE_UNITS_H
 #define QMPI_PROFILE_UNITS_H
 

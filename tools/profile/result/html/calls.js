@@ -5,7 +5,7 @@ function timeOnRank(time, rank) {
   return `${formatTime(time)}${rank === undefined || !time ? "" : ` on ${rank}`}`;
 }
 
-/* Returns whether a function counts. MPI_Init runs before the application time. */
+/* Returns whether the time of a function is part of the application time. MPI_Init runs before that begins. */
 function isCounted(it) {
   return !it.name.startsWith("MPI_Init");
 }
@@ -19,8 +19,8 @@ function shareHint(run) {
   return ` %: share of the time of all ranks from MPI_Init to MPI_Finalize, ${formatTime(run.total)} in all.`;
 }
 
-/* Returns the columns that functions and call sites have in common. Tables are sorted by the percentage; rows without
- * one come last. */
+/* Returns the columns that functions and call sites have in common. Tables are sorted by the percentage; rows
+ * without a percentage come last. */
 function callColumns(run) {
   const most = largest(run.functions.filter(isCounted).map((it) => it.time.sum), 1e-300);
   return [

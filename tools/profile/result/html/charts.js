@@ -14,8 +14,8 @@ function barChart(label, bars) {
   return element("table", { class: "bars" }, element("caption", {}, label), element("tbody", {}, ...lines));
 }
 
-/* Makes a histogram. `bins` are pairs [b, calls]; a bin that is missing between the first and the last one is empty.
- * */
+/* Makes a histogram. `bins` are pairs [b, calls]. A bin that is missing between the first and the last bin is
+ * empty. */
 function histogram(label, bins, format, zero) {
   if (!bins.length && !zero)
     return null;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Converts the page of an HTML report to C: page.html with its styles and scripts, in parts
 between which a result is inserted. The policy of the page allows exactly these styles and scripts, and no network.
-The scripts find the figures that have a column, which figures.h lists, in the constant FIGURES."""
+In the scripts, the constant FIGURES lists the figures of figures.h that have a column."""
 import base64
 import hashlib
 import json

@@ -50,8 +50,8 @@ function shortName(name) {
   return short.length <= most ? short : `${short.slice(0, most - 3)}...`;
 }
 
-/* Returns "ocean.c:83", or the library and the offset. The name of a function is included only if there is no line.
- * */
+/* Returns "ocean.c:83", or the library and the offset. The name of a function is included only if the line is
+ * unknown. */
 function placeText(site) {
   const frame = site.frames[0];
   if (!frame)
