@@ -20,7 +20,7 @@ struct outside_sums {
     bool good;   /* memory has not been exhausted */
 };
 
-/* Returns the key of a call site; 0: unknown, or memory is exhausted. */
+/* Returns the key of a call site, or 0 if the site is unknown or memory is exhausted. */
 static uint64_t find_key(struct outside_sums *sums, const struct thread_site *site)
 {
     const size_t depth = (size_t)sums->build->layer->options.depth;

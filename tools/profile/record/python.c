@@ -341,7 +341,7 @@ static struct line *make_line(const char *file, const char *function, int number
     return line;
 }
 
-/* Returns the line, which is made if it is new; NULL: memory is exhausted. */
+/* Returns the line, which is made if it is new, or NULL if memory is exhausted. */
 static const struct line *get_line(const char *file, const char *function, int number)
 {
     size_t hash = (size_t)number;
@@ -451,7 +451,7 @@ static void say_that_places_are_used_up(void)
                     1 << PLACES_BITS);
 }
 
-/* Returns the place, which is made if it is new; NULL: there is no room for it. */
+/* Returns the place, which is made if it is new, or NULL if there is no room for it. */
 static const struct place *get_place(const struct key *key)
 {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);

@@ -29,7 +29,7 @@
 
 /* Remembers the handle that a call in progress is freeing (MPI_Comm_free, MPI_Comm_disconnect or
  * MPI_File_close). Callbacks of attributes may free other handles within such a call. `number` is
- * that of the communicator or file. If it is negative, nothing is remembered. */
+ * the number of the communicator or file. If it is negative, nothing is remembered. */
 static void keep_handle(struct layer *layer, const QMPIX_Word *word, bool is_file, int number,
                         uint64_t handle)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct region_name {
-    uint64_t key[2];      /* the hash and the length, which are taken to identify a name */
+    uint64_t key[2];      /* the hash and the length, which together identify a name */
     int64_t number_after; /* the number + 1; 0: no number was assigned yet */
 };
 

@@ -116,7 +116,7 @@ bool compare_exceeds(const struct compare_result *comparison, const struct compa
 const struct profile_callsite *compare_last_site(const struct compare_result *comparison,
                                                  const struct compare_entry *entry);
 
-/* Returns the number of the figure of this name; -1: the table has none. */
+/* Returns the number of the figure with this name, or -1 if the table has none. */
 int compare_figure_find(const struct compare_table *table, const char *name);
 
 #endif

@@ -159,7 +159,7 @@ static double least_change(const struct view *view)
     return view->text.top ? PROFILE_COMPARE_LEAST * comparison->runs->result->application.max : 0;
 }
 
-/* Lists the entries that are printed, in their order. NULL: memory is exhausted. */
+/* Lists the entries that are printed, in their order. Returns NULL if memory is exhausted. */
 static struct listed *list_changes(const struct view *view, const struct style *style, int figure,
                                    size_t *count)
 {

@@ -11,8 +11,8 @@
 enum { HTML_PAGE_PARTS = 5 };
 extern const unsigned char *const html_page[HTML_PAGE_PARTS];
 
-/* Prints text as content of an element or of a quoted attribute; NULL: nothing. Invalid bytes of
- * UTF-8 and control characters become U+FFFD. */
+/* Prints text as content of an element or of a quoted attribute. Prints nothing for NULL. Invalid
+ * bytes of UTF-8 and control characters become U+FFFD. */
 void html_encode_text(FILE *stream, const char *text);
 
 /*

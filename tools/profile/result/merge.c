@@ -659,7 +659,7 @@ static bool names_termination(const char *terminations, const char *its)
     return false;
 }
 
-/* Lists each ending once, in the order of the files. NULL: memory is exhausted. */
+/* Lists each ending once, in the order of the files. Returns NULL if memory is exhausted. */
 static char *combine_terminations(const char *mine, const char *its)
 {
     char *both = strdup(mine ? mine : "unknown"), *rest = strdup(its ? its : "unknown");

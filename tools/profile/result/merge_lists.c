@@ -83,7 +83,7 @@ bool merge_prepare_ranks(struct merge_listed mine, struct merge_listed its,
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
 
-/* Copies the list of a side. Returns the number of elements; 0: the ranks are not known. */
+/* Copies the list of a side. Returns the number of elements, or 0 if the ranks are not known. */
 static size_t copy_ranks(struct profile_rank_calls *to, const struct profile_by_rank *by_rank,
                          const struct profile_calls *calls, const struct merge_side *side)
 {

@@ -324,7 +324,7 @@ struct profile_result {
 
 /* The result of a run. */
 struct profile_run {
-    const char *name; /* that of its first file */
+    const char *name; /* the name of its first file */
     const struct profile_result *result;
     int files; /* how many files were merged */
 };
@@ -443,7 +443,7 @@ typedef int profile_programs_finder(const struct profile_result *result,
 void profile_programs_resolve(struct profile_result *result, profile_programs_finder *find);
 
 /* Returns "function (file:line)" or "module+offset" for each frame, separated by " < ", which the
- * caller frees. NULL: memory is exhausted. */
+ * caller frees. Returns NULL if memory is exhausted. */
 char *profile_programs_describe(const struct profile_frame *frames, int count);
 
 /* ---- Windows of time ------------------------------------------------------------------------- */

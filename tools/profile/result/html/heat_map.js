@@ -73,7 +73,7 @@ class HeatMap {
     this.draw();
   }
 
-  /* Multiplies the size of the visible part. The place `at` (0 … 1), by default that of the cursor, stays. */
+  /* Multiplies the size of the visible part. The place `at` (0 … 1), by default the cursor, stays fixed. */
   zoom(factor, at = this.cursorPlace()) {
     const { top, bottom, left, right } = this.view;
     const height = (bottom - top) * factor;

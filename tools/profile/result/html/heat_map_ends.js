@@ -4,7 +4,7 @@
 const FEW_ROWS = 16;
 const ROW_HEIGHT = 34;
 
-/* Hatches the area behind the end of each row. Cells are drawn over it. */
+/* Hatches the area after the end of each row. Cells are drawn over it. */
 function drawEnds(map, context, area) {
   const { top, bottom, left, right } = map.view;
   const height = area.height / (bottom - top);
