@@ -52,13 +52,19 @@ def read(path):
     lists = {"location": "locations", "comm": "comms", "window": "windows", "file": "files", "region": "regions",
              "counter": "counters", "site": "sites"}
     for line in result.stdout.splitlines():
+        what, _, rest = line.partition(" ")
+        if what == "event":  # there may be hundreds of thousands, with neither a name nor another `=`
+            words = iter(rest.replace(" ", "=").split("="))
+            traits = dict(zip(words, words, strict=True))
+            traits["name"] = ""
+            processes[int(traits["rank"])].events.setdefault(int(traits["location"]), []).append(traits)
+            continue
         if line.startswith("warnings="):
             warnings.append(line.removeprefix("warnings="))
             continue
-        if not line.startswith(("process ", "event ", *(name + " " for name in lists))):
+        if not rest or (what != "process" and what not in lists):
             warnings.append(line)
             continue
-        what, rest = line.split(" ", 1)
         # The last member of definitions is a name, which may contain spaces.
         members, _, name = rest.partition(" name=")
         traits = dict(word.split("=", 1) for word in members.split(" "))
@@ -66,8 +72,6 @@ def read(path):
         rank = int(traits["rank"])
         if what == "process":
             processes[rank] = Process(traits)
-        elif what == "event":
-            processes[rank].events.setdefault(int(traits["location"]), []).append(traits)
         else:
             getattr(processes[rank], lists[what]).append(traits)
     return processes, [warning for warning in warnings if warning]
