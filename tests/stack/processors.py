@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Distributes the machine's processors among the test files that run in parallel.
 
-Waiting ranks of MPICH use all processor time for about a millisecond before they yield
+Waiting ranks of MPICH use all processor time for about 0.2 ms before they yield
 (tools/programs/yielding.c), so that many jobs on the same processors would keep each other from
 ending. Each job takes as many processors as it has ranks, and waits until they are free; a job with
 more ranks than processors runs alone. Launchers and starting processes mostly wait for other

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Preloaded into the ranks of tests, and linked into programs whose ranks wait long for each other.
- * MPICH's ranks use a processor as long as they wait; with this library, they yield after about a
- * millisecond. It interposes the function by which MPICH polls UCX, for the first time in MPI_Init.
+ * MPICH's ranks use a processor as long as they wait; with this library, they yield after about 0.2
+ * ms. It interposes the function by which MPICH polls UCX, for the first time in MPI_Init.
  * Without UCX, it is never called.
  */
 #define _GNU_SOURCE
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { POLLS = 10000 }; /* number of polls in about a millisecond */
+enum { POLLS = 2000 }; /* number of polls in about 0.2 ms */
 
 __attribute__((visibility("default"))) unsigned ucp_worker_progress(void *worker);
 
