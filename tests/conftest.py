@@ -33,6 +33,17 @@ if re.search(r"[\s:]", tempfile.gettempdir()):
     os.environ["TMPDIR"] = tempfile.tempdir = "/tmp"
 
 
+@pytest.fixture
+def separate_nodes(monkeypatch):
+    """For MPICH, each rank of a job is on a node of its own. Ranks of one node meet several times in
+    MPI_Init and MPI_Finalize by polling shared memory without ever yielding. While other processes
+    use the processors, this is most of the processor time of a small job. Ranks of separate nodes
+    meet through the launcher, and sleep; their messages still go through shared memory. They do not
+    meet at the end of MPI_Init: one that ends without MPI_Finalize may make another one fail that is
+    still in MPI_Init. This is for test files with many jobs, all of whose ranks call MPI_Finalize."""
+    monkeypatch.setenv("MPIR_CVAR_NOLOCAL", "1")
+
+
 def copy_into(source, target):
     for path in source.iterdir():
         if path.is_dir() and not path.is_symlink():

@@ -5,6 +5,8 @@ import pytest
 from observe_support import OBSERVE_PROGRAMS, check_program, check_unordered, completed, observe_program, read
 from support import needs_sessions, run_mpi
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 
 def test_point_to_point(tmp_path):
     check_program("observe_point_to_point", tmp_path)
@@ -67,7 +69,8 @@ def test_files(tmp_path):
     check_program("observe_files", tmp_path)
 
 
-def test_world_ranks_in_communicators_of_every_making(tmp_path):
+def test_world_ranks_in_communicators_of_every_making(tmp_path, monkeypatch):
+    monkeypatch.delenv("MPIR_CVAR_NOLOCAL")  # one of them has the ranks of a node
     check_program("observe_communicators", tmp_path, ranks=3, more=",ranks=yes")
 
 

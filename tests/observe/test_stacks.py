@@ -5,6 +5,8 @@ import pytest
 
 from observe_support import check_program, check_rank, run_observed, witness
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 # Layers above and below: PMPI tools of tests/pmpi and native layers of tests/stack.
 PLACES = [
     (["now"], []), ([], ["now"]), (["lazy"], ["next_pmpi"]), (["counter"], ["counter"]),

@@ -6,6 +6,8 @@ import pytest
 from pmpi_support import compile_library, pmpi_program, pmpi_tool, qmpi, succeed
 from support import LIBQMPI
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 
 def notes_of(result, *names):
     return [line for line in result.trace if line.startswith(tuple(f"{name} " for name in names))]

@@ -6,6 +6,8 @@ import signal
 import pytest
 from support import ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, run_mpi
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 ACTIONS = BUILD / "tests" / "tools" / "programs" / "tools_actions"
 USR1, USR2, TERM, HUP, SEGV = (int(getattr(signal, f"SIG{name}"))
                                for name in ("USR1", "USR2", "TERM", "HUP", "SEGV"))

@@ -10,6 +10,8 @@ import pytest
 from profile_support import JSON, load, logged, names, profile, run_steps
 from support import BUILD, LIBQMPI, QMPI, clean_environment
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 HOSTS = BUILD / "tests" / "tools" / "tools" / "hosts.so"
 
 

@@ -12,6 +12,8 @@ from support import needs_sessions
 sys.path.insert(0, str(Path(__file__).parents[1] / "observe"))
 from observe_support import completed, observe_program, read  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 ONE_SIDED = {f"MPI_{name}{suffix}" for suffix in ("", "_c") for name in (
     "Put", "Get", "Accumulate", "Get_accumulate", "Fetch_and_op", "Compare_and_swap", "Rput", "Rget",
     "Raccumulate", "Rget_accumulate")}

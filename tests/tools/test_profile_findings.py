@@ -13,6 +13,8 @@ from processors import processors
 from profile_support import TOOL_PATH, load, report
 from support import ASAN, LIBQMPI, QMPI, clean_environment, launch, run_mpi
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 # case, kind, rank in the summary (None: any), seconds (None: printed by the program), ranks, tools
 CASES = [
     ("sender_recv", "late-sender", 1, .3, 2),

@@ -9,6 +9,8 @@ import pytest
 from findings_support import PROGRAMS, SOURCES, run_case, until
 from profile_support import load, profile, report, run_steps
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 PROGRAM = PROGRAMS / "tools_outside"
 
 # case, the kind of finding, and by how much rank 1 is late between the marked lines

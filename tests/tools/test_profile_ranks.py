@@ -9,6 +9,8 @@ import pytest
 from profile_support import JSON, calls, functions, load, logged, named, names, profile, run_steps
 from support import ASAN, QMPI, clean_environment
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 STEPS = ["init", "shift=100", "bcast", "finalize"]
 
 

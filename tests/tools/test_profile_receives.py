@@ -5,8 +5,11 @@ import json
 import subprocess
 from collections import Counter
 
+import pytest
 from profile_support import QMPI, STEPS, functions, load, report, run_steps
 from support import clean_environment
+
+pytestmark = pytest.mark.usefixtures("separate_nodes")
 
 # The number of received bytes in each function of the program; each buffer has 64 KiB. For
 # MPI_Isendrecv, MPI does not provide it.

@@ -9,6 +9,8 @@ import pytest
 from profile_support import JSON, load, names, profile, report, run_steps
 from support import QMPI, clean_environment, needs_sessions
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 MOST = 200
 
 

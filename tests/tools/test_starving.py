@@ -10,6 +10,8 @@ import pytest
 from profile_support import BUILD, STEPS, load, names, report, run_steps
 from support import ASAN, OPEN_MPI, needs_sessions
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 STARVING = STEPS.with_name("tools_starving")
 FORTRAN = STEPS.with_name("tools_starving_fortran")
 NUMBERS = (0, 7, 45, 150)

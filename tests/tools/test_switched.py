@@ -6,6 +6,8 @@ from profile_support import (JSON, SLOWER, calls, clocks, functions, load, named
                              run_steps)
 from support import needs_sessions
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 BOTH = f"{JSON}:count,output=count.json"
 
 

@@ -9,6 +9,8 @@ from mpi_in_use import EMULATED
 from profile_support import QMPI, report, run_steps
 from support import ASAN, BUILD, HAS_SESSIONS, clean_environment
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 UNIT = 0.06
 TOOL = "trace,format=own"

@@ -13,6 +13,8 @@ from support import ASAN, BUILD
 from trace_support import MANY, describe, qmpi_trace, read, run, trace
 from trace_truth import check_truth
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 OBSERVE = BUILD / "tests" / "observe" / "programs"
 REDIRECT = BUILD / "tests" / "redirect" / "programs"
 

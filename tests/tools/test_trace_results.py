@@ -17,6 +17,8 @@ from support import BUILD, MPI_NAME, QMPI, clean_environment, run_mpi
 from trace_support import read
 from trace_truth import check_truth
 
+pytestmark = pytest.mark.usefixtures("separate_nodes")
+
 OBSERVE = BUILD / "tests" / "observe" / "programs"
 STEPS_TAKEN = ["initialized", "init_threads", "rank", "barrier", "region=a", "bcast", "shift=100", "region=b", "send=5000",
                "end=a", "peers", "nest", "sort", "level=0", "barrier", "rank", "level=1", "comms", "file=x", "window",
