@@ -398,7 +398,7 @@ def test_addresses_of_an_unchanged_program_are_looked_up(tmp_path):
     subprocess.run(["gcc", "-g", "-O0", "-no-pie", "-o", "a", "a.c"], cwd=tmp_path, check=True)
     dump = subprocess.run(["objdump", "-d", "--disassemble=main", "a"], cwd=tmp_path, check=True,
                           capture_output=True, text=True).stdout.splitlines()
-    call = next(number for number, line in enumerate(dump) if "<f>" in line and "call" in line)
+    call = next(number for number, line in enumerate(dump) if "<f>" in line)
     offset = int(dump[call + 1].split(":")[0], 16) - 0x400000
     whole = json.loads((REPORTS / "crash.0.json").read_text())
     whole["callsites"][0]["frames"] = [{"module": str(tmp_path / "a"), "offset": offset}]
@@ -469,8 +469,8 @@ def test_errors_of_use_are_explained(arguments, words):
 def test_no_mpi_library_is_needed(tmp_path):
     """The command runs where the loader finds no MPI library."""
     shutil.copy(REPORTS / "heat.json", tmp_path)
-    needed = subprocess.run(["ldd", QMPI], capture_output=True, text=True, check=True).stdout
-    assert "libmpi" not in needed
+    needed = subprocess.run([QMPI], env={"LD_TRACE_LOADED_OBJECTS": "1"}, capture_output=True, text=True, check=True).stdout
+    assert "libc.so" in needed and "libmpi" not in needed
     assert "MPI_Waitall" in printed("heat.json", cwd=tmp_path)
 
 

@@ -47,6 +47,7 @@ def abi_compiler() -> str:
     return str(path)
 
 
+TIME_LIMIT = 600 if EMULATED else 120  # seconds
 RUN_RANK = PROGRAMS / "run_rank"
 # Makes ranks of MPICH yield while they wait: see tools/programs/yielding.c.
 YIELDING = BUILD / "tests" / "yielding.so" if MPI_NAME == "mpich" else None
@@ -225,7 +226,7 @@ def run_again():
         raise OpenMpiCrashed
 
 
-def run_command(command, env, timeout=120, cwd=None) -> Result:
+def run_command(command, env, timeout=TIME_LIMIT, cwd=None) -> Result:
     """Runs `command` in a process group of its own, and ends the group after the time limit. It
     takes one processor or, if it is a launcher, those of all ranks."""
     command = [str(part) for part in command]
@@ -289,7 +290,7 @@ def status_of(ranks, launcher, launcher_status):
     return launcher_status if bad and bad[0] == killed and launcher_status > 0 else bad[0] if bad else 0
 
 
-def run_job(command, env, *, ranks, ends=None, variables=None, timeout=120, cwd=None, takes=None) -> Result:
+def run_job(command, env, *, ranks, ends=None, variables=None, timeout=TIME_LIMIT, cwd=None, takes=None) -> Result:
     """Runs `command` in each rank of a job. `ends` are the ranks that end by themselves (None:
     all), after which the others are killed; `variables` are set only for the ranks; for `takes`,
     see Job."""
@@ -330,7 +331,7 @@ def wait_until(is_so, seconds=60):
     return answer
 
 
-def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), timeout=120, cwd=None,
+def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), timeout=TIME_LIMIT, cwd=None,
             wrapper=(), ends=None, spawns=False, sleeps=False) -> Result:
     """Runs a program of the build folder (or of a path) as an MPI job.
 
