@@ -8,6 +8,7 @@ import shutil
 
 import browser
 import pytest
+from mpi_in_use import EMULATED
 from support import BUILD, QMPI, SOURCE, clean_environment, run_command, run_mpi
 
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
@@ -42,7 +43,8 @@ def run_planted(folder, case, kind, program=PROGRAMS / "tools_planted"):
         if findings and findings[0]["kind"] == kind:
             break
     else:
-        pytest.fail(f"{case}: {findings}")
+        # An emulator may take so long to start MPI that this is the first finding.
+        (pytest.skip if EMULATED else pytest.fail)(f"{case}: {findings}")
     return folder / "out.json"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from cli_support import MPI_NAME, OTHER_MPI, SONAMES, compiler
 from mpi_commands import OTHER_BUILD, mpi_command
+from mpi_in_use import EMULATED
 from support import (ABI, ASAN, BUILD, IMPLEMENTATION, LIBQMPI, OPEN_MPI, OPEN_MPI_SETTINGS, PROGRAMS, QMPI, clean_environment,
                      run_command)
 
@@ -202,6 +203,11 @@ def libraries(result):
     return [Path(path).name.partition(".so")[0] for path in result.stdout.splitlines()[0].split(":")]
 
 
+needs_own_file = pytest.mark.skipif(EMULATED, reason="the library does not execute the program again: in an emulator, stat says "
+                                                     "that /proc/self/exe is the emulator")
+
+
+@needs_own_file
 @pytest.mark.parametrize("mpi", [MPI_NAME, OTHER_MPI])
 def test_one_library_gives_each_program_the_build_for_its_mpi(prefix, mpi, tmp_path):
     result = run_under_any(prefix, program(tmp_path, mpi, mark=MARKS[mpi]), QMPI_TOOLS="")
@@ -209,6 +215,7 @@ def test_one_library_gives_each_program_the_build_for_its_mpi(prefix, mpi, tmp_p
     assert result.returncode == 0 and result.stderr == ""
 
 
+@needs_own_file
 def test_one_library_corrects_what_another_program_has_chosen(prefix, tmp_path):
     """Runs a script, under the launcher of one MPI, that runs programs of both."""
     script = tmp_path / "script"
@@ -224,6 +231,7 @@ def test_one_library_corrects_what_another_program_has_chosen(prefix, tmp_path):
     assert all(line.endswith(f":{any_of(prefix)}") for line in (shown[0], shown[1], shown[3]))
 
 
+@needs_own_file
 def test_one_library_leaves_the_others_of_the_variable_in_their_order(prefix, tmp_path):
     for name in "one", "two":
         (tmp_path / "none.c").write_text("int nothing;\n")
@@ -281,6 +289,7 @@ def test_one_library_without_the_build_that_is_needed_says_so_to_who_wants_tools
 
 
 @pytest.mark.skipif(ABI, reason="the program is compiled for another MPI")
+@needs_own_file
 def test_tools_work_under_the_one_library(prefix):
     launcher = mpi_command("mpiexec", MPI_NAME, BUILD)
     if not launcher:

@@ -7,9 +7,10 @@ import time
 
 import pytest
 
+from mpi_in_use import EMULATED, PROCESSOR
 from pmpi_support import (PMPI_TOOLS, RUN, STEPS, entries, one_message, pmpi_program, pmpi_tool, qmpi,
                           run_pmpi, succeed)
-from support import ASAN, LIBQMPI, MPI_SONAME, clean_environment
+from support import ASAN, LIBQMPI, MPI_SONAME, clean_environment, needs_helper
 
 SURROUNDINGS = pmpi_program("surroundings")
 
@@ -218,6 +219,8 @@ def test_what_a_tool_misses_is_said_by_one_rank_only():
 
 def is_emptied(folder, seconds=60):
     """Another process removes the copies of a killed process shortly afterwards."""
+    if EMULATED:
+        pytest.skip(needs_helper.kwargs["reason"])
     end = time.monotonic() + seconds
     while entries(folder) and time.monotonic() < end:
         time.sleep(0.05)
@@ -330,7 +333,9 @@ def test_check_shows_how_pmpi_layers_are_bound():
     assert [layer["head"] for layer in layers] == [
         "layer 1: alpha", "layer 2: lazy", "layer 3: noplt", "layer 4: table", "layer 5: next_pmpi"]
     assert layers[0]["binding"] == "QMPI tool"
-    for layer, calls, table, data in ((1, 6, 0, 0), (2, 0, 6, 0), (3, 0, 0, 6), (4, 0, 0, 0)):
+    # The linker for aarch64 makes two references for an address in data.
+    twice = 6 if PROCESSOR == "aarch64" else 0
+    for layer, calls, table, data in ((1, 6, 0, 0), (2, 0, 6, 0), (3, twice, 0, 6), (4, 0, 0, 0)):
         assert layers[layer]["binding"].startswith(
             f"PMPI tool; reaches PMPI through {calls} call, {table} table and {data} data references")
         assert sorted(layers[layer]["functions"]) == sorted(STEPS.values())

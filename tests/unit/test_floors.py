@@ -203,7 +203,7 @@ def test_the_processor_is_named_in_folders_of_its_own():
 TESTS_OF_THE_PROCESSOR = {
     "bench/measure.py", "bench/processors", "tests/cli/test_doctor.py", "tests/cli/test_preload.py",
     "tests/observe/observe_support.py", "tests/observe/test_clock.py",
-    "tests/observe/test_sites.py", "tests/pmpi/test_bound.py", "tests/roots/root", "tests/stack/programs/stepped.c",
+    "tests/observe/test_sites.py", "tests/pmpi/test_bound.py", "tests/pmpi/test_surroundings.py", "tests/roots/root", "tests/stack/programs/stepped.c",
     "tests/stack/test_bad_input.py", "tests/stack/test_signals.py", "tests/storm/programs/signals.c",
     "tests/tools/programs/every_step.c", "tests/tools/test_interrupted.py", "tests/unit/test_floors.py",
     "tests/unit/test_frame_table.c"}
