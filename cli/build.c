@@ -95,8 +95,8 @@ char *cli_build_find_library(const char *mpi)
 
 /* ---- The MPI of a program -------------------------------------------------------------------- */
 
-/* Returns the MPI of a library by its name, or NULL if the name does not tell it, because both MPIs
- * have had libmpi.so.12. */
+/* Returns the MPI of a library by its name, or NULL if the name does not show it. One such name is
+ * libmpi.so.12, which both MPICH and Open MPI have used. */
 static const char *mpi_of_name(const char *needed)
 {
     if (!strncmp(needed, "libmpich.so", 11))
@@ -129,7 +129,6 @@ static const char *mpi_of_libraries(const char *path)
     return mpi;
 }
 
-/* The path must be that of the file, because links may have any name. */
 const char *cli_mpi_of_launcher(const char *path)
 {
     static const struct {

@@ -161,8 +161,8 @@ static void print_condition(void *data, enum qmpi_tool_reserved option, const ch
                                                 : describe_effect(option, value));
 }
 
-/* Returns the next entry that the stack has from this source. The entries that it passes over have
- * no layer. Returns NULL if there is none, as for a tool that is only preloaded. */
+/* Returns the next entry of the stack with this source. The entries that are skipped have no layer.
+ * Returns NULL if there is none, as for a tool that is in LD_PRELOAD but not in the stack. */
 static const struct qmpi_tool_entry *find_next_entry(struct entries *entries, const char *source)
 {
     const struct qmpi_tool_list *list = &entries->stack.tools;
@@ -222,7 +222,7 @@ struct check_request {
     const char *mpi; /* the argument of --mpi, or NULL */
     bool in_process; /* build the stack in this process */
     bool run;        /* run a program and validate the tools */
-    char **program;  /* the program and its arguments; NULL: none */
+    char **program;  /* the program and its arguments, or NULL */
 };
 
 static const struct argp_option options[] = {
@@ -427,8 +427,8 @@ static void print_shared(int one, int other)
     qmpi_elf_file_close(&first);
 }
 
-/* Prints the names that two tools both define if this makes them fail. qmpi doctor searches for
- * these words. */
+/* Prints the global names that two tools both define if the tools are likely to fail because of
+ * them. qmpi doctor searches for these words. */
 static void print_names(int one, int other)
 {
     const char *first = library_of(one), *second = library_of(other);
@@ -594,7 +594,7 @@ static void print_finding(const char *finding)
 }
 
 /* Returns the command for the chosen MPI, because the command and its libqmpi must belong to the
- * same build. */
+ * same build. Stores the option --mpi for this command. The caller frees both. */
 static char *choose_command(const char *mpi, char **option)
 {
     struct cli_build build = cli_build_choose(mpi, NULL);
@@ -648,7 +648,7 @@ static int check_elsewhere(const struct check_request *request)
     return ended ? WEXITSTATUS(child.status) : 2;
 }
 
-/* Becomes `qmpi run --validate` with the same stack, which the environment has by now. */
+/* Becomes `qmpi run --validate` with the same stack, which the environment contains. */
 static int run_program(const struct check_request *request)
 {
     char *command = cli_build_find_command(QMPI_MPI);

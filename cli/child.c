@@ -48,9 +48,8 @@ static char *take_output(int descriptor)
 
 static void run_command(const struct cli_child *child, const sigset_t *signals)
 {
-    /* A process group of its own gets no interrupt from the terminal. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setpgid(0, 0);
+    setpgid(0, 0); /* An interrupt from the terminal does not reach another process group. */
     signal(SIGTTOU, SIG_IGN); /* Some terminals stop a background group that writes to them. */
     if (!child->shown) {
         const int input = open("/dev/null", O_RDONLY);
@@ -83,8 +82,8 @@ static void start_child(struct cli_child *child, const sigset_t *signals)
     child->deadline.tv_nsec = (long)(nanoseconds % 1000000000);
 }
 
-/* Returns whether the process has ended. It is not reaped yet, because its ID is that of its group,
- * which may have to be killed. */
+/* Returns whether the process has ended. Does not reap it yet, because its ID is also that of its
+ * process group, which may have to be killed. */
 static bool has_ended(struct cli_child *child)
 {
     siginfo_t ended = {.si_pid = 0};
@@ -106,7 +105,7 @@ static void end_child(struct cli_child *child, bool hangs)
     child->process = 0;
 }
 
-/* ---- Several --------------------------------------------------------------------------------- */
+/* ---- Several processes ----------------------------------------------------------------------- */
 
 static bool is_later(const struct timespec *one, const struct timespec *other)
 {

@@ -44,8 +44,9 @@ void cli_set_variable(const char *name, const char *value);
 
 /* ---- Options of the stack, in stack_options.c ------------------------------------------------ */
 
-/* These are children of a subcommand's parser. They parse --tool-path, or -t, -c and --tool-path,
- * and set the variables that a run reads. A file that cannot be read ends the command. */
+/* Subcommands use these parsers as children. The first one parses --tool-path, and the second one
+ * also -t and -c. They set the variables that a run reads, and terminate the command if a file
+ * cannot be read. */
 extern const struct argp cli_tool_path_argp, cli_stack_argp;
 
 /* The keys of a subcommand's own long options start at this number. */
@@ -66,8 +67,8 @@ struct layers; /* see layers.h */
 /* Adds libqmpi, and the tools of the stack that must be preloaded for `program`, to LD_PRELOAD. */
 void cli_set_preload(struct layers *layers, const char *program);
 
-/* Returns a text that says why the tool at `path` must be preloaded, which the caller frees, or
- * NULL if it need not be. `manifest` may be NULL. */
+/* Returns the reason why the tool at `path` must be preloaded, or NULL if there is none. The caller
+ * frees the text. `manifest` may be NULL. */
 char *cli_preload_reason(const char *path, const struct manifest *manifest);
 
 /* ---- Installed builds, in build.c ------------------------------------------------------------ */
@@ -86,7 +87,8 @@ struct cli_build {
  */
 struct cli_build cli_build_choose(const char *mpi, const char *program);
 
-/* Returns the argument of --mpi. Terminates the command if qmpi cannot be built for such an MPI. */
+/* Checks and returns the argument of --mpi. Terminates the command if it does not name an MPI for
+ * which qmpi can be built. */
 const char *cli_build_check_mpi(const struct argp_state *state, const char *mpi);
 
 /* Returns the path of the libqmpi for a known MPI that is installed next to that of this command,
@@ -102,7 +104,8 @@ const char *cli_library_path(void);
 /* Returns the directory of the installed tools. */
 const char *cli_tools_folder(void);
 
-/* Returns the MPI to which a launcher belongs, or NULL if its name does not tell it. */
+/* Returns the MPI to which a launcher belongs, or NULL if the name of its file does not show this.
+ * The path must not be that of a symbolic link, because a link may have any name. */
 const char *cli_mpi_of_launcher(const char *path);
 
 /* Returns the MPI whose launcher starts the programs of this build, or NULL if it is unknown. For
@@ -122,8 +125,9 @@ struct cli_child {
     const char *const *command; /* its path and its arguments, which end with NULL */
     /* Names and values of variables that are added to the environment, which end with NULL. */
     const char *const *variables;
-    /* The command writes to the output of this process, and processes that it leaves behind are not
-     * killed. Otherwise, its output is captured in `output` (stdout) and `errors` (stderr). */
+    /* If true, the command writes to the output of this process, and processes that it leaves
+     * behind continue to run. Otherwise, such processes are killed, and the output is captured in
+     * `output` (stdout) and `errors` (stderr). */
     bool shown;
     char *output, *errors;
     /* The status from waitpid, or -1 if the process was killed after the time limit or could not be

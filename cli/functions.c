@@ -14,9 +14,8 @@
 static const char doc[] =
     "List all known MPI functions: the number, the name, and whether " QMPI_MPI
     " provides it.\vThe numbers are stable: tools may rely on them. With FILE, a program or an MPI "
-    "library, `lacking` marks functions that the MPI library at hand lacks, and `bypass` those "
-    "that "
-    "it has beyond this libqmpi.";
+    "library, `lacking` marks functions that this MPI library lacks, and `bypass` marks functions "
+    "that it has but this libqmpi does not intercept.";
 
 static error_t parse_functions_argument(int key, char *argument, struct argp_state *state)
 {

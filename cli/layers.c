@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Start-up refuses further layers (startup/startup.c). */
+/* Start-up refuses a stack with more layers (startup/startup.c). */
 enum { LAYERS_MAX = 255 };
 
 /* Returns the directories of manifests, which are those of the site and of the installed tools. */
@@ -268,7 +268,7 @@ static bool is_built_for(const struct manifest *manifest, const char *mpi)
     return !manifest->mpi.count;
 }
 
-/* Returns whether start-up refuses the library. It then also reports why. */
+/* Returns whether start-up refuses the library. In this case, start-up also reports the reason. */
 static bool is_refused(const struct layers *layers, const struct layer *layer)
 {
     enum qmpi_library_kind kind;
@@ -294,8 +294,8 @@ static void warn_of_mpi(const struct layers *layers, const struct layer *layer)
 
 /* ---- Preloading ------------------------------------------------------------------------------ */
 
-/* Returns whether start-up reports that the library replaces functions (pmpi/load.c), which it does
- * if the library itself shows this. */
+/* Returns whether start-up reports that the library replaces functions (pmpi/load.c). It does so if
+ * the symbols of the library show this. */
 static bool is_reported_at_startup(const struct layer *layer)
 {
     struct qmpi_elf_file file;
@@ -385,8 +385,9 @@ static char *advise_order(const struct layers *layers, const struct layer *layer
     return hint;
 }
 
-/* Returns the nearest layer above a layer that belongs near the application, or below one that
- * belongs near MPI, that does not belong there, too. Returns NULL if there is none. */
+/* If a layer belongs near the application, returns the nearest layer above it that does not belong
+ * there. If a layer belongs near MPI, returns the nearest layer below it that does not belong
+ * there. Otherwise, returns NULL. */
 static const struct layer *find_wrong(const struct layers *layers, int index)
 {
     const enum manifest_place place = wanted_place_of(&layers->all[index]);

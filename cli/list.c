@@ -108,7 +108,8 @@ static error_t parse_list_argument(int key, char *argument, struct argp_state *s
     return 0;
 }
 
-/* In a build directory, both names refer to the same directory. */
+/* Returns whether two paths lead to the same directory. In a build directory, both directories of
+ * installed tools are the same one. */
 static bool is_same_folder(const char *one, const char *other)
 {
     struct stat first, second;

@@ -79,7 +79,7 @@ char *cli_preload_reason(const char *path, const struct manifest *manifest)
     if (!problem && !qmpi_elf_file_open(path, &file)) {
         const char *obstacle = qmpi_loadable_obstacle(&file);
         char *replaced = kind == QMPI_KIND_PMPI ? qmpi_loadable_interposed(&file.image) : NULL;
-        if (!replaced) /* The functions may be outside the C library. */
+        if (!replaced) /* The tool may replace functions of other libraries than the C library. */
             replaced = name_replaced(manifest);
         if (obstacle)
             reason = qmpi_message("it %s, which can prevent loading it later", obstacle);
@@ -126,8 +126,8 @@ static void append_needed(struct preload *preload, const char *tool)
     free(name);
 }
 
-/* Returns whether the layer will certainly start switched off. It then need not see calls outside
- * MPI either. */
+/* Returns whether the layer will certainly start switched off. Such a layer need not see calls
+ * outside MPI. */
 static bool starts_off(const struct preload *preload, const struct qmpi_tool_entry *entry)
 {
     if (!preload->program || !qmpi_condition_may_be_unmet(entry))

@@ -58,7 +58,8 @@ static int find_interpreter(int descriptor, ElfW(Phdr) * segment)
     return 0;
 }
 
-/* Returns whether a program is static. The dynamic loader then does not load it. */
+/* Returns whether a program is static. Such a program has no dynamic loader, which could preload
+ * libraries. */
 static bool is_static(int descriptor)
 {
     ElfW(Phdr) segment;
@@ -346,7 +347,8 @@ static char *find_missing_version(const char *path, const struct cli_child *chil
     return NULL;
 }
 
-/* Describes why the loader failed. It may also crash, for example if a library is truncated. */
+/* Describes why the loader failed. The loader may even crash, for example if a library is
+ * truncated. */
 static char *describe_failure(const char *path, const struct cli_child *child)
 {
     if (!child->status)
@@ -365,7 +367,8 @@ static char *describe_failure(const char *path, const struct cli_child *child)
 char *program_libraries(const char *path, program_library *add, void *data)
 {
     char *interpreter = read_interpreter(path);
-    /* ldd uses this variable, too. Loaders that do not know it would run the program. */
+    /* This variable makes the loader list the libraries, as for ldd. A loader that does not know
+     * the variable would run the program. */
     const char *const command[] = {interpreter, path, NULL};
     const char *const variables[] = {"LD_TRACE_LOADED_OBJECTS", "1", NULL};
     if (!interpreter || !strstr(interpreter, "/ld-linux")) {
@@ -388,7 +391,7 @@ char *program_libraries(const char *path, program_library *add, void *data)
     return problem;
 }
 
-/* ---- The MPI library among them -------------------------------------------------------------- */
+/* ---- The MPI library of a program ------------------------------------------------------------ */
 
 /* Recognizes the MPI library by its exports, because names vary. */
 static void find_first_mpi(void *data, const char *name, const char *path)
@@ -433,7 +436,7 @@ const char *program_compare_functions(const char *path, program_function *each, 
             continue;
         const int number = qmpi_function_find(name + pmpi);
         if (number >= 0)
-            provided[number] = true; /* Some libraries lack a few PMPI_X. */
+            provided[number] = true; /* MPI_X suffices, because some libraries lack a few PMPI_X. */
         if (pmpi && (number < 0 || !qmpi_names[number].exists))
             each(data, number, name + 1, true);
     }

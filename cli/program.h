@@ -13,8 +13,8 @@
 /* Returns the file that execvp would execute, or NULL. The caller frees it. */
 char *program_find(const char *name);
 
-/* Returns a message with a hint that says why preloading does not reach a program, which the caller
- * frees, or NULL if no reason is known. */
+/* Returns a message, with a hint, about why preloading does not reach a program, or NULL if no
+ * reason is known. The caller frees the message. */
 char *program_obstacle(const char *path);
 
 /* Warns about a program that preloading does not reach because it is static or privileged. */
@@ -32,8 +32,8 @@ char *program_find_preloaded(const char *name);
  * entry of LD_PRELOAD. */
 bool program_is_preloaded(const char *path);
 
-/* Returns whether a file is still the one that was used by a run which began at this time, and has
- * not been rebuilt since. */
+/* Returns whether a file is still the one that a run has used. It is if it was last modified before
+ * `begin`, the time at which the run began. */
 bool program_is_unchanged(const char *path, time_t begin);
 
 /* ---- Libraries and programs that use MPI ----------------------------------------------------- */
@@ -63,12 +63,12 @@ struct program_object program_object_read(const char *path, bool program);
 
 /* ---- The libraries of a program -------------------------------------------------------------- */
 
-/* `name` is the name of a library in DT_NEEDED, and `path` is its file, or NULL if it is not found.
- */
+/* `name` is the name of a library in DT_NEEDED. `path` is its file, or NULL if it is not found. */
 typedef void program_library(void *data, const char *name, const char *path);
 
 /* Calls `add` for each library that the dynamic loader would load for a program, in the order of
- * loading. Returns NULL, or a message with a hint, which the caller frees. */
+ * loading. Returns NULL on success, and otherwise a message with a hint. The caller frees the
+ * message. */
 char *program_libraries(const char *path, program_library *add, void *data);
 
 /* Returns the file of the MPI library among the libraries of a program, or NULL. The caller frees
@@ -81,8 +81,8 @@ char *program_find_mpi(const char *path);
  * `number` is -1 if libqmpi has no number for it. */
 typedef void program_function(void *data, int number, const char *name, bool provided);
 
-/* Calls `each` for the functions in which an MPI library and this libqmpi differ. Returns NULL, or
- * the reason why the library cannot be read. */
+/* Calls `each` for the functions in which an MPI library and this libqmpi differ. Returns NULL on
+ * success, and otherwise the reason why the library cannot be read. */
 const char *program_compare_functions(const char *library, program_function *each, void *data);
 
 #endif

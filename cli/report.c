@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* qmpi report prints results that the tool profile saved, and profiles of traces. It merges the
- * files of single processes of one run, and compares runs. It needs no MPI, because it only reads
- * files. */
+/* qmpi report prints results that the tool profile saved, and profiles of traces. It merges files
+ * that belong to the same run, each of which contains some of its processes, and compares runs. It
+ * needs no MPI, because it only reads files. */
 #define _GNU_SOURCE
 #include "cli/cli.h"
 #include "cli/program.h"
@@ -100,11 +100,11 @@ static const struct argp_option options[] = {
     {"compare", KEY_COMPARE, NULL, 0,
      "print the differences between two or more runs, of which the first is the base", 1},
     {"fail-over", KEY_FAIL_OVER, "LIMITS", 0,
-     "with --compare: exit status 1 if a run is worse than the first by more than '10%', or more "
-     "than 'time:10%,mpi:20%'",
+     "with --compare: exit status 1 if a run is worse than the first one by more than these "
+     "limits: '10%' for the time, or several, as in 'time:10%,mpi:20%'",
      1},
     {"path", KEY_PATH, NULL, 0,
-     "of traces, also find the critical path, which gives serialisation and transfer efficiency",
+     "for traces, also find the critical path, which gives serialisation and transfer efficiency",
      1},
     {"sort", 's', "time|calls|bytes|name", 0, "sort order of the rows (default: time)", 2},
     {"filter", KEY_FILTER, "GLOB", 0,
@@ -132,11 +132,10 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
     "Print profiles that the tool profile saved as JSON, or profiles of traces that the tool trace "
-    "recorded.\vFiles "
-    "that single processes of one run saved are merged, provided that they "
-    "are of the same MPI job or program, have the same MPI and layer, were started within one "
-    "minute, "
-    "and contain each rank once. Other files are printed one after another.\n"
+    "recorded.\vThe files that the processes of one run saved separately are merged. Files belong "
+    "to one run if they are of the same MPI job or program, have the same MPI and layer, were "
+    "started within one minute, and contain each rank once. Other files are printed one after "
+    "another.\n"
     "\n"
     "  qmpi report profile.json\n"
     "  qmpi report --filter='*allreduce*' --callsites profile.json\n"
@@ -285,8 +284,8 @@ static struct report_request read_request(int argc, char **argv)
 
 /* ---- Source lines ---------------------------------------------------------------------------- */
 
-/* Finds the functions and lines at an address, for profile_programs_resolve. This is needed because
- * processes that a signal ends do not look up addresses themselves. */
+/* Finds the functions and lines at an address, for profile_programs_resolve. When a signal ends a
+ * process, the tool profile saves the addresses without looking up their names. */
 static int find_places(const struct profile_result *result, const struct profile_frame *frame,
                        struct profile_frame **places)
 {
@@ -316,7 +315,7 @@ struct run {
 struct runs {
     struct run *all;
     int count;
-    bool complete; /* It is false if something could not be read, and a message was printed. */
+    bool complete; /* false if something could not be read; a message was printed about it */
 };
 
 static bool has_suffix(const char *text, const char *suffix)
@@ -356,8 +355,9 @@ static bool has_path(const struct profile_result *result)
     return profile_efficiency_find(result, NULL, &efficiency) && efficiency.has_path;
 }
 
-/* Returns the result in a file, or NULL after a message. Sets `*has_all` to false if there is none,
- * or if it lacks the critical path that was asked for, after a message. */
+/* Returns the result in a file. On failure, prints a message and returns NULL. `*has_all` becomes
+ * false on failure, and also if --path is given but the file is a profile without a critical path.
+ * In this case, a message is printed, too. */
 static struct profile_result *read_file(const char *path, bool with_path, bool *has_all)
 {
     char *problem = NULL;
@@ -368,15 +368,16 @@ static struct profile_result *read_file(const char *path, bool with_path, bool *
         qmpi_printf("%-s", problem);
     *has_all = result && (is_of_trace || !with_path || has_path(result));
     if (result && !*has_all)
-        qmpi_printf("%s: a profile does not contain the critical path\n"
+        qmpi_printf("%s: this is a profile, which has no critical path\n"
                     "hint: record a trace with 'qmpi run -t trace', and give --path the trace",
                     path);
     free(problem);
     return result;
 }
 
-/* Returns the run to which a file belongs, or -1 for a new one. The files of compared runs must be
- * given run by run, because those of the next run could also fit an earlier one. */
+/* Returns the run to which a file belongs, or -1 if the file begins a new run. If runs are
+ * compared, all files of one run must precede those of the next run, because a file of a later run
+ * could also fit an earlier one. */
 static int find_run(const struct profile_merge_tree *combinations, int count, bool compare,
                     const struct profile_result *result)
 {
@@ -393,7 +394,7 @@ static void warn_of_loss(struct runs *runs, const char *path)
     runs->complete = false;
 }
 
-/* Reads the files. Merges each one at once, so that not all of them are in memory. */
+/* Reads the files. Merges each file as soon as it is read, so that few of them are in memory. */
 static struct profile_merge_tree *combine_files(const struct report_request *request,
                                                 struct runs *runs, int count)
 {
@@ -480,8 +481,8 @@ static bool are_limits_known(const struct compare_result *comparison)
     return true;
 }
 
-/* Compares the runs. Returns NULL after a message if this is not possible, or if a figure with a
- * limit is unknown in a run. */
+/* Compares the runs. If this is not possible, or if a figure with a limit is unknown in a run,
+ * prints a message and returns NULL. */
 static struct compare_result *make_comparison(const struct runs *runs,
                                               const struct report_request *request)
 {
@@ -540,7 +541,7 @@ struct document {
     const struct compare_result *comparison; /* NULL if the runs are not compared */
 };
 
-/* Prints the files of a run. */
+/* Prints the name of the first file of a run, and the number of further files. */
 static void print_title(FILE *stream, const struct run *run)
 {
     fprintf(stream, "%s", run->name);
@@ -600,7 +601,7 @@ static bool print_document(FILE *stream, const struct document *it)
                                           : profile_json_print(stream, it->runs->all->result);
 }
 
-/* Returns whether a path is a FIFO without a reader, because opening it would block. */
+/* Returns whether a path is a FIFO without a reader. Opening it for writing would block. */
 static bool is_unread_fifo(const char *path)
 {
     struct stat status;

@@ -87,7 +87,7 @@ static void report_missing_stack(const char *program)
 }
 
 /* Sets the variable by which tools distinguish the files of this run from those of earlier runs
- * (lib/toolkit/run.h). A nested run is a part of the outer one. */
+ * (lib/toolkit/run.h). A nested run keeps the value, because it is a part of the outer run. */
 static void identify_run(void)
 {
     struct timespec now;
@@ -100,9 +100,11 @@ static void identify_run(void)
 }
 
 /*
- * Open MPI's launcher passes no variables on to other hosts, except those that are listed in this
- * one or given with -x. It refuses both together; then the user has to list ours, too. The list has
- * values, because version 5 passes on no value that contains '=' if it is given the name alone.
+ * Open MPI's launcher passes a variable on to other hosts only if it is listed in
+ * OMPI_MCA_mca_base_env_list or given with -x. The launcher rejects a command that uses both ways.
+ * Therefore, this function does nothing if the user has chosen one of them; the user then has to
+ * name the variables of qmpi, too. The list contains the values, because version 5 does not pass on
+ * a value that contains '=' if only the name is listed.
  */
 static void pass_variables_on(char **command)
 {
@@ -160,8 +162,9 @@ static bool is_elf(const char *path)
     return found;
 }
 
-/* Returns only if the program cannot run. execvp gives what the kernel refuses to a shell, as it
- * may be a script without a first line `#!`; but a program for another processor is none. */
+/* Returns only if the program cannot run. execvp lets a shell run a file that the kernel rejects,
+ * because the file may be a script that does not begin with `#!`. An ELF file is not a script, even
+ * if it is for another processor. */
 static int become_program(char **program)
 {
     char *path = program_find(program[0]);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Terminates the command if a value is longer than the strings that Linux passes to a program. */
+/* Terminates the command if a value is longer than any string that Linux passes to a program. */
 static void check_length(const char *value, const char *option, const char *hint)
 {
     const long most = 32 * sysconf(_SC_PAGESIZE) - (long)sizeof "QMPI_TOOLS_OPTION=";
@@ -38,8 +38,8 @@ static void append_to_variable(const char *variable, const char *text, bool firs
     free(both);
 }
 
-/* Adds the argument of -t. Several of these form one list. QMPI_TOOLS_OPTION makes messages name
- * the option (config/stack.c). */
+/* Adds the argument of an option -t. The arguments of several -t form one list. QMPI_TOOLS_OPTION
+ * makes messages name the option (config/stack.c). */
 static void use_stack(const char *stack)
 {
     static bool given;

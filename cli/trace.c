@@ -71,7 +71,7 @@ static const struct argp_option options[] = {
     {"to", KEY_TO, FORMAT_NAMES, 0,
      "write the trace in this format, to standard output or to the file of --output", 1},
     {"output", 'o', "FILE", 0,
-     "write to this file; a directory for otf2. It is replaced if it is a trace", 1},
+     "write to this file, or to this directory for otf2; an existing trace is replaced", 1},
     {"ranks", KEY_RANKS, "SET", 0, "only these ranks: '0,4-7', '8-', 'every 16'", 2},
     {"begin", KEY_BEGIN, "TIME", 0, "only from this time on: '1.5s', '20ms'", 2},
     {"end", KEY_END, "TIME", 0, "only up to this time", 2},
@@ -277,7 +277,8 @@ static bool link_path(const char *folder, const char *path, int *number)
     return good;
 }
 
-/* Returns the directory with links to the files of all paths, or NULL after a message. */
+/* Returns a directory with links to the files of all paths. On failure, prints a message and
+ * returns NULL. */
 static char *gather_paths(char **paths)
 {
     const char *place = getenv("TMPDIR");
@@ -299,7 +300,7 @@ static char *gather_paths(char **paths)
     return folder;
 }
 
-/* Opens the trace. Returns NULL after a message. */
+/* Opens the trace. On failure, prints a message and returns NULL. */
 static struct trace *open_input(char **paths)
 {
     char *problem = NULL;
@@ -314,8 +315,8 @@ static struct trace *open_input(char **paths)
     return trace;
 }
 
-/* Returns an array, which the caller frees, that tells for each process whether --ranks contains
- * it. Returns NULL after a message if --ranks contains none. */
+/* Returns an array that tells for each process whether --ranks contains its rank. The caller frees
+ * the array. If --ranks contains no rank of the trace, prints a message and returns NULL. */
 static unsigned char *find_processes(const struct trace *trace, const struct request *request)
 {
     unsigned char *processes = qmpi_allocate(trace->process_count + 1, 1);
@@ -367,7 +368,7 @@ static uint64_t hash_site(const char *path, uint64_t offset)
 }
 
 /* Describes a call site for struct trace_export. `data` is a table of the texts (char *) that are
- * known, by hash. */
+ * already known. Its keys are hashes of call sites. */
 static char *describe_site(void *data, const struct trace_process *process,
                            const struct trace_site *site)
 {
@@ -402,7 +403,7 @@ static void free_site_texts(struct qmpi_table *texts)
 
 /* ---- The output ------------------------------------------------------------------------------ */
 
-/* Returns whether the output may be written to a path, where there may be nothing, a device, or a
+/* Returns whether the output may be written to a path. It may if there is nothing, a device, or a
  * file that this command has written. Otherwise, prints a message. */
 static bool may_replace(const char *path)
 {

@@ -120,8 +120,8 @@ struct trial {
     char *stack;
 };
 
-/* Tries each entry alone or, if `without` is true, the stack without it. Returns an array of the
- * statuses with which the trials ended, which the caller frees. Invalid entries have the status of
+/* Tries each entry alone or, if `without` is true, the stack without it. Returns an array that
+ * contains the status of each trial. The caller frees the array. Invalid entries have the status of
  * success. */
 static int *try_each(const struct qmpi_tool_list *tools, bool without)
 {
@@ -198,11 +198,11 @@ static bool blame_single(const struct qmpi_tool_list *tools, void (*say)(const c
     return found;
 }
 
-/* Returns a list of the entries without which the stack works, which the caller frees, or NULL if
- * there is none. */
+/* Returns a list of the entries without which the stack works, or NULL if there is none. The caller
+ * frees the list. */
 static char *name_partners(const struct qmpi_tool_list *tools)
 {
-    /* Both tools of a stack of two were good alone. */
+    /* In a stack of two tools, each of them is already known to work alone. */
     int *ended = tools->count == 2 ? NULL : try_each(tools, true);
     char *names = NULL;
     for (int i = 0; i < tools->count; i++) {

@@ -80,7 +80,8 @@ static char *find_mpi_library(enum qmpi_mpi_kind kind)
     return found;
 }
 
-/* Returns whether there are other builds, which are used for programs of other MPIs. */
+/* Reports the installed builds for other MPIs, which `qmpi run` uses for the programs of these.
+ * Returns whether there are any. */
 static bool look_at_other_builds(void)
 {
     bool any = false;
@@ -154,8 +155,8 @@ static bool has_build(const char *mpi)
     return library != NULL;
 }
 
-/* Reports the MPI to which `mpiexec` belongs. It starts programs of this MPI, for which there may
- * be another build. */
+/* Reports the MPI to which `mpiexec` belongs, because `mpiexec` starts only programs of this MPI.
+ * Another build may be installed for it. */
 static void look_at_launcher(bool only_build)
 {
     const char *wanted = cli_mpi_of_library();

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- Functions of its MPI library ------------------------------------------------------------ */
+/* ---- Functions of the program's MPI library -------------------------------------------------- */
 
 enum { NAMED = 8 }; /* More names would hide the other findings. */
 
@@ -83,7 +83,8 @@ static bool may_be_run(const char *name, const char *path)
     return false;
 }
 
-/* Returns whether a file is a script, or no program at all, after it has reported this. */
+/* Reports a file that is a script, cannot be read, or is no program at all. Returns whether it is
+ * such a file. */
 static bool report_script(const char *path)
 {
     char start[256] = "";

@@ -19,8 +19,8 @@
 
 /* ---- Listed libraries ------------------------------------------------------------------------ */
 
-/* Returns whether a name is that of the tool in a file, which is the name of the file with or
- * without `lib` and `.so…`. */
+/* Returns whether `name` is the name of the tool at `path`. A tool has the name of its file, with
+ * or without `lib` and `.so…`. */
 static bool is_name_of(const char *name, const char *path)
 {
     char *tool = manifest_tool_name(path);

@@ -120,7 +120,8 @@ static int member_choice(const struct member_source *source, const char *key,
     return missing;
 }
 
-/* Returns whether there is an array. Anything else than an array is a violation. */
+/* Returns whether the member is an array that can be read. Any other value is a violation of the
+ * format. */
 static bool check_array(const struct member_source *source, const char *key, const json_t *array)
 {
     if (!array || *source->problem)
@@ -385,7 +386,7 @@ char *manifest_tool_name(const char *path)
     return end && end > start ? qmpi_copy_part(start, (size_t)(end - start)) : qmpi_copy(file);
 }
 
-static const char too_large[] = "larger than a megabyte";
+static const char too_large[] = "it is larger than 1 MiB";
 
 /* Returns NULL, or the reason why the file cannot be read completely. Does not wait for pipes. */
 static const char *read_regular_file(int descriptor, char *text, size_t *size)
@@ -394,7 +395,7 @@ static const char *read_regular_file(int descriptor, char *text, size_t *size)
     if (fstat(descriptor, &status) != 0)
         return strerror(errno);
     if (!S_ISREG(status.st_mode))
-        return "not a regular file";
+        return "it is not a regular file";
     for (;;) {
         const ssize_t got = read(descriptor, text + *size, SIZE_MAX_READ + 1 - *size);
         if (got < 0 && errno == EINTR)
@@ -409,8 +410,8 @@ static const char *read_regular_file(int descriptor, char *text, size_t *size)
     }
 }
 
-/* Reads a file, and sets either `*manifest` or `*problem`. Returns false if there is no such file
- * or if it is not meant as a manifest. */
+/* Reads a file, and sets either `*manifest` or `*problem`. Sets neither and returns false if there
+ * is no such file or if it is not meant as a manifest. */
 static bool try_file(const char *path, const char *name, struct manifest **manifest, char **problem)
 {
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -60,7 +60,8 @@ struct manifest {
     bool communicates;
     struct manifest_list communicates_with; /* only with these options, KEY=VALUE */
     struct manifest_list output_files;
-    /* Two layers of the tool write the same files unless they differ in this option. */
+    /* If output_shared is true, two layers of the tool write the same files unless they differ in
+     * the option `output_option`. */
     bool output_shared;
     char *output_option;
     bool walks_stack, fortran_wrappers;

@@ -36,7 +36,7 @@ static void report(const struct layer *layer)
 
 /* ---- Callbacks: around every MPI function ---------------------------------------------------- */
 
-/* `word` is passed from here to `after` of the same call, for example to store a time. */
+/* `word` passes a value, such as a time, from here to `after` of the same call. */
 static void before(const QMPIX_Call *call, QMPIX_Word *word)
 {
     (void)word;
@@ -82,7 +82,8 @@ static void init(int tool_id)
     const QMPIX_Observer observer = {
         .size = sizeof observer, .before = before, .after = after, .data = layer};
     QMPIX_Register_tool_observer(tool_id, &observer);
-    /* The reduction needs ranks whose layer is off, too. */
+    /* MPI_Finalize reaches this layer even while it is off, because all ranks take part in the
+     * reduction. */
     QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T);
 }
 

@@ -26,13 +26,14 @@ class Layer
         observer.after = after;
         observer.data = this;
         QMPIX_Register_tool_observer(tool_id, &observer);
-        /* The reduction needs ranks whose layer is off, too. */
+        /* MPI_Finalize reaches this layer even while it is off, because all ranks take part in the
+         * reduction. */
         QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T);
     }
 
   private:
-    /* Callbacks before and after every MPI function; no exception may leave them. `word` is passed
-     * from `before` to `after` of the same call, for example to store a time. */
+    /* These callbacks run before and after every MPI call. No exception may leave them. `word`
+     * passes a value, such as a time, from `before` to `after` of the same call. */
     static void before(const QMPIX_Call *call, QMPIX_Word *) noexcept
     {
         if (call->function->number == MPI_FINALIZE_T)

@@ -103,7 +103,8 @@ static void init(int tool_id)
     QMPIX_REGISTER(tool_id, Send, my_Send);
     QMPIX_REGISTER(tool_id, Isend, my_Isend);
     QMPIX_REGISTER(tool_id, Finalize, my_Finalize);
-    /* The reduction needs ranks whose layer is off, too. */
+    /* MPI_Finalize reaches this layer even while it is off, because all ranks take part in the
+     * reduction. */
     QMPIX_Tool_keep_function(tool_id, MPI_FINALIZE_T);
 }
 

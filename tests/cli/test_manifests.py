@@ -395,7 +395,8 @@ def test_what_cannot_be_read_is_one_message_and_other_files_are_none(tool, tmp_p
     result = qmpi("run", "-t", f"{folder}:{large}:{other}:{results}", "--", "echo", "ran")
     assert (result.returncode, result.stdout) == (0, "ran\n")
     assert [line.split(": ", 1)[1] for line in result.messages if not line.startswith(" ")] == [
-        "this manifest cannot be read: not a regular file", "this manifest cannot be read: larger than a megabyte"]
+        "this manifest cannot be read: it is not a regular file",
+        "this manifest cannot be read: it is larger than 1 MiB"]
 
 
 def test_every_prefix_of_a_manifest_is_read_without_a_fault(tool, tmp_path):

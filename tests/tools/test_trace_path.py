@@ -141,7 +141,7 @@ def test_a_saved_result_keeps_the_path_and_others_have_none(tmp_path):
     assert "serialisation" in report(tmp_path / "with.json")
     done = run_report("--path", tmp_path / "without.json")
     assert done.returncode == 2 and "Efficiency" in done.stdout
-    assert done.stderr == (f"qmpi: {tmp_path}/without.json: a profile does not contain the critical path\n"
+    assert done.stderr == (f"qmpi: {tmp_path}/without.json: this is a profile, which has no critical path\n"
                            "qmpi: hint: record a trace with 'qmpi run -t trace', and give --path the trace\n")
 
 
