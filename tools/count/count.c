@@ -32,7 +32,7 @@ struct layer {
     struct tool_world_sessions sessions;
     int rank;              /* the launcher's number of this process */
     atomic_bool is_paused; /* MPI_Pcontrol(0) was called, and no MPI_Pcontrol(1) since */
-    atomic_bool reported;  /* only its exchange matters: one thread reports */
+    atomic_bool reported;  /* a thread has reported the numbers, or is about to */
     bool finalizes;        /* MPI_Finalize is in progress, and the numbers are not combined yet. */
     bool has_failed;       /* The numbers could not be combined in MPI_Finalize. */
     /* These are for reports. They are allocated early, because the program may have used up its
@@ -56,7 +56,8 @@ static pid_t owner; /* the process that reports; a forked child does not */
  * nothing can come between reading and writing a counter (tool_add).
  */
 struct call_table {
-    /* Other threads load these with relaxed order: a number that is a little old is right, too. */
+    /* Other threads load these counters with relaxed order, because a slightly older number is
+     * acceptable. */
     unsigned long long calls[MPI_LAST_FUNC];
     struct call_table *next; /* in the list of a layer's tables */
 };
@@ -414,7 +415,8 @@ static void before_comm_free(struct layer *layer, const QMPIX_Call *call)
                                   call->function->number == MPI_COMM_DISCONNECT_T);
 }
 
-/* Numbers of later sessions are reported with these sessions. */
+/* Combines the numbers if this session is the one of all processes. If other sessions are still
+ * open or are opened later, another report follows when they end. */
 static void before_session_finalize(struct layer *layer, const QMPIX_Call *call)
 {
     MPI_Session session;

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Stores the functions that were called in the order of falling numbers of calls, and then of
- * names. Returns how many there are. This function is safe in a signal handler. */
+/* Stores the functions that were called, sorted by descending number of calls and then by name.
+ * Returns how many there are. This function is safe in a signal handler. */
 static int sort_functions(const unsigned long long calls[MPI_LAST_FUNC], int order[MPI_LAST_FUNC])
 {
     int count = 0;
@@ -37,8 +37,8 @@ static int sort_functions(const unsigned long long calls[MPI_LAST_FUNC], int ord
     return count;
 }
 
-/* Returns the text that follows the name of a process in the heading of its table, if the table is
- * that of the process alone. */
+/* Returns the end of the heading of a table for a single process, which says why the process is
+ * reported alone. */
 static const char *describe_end(enum count_end end)
 {
     switch (end) {

@@ -61,7 +61,7 @@ static uint64_t clock_now(void)
     return ticks;
 }
 
-/* Returns 0 if the clock was set back in between. */
+/* Returns the nanoseconds between two clock readings, or 0 if the clock was set back in between. */
 static uint64_t nanoseconds_between(uint64_t begin, uint64_t end)
 {
     uint64_t nanoseconds = 0;
@@ -162,8 +162,7 @@ static void carry_out_detours(struct rule *rule)
 
 /* ---- A call ---------------------------------------------------------------------------------- */
 
-/* Random numbers for the decision whether to act on a call, and for the lengths of its delays.
- */
+/* Random numbers for the decision whether to act on a call, and for its delays. */
 enum { WHETHER = 1, BEFORE, AFTER };
 
 /* Returns the hash that determines all random numbers for the n-th call. */
@@ -318,8 +317,7 @@ static void publish_layer(int tool_id)
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-/* Prints the results of a rule. The time is printed in two parts, to avoid floating-point numbers.
- */
+/* Prints the results of a rule. The time is printed without using floating-point numbers. */
 static void report_rule(const struct rule *rule)
 {
     const unsigned long long microseconds = (rule->nanoseconds + 500) / 1000;
@@ -348,8 +346,8 @@ __attribute__((destructor)) static void report_after_destructors(void)
 
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
-/* Returns whether a call can fail whose error handler depends on the origin of a request or
- * message. */
+/* Returns whether the rule can fail a function whose error handler depends on the origin of a
+ * request or message. */
 static bool needs_origins(const struct rule *rule)
 {
     for (int number = 0; number < MPI_LAST_FUNC; number++) {

@@ -9,8 +9,8 @@
 
 struct duration {
     enum { DURATION_FIXED, DURATION_UNIFORM, DURATION_EXPONENTIAL } law;
-    /* The limits of a uniform distribution, in nanoseconds. Both are the time itself if it is
-     * fixed, and the mean of an exponential distribution. */
+    /* The limits of a uniform distribution, in nanoseconds. For a fixed time, both are this time.
+     * For an exponential distribution, both are its mean. */
     uint64_t least, most;
 };
 

@@ -38,8 +38,8 @@ static bool frees_object(const QMPIX_Function *function)
            role == QMPIX_ROLE_FILE_CLOSE || role == QMPIX_ROLE_SESSION_FINALIZE;
 }
 
-/* Open MPI's MPI_File_call_errhandler refuses MPI_FILE_NULL. This tool therefore calls the function
- * of such an error handler itself, and must know it. */
+/* Returns whether a function makes an error handler for files whose callback must be stored. Open
+ * MPI's MPI_File_call_errhandler refuses MPI_FILE_NULL, so this tool calls the callback itself. */
 static bool makes_handler(const QMPIX_Function *function)
 {
     return error_object_as_open_mpi && function->number == MPI_FILE_CREATE_ERRHANDLER_T;
@@ -50,7 +50,8 @@ static bool is_opened_kind(QMPIX_Kind kind)
     return kind == QMPIX_KIND_WIN || kind == QMPIX_KIND_FILE || kind == QMPIX_KIND_SESSION;
 }
 
-/* MPICH ignores the origins of an array of requests, and Open MPI uses that of the first request
+/* Returns whether an argument is a request or message whose origin may be the error object. For an
+ * array of requests, MPICH ignores the origins, and Open MPI uses the origin of the first request
  * that failed (fault.c). */
 static bool is_origin(const QMPIX_Parameter *parameter)
 {
@@ -222,7 +223,8 @@ static struct error_object error_object_at(const QMPIX_Parameter *parameter, con
 
 /* ---- Origins of requests and messages -------------------------------------------------------- */
 
-/* Windows, files and sessions are their own origins. */
+/* The origin of a request or message. Open windows, files and sessions are stored here, too, as
+ * their own origins. */
 struct origin {
     QMPIX_Kind kind;
     uint64_t handle;
@@ -486,8 +488,8 @@ static struct error_object resolve_object(const struct error_object *error_objec
     return place;
 }
 
-/* Returns the error handler, which the caller may only compare, or MPI_ERRORS_RETURN if there is
- * none. */
+/* Returns the error handler, or MPI_ERRORS_RETURN if there is none. The caller may only compare the
+ * result. */
 static MPI_Errhandler get_errhandler(const struct error_object *place)
 {
     MPI_Errhandler errhandler = MPI_ERRORS_RETURN;

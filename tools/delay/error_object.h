@@ -46,7 +46,8 @@ enum { error_object_as_open_mpi = false };
 extern bool error_object_as_open_mpi;
 #endif
 
-/* Looks up what the functions mean. `init` must call this function before it uses the others. */
+/* Looks up the role and the parameters of each MPI function. `init` must call this function before
+ * it uses the others. */
 void error_object_start(void);
 
 /* Returns the object of a call that has not been carried out yet. */
@@ -67,8 +68,8 @@ void error_object_begin(const QMPIX_Call *call);
 void error_object_end(const QMPIX_Call *call);
 
 /* Returns whether a function opens or frees a window, file or session. If calls are to fail,
- * error_object_begin and error_object_end must be called around these, too: with a handle that is
- * not valid, MPI would call another handler. */
+ * error_object_begin and error_object_end must be called around these functions, too, because MPI
+ * calls another error handler if a handle is not valid. */
 bool error_object_opens(const QMPIX_Function *function);
 
 /* Returns whether the error handler is a predefined one that ends the job. */

@@ -33,9 +33,9 @@ static _Thread_local struct aside {
 } asides[DEEPEST];
 static _Thread_local int aside_count;
 
-/* The position on the stack from which the error handler was called, or NULL. Since a handler may
- * be left with longjmp or a C++ exception, a call whose record is above this position is not made
- * in the handler. */
+/* The position on the stack from which the error handler was called, or NULL. It is used to detect
+ * that the handler was left with longjmp or a C++ exception: a call whose record lies above this
+ * position cannot come from the handler. */
 static _Thread_local const char *handler;
 
 void fault_arm(struct rule *rule, const QMPIX_Call *call, uint64_t n)
@@ -43,8 +43,8 @@ void fault_arm(struct rule *rule, const QMPIX_Call *call, uint64_t n)
     armed = (struct fault){rule, call->function, n, error_object_of(call), call};
 }
 
-/* Returns whether a call was left by a longjmp out of a handler. Its record is then below the
- * present frame. */
+/* Returns whether a call was left by a longjmp out of a signal handler. Its record then lies below
+ * the present frame. */
 static bool was_left(const QMPIX_Call *call)
 {
     return (const char *)call <= (const char *)__builtin_frame_address(0);
@@ -134,8 +134,8 @@ __attribute__((noinline)) static bool take_carried_out(struct fault *fault)
     return !fault->rule || fault->rule->carry_out;
 }
 
-/* There are hundreds of these functions, so they contain as little as possible. A compiler would
- * need minutes to instrument them for a sanitizer. */
+/* There are hundreds of these functions, so they contain as little as possible. They are excluded
+ * from sanitizers (no_sanitize), because a compiler would need minutes to instrument them. */
 #define WRAP(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                                             \
     __attribute__((no_sanitize("address,undefined"))) static RESULT fail_##X PARAMETERS            \
     {                                                                                              \
@@ -305,7 +305,8 @@ static int fail_test_any(QMPI_Context context, int count, MPI_Request requests[]
 
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
-/* This is a table because the compiler would need minutes for hundreds of calls with sanitizers. */
+/* The interceptors are registered from a table. With sanitizers, the compiler would need minutes
+ * for hundreds of calls that register one each. */
 #define LIST(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) {NUMBER, (void (*)(void))fail_##X},
 
 /* If a function has two rows, the last one applies. */

@@ -26,13 +26,13 @@ void fault_register(const struct rule *rule);
 void fault_enter(const QMPIX_Call *call);
 void fault_leave(const QMPIX_Call *call);
 
-/* Makes the call fail that this thread is about to begin, which is the n-th of the rule. The
- * `before` callback calls this function. */
+/* Prepares the failure of the call that this thread is about to begin, which is the n-th call of
+ * the rule. The `before` callback calls this function. */
 void fault_arm(struct rule *rule, const QMPIX_Call *call, uint64_t n);
 
 /* Returns whether the call is made in an error handler that a fault has called. Such a call must
- * not fail, or the handler could call itself endlessly. The `before` callback calls this function.
- */
+ * not fail, because the handler could call itself endlessly. The `before` callback calls this
+ * function. */
 bool fault_is_handled(const QMPIX_Call *call);
 
 #endif

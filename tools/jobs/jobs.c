@@ -24,7 +24,7 @@
 
 struct layer {
     int tool_id;
-    bool reports; /* a message tells of a failure */
+    bool reports; /* a message is printed about the first failure */
     atomic_bool has_reported;
     atomic_bool writes;   /* this process records the job */
     pthread_mutex_t lock; /* is held while the record changes */
@@ -76,7 +76,7 @@ static int compare_node_names(const void *one, const void *other)
     return strcmp(one, other);
 }
 
-/* Sorts the names of nodes, and leaves one of each. Returns their number. */
+/* Sorts the names of nodes, and removes duplicates. Returns the number of different names. */
 static int keep_different(char *names, int count)
 {
     int different = 0;
@@ -90,9 +90,9 @@ static int keep_different(char *names, int count)
     return different;
 }
 
-/* Returns the names of the nodes, of which there are `*count`, in the process that records the job.
- * The caller frees them. Returns NULL in other processes, or if a call of MPI fails. All processes
- * make the same calls. */
+/* In the process that records the job, returns the names of the nodes, and sets `*count` to their
+ * number. The caller frees the names. Returns NULL in other processes, or if a call of MPI fails.
+ * All processes make the same calls. */
 static char *gather_nodes(int tool_id, int *count)
 {
     MPI_Comm comm;
@@ -119,7 +119,7 @@ static char *gather_nodes(int tool_id, int *count)
 struct describing {
     struct layer *layer;
     struct jobs_processes processes;
-    char *names; /* of nodes; NULL: not known */
+    char *names; /* names of the nodes, or NULL if they are not known */
 };
 
 static void describe(void *data)
@@ -145,7 +145,7 @@ static void describe(void *data)
     free(mpi);
 }
 
-/* Describes the job. This thread may have a small stack. */
+/* Describes the job. Uses another stack if that of this thread is too small. */
 static void describe_job(struct layer *layer, int ranks, char *names, int node_count)
 {
     struct describing describing = {
@@ -206,8 +206,8 @@ static void after_init(struct layer *layer, const QMPIX_Call *call)
     free(names);
 }
 
-/* A program that uses sessions alone has no MPI_COMM_WORLD, and the launcher tells what is known.
- */
+/* A program that uses only sessions has no MPI_COMM_WORLD. The record contains what the launcher
+ * has provided. */
 static void after_session_init(struct layer *layer, const QMPIX_Call *call)
 {
     if (!has_succeeded(call) || layer->record.state != JOBS_NONE || !qmpi_launcher_reports())
@@ -315,7 +315,8 @@ static void record_exit(int status, void *unused)
     }
 }
 
-/* The program has usually set the actions of signals when MPI is initialized. */
+/* This is called when MPI has been initialized, because the program has usually set the actions of
+ * signals by then. */
 static void watch_end(void)
 {
     static const struct tool_end_signals user = {wants_jobs_signals, record_signal};

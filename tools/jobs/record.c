@@ -188,7 +188,7 @@ static void add_seconds(struct tail *tail, const struct timespec *begin)
     long long milliseconds = (long long)(now.tv_sec - begin->tv_sec) * THOUSAND +
                              (now.tv_nsec - begin->tv_nsec) / MILLION;
     if (milliseconds < 0)
-        milliseconds = 0; /* somebody has set the clock */
+        milliseconds = 0; /* the clock was set back */
     add_text(tail, ",\"seconds\":");
     add_number(tail, (unsigned long long)milliseconds / THOUSAND, 1);
     add_text(tail, ".");

@@ -24,21 +24,21 @@ enum jobs_state {
 
 struct jobs_record {
     char path[PATH_MAX];
-    char temporary[2][PATH_MAX]; /* for normal use, and for a signal handler in the middle of it */
+    char temporary[2][PATH_MAX]; /* for normal use, and for a signal handler that interrupts it */
     struct timespec begin;       /* when the process began */
-    /* The part of the line that does not change with the state, without what follows the last
-     * member. NULL: memory is exhausted, and nothing is written. */
+    /* The beginning of the line, whose members do not depend on the state. It is NULL if memory is
+     * exhausted. Nothing is written then. */
     char *head;
     enum jobs_state state;
     bool is_finalized;  /* MPI_Finalize has returned */
-    int exit;           /* the exit status or the argument of MPI_Abort; -1: not known */
+    int exit;           /* the exit status or the argument of MPI_Abort, or -1 if it is not known */
     const char *signal; /* its name, or NULL */
 };
 
 /* The known processes of the job. */
 struct jobs_processes {
-    int ranks;                /* -1: not known */
-    int node_count;           /* -1: not known */
+    int ranks;                /* -1 if it is not known */
+    int node_count;           /* -1 if it is not known */
     const char *const *nodes; /* the names of the nodes, or of the first ones */
     int named;                /* the number of these names */
     const char *mpi;          /* the version of the MPI library, or NULL */
@@ -55,7 +55,8 @@ void jobs_record_describe(struct jobs_record *record, const struct jobs_processe
  * with `in_handler`. */
 int jobs_record_write(const struct jobs_record *record, bool in_handler);
 
-/* Removes the file, because another process records the job. */
+/* Removes the file. A process calls this function if it has learned that another process records
+ * the job. */
 void jobs_record_remove(const struct jobs_record *record);
 
 #endif

@@ -17,7 +17,8 @@ struct thread {
     struct qmpi_call_stack stack;
 };
 
-/* Frames are only added, by an exchange; the additions give each thread numbers of its own. */
+/* Frames are only added to the list, by an atomic exchange. The numbers of threads and rings are
+ * unique, because an atomic addition gives each of them. */
 static atomic_int threads, rings;
 static _Atomic(struct frame *) frames;
 

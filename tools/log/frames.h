@@ -39,10 +39,10 @@ struct frame {
     struct frame *parent;    /* the call that made this one, if its turn is still parent_turn */
     unsigned parent_turn;
     const void *word; /* address of the call's QMPIX_Word, which is on the stack */
-    /* This is odd while the call is in progress. It is incremented with release after the other
-     * members are complete, and again before they are changed, with a release fence behind it.
-     * Readers load it with acquire before, and behind an acquire fence after, they read the others.
-     */
+    /* The turn is odd while the call is in progress. The thread of the call increments it with
+     * release order after the other members are complete. Before it changes the members, it
+     * increments the turn again, and then issues a release fence. Readers load the turn with
+     * acquire order, read the other members, issue an acquire fence, and load the turn again. */
     atomic_uint turn;
     atomic_bool is_announced; /* the call was announced, so its final line begins with three dots */
     atomic_bool is_reported;  /* the call was reported as stuck */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The program qmpi-helper, which libqmpi and the tool log start within an MPI call. Its first
- * argument says what it does. This is one program, because it is linked statically to start faster,
- * and therefore consists of the C library for the most part.
+ * argument is the task that it carries out.
  */
 #include "tools/log/writer.h"
 #include "util/util.h"

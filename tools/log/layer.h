@@ -44,7 +44,7 @@ struct layer {
     struct layer_options options;
     struct sink sink;
     struct objects objects;
-    /* These are single values; no other data belong to them. */
+    /* Each of these atomic values is independent of other data. */
     atomic_int rank; /* rank in MPI_COMM_WORLD, or the launcher's rank until MPI is initialized */
     atomic_bool is_quiet;  /* the option ranks= excludes this process */
     atomic_bool is_paused; /* MPI_Pcontrol(0) was called, and no MPI_Pcontrol(1) since */

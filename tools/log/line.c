@@ -98,8 +98,8 @@ void line_start_callers(void)
     const QMPIX_Address *nowhere;
     if (resolver)
         return;
-    /* This call loads the code that describes addresses. Later, a thread that runs a constructor
-     * may hold the lock of the dynamic loader. */
+    /* This call loads the code that describes addresses. It could not be loaded later if a thread
+     * that runs a constructor held the lock of the dynamic loader. */
     QMPIX_Library_describe("", 0, &nowhere);
     sem_init(&sites_to_resolve, 0, 0);
     pthread_attr_init(&attributes);

@@ -127,7 +127,7 @@ static void pause_or_resume(struct layer *layer, const QMPIX_Call *call)
         atomic_store(&layer->is_paused, level == 0);
 }
 
-/* Whether calls of a function are printed now. */
+/* Returns whether calls of a function are printed now. */
 static bool is_shown(struct layer *layer, enum QMPI_Functions_enum number)
 {
     return layer->options.chosen[number] && !atomic_load(&layer->is_quiet) &&
@@ -309,8 +309,8 @@ static void log_after_call(const QMPIX_Call *call, QMPIX_Word *word)
 
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
-/* While layers are switched, the program may name objects and free handles without the log
- * observing it. */
+/* Called after layers were switched on or off. In the meantime, the program may have named objects
+ * or freed handles without the log observing it. */
 static void stack_changed(int tool_id)
 {
     struct thread_level *level = thread_level_enter();

@@ -29,8 +29,8 @@ bool objects_make(struct objects *objects)
 }
 
 /* Takes the lock. Returns false if this call interrupts the log's own work and the lock is held.
- * The interrupted work may hold it, so waiting could last for ever; the call is then printed
- * without names. */
+ * Waiting could last for ever, because the interrupted work may hold the lock. The call is then
+ * printed without names. */
 static bool lock_objects(struct objects *objects)
 {
     return !(thread_level_interrupts() ? pthread_mutex_trylock(&objects->lock)

@@ -26,12 +26,13 @@ struct ring_record {
 
 /* Positions in a ring only grow. Their remainder modulo RING_SIZE is the offset in `bytes`. */
 struct ring {
-    /* The thread that adds lines moves the head after a line is complete, and then reads `state`:
-     * both sequentially consistent, as the writer does the opposite. The writer loads it with
-     * acquire. */
+    /* The thread that adds lines stores the head when a line is complete, and then loads `state`.
+     * The writer stores `state`, and then loads the head. These accesses are sequentially
+     * consistent. When it reads lines, the writer loads the head with acquire order. */
     _Alignas(64) _Atomic uint64_t head;
-    /* All lines before the tail are written. The writing side moves it, with release after it has
-     * read them; the thread loads it with acquire before it overwrites them. */
+    /* All lines before the tail are written. The writing side stores the tail with release order
+     * after it has read these lines. The thread loads it with acquire order before it overwrites
+     * them. */
     _Alignas(64) _Atomic uint64_t tail;
     uint64_t next; /* next record to write; used by the writing side only */
     _Alignas(64) char bytes[RING_SIZE];
@@ -39,10 +40,9 @@ struct ring {
 
 enum {
     WRITER_WORKS,
-    WRITER_PAUSES, /* The writer pauses for about 100 ms and must be woken when a ring is half full.
-                    */
-    WRITER_SLEEPS, /* The writer sleeps and must be woken for each line. */
-    WRITER_GONE    /* The writer is gone, and the process writes its lines itself. */
+    WRITER_PAUSES, /* Pauses for about 100 ms; must be woken when a ring is half full. */
+    WRITER_SLEEPS, /* Sleeps; must be woken for each line. */
+    WRITER_GONE    /* Is gone, so that the process writes its lines itself. */
 };
 
 struct ring_shared {
@@ -55,8 +55,8 @@ struct ring_shared {
     atomic_bool draining; /* the process itself is writing its lines */
     /* The errno of a failed write, after which no line is written, or 0 if none has failed. */
     atomic_int error;
-    /* This is the number of the next line. The writer reads it before the heads, so that it finds
-     * each line that caused one with a lower number than this. */
+    /* The number of the next line. The writer loads it before it loads the heads. Therefore, if it
+     * finds a line with a lower number, it also finds every line that caused that line. */
     _Alignas(64) _Atomic uint64_t number;
     _Alignas(64) atomic_int rings; /* number of rings in use */
     struct ring ring[RING_COUNT];

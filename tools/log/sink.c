@@ -128,9 +128,9 @@ static void drain_rings(struct sink_buffer *buffer)
     qmpi_output_signals_restore(&signals);
 }
 
-/* Returns whether the process must write its lines itself from now on because the writer is gone,
- * and writes the lines in the rings if so. If another thread is already writing them, it looks for
- * new lines again when it is done. */
+/* Returns whether the writer is gone, so that the process must write its lines itself from now on.
+ * If so, writes the lines in the rings. If another thread is already writing them, that thread
+ * looks for new lines again when it is done. */
 static bool take_over(struct sink_buffer *buffer)
 {
     struct ring_shared *shared = buffer->shared;

@@ -39,7 +39,7 @@ struct sink {
     struct tool_output output;
     const char *path; /* NULL for stderr */
     char *writer;     /* path of the program that serves the buffer, or NULL for none */
-    atomic_int state; /* OPEN is stored after, and loaded before, the members below are used */
+    atomic_int state; /* OPEN if the members below may be used; see sink.c */
     bool has_file;    /* the file is open; otherwise, lines go to stderr */
     struct qmpi_output file;
     struct sink_buffer buffer;

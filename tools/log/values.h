@@ -50,8 +50,8 @@ void values_add_class(struct text *text, int class);
 bool values_is_null(QMPIX_Kind kind, const void *from, size_t size);
 
 /* Returns the name of a special address that is passed in place of an array or a buffer, or NULL if
- * the address has no name. `is_array`: the parameter is an array, also if it is declared as a
- * pointer. */
+ * the address has no name. `is_array` is true if the parameter is an array, even if it is declared
+ * as a pointer. */
 const char *values_address_name(QMPIX_Constants constants, const QMPIX_Parameter *parameter,
                                 bool is_array, const void *address);
 

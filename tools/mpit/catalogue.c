@@ -75,8 +75,8 @@ static const char *copy_early_value(struct variable *variable,
     return NULL;
 }
 
-/* Whether the variable only has a value that accumulates after its start, so that a new handle
- * reads nothing useful. */
+/* Returns whether the value of a variable accumulates only after the variable was started. A new
+ * handle would then read nothing useful. */
 static bool accumulates_from_start(const struct variable *variable)
 {
     switch (variable->var_class) {
@@ -257,9 +257,7 @@ void catalogue_free(struct catalogue *catalogue)
     free(catalogue);
 }
 
-/* ---- Lists ----------------------------------------------------------------------------------- */
-
-/* ---- Table ----------------------------------------------------------------------------------- */
+/* ---- Lists: the table ------------------------------------------------------------------------ */
 
 enum { VALUE_WIDTH = 24 };
 
@@ -382,7 +380,7 @@ void catalogue_print_table(FILE *stream, const struct catalogue_list *list)
     print_categories(stream, list);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
+/* ---- Lists: JSON ----------------------------------------------------------------------------- */
 
 static json_t *json_of_text(const char *text, size_t length)
 {

@@ -30,8 +30,9 @@ struct catalogue {
 /*
  * Reads all variables and categories. MPI_T must be initialized. Variables in `watch` are read by
  * its handles, which count from their start. Variables bound to communicators are read for
- * MPI_COMM_WORLD if `has_world`. Variables of the library that `early` excludes are read only if
- * `patterns`, which come from the user, name them. The caller frees the result with catalogue_free.
+ * MPI_COMM_WORLD if `has_world` is true. Variables of the library that `early` excludes are read
+ * only if `patterns`, which the user has given, contain their names. The caller frees the result
+ * with catalogue_free.
  */
 struct catalogue *catalogue_read(int tool_id, const struct samples_watch *watch,
                                  const struct variable_early *early, const char *patterns,
@@ -42,7 +43,7 @@ void catalogue_free(struct catalogue *catalogue);
 
 struct catalogue_list {
     const struct catalogue *catalogue;
-    const char *patterns; /* patterns of names; NULL: all */
+    const char *patterns; /* patterns of names, or NULL for all */
     const char *moment;   /* "init" or "finalize" */
     int tool_id, rank;
 };

@@ -29,7 +29,7 @@ static bool print_list_in_format(FILE *stream, const struct mpit_layer *layer,
     return good && !ferror(stream);
 }
 
-/* Returns the list as text, which the caller frees; NULL: memory is exhausted. */
+/* Returns the list as text, or NULL if memory is exhausted. The caller frees the text. */
 static char *format_list(const struct mpit_layer *layer, const struct catalogue_list *list)
 {
     char *text = NULL;

@@ -18,7 +18,7 @@ struct mpit_layer {
     int tool_id;
     enum lifecycle_moment at;
     bool json;
-    const char *output; /* pattern; NULL: stderr; "-": stdout */
+    const char *output; /* a pattern, NULL for stderr, or "-" for stdout */
     const char *patterns, *globs, *csv;
     pthread_mutex_t lock; /* protects the following members */
     bool begun;           /* MPI_T is initialized, and settings are made */
@@ -37,8 +37,8 @@ struct mpit_layer {
  */
 void lifecycle_begin(struct mpit_layer *layer);
 
-/* Called when MPI has been initialized; further calls have no effect. `has_world`: MPI_COMM_WORLD
- * exists. */
+/* Called when MPI has been initialized; further calls have no effect. `has_world` tells whether
+ * MPI_COMM_WORLD exists. */
 void lifecycle_run(struct mpit_layer *layer, bool has_world);
 
 /* Called by MPI_Pcontrol(2). */
@@ -48,10 +48,10 @@ void lifecycle_sample(struct mpit_layer *layer);
 void lifecycle_end(struct mpit_layer *layer);
 
 /*
- * Sets the control variables of the options set.NAME=VALUE. It is defined in settings.c. Called
- * when MPI_T, but not MPI, is initialized. If one cannot be set, one process of the job prints a
- * message, and each process exits with status 2; with QMPI_ON_ERROR=skip, it continues without the
- * setting.
+ * Sets the control variables of the options set.NAME=VALUE. This function is defined in settings.c.
+ * It is called when MPI_T, but not MPI, is initialized. If a variable cannot be set, one process of
+ * the job prints a message, and each process exits with status 2. With QMPI_ON_ERROR=skip, the
+ * processes continue without the setting.
  */
 void mpit_apply_settings(int tool_id);
 

@@ -14,8 +14,8 @@
 /* ---- Handles of variables -------------------------------------------------------------------- */
 
 /*
- * A session with a started handle for each chosen performance variable. Variables that appear later
- * are included.
+ * A session that has a started handle for each chosen performance variable, including variables
+ * that appear later.
  */
 
 struct samples_watched {
@@ -46,17 +46,18 @@ void samples_watch_begin(struct samples_watch *watch, int tool_id, bool has_worl
 /* Adds variables that have appeared since the last call. */
 void samples_watch_extend(struct samples_watch *watch);
 
-/* Returns the watched variable with this index; NULL: none. */
+/* Returns the watched variable with this index, or NULL if there is none. */
 const struct samples_watched *samples_watch_find(const struct samples_watch *watch, int index);
 
-/* Returns the current value, which the caller frees; NULL: it cannot be read. */
+/* Returns the current value, or NULL if it cannot be read. The caller frees the value. */
 void *samples_watch_read(const struct samples_watch *watch, const struct samples_watched *watched);
 
 void samples_watch_end(struct samples_watch *watch);
 
 /*
  * Allocates a handle and sets the number of elements. Variables bound to communicators are bound to
- * MPI_COMM_WORLD if `has_world`. Returns NULL, or the reason why there is no handle.
+ * MPI_COMM_WORLD if `has_world` is true. Returns NULL on success, and otherwise the reason why
+ * there is no handle.
  */
 const char *samples_watch_open(int tool_id, MPI_T_pvar_session session,
                                const struct variable *variable, bool has_world,
@@ -67,13 +68,13 @@ const char *samples_watch_open(int tool_id, MPI_T_pvar_session session,
 /* Lines of a CSV file with the values of chosen performance variables. */
 
 struct samples {
-    const char *globs; /* of names; NULL: all */
+    const char *globs; /* patterns of names, or NULL for all */
     const struct variable_early *early;
     bool has_left_out; /* `early` forbids reading some variables that match */
     int tool_id, rank;
     char *file, *path;         /* name as given, and absolute path */
     struct qmpi_output output; /* the file that `stream` writes */
-    FILE *stream;              /* NULL: no output, or no more */
+    FILE *stream;              /* NULL if there is no output, or no more output */
     int number;                /* of the next sample */
     uint64_t begin;            /* ticks */
     struct samples_watch watch;
@@ -84,7 +85,8 @@ struct samples {
 void samples_begin(struct samples *samples, int tool_id, int rank, bool has_world,
                    const char *globs, const struct variable_early *early, char *file);
 
-/* Appends the current values; `moment` is "pcontrol" or "finalize". Any thread. */
+/* Appends the current values. `moment` is "pcontrol" or "finalize". Any thread may call this
+ * function. */
 void samples_write(struct samples *samples, const char *moment);
 
 /* Closes the file, and prints which patterns matched no variable. */

@@ -15,7 +15,8 @@ enum { PREFIX = sizeof prefix - 1 };
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* Returns the items of an enumeration as `name (value), …`; sets whether `text` is one of them. */
+/* Returns the items of an enumeration in the form `name (value), …`. Sets `*found` to whether
+ * `text` is the name or the value of an item. If so, sets `*chosen` to the value of this item. */
 static char *list_items(int tool_id, MPI_T_enum enumtype, const char *text, size_t length,
                         int *chosen, bool *found)
 {

@@ -22,35 +22,35 @@ struct variable_type {
 struct variable {
     int index;
     char *name, *description;
-    const struct variable_type *type; /* NULL: not a type of MPI_T */
+    const struct variable_type *type; /* NULL if it is not a type of MPI_T */
     MPI_T_enum enumtype;
-    char *label; /* the name of the value in the enumeration; NULL: none */
+    char *label; /* the name of the value in the enumeration, or NULL */
     int verbosity, bind;
     int scope;                                   /* cvars */
     int var_class, readonly, continuous, atomic; /* pvars */
     int count;                                   /* of elements in `data` */
-    void *data;                                  /* NULL: there is no value */
+    void *data;                                  /* NULL if there is no value */
     const char *reason;                          /* why there is no value */
     bool early;                                  /* the value was read before MPI_Init */
 };
 
-/* These functions read the description of a variable, without its value. They return false if the
- * index does not exist.
- */
+/* These functions read the description of a variable, without its value. They return false if there
+ * is no such index. */
 bool variable_read_cvar_info(int tool_id, int index, struct variable *variable);
 bool variable_read_pvar_info(int tool_id, int index, struct variable *variable);
 void variable_clear(struct variable *variable);
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* Returns the type of a datatype; NULL: no variable of MPI_T can have this datatype. */
+/* Returns the type of a datatype, or NULL if no variable of MPI_T can have this datatype. */
 const struct variable_type *variable_type_of(MPI_Datatype datatype);
 
 /* Allocates zeroed memory for the elements and one more, because some libraries terminate strings
  * behind the last element. The caller frees it. */
 void *variable_make_room(const struct variable_type *type, int count);
 
-/* These functions return element `i` of an array. The function must match the kind of its type. */
+/* These functions return element `i` of an array. The caller must choose the function that matches
+ * the kind of the type. */
 long long variable_signed(const struct variable_type *type, const void *array, int i);
 unsigned long long variable_unsigned(const struct variable_type *type, const void *array, int i);
 double variable_double(const void *array, int i);
@@ -70,8 +70,8 @@ bool variable_parse_element(const struct variable_type *type, const char *text, 
 
 /* ---- Constants ------------------------------------------------------------------------------- */
 
-/* These functions return the names of the standard in lower case, without their prefix; "?": the
- * standard has no such constant. */
+/* These functions return the names of the standard in lower case without their prefix, or "?" if
+ * the standard has no such constant. */
 const char *variable_verbosity_name(int verbosity); /* "user_basic" */
 const char *variable_class_name(int var_class);     /* "counter" */
 const char *variable_scope_name(int scope);         /* "all_eq" */
@@ -82,22 +82,23 @@ const char *variable_binding_name(int binding);     /* "comm"; "none" */
 /*
  * Variables of the MPI library that exist but cannot be read.
  *
- * MPI_Init of Open MPI closes components that it does not use, and their variables disappear. For
- * some, only the memory disappears: MPI_T still describes them, but reading the control variable or
- * allocating a handle of the performance variable crashes (Open MPI 4.1.4: opal_common_ucx_verbose,
- * mtl_psm2_tx_num), and nothing in MPI_T distinguishes them from others. Therefore, if variables of
- * the library have disappeared, its control variables have the values from before MPI_Init, and its
- * performance variables are read only if the user has named them.
+ * MPI_Init of Open MPI closes components that it does not use, and their variables disappear. Of
+ * some variables, only the memory disappears: MPI_T still describes them, but reading such a
+ * control variable, or allocating a handle of such a performance variable, crashes (Open MPI 4.1.4:
+ * opal_common_ucx_verbose, mtl_psm2_tx_num). Nothing in MPI_T distinguishes them from other
+ * variables. Therefore, if variables of the library have disappeared, its control variables have
+ * the values from before MPI_Init, and its performance variables are read only if the user has
+ * named them.
  */
 
 struct variable_early_value {
-    void *data; /* NULL: it could not be read */
+    void *data; /* NULL if it could not be read */
     int count;
 };
 
-/* [index of the library]: values from before MPI_Init. */
+/* The values of the library's control variables from before MPI_Init, by index. */
 struct variable_early {
-    struct variable_early_value *values; /* NULL: cleared */
+    struct variable_early_value *values; /* NULL after variable_early_clear */
     int count;
     bool lost; /* variables have disappeared */
 };
@@ -105,18 +106,19 @@ struct variable_early {
 /* Reads the control variables whose names match `patterns`. Called when MPI_T, but not MPI, is
  * initialized. */
 void variable_early_read(struct variable_early *early, const char *patterns);
-/* Frees the values; `lost` stays. */
+/* Frees the values, but keeps `lost`. */
 void variable_early_clear(struct variable_early *early);
 
 /* Checks whether variables of the library have disappeared since variable_early_read. */
 bool variable_early_has_lost(struct variable_early *early);
 
-/* Whether the variable belongs to a library that has lost some; sets its value from before
- * MPI_Init, whose data is NULL if it is not known. */
+/* Returns whether variables of the library have disappeared and this variable belongs to the
+ * library. If so, sets `*value` to the value from before MPI_Init, whose `data` is NULL if the
+ * value is not known. */
 bool variable_early_find(const struct variable_early *early, const char *name,
                          struct variable_early_value *value);
 
-/* Whether a performance variable may be read; `globs` are the patterns of the user. */
+/* Returns whether a performance variable may be read. `globs` are the patterns of the user. */
 bool variable_early_allows(const struct variable_early *early, const char *name, int var_class,
                            const char *globs);
 
