@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The work of the first MPI call in the libraries that a program loads: it examines their functions of MPI, and the
-names in each library up to the first one of MPI, by which libqmpi finds the MPI library. The targets are for the MPI
-library of Debian 12."""
+"""Scales the targets for the instructions of the first MPI call to the libraries of a program. In this call, libqmpi
+searches the names of each library up to the first one of MPI, by which it finds the MPI library, and examines the MPI
+functions of this library. The targets are for the MPI library of Debian 12."""
 import re
 import subprocess
 

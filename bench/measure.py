@@ -71,7 +71,7 @@ class Run:
 
 
 def stepped_through(run: Run) -> list[int]:
-    # The libraries are preloaded into the program, and not into the one that counts.
+    # The libraries are preloaded into the program, and not into the stepper.
     preloads = [f"{name}={value}" for name, value in run.environment.items() if name == "LD_PRELOAD"]
     others = {name: value for name, value in run.environment.items() if name != "LD_PRELOAD"}
     return [int(line) for line in output_of(
@@ -143,7 +143,7 @@ def count_calls(run: Run) -> tuple[float, float]:
 
 
 def count_instructions(runs: list[Run]) -> list[tuple[float, float]]:
-    """Instructions per call and the noise, for each run."""
+    """Returns the instructions per call and the noise, for each run."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(count_calls, runs))
 

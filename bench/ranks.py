@@ -68,7 +68,7 @@ def middle(runs: list[dict], *path: str) -> float:
 
 
 def row(ranks: int, runs: dict[str, list[dict]]) -> dict:
-    """The medians. Memory is the difference from processes with a layer that does nothing."""
+    """Returns the medians of the runs. Memory is the difference from processes with a layer that does nothing."""
     measured = {"ranks": ranks, "runs": len(runs["profile"]),
                 "seconds": middle(runs["profile"], "seconds"),
                 "seconds_empty": middle(runs["empty"], "seconds"),

@@ -53,8 +53,8 @@ class Start:
 
     name: str
     environment: dict[str, str]
-    # the earlier entry with which it is compared, and the number of layers by which the difference
-    # is divided
+    # The entry is compared with the earlier entry `than`, which has `more` layers fewer. The difference is divided by
+    # this number.
     more: int = 0
     than: str = ""
     target: float = 0  # microseconds for each layer; 0: none
@@ -83,8 +83,8 @@ class Bundled:
 
 @dataclass
 class Conversion:
-    """A request of an observer that is compiled for the standard ABI, in a program with another
-    ABI: the difference between two environments, divided."""
+    """A request of an observer that is compiled for the standard ABI, in a program with another ABI. Its cost is the
+    difference between the environments `more` and `less`, divided by `divisor`."""
 
     name: str
     more: dict[str, str]
@@ -100,8 +100,8 @@ class RoundTrip:
 
     name: str
     environment: dict[str, str]
-    # nanoseconds more than without libqmpi, not counting readings of the clock, and the number of
-    # these; 0: none
+    # The target: at most this many nanoseconds more than without libqmpi, plus the time of this number of readings of
+    # the clock. 0 means that there is no target.
     target: float = 0
     readings: int = 0
     times: float = 0  # at most this multiple of the previous entry; 0: no target
@@ -134,8 +134,8 @@ class Build:
         return {option["name"]: option["value"] for option in listed}
 
     def mpi(self) -> str:
-        """Returns the kind of MPI for which the build is: mpich, openmpi, abi. The option may be
-        `auto`."""
+        """Returns the kind of MPI that the build is for: mpich, openmpi or abi. This is read from a header, because the
+        option may be `auto`."""
         header = (self.folder / "src" / "generate" / "build.h").read_text()
         return re.search(r'QMPI_MPI "(\w+)"', header)[1]
 
@@ -188,8 +188,8 @@ def in_turn(one: str, other: str, count: int) -> list[str]:
 
 @functools.cache
 def abi_library() -> dict[str, str]:
-    """For programs of the standard ABI: returns the variables by which they find the library that
-    QMPI_TEST_ABI selects, as in the tests."""
+    """Returns the variables by which programs of the standard ABI find the library that QMPI_TEST_ABI selects, as in
+    the tests. Returns none if it is not set."""
     if not os.environ.get("QMPI_TEST_ABI"):
         return {}
     os.environ["QMPI_TEST_MPI"] = "abi"
@@ -255,7 +255,7 @@ def rows(build: Build) -> list[Row]:
 
 
 def checked_rows(build: Build) -> list[Row]:
-    """Returns only the heights that the targets in instructions need."""
+    """Returns the rows with only those heights that the targets in instructions need."""
     checked = rows(build)
     for row in checked:
         pairs = row.key in (MPICH_MIXED, MPICH_OVER, OBSERVER, AFTER_ONLY, PROFILE,

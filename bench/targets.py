@@ -3,8 +3,7 @@
 import measure
 import setups
 
-# The time of two readings by clock_gettime, if the machine has no cycle counter with a constant
-# rate.
+# Instructions that two readings by clock_gettime take more, if the machine has no cycle counter with a constant rate.
 TWO_READINGS = 0 if measure.has_cycle_counter() else 50
 
 
@@ -82,7 +81,7 @@ def in_instructions(result: dict) -> list[dict]:
             ("first layer of MPICH's variant, over raw", over_raw(setups.MPICH, "1"), 29),
             ("each further layer of MPICH's variant", rows[setups.MPICH]["each_further"][unit],
              8),
-            # The same layers of QMPI cost 23, 2 and 25; 5 more are allowed.
+            # These layers may cost 5 instructions more than the same layers of QMPI, which cost 23, 2 and 25.
             ("the same, a tool that is listed once", over_raw(setups.MPICH_ONCE, "1"), 28),
             ("the same, each further", rows[setups.MPICH_ONCE]["each_further"][unit], 7),
             ("a QMPI layer and one of MPICH's variant, over raw",

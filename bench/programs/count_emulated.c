@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plugin of qemu-user, version 1 of its interface: prints what count_steps prints, for a program
- * that an emulator runs: how many instructions the first thread executes from a SIGURG that it
- * raises to the next one. See bench/processors.
+ * A plugin of qemu-user, for version 1 of its plugin interface. For a program that the emulator
+ * runs, it prints what count_steps prints: the number of instructions that the first thread
+ * executes from one SIGURG that it raises to the next one. See bench/processors.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -58,7 +58,7 @@ static void call_system(qemu_plugin_id_t id, unsigned thread, int64_t number, ui
     count = 0;
 }
 
-/* The argument is tgkill=N: the number of this system call. */
+/* The argument is tgkill=N, where N is the number of this system call. */
 int qemu_plugin_install(qemu_plugin_id_t id, const void *about, int argc, char **argv)
 {
     (void)about;

@@ -2,8 +2,8 @@
 /*
  * places count CALLS…: like `loop count`, but each of the calls in call_loop() is four calls of
  * MPI_Comm_rank at two places. They follow each other as A B A B, so that each place is always
- * reached from the other one. With BENCH_TURNS, they follow as A A B B, so that it is reached from
- * itself and from the other one in turn.
+ * reached from the other one. With BENCH_TURNS, they follow as A A B B, so that each place is
+ * reached from itself and from the other one in turn.
  */
 #include "time_loops.h"
 

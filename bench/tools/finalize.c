@@ -2,8 +2,8 @@
 /*
  * Measures what the layers between two of its layers do in MPI_Finalize:
  * `finalize:profile:finalize`. The upper layer waits for all ranks and records the time. When the
- * call reaches the lower layer, the layers between have done their work before MPI ends; the time
- * of MPI itself is not included. Rank 0 prints one line: the seconds of the last rank, the seconds
+ * call reaches the lower layer, the layers between them have done their work. The time of MPI's own
+ * finalization is not included. Rank 0 prints one line: the seconds of the last rank, the seconds
  * of a small MPI_Comm_split and MPI_Reduce for comparison, and the peak memory of the processes
  * before and after, in bytes.
  */
