@@ -3,13 +3,14 @@
  * The calls of the QMPI draft as the cases of this suite make them, implemented by the header of
  * one implementation. Cases use nothing else of an implementation.
  *
- * With -DDRAFT_OVER_MPI_H, this is the interface that MPICH's mpi.h declares, else <qmpi/qmpi.h>.
- * Another implementation needs a section of its own here, and an entry in run.py.
+ * With -DDRAFT_OVER_MPI_H, the calls use the interface that MPICH's mpi.h declares, and otherwise
+ * that of <qmpi/qmpi.h>. Another implementation needs a section of its own here, and an entry in
+ * run.py.
  *
  *   SELF            the parameters of an interceptor in front of those of the MPI function
  *   SELF_ID()       in an interceptor, the tool_id of its layer
- *   NEXT_CALL       the next function, as one of the type QMPI_X_t
- *   NEXT_ARGUMENTS  in an interceptor, what the next function gets in front of MPI's arguments
+ *   NEXT_CALL       the next function, converted to the type QMPI_X_t
+ *   NEXT_ARGUMENTS  in an interceptor, the arguments of the next function in front of MPI's
  *
  * Each draft_* function returns what the call returns.
  */
@@ -26,8 +27,8 @@ enum { DRAFT_BINDING_C, DRAFT_BINDING_FORTRAN, DRAFT_BINDING_F08 };
 /* The result of draft_get_function: a function and the arguments to pass to it. */
 typedef struct Next Next;
 
-#ifdef DRAFT_OVER_MPI_H /* ---- MPICH's mpi.h                                                      \
-                           ----------------------------------------------------- */
+#ifdef DRAFT_OVER_MPI_H
+/* ---- MPICH's mpi.h --------------------------------------------------------------------------- */
 
 #define DRAFT_FUNCTIONS MPI_LAST_FUNC_T
 #define DRAFT_NUMBERS_MPI_FILE 0 /* whether the enumeration has MPI_File_* … */
@@ -89,8 +90,8 @@ static inline int draft_get_function_null(int tool_id, int fn, int which, Next *
                              which == 1 ? NULL : &next->id);
 }
 
-#else /* ---- <qmpi/qmpi.h> ---------------------------------------------------------------------- \
-       */
+#else
+/* ---- <qmpi/qmpi.h> --------------------------------------------------------------------------- */
 
 #include <qmpi/qmpi.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the application: call sites whose addresses are known, and the scenarios of threads.
- */
+/* Call sites of the application whose addresses are known, and its scenarios with threads. */
 #ifndef CONFORMANCE_PROGRAM_H
 #define CONFORMANCE_PROGRAM_H
 

@@ -31,7 +31,7 @@ OUTCOMES = ("pass", "fail", "crash", "skip")
 
 @dataclass
 class Implementation:
-    variable: str  # names the list of tools
+    variable: str  # the environment variable that contains the list of tools
     defines: tuple = ()
     lists_pmpi_tools: bool = False  # the list may name a PMPI tool by its path; otherwise, it is preloaded
 
@@ -117,7 +117,7 @@ class Suite:
         self.options = options
         self.implementation = IMPLEMENTATIONS[options.implementation]
         self.folder = folder
-        self.without = {}  # program in Fortran: the outcome of its cases, and why there is none
+        self.without = {}  # for each Fortran program that is not built: the outcome of its cases, and the reason
 
     def compile(self, compiler: str, output: str, *arguments: str) -> None:
         command = [*shlex.split(compiler), "-g", "-O1", "-fno-optimize-sibling-calls",
@@ -245,7 +245,7 @@ class Suite:
 
 
 def read_results(path: Path) -> dict[str, tuple[str, str]]:
-    """The outcome of each case that was reported: of several reports, the worst."""
+    """Returns the outcome of each case that was reported. If there are several reports of a case, the worst one counts."""
     worst = {"pass": 0, "skip": 1, "fail": 2}
     results: dict[str, tuple[str, str]] = {}
     if path.exists():
@@ -257,7 +257,7 @@ def read_results(path: Path) -> dict[str, tuple[str, str]]:
 
 
 def print_summary(columns: dict[str, list[Case]]) -> None:
-    """How many cases held, by what says so."""
+    """Prints how many cases held, by the source of their sentences."""
     sources = list(dict.fromkeys(case.source for cases in columns.values() for case in cases))
     print(f"\n{'':14}" + "".join(f"{name:>32}" for name in columns))
     for source in [*sources, "all"]:
@@ -313,28 +313,29 @@ def compare(paths: list[str], every: bool, markdown: bool) -> int:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--implementation", choices=IMPLEMENTATIONS, default="qmpi")
-    parser.add_argument("--name", help="of the implementation in tables and files (default: --implementation)")
+    parser.add_argument("--name", help="name of the implementation in tables and files (default: --implementation)")
     parser.add_argument("--mpicc", default="mpicc", help="compiles C for the MPI library")
-    parser.add_argument("--mpifort", default="", help="compiles Fortran for it; none: those cases are skipped")
+    parser.add_argument("--mpifort", default="",
+                        help="compiles Fortran for the MPI library (default: none; cases in Fortran are skipped)")
     parser.add_argument("--mpiexec", default="mpiexec")
     parser.add_argument("--alone", action="append", default=[], metavar="NAME=VALUE",
-                        help="in the environment of runs without mpiexec")
-    parser.add_argument("--always-mpiexec", action="store_true", help="also for runs of one process")
+                        help="variable in the environment of runs without mpiexec")
+    parser.add_argument("--always-mpiexec", action="store_true", help="use mpiexec for runs of one process, too")
     parser.add_argument("--include", action="append", default=[], metavar="FOLDER",
-                        help="of the implementation's header")
+                        help="folder of the implementation's header")
     parser.add_argument("--module", metavar="FILE", help="source of the implementation's module for tools in Fortran")
     parser.add_argument("--library", action="append", default=[], metavar="FILE",
-                        help="of the implementation, to link before the MPI library")
+                        help="library of the implementation, to be linked before the MPI library")
     parser.add_argument("--preload", action="append", default=[], metavar="FILE")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time")
-    parser.add_argument("--timeout", type=float, default=60, help="seconds for one run")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of runs at the same time")
+    parser.add_argument("--timeout", type=float, default=60, help="time limit of a run, in seconds")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--csv", metavar="FILE")
     parser.add_argument("--tap", action="store_true", help="print the Test Anything Protocol instead")
     parser.add_argument("--verbose", action="store_true", help="also print what the programs print")
     parser.add_argument("--compare", nargs="+", metavar="JSON", help="compare the files of earlier runs")
-    parser.add_argument("--all", action="store_true", help="with --compare: cases that hold everywhere, too")
-    parser.add_argument("--markdown", action="store_true", help="with --compare: as a table of Markdown")
+    parser.add_argument("--all", action="store_true", help="with --compare: also print cases that hold everywhere")
+    parser.add_argument("--markdown", action="store_true", help="with --compare: print a table in Markdown")
     parser.add_argument("cases", nargs="*", metavar="CASE", help="patterns; default: all cases")
     return parser.parse_args()
 

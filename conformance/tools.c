@@ -3,18 +3,20 @@
  * The tools of the suite. They are linked with the programs, and one constructor registers all of
  * them; the list of tools of a run selects those that are layers.
  *
- *   alpha, beta, gamma  intercept and record; beta not MPI_Comm_rank, gamma only MPI_Barrier,
- *                       MPI_Bcast and MPI_Comm_size
- *   changer   adds 100 to the rank that MPI_Comm_rank gives, and sends with tag + 1000
+ *   alpha     intercepts and records all functions of the suite
+ *   beta      does the same, except for MPI_Comm_rank
+ *   gamma     does the same, but only for MPI_Barrier, MPI_Bcast and MPI_Comm_size
+ *   changer   adds 100 to the rank that MPI_Comm_rank returns, and 1000 to the tag of MPI_Send
  *   answerer  answers MPI_Comm_size with 77 and does not call the next layer
  *   twice     calls the next MPI_Comm_rank twice
  *   nested    makes MPI calls in its interceptor of MPI_Barrier
  *   replaced  registers two interceptors for MPI_Barrier, one after the other
  *   cached    asks for the next function once and keeps it
  *   bare      registers neither storage nor functions
- *   pcontrol  intercepts MPI_Pcontrol, and returns what it does not know from the next layer; pc7
- *             returns 7
- *   quitter   answers MPI_Abort … by exit(3)
+ *   pcontrol  records calls of MPI_Pcontrol, and returns what the next layer returns
+ *   pc7       returns 7 from MPI_Pcontrol(7), and does not call the next layer
+ *   quitter   ends the process in MPI_Abort with status 3
+ *   errors    makes wrong calls in its init function
  *   unlisted  is in no list
  */
 #include "tools.h"

@@ -19,7 +19,7 @@ typedef struct Init {
 } Init;
 extern Init inits[MAX_IDS];
 extern int init_count;
-const Init *init_of(int id); /* NULL: none */
+const Init *init_of(int id); /* NULL if there is none */
 
 /* The entry of an interceptor (`leaving` is 0), or its end. */
 typedef struct Event {
@@ -29,15 +29,15 @@ typedef struct Event {
     long thread;
     const void *storage; /* of the interceptor's own layer, obtained by its context */
     const void *address; /* only if ask_addresses is set */
-    int binding;         /* the same, DRAFT_BINDING_…; -1: unavailable */
+    int binding;         /* only if ask_addresses is set: DRAFT_BINDING_…, or -1 if unknown */
     int code;            /* at the end: the result of the next function */
     long first, second;  /* at the entry: some arguments, see tools.c */
 } Event;
 extern Event events[MAX_EVENTS];
 int event_count(void);
 void forget_events(void);
-int entered(int id, int fn);               /* number of calls; id 0: any layer */
-const Event *last_entered(int id, int fn); /* NULL: never */
+int entered(int id, int fn);               /* number of calls; id 0 stands for all layers */
+const Event *last_entered(int id, int fn); /* NULL if there was no call */
 
 extern int ask_addresses;
 extern char storages[MAX_IDS]; /* layer i registers &storages[i] */
