@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Removes the functions that are no calls of QMPI from a description by libabigail: those of MPI are the MPI library's.
+"""Removes all functions except the calls of QMPI from a description that libabigail has made of libqmpi. The functions
+of MPI are removed, because they are determined by the MPI library.
 
 only_calls.py DESCRIPTION
 """

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Fails if the folder needs what a system may lack: examine.py FOLDER GLIBC PATH
 
+It fails for each of these:
+
 - a symbol of a later glibc than GLIBC, such as 2.28
 - a library that is neither part of glibc or of GCC's runtime, nor in the folder
 - a run path that does not begin with $ORIGIN
-- PATH, where it was built, in a text file or as a run path
+- PATH, the directory in which it was built, in a file that is not an object
 """
 import re
 import subprocess
@@ -14,7 +16,7 @@ from pathlib import Path
 SYSTEM = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-x86-64|libgcc_s)\.so\.\d+")
 
 
-# Tools that are built for one MPI library need it. The process has loaded it.
+# Tools that are built for Open MPI need its library, which the process has already loaded.
 MPI = ("libmpi.so.40",)
 
 

@@ -13,6 +13,6 @@ append_path("MANPATH", "") -- an empty element stands for the manual pages of th
 prepend_path("PKG_CONFIG_PATH", pathJoin(libdir, "pkgconfig"))
 prepend_path("CMAKE_PREFIX_PATH", prefix)
 
--- For a stack of the site in every job, whatever its MPI, without `qmpi run`. Leave this out if a TaskProlog does it,
--- or if users are to choose themselves.
+-- Puts the site's stack in every job, whatever its MPI, without `qmpi run`. Leave this out if a TaskProlog does it, or
+-- if users are to decide themselves.
 prepend_path("LD_PRELOAD", pathJoin(libdir, "qmpi-any/libqmpi-any.so"))
