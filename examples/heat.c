@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A small MPI program to try tools on: heat flows along a rod that is divided among the processes.
- * Each step exchanges the ends of the parts with the neighbors, each tenth asks all processes how
- * much has changed. Rank 0 has the most to do. `heat STEPS`; prints the same sum on any number of
- * processes that divides the rod's 4096 points. It knows nothing of qmpi.
+ * In each step, neighbors exchange the ends of their parts. After every tenth step, all processes
+ * add up how much has changed. Rank 0 has the most work. `heat STEPS` prints the same sum for any
+ * number of processes that divides 4096, the number of points.
  */
 #include <mpi.h>
 #include <stdio.h>

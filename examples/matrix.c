@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A communication matrix: the bytes that each rank sends to each other one, by messages, one-sided
- * accesses and neighborhood collectives, also by those that MPI_Start starts. `report` is called in
- * MPI_Finalize, on the ranks that have the tool, and prints the elements that are not zero. Without
- * MPI_COMM_WORLD, in programs that use only sessions, there is no report.
+ * accesses and neighborhood collectives, including those that MPI_Start starts. `report` is called
+ * in MPI_Finalize, on the ranks that have the tool, and prints the elements that are not zero.
+ * Without MPI_COMM_WORLD, in programs that use only sessions, there is no report.
  */
 #include <qmpi/observer.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static void init(int tool_id)
         .size = sizeof observer, .after = after, .data = &sent[tool_id]};
     QMPIX_Register_tool_observer(tool_id, &observer);
     QMPIX_Register_finalizer(tool_id, report);
-    QMPIX_Tool_keep_function(tool_id, MPI_INIT_T); /* even if off: all ranks gather a row */
+    QMPIX_Tool_keep_function(tool_id, MPI_INIT_T); /* even while off: all ranks need a row */
     QMPIX_Tool_keep_function(tool_id, MPI_INIT_THREAD_T);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * MPI_Pcontrol with the meaning that the MPI standard gives its levels (MPI 4.0, section 15.2,
- * "Miscellaneous Control of Profiling"): 0 switches profiling off, 1 on, 2 flushes what there is by
- * now; it is on when MPI_Init returns. What is profiled is the number of calls that move messages
- * between two processes. Every layer passes MPI_Pcontrol on, with all that it was given: the layers
- * below have a meaning of their own for it.
+ * "Miscellaneous Control of Profiling"): 0 switches profiling off, 1 switches it on, and 2 prints
+ * the results so far. Profiling is on when MPI_Init returns. This tool counts the calls that move
+ * messages between two processes. It passes MPI_Pcontrol on with all arguments, because the call
+ * may have another meaning for the layers below.
  */
 #include <qmpi/observer.h>
 #include <stdatomic.h>

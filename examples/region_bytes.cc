@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The bytes that this process sends and receives, by region of the program: the service of
-// regions.h in C++. It is looked for when MPI has been initialized: all layers have offered what
-// they have by then, also those above. A service that was found remains valid for the whole run.
+// The bytes that this process sends and receives, by region of the program. This tool uses the
+// service of regions.h in C++. It searches for the service when MPI has been initialized, because
+// by then, all layers have offered their services. A service remains valid for the whole run.
 #include "regions.h"
 
 #include <qmpi/observer.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The time that this process spends in MPI, by region of the program. It does not know itself what
- * a region is: it asks the layer that offers the service of regions.h, above or below. Without such
- * a layer, or while it is switched off, all calls are outside of regions.
+ * The time that this process spends in MPI, by region of the program. The tool asks the layer that
+ * offers the service of regions.h for the current region. This layer may be above or below. Without
+ * such a layer, or while that layer is switched off, all calls are outside of regions.
  */
 #include "regions.h"
 
@@ -13,8 +13,8 @@
 
 struct layer {
     int tool_id;
-    _Atomic int offering_id; /* the layer that knows the regions; 0: none */
-    _Atomic int names_id;    /* the last one that did */
+    _Atomic int offering_id; /* the layer that knows the regions, or 0 */
+    _Atomic int names_id;    /* the last layer that knew them, or 0 */
     _Atomic uint64_t ticks[REGIONS_MAX];
     _Atomic long long calls[REGIONS_MAX];
 };
@@ -64,7 +64,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
     struct layer *layer = call->observer->data;
     uint64_t begin = 0, end = 0;
     if (call->function->number == MPI_PCONTROL_T)
-        return; /* it is no part of the program's work */
+        return; /* this call is not part of the program's work */
     QMPIX_Call_get_time(call, &begin, &end);
     layer->ticks[word->number] += end - begin;
     layer->calls[word->number]++;

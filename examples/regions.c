@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool that does nothing but serve others: it knows the regions of the program (regions.h). They
- * are those of the whole process, and may nest and overlap. One thread at a time opens and closes
- * them; any thread may ask. docs/write/services.md explains how other tools use it.
+ * A tool that only offers a service to other tools: it tells them the current region of the program
+ * (regions.h). Regions belong to the whole process, and may nest and overlap. Only one thread at a
+ * time may open or close regions, but any thread may ask for them. docs/write/services.md explains
+ * how other tools use the service.
  */
 #include "regions.h"
 
@@ -14,7 +15,7 @@ enum { DEPTH = 64, LENGTH = 64 };
 
 struct layer {
     char names[REGIONS_MAX][LENGTH];
-    int count;       /* of the regions 1 … count */
+    int count;       /* the regions have the numbers 1 … count */
     int open[DEPTH]; /* regions, the innermost one last */
     int depth;
     _Atomic int current;
@@ -22,8 +23,9 @@ struct layer {
 static struct layer layers[256];
 
 /*
- * C cannot tell how many arguments MPI_Pcontrol got: after MPI_Pcontrol(1), anything may follow.
- * The kernel checks whether an address can be read.
+ * Copies the name of a region. Returns 0 if there is no valid name. C cannot tell how many
+ * arguments were passed to MPI_Pcontrol, so the address may be invalid. Therefore, the kernel reads
+ * the name: write() fails if an address cannot be read.
  */
 static int copy_name(const char *from, char *name)
 {
@@ -39,7 +41,7 @@ static int copy_name(const char *from, char *name)
     return good;
 }
 
-/* Returns the number of a region; 0: there are too many. */
+/* Returns the number of a region, or 0 if there are too many. */
 static int find(struct layer *layer, const char *name)
 {
     for (int region = 1; region <= layer->count; region++) {
@@ -101,7 +103,7 @@ static void init(int tool_id)
 {
     static const regions_table table = {.current = current, .name = name};
     QMPIX_REGISTER(tool_id, Pcontrol, my_Pcontrol);
-    QMPIX_Tool_keep_function(tool_id, MPI_PCONTROL_T); /* a layer that is off misses nothing */
+    QMPIX_Tool_keep_function(tool_id, MPI_PCONTROL_T); /* even while the layer is off */
     regions_offer(tool_id, &table);
 }
 

@@ -12,7 +12,7 @@
 enum { REGIONS_MAX = 1000 };
 
 typedef struct regions_table {
-    /* Returns the number of the innermost open region: 1 … REGIONS_MAX - 1; 0: none is open. */
+    /* Returns the number of the innermost open region (1 … REGIONS_MAX - 1), or 0 if none. */
     int (*current)(int offering_id);
     /* Returns the name of a region. The string exists for the whole run. */
     const char *(*name)(int offering_id, int region);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The MPI standard's first profiling example (MPI 4.0, section 15.2, "Profiler Implementation
- * Example") as a QMPI tool: how much data MPI_Send sent and how long that took. What the standard
- * calls MPI_Wtime and MPI_Type_size for its own needs, a layer calls PMPI_Wtime and PMPI_Type_size:
- * no other layer is to see that. The totals are the layer's, so that it can be listed twice.
+ * Example") as a QMPI tool: how much data MPI_Send sent and how long that took. Where the
+ * standard's example calls MPI_Wtime and MPI_Type_size, a layer calls PMPI_Wtime and
+ * PMPI_Type_size, so that no other layer sees these calls. Each layer has its own totals, so that
+ * the tool can be listed twice.
  */
 #include <qmpi/qmpi.h>
 #include <stdatomic.h>
@@ -32,7 +33,7 @@ static int my_Send(QMPI_Context c, const void *buffer, int count, MPI_Datatype d
     const int result =
         QMPIX_NEXT(c, Send)(QMPIX_NEXT_CONTEXT(c), buffer, count, datatype, dest, tag, comm);
     const double time = PMPI_Wtime() - start;
-    if (result == MPI_SUCCESS) { /* only now are the arguments known to be right */
+    if (result == MPI_SUCCESS) { /* now the arguments are known to be valid */
         PMPI_Type_size(datatype, &size);
         totals->bytes += (long long)size * count;
         totals->nanoseconds += (long long)(time * 1e9);

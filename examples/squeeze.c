@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool that changes arguments: it compresses what MPI_Bcast sends (zlib). A broadcast is the one
- * operation where that is simple and right: all processes take part in it, know its size, and have
- * the same layer, so each side knows what the other does. (A message between two processes may be
- * received by a wildcard, probed for, or waited for: a layer would have to change all of those.)
+ * A tool that changes arguments: it compresses what MPI_Bcast sends (zlib). This is simple for
+ * broadcasts, because all processes take part in them, know their size, and have the same layer. (A
+ * message between two processes may be received by a wildcard, probed for, or waited for, and a
+ * layer would have to change all these calls.)
  *
- * The root packs its data, whatever their type; says in one short broadcast how long they are, and
- * compressed; and broadcasts that. Layers above see the application's call, layers below the two
- * that are carried out. Small broadcasts, and those on intercommunicators, pass unchanged. All
- * processes of the job must run this layer, with the same options.
+ * The root packs its data, whatever their type, and compresses them. It announces both lengths in a
+ * short broadcast, and then broadcasts the compressed data. Layers above see the application's
+ * call, and layers below see these two calls. Small broadcasts, and those on intercommunicators,
+ * pass unchanged. All processes of the job must run this layer, with the same options.
  */
 #include <qmpi/qmpi.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ static int threshold[256];
 struct broadcast {
     QMPI_Context context;
     int tool_id;
-    int large; /* MPI_Bcast_c; the two match each other, so both must be changed */
+    int large; /* the call is MPI_Bcast_c, which can match MPI_Bcast of another process */
     void *buffer;
     MPI_Count count;
     MPI_Datatype datatype;
@@ -47,7 +47,7 @@ static int pass_on(const struct broadcast *b, void *buffer, MPI_Count count, MPI
 /* The message of the root that precedes the data. */
 struct announcement {
     long long packed;     /* bytes */
-    long long compressed; /* 0: they would not shrink; the data follow as they are */
+    long long compressed; /* 0 if they would not shrink; the data then follow unchanged */
 };
 
 static int fail(const struct broadcast *b)
@@ -57,8 +57,9 @@ static int fail(const struct broadcast *b)
 }
 
 /*
- * MPI_Pack and MPI_Unpack of some MPI libraries take no MPI_BOTTOM. The same data are at any other
- * address with a type that is displaced by its negative; returns whether that type is to be freed.
+ * MPI_Pack and MPI_Unpack of some MPI libraries do not accept MPI_BOTTOM. This function replaces it
+ * by another address, and the datatype by one that is displaced by the negative of this address.
+ * Returns whether the caller must free the datatype.
  */
 static int leave_bottom(struct broadcast *b)
 {
@@ -76,7 +77,8 @@ static int leave_bottom(struct broadcast *b)
     return 1;
 }
 
-/* Returns the root's data in compressed form; NULL: it would not be shorter, or out of memory. */
+/* Returns the root's data in compressed form, or NULL if it would not be shorter or memory is
+ * exhausted. */
 static unsigned char *compress_data(struct broadcast b, struct announcement *say)
 {
     int room = 0, packed = 0;
@@ -141,12 +143,13 @@ static int squeeze(const struct broadcast *b)
     return result;
 }
 
-/* Whether to compress. All processes must come to one answer, and they do: size is the same. */
+/* Returns whether to compress. All processes must decide alike. They do, because the size is the
+ * same in all of them. */
 static int worth_it(struct broadcast *b)
 {
     int inter = 1, size = 0;
     if (b->count <= 0 || b->datatype == MPI_DATATYPE_NULL || b->comm == MPI_COMM_NULL)
-        return 0; /* nothing to do, or an error that MPI is to find */
+        return 0; /* nothing to do, or an error that MPI will detect */
     if (PMPI_Comm_test_inter(b->comm, &inter) || inter || PMPI_Type_size(b->datatype, &size) ||
         size <= 0)
         return 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tool in C++: the time that this process spends in the blocking calls of a program, by function.
- * One template wraps a function of any signature; a layer is an object, which its init makes and
- * the storage of the layer keeps. No exception may leave a wrapper: MPI is C.
+ * One template wraps functions of any signature. Each layer is an object, which init makes and
+ * registers as the storage of the layer. No exception may leave a wrapper, because MPI is a library
+ * in C.
  */
 #include <qmpi/qmpi.h>
 
@@ -100,7 +101,8 @@ void init(int tool_id)
     QMPIX_REGISTER(tool_id, Finalize, &finalize);
 }
 
-// A static object's constructor is as good a place as a function with an attribute.
+// The constructor of a static object registers the tool, as a function with the attribute
+// `constructor` does in C.
 struct Announcement {
     Announcement()
     {

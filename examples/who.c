@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool about tools: when MPI has been initialized it prints the layers of the stack, from where,
- * and which way one function takes through it. So it shows what a meta-tool can ask: it could as
- * well switch layers off (QMPIX_Tool_set_enabled) or read what they publish through MPI_T.
+ * A tool about tools. When MPI has been initialized, it prints the layers of the stack, the library
+ * of each layer, and the path of one function through the stack. Such a tool could also switch
+ * layers off (QMPIX_Tool_set_enabled), or read what they publish through MPI_T.
  */
 #include <qmpi/qmpi.h>
 #include <stdio.h>
@@ -21,7 +21,8 @@ static void describe(int tool_id, int this_id)
     fprintf(stderr, "who:   from %s, %s\n", library, binding);
 }
 
-/* The layers that a call of the function passes, from the application down to the MPI library. */
+/* Prints the layers that a call of the function passes, from the application down to the MPI
+ * library. */
 static void draw_chain(int count, const char *function, enum QMPI_Functions_enum number)
 {
     fprintf(stderr, "who: %s goes", function);
