@@ -27,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <qmpi/arch/jump.h>
+
 #if defined(OPEN_MPI)
 #include <qmpi/openmpi/functions.h>
 #elif defined(MPICH_VERSION)
@@ -214,7 +216,7 @@ static inline int QMPI_Get_function(int tool_id, enum QMPI_Functions_enum fn, vo
  *
  *     return QMPIX_NEXT(c, Send)(QMPIX_NEXT_CONTEXT(c), buf, count, datatype, dest, tag, comm);
  */
-#define QMPIX_NEXT(c, X) ((QMPI_##X##_t *)(c)->next->function)
+#define QMPIX_NEXT(c, X) ((QMPI_##X##_t *)QMPIX_JUMP_TARGET((c)->next->function))
 #define QMPIX_NEXT_CONTEXT(c) ((c)->next)
 
 /* Returns the tool_id of the layer to which the context of an interceptor belongs. */

@@ -49,7 +49,8 @@ static struct qmpi_chain_layer layers[QMPI_LAYERS_MAX + 1];
 static struct qmpi_chain_checks checks; /* .functions is NULL: nothing is checked */
 
 _Static_assert(offsetof(struct QMPIX_Node, function) == QMPI_NODE_FUNCTION &&
-                   offsetof(struct QMPIX_Node, tool_id) == QMPI_NODE_TOOL_ID,
+                   offsetof(struct QMPIX_Node, tool_id) == QMPI_NODE_TOOL_ID &&
+                   offsetof(struct qmpi_node, mpich_function) == QMPI_NODE_MPICH_FUNCTION,
                "the assembly code has other offsets");
 
 /* Release order: a concurrent reader must see a complete node. */

@@ -13,13 +13,13 @@
 _Thread_local struct qmpi_frame_entry qmpi_entry;
 _Thread_local const void *qmpi_jumped_frame;
 
-/* The personality routine of thunk_call_X. */
-_Unwind_Reason_Code qmpi_thunk_personality(int version, _Unwind_Action actions,
+/* The personality routine of the functions in assembly code that set qmpi_entry. */
+_Unwind_Reason_Code qmpi_frame_personality(int version, _Unwind_Action actions,
                                            _Unwind_Exception_Class class,
                                            struct _Unwind_Exception *exception,
                                            struct _Unwind_Context *context) QMPI_HIDDEN;
 
-_Unwind_Reason_Code qmpi_thunk_personality(int version, _Unwind_Action actions,
+_Unwind_Reason_Code qmpi_frame_personality(int version, _Unwind_Action actions,
                                            _Unwind_Exception_Class class,
                                            struct _Unwind_Exception *exception,
                                            struct _Unwind_Context *context)

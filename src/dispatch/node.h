@@ -11,6 +11,7 @@
 /* Offsets in struct QMPIX_Node, for assembly code; chain.c checks them. */
 #define QMPI_NODE_FUNCTION 0
 #define QMPI_NODE_TOOL_ID 16
+#define QMPI_NODE_MPICH_FUNCTION 72 /* in struct qmpi_node */
 
 #ifndef __ASSEMBLER__
 
@@ -179,19 +180,27 @@ extern _Thread_local struct qmpi_frame_entry qmpi_entry QMPI_HIDDEN
 extern _Thread_local const void *qmpi_jumped_frame QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));
 
-/* Cleanup attribute for a variable with the outer frame, which stays in the frame (`volatile`):
- * restores it at the end of the scope. */
+/*
+ * A function that sets qmpi_entry to its frame is in a code section of its own. If C functions can
+ * do this (arch/frame.h), QMPI_ENTER is their first statement; it also restores the outer frame at
+ * the end of the scope, which stays in the frame (`volatile`). Otherwise, entries.S contains these
+ * functions. That of an observer then calls a C function with the name QMPI_ENTERED(name).
+ */
+#ifdef QMPI_FRAME_ENTER
+#define QMPI_TRAMPOLINE __attribute__((section("qmpi_trampolines")))
+#define QMPI_ENTERED(name) name
 #define QMPI_LEAVES_FRAME __attribute__((cleanup(qmpi_dispatch_leave_frame)))
+#define QMPI_ENTER()                                                                               \
+    QMPI_LEAVES_FRAME volatile struct qmpi_frame_entry qmpi_outer = QMPI_FRAME_ENTER(qmpi_entry)
 static inline void qmpi_dispatch_leave_frame(const volatile struct qmpi_frame_entry *outer)
 {
     QMPI_FRAME_LEAVE(qmpi_entry, outer);
 }
-
-/* Sets qmpi_entry to the frame of the function that contains this, and returns the outer one. */
-#define QMPI_ENTER_FRAME() QMPI_FRAME_ENTER(qmpi_entry)
-
-/* The code section of the functions that set qmpi_entry. */
-#define QMPI_TRAMPOLINE __attribute__((section("qmpi_trampolines")))
+#else
+#define QMPI_TRAMPOLINE
+#define QMPI_ENTERED(name) name##_entered
+#define QMPI_ENTER() (void)0
+#endif
 extern const char qmpi_trampolines_begin[] __asm__("__start_qmpi_trampolines") QMPI_HIDDEN;
 extern const char qmpi_trampolines_end[] __asm__("__stop_qmpi_trampolines") QMPI_HIDDEN;
 

@@ -66,15 +66,24 @@ COMMON = {f"MPI_{name}" for name in (
     "Type_vector Wait Waitall Waitany Waitsome Wtick Wtime").split()}
 
 
+def common_first(functions: list[Function]) -> list[Function]:
+    return sorted(functions, key=lambda function: function.name not in COMMON)
+
+
 def part_of(functions: list[Function], part: int) -> list[Function]:
     """Returns one of PARTS parts of about equal length; the common functions are in the first
     one."""
-    ordered = sorted(functions, key=lambda function: function.name not in COMMON)
+    ordered = common_first(functions)
     return ordered[part * len(ordered) // PARTS : (part + 1) * len(ordered) // PARTS]
 
 
 def attribute(function: Function) -> str:
     return "QMPIX_PCONTROL_READER " if function.variadic else ""
+
+
+def count_of(function: Function) -> int:
+    """Returns the number of arguments, in registers and on the stack."""
+    return len(function.parameters) + (PCONTROL_WORDS if function.variadic else 0)
 
 
 def entries(source: Source) -> str:
@@ -95,15 +104,25 @@ def entries(source: Source) -> str:
     text += "\nTHUNKS\n"
     for function in source.functions:
         thunk = "THUNK_VARIADIC" if function.variadic else "THUNK"
-        count = len(function.parameters) + (PCONTROL_WORDS if function.variadic else 0)
-        text += f"{thunk} {function.name}, {function.number}, {count}\n"
+        text += f"{thunk} {function.name}, {function.number}, {count_of(function)}\n"
+    text += "\n"
+    for function in common_first(source.functions):
+        text += f"ENTER {function.name}, {function.number}, {count_of(function)}\n"
+        if function.constant in source.mpich:
+            text += f"ENTER_MPICH {function.name}, {function.number}, {count_of(function)}\n"
+        text += f"ENTER_FIRST enter_observe_{function.name}, {count_of(function)}\n"
     text += "\nEND\n"
     return text
 
 
 # Records the frame in which the call enters the layers; the outer call's frame is restored at the
 # end.
-ENTER_FRAME = "    QMPI_LEAVES_FRAME volatile struct qmpi_frame_entry qmpi_outer = QMPI_ENTER_FRAME();"
+ENTER_FRAME = "    QMPI_ENTER();"
+
+
+def if_entered_in_c(functions: str) -> str:
+    """Encloses trampolines, which are in entries.S if C functions cannot record their frames."""
+    return f"#ifdef QMPI_FRAME_ENTER\n{functions}#endif\n\n" if functions else ""
 
 
 def enter_function(function: Function) -> str:
@@ -128,7 +147,7 @@ def terminator_function(function: Function) -> str:
         "    (void)qmpi_context;\n"
         f"{collect(function)}"
         f"    return (({function.result}(*)({parameters(function)}))"
-        f"qmpi_terminator_targets[{function.constant}])({arguments(function)});\n"
+        f"QMPIX_JUMP_TARGET(qmpi_terminator_targets[{function.constant}]))({arguments(function)});\n"
         "}\n"
     )
 
@@ -140,7 +159,7 @@ def pmpi_adapter_function(function: Function) -> str:
         "{\n"
         f"{collect(function)}"
         f"    return (({function.result}(*)({parameters(function)}))"
-        f"(uintptr_t)qmpi_context->data)({arguments(function)});\n"
+        f"QMPIX_JUMP_TARGET((qmpi_function *)(uintptr_t)qmpi_context->data))({arguments(function)});\n"
         "}\n"
     )
 
@@ -160,9 +179,10 @@ def dispatch_functions(source: Source, part: int) -> str:
         '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n'
         '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n\n'
     )
-    for function in part_of(source.functions, part):
-        text += enter_function(function) + "\n" + terminator_function(function) + "\n"
-        text += pmpi_adapter_function(function) + "\n"
+    functions = part_of(source.functions, part)
+    text += if_entered_in_c("".join(enter_function(function) for function in functions))
+    for function in functions:
+        text += terminator_function(function) + "\n" + pmpi_adapter_function(function) + "\n"
     return text
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """MPICH's variant of QMPI: its function numbers, and the functions between its layers and others."""
-from emit_c import ENTER_FRAME, GENERATED, LICENCE, Source, arguments, attribute, collect, parameters, part_of
+from emit_c import (ENTER_FRAME, GENERATED, LICENCE, Source, arguments, attribute, collect, if_entered_in_c, parameters,
+                    part_of)
 from mpi_header import Function, constant_name
 
 CONTEXT = "struct qmpi_dispatch_mpich_context"
@@ -55,7 +56,8 @@ def into_function(function: Function) -> str:
         f"({parameters(function, 'QMPI_Context qmpi_node')})\n"
         "{\n"
         f"{collect(function)}"
-        f"    return (({pointer(function)})((const struct qmpi_node *)qmpi_node)->mpich_function)\n"
+        f"    return (({pointer(function)})\n"
+        "            QMPIX_JUMP_TARGET(((const struct qmpi_node *)qmpi_node)->mpich_function))\n"
         f"        ({arguments(function, 'qmpi_node_as_mpich_context(qmpi_node), qmpi_node->tool_id')});\n"
         "}\n"
     )
@@ -69,7 +71,7 @@ def through_function(function: Function) -> str:
         "    (void)qmpi_context;\n"
         f"{collect(function)}"
         f"    const QMPI_Context qmpi_node = qmpi_node_of_layer(qmpi_tool_id, {function.constant});\n"
-        f"    return ((QMPI_{function.short}_t *)qmpi_node->function)"
+        f"    return ((QMPI_{function.short}_t *)QMPIX_JUMP_TARGET(qmpi_node->function))"
         f"({arguments(function, 'qmpi_node')});\n"
         "}\n"
     )
@@ -85,7 +87,7 @@ def fixed_function(function: Function, place: int) -> str:
         "    (void)qmpi_tool_id;\n"
         f"{collect(function)}"
         f"    const QMPI_Context qmpi_node = qmpi_node_at_depth({place}, {function.constant});\n"
-        f"    return ((QMPI_{function.short}_t *)qmpi_node->function)"
+        f"    return ((QMPI_{function.short}_t *)QMPIX_JUMP_TARGET(qmpi_node->function))"
         f"({arguments(function, 'qmpi_node')});\n"
         "}\n"
     )
@@ -100,7 +102,7 @@ def terminator_function(function: Function) -> str:
         "    (void)qmpi_tool_id;\n"
         f"{collect(function)}"
         f"    return (({function.result}(*)({parameters(function)}))"
-        f"qmpi_terminator_targets[{function.constant}])({arguments(function)});\n"
+        f"QMPIX_JUMP_TARGET(qmpi_terminator_targets[{function.constant}]))({arguments(function)});\n"
         "}\n"
     )
 
@@ -118,8 +120,10 @@ def functions(source: Source, part: int) -> str:
         '#pragma GCC diagnostic ignored "-Wmissing-prototypes"\n\n'
     )
     text += f'_Static_assert(QMPI_FIXED_ROWS == {FIXED_ROWS}, "generated for another number");\n\n'
-    for function in part_of(list(covered(source).values()), part):
-        text += enter_function(function) + "\n" + into_function(function) + "\n"
+    present = part_of(list(covered(source).values()), part)
+    text += if_entered_in_c("".join(enter_function(function) for function in present))
+    for function in present:
+        text += into_function(function) + "\n"
         text += through_function(function) + "\n" + terminator_function(function) + "\n"
         text += "".join(fixed_function(function, place) + "\n" for place in range(FIXED_ROWS))
     return text

@@ -54,17 +54,18 @@ def observe_function(function: Function, prefix: str) -> str:
     number = function.constant
     places = [f"&{parameter.name}" for parameter in function.parameters]
     places += ["&qmpi_words"] if function.variadic else []
-    head = f"{attribute(function)}{function.result} {prefix}_{function.name}"
+    head = f"{attribute(function)}{function.result} "
+    name = f"{prefix}_{function.name}"
     if enters:
         lines = [
-            f"QMPI_TRAMPOLINE {head}({parameters(function)})", "{", ENTER_FRAME,
+            f"QMPI_TRAMPOLINE {head}QMPI_ENTERED({name})({parameters(function)})", "{", ENTER_FRAME,
             "    const struct qmpi_record_head *const qmpi_head =",
             f"        (const struct qmpi_record_head *)qmpi_node_trampolines[{number}];",
             "    const QMPIX_Observer *const qmpi_observer = qmpi_head->observer;",
         ]
     else:
         lines = [
-            f"{head}({parameters(function, 'QMPI_Context qmpi_context')})", "{",
+            f"{head}{name}({parameters(function, 'QMPI_Context qmpi_context')})", "{",
             "    const QMPIX_Observer *const qmpi_observer = qmpi_record_observer(qmpi_context);",
         ]
     if function.variadic:

@@ -237,7 +237,7 @@ int QMPIX_Call_get_binding(const QMPIX_Call *call, QMPIX_Binding *binding)
 
 /* ---- Public calls ---------------------------------------------------------------------------- */
 
-__attribute__((noinline)) static void *find_any_caller(void)
+static void *find_any_caller(void)
 {
     void *caller = qmpi_caller_of_layers();
     return qmpi_binding_any || qmpi_pmpi_is_used ? qmpi_caller_of_program(caller) : caller;
@@ -249,15 +249,24 @@ static inline bool only_program_calls(void)
     return !(qmpi_binding_any | qmpi_pmpi_is_used);
 }
 
+/* A function of its own, so that the usual case needs no stack frame. */
+__attribute__((noinline)) static int get_any_calling_address(void *address)
+{
+    void *caller = find_any_caller();
+    memcpy(address, &caller, sizeof caller);
+    return MPI_SUCCESS;
+}
+
 int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *address)
 {
     if (!context || !address || tool_id < 1 || tool_id > QMPIX_stack.layers)
         return MPI_ERR_ARG;
     const struct qmpi_frame_entry entry = qmpi_entry;
-    const bool is_usual =
-        qmpi_caller_frame_is_in_use(entry.frame, QMPI_THIS_FRAME()) && only_program_calls();
-    void *caller =
-        __builtin_expect(is_usual, 1) ? qmpi_frame_return_address(entry) : find_any_caller();
+    if (__builtin_expect(!qmpi_caller_frame_is_in_use(entry.frame, QMPI_THIS_FRAME()) ||
+                             !only_program_calls(),
+                         0))
+        return get_any_calling_address(address);
+    void *caller = qmpi_frame_return_address(entry);
     memcpy(address, &caller, sizeof caller);
     return MPI_SUCCESS;
 }

@@ -47,8 +47,8 @@ static inline bool qmpi_caller_frame_is_in_use(const char *frame, const char *he
 
 /*
  * Returns whether a frame is in use by the call to which a record belongs. The record of the first
- * layer is in the frame itself, so no other frame, on any stack, can be so close above the record.
- * Returns false if the record is NULL.
+ * layer is in the frame itself, or in that of a function which it calls, so that no other frame, on
+ * any stack, can be so close above the record. Returns false if the record is NULL.
  */
 enum { QMPI_RECORD_DISTANCE_MAX = 1024 };
 static inline bool qmpi_caller_frame_is_of(const char *frame, const QMPIX_Call *call)

@@ -412,7 +412,7 @@ static inline bool walk_usual(struct callers *callers, struct qmpi_frame_entry e
     void **const all = callers->all;
     const int capacity = callers->capacity;
     uintptr_t address = (uintptr_t)qmpi_frame_return_address(entry);
-    uintptr_t cfa = (uintptr_t)entry.frame;
+    uintptr_t cfa = qmpi_frame_cfa(entry);
     int count = 0;
     callers->count = 0;
     if (__builtin_expect(qmpi_module_is_closing(), 0))
@@ -447,7 +447,8 @@ static __attribute__((noinline)) bool walk_any(struct callers *callers,
                                                struct qmpi_frame_entry entry)
 {
     struct callers found = {.all = callers->all, .capacity = callers->capacity};
-    struct position position = {.cfa = (uintptr_t)entry.frame, .begin = (uintptr_t)entry.frame};
+    const uintptr_t cfa = qmpi_frame_cfa(entry);
+    struct position position = {.cfa = cfa, .begin = cfa};
     uintptr_t first_fp;
     if (!use_stack_range(&position))
         return false;

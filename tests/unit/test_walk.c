@@ -120,24 +120,58 @@ static __attribute__((noinline)) void check_walk(void)
     compare("walk", CALLER(), walked, count, unwound, expected);
 }
 
-/* A call of MPI. The addresses in the code that calls `main`, the last ones, are no callers. */
-static __attribute__((noinline)) void check_callers(void)
+/* Compares the callers of a call of MPI that `caller` has made. The addresses in the code that
+ * calls `main`, the last ones, are no callers. */
+static __attribute__((noinline)) void compare_callers(const QMPIX_Call *call, const void *caller)
 {
-    QMPI_LEAVES_FRAME volatile struct qmpi_frame_entry outer = QMPI_ENTER_FRAME();
     void *callers[DEEP], *unwound[DEEP];
-    (void)outer;
-    const QMPIX_Call call = {.function = NULL};
     int count = -1, expected = __real_backtrace(unwound, DEEP);
     while (expected > 1 && code_at((uintptr_t)unwound[expected - 1]) == QMPI_CODE_START)
         expected--;
     for (int time = 0; time < 2; time++) {
         const int before = learned;
-        if (QMPIX_Call_get_callers(&call, DEEP, callers, &count) != MPI_SUCCESS)
+        if (QMPIX_Call_get_callers(call, DEEP, callers, &count) != MPI_SUCCESS)
             count = -1;
         again += time && learned != before;
-        compare("callers", CALLER(), callers, count, unwound, expected);
+        compare("callers", caller, callers, count, unwound, expected);
     }
 }
+
+/* A call of MPI. The record is in the frame that enters the layers, or directly below it. */
+#ifdef QMPI_FRAME_ENTER
+static __attribute__((noinline)) void check_callers(void)
+{
+    QMPI_ENTER();
+    const QMPIX_Call call = {.function = NULL};
+    compare_callers(&call, CALLER());
+}
+#else
+void check_callers(void); /* in walk_enter.S: calls QMPI_ENTERED(check_callers) */
+void QMPI_ENTERED(check_callers)(void);
+
+static __attribute__((noinline)) const void *find_caller_of(const void *address)
+{
+    void *unwound[DEEP];
+    const int count = __real_backtrace(unwound, DEEP);
+    int i = 0;
+    while (i + 1 < count && unwound[i] != address)
+        i++;
+    return i + 1 < count ? unwound[i + 1] : NULL;
+}
+
+void QMPI_ENTERED(check_callers)(void)
+{
+    const QMPIX_Call call = {.function = NULL};
+    compare_callers(&call, find_caller_of(CALLER()));
+}
+
+/* No exception passes. */
+_Unwind_Reason_Code qmpi_frame_personality(void) QMPI_HIDDEN;
+_Unwind_Reason_Code qmpi_frame_personality(void)
+{
+    return _URC_FATAL_PHASE1_ERROR;
+}
+#endif
 
 static void assert_compared(int at_least)
 {

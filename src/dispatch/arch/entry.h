@@ -9,13 +9,21 @@
  *   ENTRIES          begins the code
  *   ENTRY name, n    MPI_X and PMPI_X, which jump through their slots, and n's first-call code
  *   SAME name, other a second name of a function of libqmpi
- *   SAMES_END        ends a file of such names
+ *   SAMES_END        ends a file that contains no END
  *   THUNKS           begins the code that thunks call
  *   THUNK name, n, arguments
  *                    thunk_call_MPI_X, which has this many arguments: calls the function of a node,
  *                    with the node in front of these arguments; a thunk (see pmpi/thunk.h) passes
  *                    the node in a register
  *   THUNK_VARIADIC   the same for a variadic function
+ *   ENTER name, n, arguments
+ *                    enter_MPI_X: records its frame in qmpi_entry and calls the first node of the
+ *                    function; restores the outer frame, also if an exception passes
+ *   ENTER_MPICH name, n, arguments
+ *                    mpich_enter_MPI_X: the same for a node whose layer is one of MPICH's variant
+ *   ENTER_FIRST name, arguments
+ *                    `name`: the same for the C function `name`_entered, with the same arguments.
+ *                    These three are empty if C functions record their frames: see frame.h
  *   END              the first-call code that all functions share
  *
  *   DEFERRED_TABLE t begins a table t of code that finds its target at each call

@@ -7,24 +7,31 @@
  * The file of a processor defines:
  *
  *   struct qmpi_frame_entry
- *       Identifies a frame and its return address. The member `frame` is the address of the frame.
- *       On processors where a function may save its return address anywhere, a second member
- *       contains the return address.
+ *       Identifies a frame and its return address. The member `frame` is an address in the frame,
+ *       above everything that the functions which it calls use.
  *   qmpi_frame_return_address(entry)
  *       Returns the return address of a frame that is in use.
+ *   qmpi_frame_cfa(entry)
+ *       Returns the canonical frame address of this frame.
+ *   qmpi_frame_outer(context)
+ *       Returns the value that functions in assembly code (thunk_call_X) restore when they return;
+ *       they keep this value in a callee-saved register. `context` is that of their personality
+ *       routine.
+ *
+ * C functions record their frames if the place of the return address is known. Otherwise, functions
+ * in assembly code do this: the macros ENTER, ENTER_MPICH and ENTER_FIRST of entry.h. For C
+ * functions, the file also defines:
+ *
  *   QMPI_FRAME_ENTER(variable)
  *       Stores the frame of the function that contains the macro in a thread-local variable of the
  *       type struct qmpi_frame_entry, and returns the old value of this variable.
  *   QMPI_FRAME_LEAVE(variable, outer)
  *       Stores the old value again. `outer` points to it.
- *   qmpi_frame_outer(context)
- *       Returns the value that thunk_call_X restores when it returns; thunk_call_X keeps this value
- *       in callee-saved registers. `context` is that of its personality routine.
  *
  * QMPI_FRAME_ENTER and QMPI_FRAME_LEAVE are assembly code that computes the address of the variable
  * each time: a compiler would keep the address in a register across the call of a layer, which
- * costs an additional push, pop and move. A signal handler must never see members of two different
- * frames, so a processor with two members stores both with one instruction.
+ * costs an additional push, pop and move. Besides, a call of a user-level thread may return in
+ * another thread, which has a variable of its own.
  */
 #ifndef QMPI_DISPATCH_ARCH_FRAME_H
 #define QMPI_DISPATCH_ARCH_FRAME_H

@@ -14,6 +14,11 @@ static inline void *qmpi_frame_return_address(struct qmpi_frame_entry entry)
     return address;
 }
 
+static inline uintptr_t qmpi_frame_cfa(struct qmpi_frame_entry entry)
+{
+    return (uintptr_t)entry.frame;
+}
+
 #define QMPI_FRAME_ENTER(variable)                                                                 \
     __extension__({                                                                                \
         struct qmpi_frame_entry qmpi_old;                                                          \
