@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * This part finds libqmpi and its tools, and chooses between builds for several MPIs that are
- * installed side by side. A program needs the build for the MPI of its libraries. If these show no
+ * installed side by side. A program needs the build for the MPI of its libraries; a launcher, that
+ * for the program that it starts, which is among its arguments. If the libraries show no
  * MPI, as with scripts and programs that load MPI with dlopen, the build for the MPI of the
  * launcher is chosen, and without a launcher, that of this command.
  */
@@ -167,20 +168,43 @@ static const char *mpi_of_started(const char *path)
     return mpi;
 }
 
-static const char *mpi_of_program(const char *name)
+/* Returns the MPI of the libraries that a program needs, or NULL. */
+static const char *mpi_of_file(const char *path)
 {
     struct qmpi_elf_file file;
+    if (qmpi_elf_file_open_program(path, &file))
+        return NULL;
+    const bool needs_any = qmpi_elf_needed(&file.image, 0) != NULL;
+    const char *mpi = mpi_of_needs(&file.image);
+    qmpi_elf_file_close(&file);
+    return !mpi && needs_any ? mpi_of_libraries(path) : mpi;
+}
+
+/* Returns the MPI of the program that a launcher starts, or NULL. No list of options, which differ
+ * between launchers and their versions, is needed to find the program: it is the first argument
+ * that is a program of an MPI. */
+static const char *mpi_of_arguments(char *const *arguments)
+{
     const char *mpi = NULL;
-    char *path = program_find(name);
-    if (path)
-        mpi = mpi_of_started(path);
-    if (path && !mpi && !qmpi_elf_file_open_program(path, &file)) {
-        const bool needs_any = qmpi_elf_needed(&file.image, 0) != NULL;
-        mpi = mpi_of_needs(&file.image);
-        qmpi_elf_file_close(&file);
-        if (!mpi && needs_any)
-            mpi = mpi_of_libraries(path);
+    for (; !mpi && *arguments; arguments++) {
+        char *path = program_find_argument(*arguments);
+        if (path)
+            mpi = mpi_of_file(path);
+        free(path);
     }
+    return mpi;
+}
+
+static const char *mpi_of_command(char *const *command)
+{
+    const char *mpi = NULL;
+    char *path = program_find(command[0]);
+    if (path && program_is_launcher(path))
+        mpi = mpi_of_arguments(command + 1);
+    if (path && !mpi)
+        mpi = mpi_of_started(path);
+    if (path && !mpi)
+        mpi = mpi_of_file(path);
     free(path);
     return mpi;
 }
@@ -201,7 +225,7 @@ char *cli_build_find_command(const char *mpi)
     return NULL;
 }
 
-struct cli_build cli_build_choose(const char *mpi, const char *program)
+struct cli_build cli_build_choose(const char *mpi, char *const *command)
 {
     const char *shown = mpi;
     bool alone = true; /* No other build is installed here. */
@@ -211,7 +235,7 @@ struct cli_build cli_build_choose(const char *mpi, const char *program)
         free(library);
     }
     if (!shown && !alone)
-        shown = program ? mpi_of_program(program) : NULL;
+        shown = command ? mpi_of_command(command) : NULL;
     if (!shown && !alone)
         shown = qmpi_launcher_mpi();
     const int build = qmpi_mpi_kind_by_build(shown ? shown : QMPI_MPI);

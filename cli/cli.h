@@ -82,10 +82,11 @@ struct cli_build {
 
 /*
  * Returns the build for `mpi`, or terminates the command if there is none. If `mpi` is NULL, the
- * build is chosen by the MPI of the libraries of `program`, which may be NULL, else by that of the
- * launcher that started this process, else by that of this command.
+ * build is chosen by the MPI of the libraries of the program of `command`, which may be NULL, or of
+ * the program that it starts if it is a launcher; else by that of the launcher that started this
+ * process, else by that of this command.
  */
-struct cli_build cli_build_choose(const char *mpi, const char *program);
+struct cli_build cli_build_choose(const char *mpi, char *const *command);
 
 /* Checks and returns the argument of --mpi. Terminates the command if it does not name an MPI for
  * which qmpi can be built. */

@@ -40,6 +40,16 @@ char *program_find(const char *name)
     return NULL;
 }
 
+char *program_find_argument(const char *argument)
+{
+    struct stat status;
+    char *path = *argument == '-' ? NULL : program_find(argument);
+    if (path && stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
 /* Stores the header of the segment that contains the path of the dynamic loader. Returns 1, or 0 if
  * there is no such segment, or -1 if this is no ELF file for this machine. */
 static int find_interpreter(int descriptor, ElfW(Phdr) * segment)

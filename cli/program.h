@@ -13,6 +13,9 @@
 /* Returns the file that execvp would execute, or NULL. The caller frees it. */
 char *program_find(const char *name);
 
+/* The same for an argument of a launcher. Returns NULL unless it is a file that can be executed. */
+char *program_find_argument(const char *argument);
+
 /* Returns a message, with a hint, about why preloading does not reach a program, or NULL if no
  * reason is known. The caller frees the message. */
 char *program_obstacle(const char *path);

@@ -132,6 +132,44 @@ static void pass_variables_on(char **command)
     free(path);
 }
 
+/* Returns which variables srun passes on: the argument of its option --export, else the value of
+ * SLURM_EXPORT_ENV; NULL: all. */
+static const char *exports_of_srun(char *const *command)
+{
+    static const char option[] = "--export";
+    const char *exports = getenv("SLURM_EXPORT_ENV");
+    char *program = NULL;
+    for (char *const *word = command + 1; *word && !program; word++) {
+        const char *value = *word + sizeof option - 1;
+        const bool is_option = !strncmp(*word, option, sizeof option - 1);
+        if (is_option && *value == '=')
+            exports = value + 1;
+        else if (is_option && !*value && word[1])
+            exports = word[1];
+        program = program_find_argument(*word);
+    }
+    free(program);
+    return exports;
+}
+
+/* Without its variables, no process gets the tools. Nothing in these processes could say so. */
+static void warn_of_exports(char *const *command)
+{
+    const char *exports = exports_of_srun(command), *list = exports;
+    bool has_all = !exports;
+    if (strcmp(qmpi_text_base_name(command[0]), "srun") != 0)
+        return;
+    for (char *name; !has_all && (name = cli_next_part(&list, ","));) {
+        has_all = !strcasecmp(name, "ALL") || !strncmp(name, "LD_PRELOAD", strlen("LD_PRELOAD"));
+        free(name);
+    }
+    if (!has_all)
+        qmpi_printf(
+            "srun passes no variables of qmpi on (--export=%s): the program runs without tools\n"
+            "  hint: use `srun --export=ALL`, or place `qmpi run` after srun and its options",
+            exports);
+}
+
 static int refuse_program(const char *name, int reason)
 {
     char *here = qmpi_format("./%s", name);
@@ -188,7 +226,7 @@ int cli_run(int argc, char **argv)
     identify_run();
     cli_stack_resolve();
     report_missing_stack(program[0]);
-    struct cli_build build = cli_build_choose(request.mpi, program[0]);
+    struct cli_build build = cli_build_choose(request.mpi, program);
     struct layers layers = layers_read(&build);
     layers_check_conditions(&layers);
     cli_set_preload(&layers, program[0]);
@@ -198,5 +236,6 @@ int cli_run(int argc, char **argv)
     free(build.tools_folder);
     program_warn(program[0]);
     pass_variables_on(program);
+    warn_of_exports(program);
     return become_program(program);
 }

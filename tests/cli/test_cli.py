@@ -56,6 +56,26 @@ def test_run_preloads_libqmpi_in_front_of_what_is_preloaded():
     assert result.stdout.strip() == (f"{other}:{LIBQMPI.resolve()}" if ASAN else f"{LIBQMPI.resolve()}:{other}")
 
 
+def test_run_says_that_srun_passes_no_variables_on(tmp_path):
+    """It looks at the options of srun, not at those of the program."""
+    (tmp_path / "srun").write_text("#!/bin/sh\n")
+    (tmp_path / "srun").chmod(0o755)
+
+    def warned(*arguments, **env):
+        result = qmpi("run", "-t", "count", "--", tmp_path / "srun", *arguments, env=env)
+        assert result.returncode == 0
+        return "srun passes no variables of qmpi on (--export=" in result.stderr
+
+    for exports in ("NONE", "NIL", "HOME,PATH"):
+        assert warned("-n", "2", f"--export={exports}", "sh")
+        assert warned("--export", exports, "sh")
+        assert warned("-n", "2", "sh", SLURM_EXPORT_ENV=exports)
+        assert not warned("--export=ALL", "sh", SLURM_EXPORT_ENV=exports)
+        assert not warned("-n", "2", "sh", f"--export={exports}")
+    for exports in ("ALL", "HOME,ALL,A=b", "LD_PRELOAD,QMPI_TOOLS"):
+        assert not warned(f"--export={exports}", "sh")
+
+
 def test_run_leaves_the_programs_options_alone():
     result = qmpi("run", "-t", "empty", "echo", "-t", "--help", "--version")
     assert result.stdout == "-t --help --version\n"

@@ -154,6 +154,24 @@ def test_a_script_gets_this_build_or_the_one_that_is_named(prefix, tmp_path):
     assert preloaded(prefix, f"--mpi={MPI_NAME}", script)[0] == THIS
 
 
+def stand_in(folder, name):
+    """A launcher that starts nothing."""
+    path = folder / name
+    path.write_text('#!/bin/sh\necho "$LD_PRELOAD"\n')
+    path.chmod(0o755)
+    return path
+
+
+def test_a_launcher_gets_the_build_of_the_program_among_its_arguments(prefix, tmp_path):
+    srun, app = stand_in(tmp_path, "srun"), program(tmp_path, OTHER_MPI, mark=MARKS[OTHER_MPI])
+    assert preloaded(prefix, srun, "--mpi=pmix", "-n", "2", app, "input")[0] == OTHER
+    assert preloaded(prefix, srun, "-n", "2", "sh", "-c", "true")[0] == THIS
+    # The program counts for more than the name of the launcher.
+    assert preloaded(prefix, stand_in(tmp_path, f"mpiexec.{IMPLEMENTATION}"), "-n", "2", app)[0] == OTHER
+    # A program that is no launcher may have any arguments.
+    assert preloaded(prefix, stand_in(tmp_path, "script"), app)[0] == THIS
+
+
 # The variables by which a launcher shows its MPI to a process.
 LAUNCHED = {"mpich": {"PMI_RANK": "0", "PMI_SIZE": "1", "MPI_LOCALNRANKS": "1"},
             "openmpi": {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"}}

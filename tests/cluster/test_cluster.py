@@ -104,6 +104,26 @@ def test_batch_job_with_steps_and_an_array(mpi, program, folder):
         check_profile(file)
 
 
+@pytest.mark.parametrize("mpi", MPIS)
+def test_one_command_for_programs_of_all_mpis(mpi, prefix, program, folder):
+    """The program among the arguments of srun decides which libqmpi the ranks get."""
+    result = run(f"{prefix}/bin/qmpi", "run", "-t", "profile,output=out.json", "--", *srun(mpi, program(mpi), "ring"), cwd=folder)
+    assert result.returncode == 0 and result.stdout == "rank 0 of 4\n"
+    check_profile(folder / "out.json")
+
+
+def test_variables_that_srun_passes_on(program, folder):
+    stack = "profile,output=out.json"
+    arguments = ["--", "srun", "--quiet", "--nodes=2", "--ntasks=4", "--mpi=pmi2"]
+    end = [program("mpich"), "ring"]
+    result = run(qmpi("mpich"), "run", "-t", stack, *arguments, "--export=NONE", *end, cwd=folder)
+    assert result.returncode == 0 and result.stdout == "rank 0 of 4\n" and not list(folder.iterdir())
+    assert result.messages[0].startswith("srun passes no variables of qmpi on (--export=NONE)")
+    result = run(qmpi("mpich"), "run", "-t", stack, *arguments, "--export=ALL,A=b", *end, cwd=folder)
+    assert result.returncode == 0 and "srun passes" not in result.stderr
+    check_profile(folder / "out.json")
+
+
 def test_programs_of_one_step_that_differ(program, folder):
     """Rank 3 has a tool that the other ranks lack."""
     command = f"{qmpi('mpich')} run -t"
