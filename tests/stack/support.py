@@ -102,6 +102,8 @@ OPEN_MPI_SETTINGS = open_mpi.LAUNCHER | {
     "OMPI_MCA_btl_tcp_if_include": "lo",
     "OMPI_MCA_osc": "^ucx",
 }
+if EMULATED:  # an emulator reads no other process's memory
+    OPEN_MPI_SETTINGS["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
 OPEN_MPI_SETTINGS["PRTE_MCA_prte_tmpdir_base"] = OPEN_MPI_SETTINGS["OMPI_MCA_orte_tmpdir_base"]
 
 # Words with which a report of a sanitizer begins.
