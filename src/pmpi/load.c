@@ -204,8 +204,9 @@ static char *relocate_layer(struct qmpi_layer *layer, struct qmpi_layer_group *f
  * Opens the library, or a copy of it if the process has it already (copies.c); its objects then
  * belong to the layer (closure.c). Changes their references to PMPI_X so that they lead to the
  * layer below (relocate.c). Finds the functions MPI_X that they define, which start-up adds to the
- * chains. If the layer is on top of a chain, the entry point jumps directly to its MPI_X (target_of
- * in dispatch/chain.c).
+ * chains (build_layer in startup/startup.c). If the layer is on top of a chain, the entry point
+ * jumps directly to its MPI_X (target_of in dispatch/chain.c). A QMPI layer above reaches it by
+ * pmpi_adapter_X (generate/emit_c.py), and a PMPI layer above by a thunk (thunk.c).
  */
 char *qmpi_pmpi_load(struct qmpi_layer *layer)
 {

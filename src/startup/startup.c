@@ -492,7 +492,7 @@ static void build_layers(const struct plan *plans, int count)
  *       constructor registers the tool           registry/tool.c
  *       call its init, which registers the
  *       interceptors of the layer                registry/layer.c; an observer, observe/observe.c
- *                                                (a tool for the standard ABI, as the bundled ones
+ *                                                (a tool for the standard ABI, as most bundled ones
  *                                                are, reaches these through abi_calls.c, which
  *                                                generate/abi_calls.py makes)
  *     a PMPI tool                                pmpi/load.c

@@ -4,7 +4,7 @@
  * each thread, and a thread of the tool writes it to a file for each process. This file adds the
  * tool to the stack and publishes its MPI_T variables.
  *
- * A call passes through these files: record/observe.c records it in a chunk (record/recorder.c). A
+ * A call passes through these files: record/observe.c records it in a chunk (record/recorder.h). A
  * call with several events is recorded by record/call_events.c, which observe.c calls. The thread
  * in write/writer.c translates chunks (write/translator.c) and writes them to the file of the
  * process. In MPI_Finalize, which record/control.c handles, save/process_file.c completes this

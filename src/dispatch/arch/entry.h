@@ -23,7 +23,8 @@
  *                    mpich_enter_MPI_X: the same for a node whose layer is one of MPICH's variant
  *   ENTER_FIRST name, arguments
  *                    `name`: the same for the C function `name`_entered, with the same arguments.
- *                    These three are empty if C functions record their frames: see frame.h
+ *                    These three are empty where C functions record their frames, as on
+ *                    x86-64: see frame.h
  *   END              the first-call code that all functions share
  *
  *   DEFERRED_TABLE t begins a table t of code that finds its target at each call
