@@ -18,15 +18,15 @@ SOURCES = SOURCE / "tests" / "mpit" / "programs"
 
 @functools.cache
 def lists_its_variables():
-    """Returns whether all variables of the MPI library can be read without libqmpi, without a
-    crash."""
+    """Returns whether the MPI library alone, without libqmpi, survives a program that reads all its
+    variables."""
     return run_mpi(MPIT_PROGRAMS / "list_all", ranks=1, preload=()).returncode == 0
 
 
 @functools.cache
 def knows_all_handles():
-    """Returns whether the MPI library supports MPI_T_PVAR_ALL_HANDLES without libqmpi, without a
-    crash."""
+    """Returns whether the MPI library alone, without libqmpi, survives a program that uses
+    MPI_T_PVAR_ALL_HANDLES."""
     with tempfile.TemporaryDirectory(prefix="qmpi-test-") as folder:
         program = Path(folder) / "all_handles"
         subprocess.run([MPICC, "-o", program, SOURCE / "tests/mpit/all_handles.c"], check=True)

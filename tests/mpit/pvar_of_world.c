@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests whether the MPI library provides a handle for the performance variable argv[1] of
- * MPI_COMM_WORLD, whatever the surrounding memory contains. Open MPI 6.0.0rc2 takes the memory
- * behind the handle of the communicator, or behind its copy on the stack, for the communicator
- * itself, and refuses some.
+ * MPI_COMM_WORLD, whatever the surrounding memory contains. Open MPI 6.0.0rc2 interprets the memory
+ * behind the communicator handle, or behind a copy of the handle on the stack, as the communicator
+ * itself. With some contents of this memory, it provides no handle.
  */
 #include <mpi.h>
 #include <string.h>

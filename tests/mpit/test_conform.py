@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rules of MPI_T, with one case each, for all kinds of clients at all positions in a stack."""
+"""Each rule of MPI_T is checked by one case, for each kind of client at each position in a stack."""
 import re
 
 import pytest
@@ -34,7 +34,7 @@ CLIENTS = {
 if MPI_NAME != "mpich":
     del CLIENTS["MPICH's variant around"]
 ALONE = {"library alone", "no layer", "no publisher"}
-# Rules that these libraries do not follow; later versions may.
+# Rules that the named versions of the libraries do not follow. Later versions may follow them.
 FAULTS = {
     "a_string_that_does_not_fit_is_cut_and_its_length_told":
         "MPICH 4.0.2 and Open MPI 4.1.4 tell the length that fitted, not the one that is needed",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The MPI library's own variables do not change when layers publish variables. Where MPICH 4.0.2
-and Open MPI 4.1.4 crash when several users initialize and finalize MPI_T, a stack does not."""
+"""The MPI library's own variables do not change when layers publish variables. Several users can
+initialize and finalize MPI_T in a stack, although MPICH 4.0.2 and Open MPI 4.1.4 alone may crash
+when they do."""
 import pytest
 
 from mpit_support import run_mpit

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The names of published items, and what is refused."""
+"""The names of items that layers publish, and the refusal of invalid items."""
 import re
 
 import pytest
@@ -59,8 +59,8 @@ def test_the_same_variables_of_two_layers_have_two_names():
     first = {name for name in pvars if name.startswith("qmpi.publisher.")}
     second = {name.replace("#2", "") for name in pvars if name.startswith("qmpi.publisher#2.")}
     assert len(pvars) == len(set(pvars))
-    # The lower layer is initialized first, so it gets the name without a prefix, and the upper one
-    # the long name.
+    # The lower layer is initialized first, so it gets the name without a prefix. The upper layer
+    # gets the long name.
     assert first - second == {"qmpi.publisher.publisher_bound"}
     assert second - first == set()
     assert ("pvar", "publisher_bound") in listed
@@ -101,7 +101,7 @@ def test_a_layer_whose_category_has_the_name_of_another_ones_gets_the_next():
 
 
 def test_what_is_written_to_a_control_variable_of_a_bundled_tool_is_read_back(tmp_path):
-    """This must also work if each write has an effect, as for qmpi.trace.save."""
+    """The value must be read back even if each write triggers an action, as with qmpi.trace.save."""
     tools = "trace,output=t:count,output=c:profile,output=p:log,output=l:delay,before=1us:mpit,output=m:empty"
     result = run_mpit("read_back", tools=tools, cwd=tmp_path, env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
     assert result.returncode == 0

@@ -47,8 +47,8 @@ int MPI_Init(int *argc, char ***argv)
         err = PMPI_T_pvar_get_info(i, name, &namelen, &verbosity, &var_class, &datatype, &enumtype,
                                    NULL, NULL, &bind, &readonly, &continuous, &atomic);
 #if defined(OPEN_MPI) || defined(MPI_ABI_VERSION)
-        /* A variable that no longer exists has no information; without this, the standard's loop
-         * would end here. */
+        /* The call fails for a variable that no longer exists. Without these lines, the standard's
+         * loop would end here. */
         if (err != MPI_SUCCESS)
             name[0] = '\0';
         err = MPI_SUCCESS;

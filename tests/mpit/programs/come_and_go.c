@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Initializes and finalizes MPI_T several times. The argument selects when: before MPI_Init,
- * between MPI_Init and MPI_Finalize, after MPI_Finalize, or all three. In between, MPI_T must
- * report that it is not initialized. With `refused`, MPI_T must not be initialized any more after
- * MPI_Finalize.
+ * Initializes and finalizes MPI_T several times. The argument selects when: `before` MPI_Init,
+ * `between` MPI_Init and MPI_Finalize, `after` MPI_Finalize, or at all three times (`around`).
+ * While MPI_T is not initialized, its functions must return MPI_T_ERR_NOT_INITIALIZED. With the
+ * argument `refused`, MPI_T_init_thread must fail after MPI_Finalize.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The conformance test of MPI_T: the declarations that its parts share. A part is a table of cases;
- * the name of a case is the rule that it checks. The same source is built as a program, as a native
- * layer, and as a PMPI tool, which runs it in MPI_Finalize. T(x) is MPI_T_x as such a client calls
- * it.
+ * The declarations that the parts of the conformance test of MPI_T share. A part is a table of
+ * cases; the name of a case is the rule that it checks. The same source is built as three clients:
+ * a program, a native layer, and a PMPI tool. The layer and the tool run the cases in MPI_Finalize.
+ * T(x) is the function by which the client calls MPI_T_x.
  */
 #ifndef CONFORM_H
 #define CONFORM_H
@@ -21,7 +21,7 @@
 #define T(x) MPI_T_##x
 #endif
 
-/* Whether a case needs the layer `publisher`, or only the MPI library. */
+/* What a case needs: only the MPI library, or also the layer `publisher`. */
 enum need { LIBRARY, PUBLISHER };
 
 struct conform_case {
@@ -54,9 +54,9 @@ void conform_fail(const char *file, int line, const char *what, long long got, l
 #define SUCCEEDS(call) IS(call, MPI_SUCCESS)
 
 /*
- * Makes a call for one of all indices, which must succeed if the index exists. Returns false if it
- * does not: Open MPI closes components in MPI_Init and removes their variables, but keeps the
- * indices.
+ * Makes a call for the item at an index. Returns false if Open MPI has removed the item: it closes
+ * components in MPI_Init and removes their variables, but keeps the indices. In all other cases,
+ * the call must succeed.
  */
 #define EXISTS(call)                                                                               \
     __extension__({                                                                                \
@@ -68,18 +68,20 @@ void conform_fail(const char *file, int line, const char *what, long long got, l
         !gone_;                                                                                    \
     })
 
-/* Returns the full name of the item that the publisher calls NAME; valid until the fourth call
- * after this one. */
+/* Returns the full name of the item that the publisher calls NAME. The string is valid until the
+ * fourth call after this one. */
 const char *conform_name(const char *name);
 
-/* Return the index of the item NAME of the publisher, or of `name` itself if the publisher has
- * none. */
+/* These functions return the index of the item that the publisher calls NAME. If there is none,
+ * they return the index of the item whose full name is NAME. */
 int conform_cvar(const char *name);
 int conform_pvar(const char *name, int var_class);
 int conform_category(const char *name);
 
-/* Writes one element, or the data at `value`, to a control variable of the publisher. */
+/* Writes the data at `value` to the control variable that the publisher calls NAME. */
 void conform_write(const char *name, const void *value);
+
+/* Sets the publisher's counter, from which the values of several performance variables come. */
 void conform_set_counter(unsigned long long value);
 
 /* Runs all cases; prints `ok NAME`, `not ok NAME` or `skip NAME` for each. */

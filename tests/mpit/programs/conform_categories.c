@@ -112,7 +112,8 @@ static void a_layers_variables_are_in_its_categories(void)
     IS(lists(T(category_get_cvars), inner, cvars, conform_cvar("limit")), true);
 }
 
-/* Returns whether a category is a subcategory of another one. No category may be below itself. */
+/* Returns whether the category `sought` is below `category`. A nesting of more than 10 levels
+ * counts as a cycle. */
 static bool is_subcategory(int category, int sought, int depth)
 {
     int count = 0, indices[64];

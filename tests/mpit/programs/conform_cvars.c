@@ -261,8 +261,8 @@ static void a_layer_is_on_with_any_value_but_0_which_is_read_again(void)
     close_cvar(&handle);
 }
 
-/* As in MPICH's own tests, each variable that is not bound to an object, and whose string fits into
- * their buffer, is written, read again, and restored. */
+/* Writes, reads and restores each variable of libqmpi, as MPICH's own tests do with all variables
+ * that are not bound to an object and whose string fits into the buffer of the tests. */
 static void what_is_written_to_any_variable_of_the_dispatchers_is_read_again(void)
 {
     enum { ROOM = 512 };

@@ -404,7 +404,8 @@ static void a_generic_pvar_is_written_and_reset_to_what_it_was(void)
     close_pvar(&handle);
 }
 
-/* A handle that is not started has the value from when it was stopped or written. */
+/* A handle that is not started keeps the value that it had when it was stopped, or that was written
+ * to it since then. */
 static void generic_pvars_of_every_size_are_told_and_reset(void)
 {
     static const double halves[2] = {0.5, -1.5}, thirds[2] = {1. / 3, -2. / 3};
@@ -447,9 +448,9 @@ static void callbacks_read_write_and_reset(void)
 
 const struct conform_case conform_pvars[] = {
     CASE(indices_and_names_of_pvars_belong_together, LIBRARY),
-    CASE(an_index_that_no_pvar_has_is_invalid, PUBLISHER),    /* MPICH 4.0.2 without libqmpi
-                                                                 crashes */
-    CASE(a_pvars_name_is_sought_within_its_class, PUBLISHER), /* so does it here */
+    /* MPICH 4.0.2 without libqmpi crashes in the next two cases. */
+    CASE(an_index_that_no_pvar_has_is_invalid, PUBLISHER),
+    CASE(a_pvars_name_is_sought_within_its_class, PUBLISHER),
     CASE(a_published_pvar_is_as_it_was_described, PUBLISHER),
     CASE(a_counter_counts_while_it_is_started, PUBLISHER),
     CASE(a_counter_is_reset_and_written_for_its_handle, PUBLISHER),

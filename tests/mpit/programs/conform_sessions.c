@@ -228,8 +228,8 @@ const struct conform_case conform_sessions[] = {
     CASE(without_a_session_there_are_no_handles, PUBLISHER),
     CASE(a_pvar_handle_is_no_handle_once_it_or_its_session_is_freed, PUBLISHER),
     CASE(all_handles_are_started_stopped_and_reset_together, PUBLISHER),
-    CASE(all_handles_cannot_be_read_written_or_freed, PUBLISHER), /* MPICH 4.0.2 without libqmpi
-                                                                     crashes */
+    /* MPICH 4.0.2 without libqmpi crashes in the next case. */
+    CASE(all_handles_cannot_be_read_written_or_freed, PUBLISHER),
     CASE(nothing_to_start_is_no_error, LIBRARY),
     CASE(a_session_of_the_library_alone_may_be_used, PUBLISHER),
     CASE(a_bound_pvar_has_a_count_and_values_for_each_object, PUBLISHER),

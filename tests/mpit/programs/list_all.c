@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints all data that MPI_T provides about the MPI library's own variables and categories, with
- * their values: before MPI_Init, between MPI_Init and MPI_Finalize, and after MPI_Finalize. With
- * `write`, writes each value back and prints the result. Items that exist at first keep their
- * indices; later ones are printed as `new`.
+ * Prints all data that MPI_T provides about the MPI library's own variables and categories, and the
+ * values of the variables: before MPI_Init, between MPI_Init and MPI_Finalize, and after
+ * MPI_Finalize. With `write`, also writes the value of each control variable back and prints the
+ * result. Items that exist at the start are printed with their indices. Items that the library adds
+ * later are printed as `new`, because their indices depend on how many items the layers published.
  */
 #include "library_names.h"
 
@@ -18,8 +19,8 @@ static union {
     double real;
 } value;
 
-/* The numbers of items that the library has at first: control variables, performance variables,
- * categories. */
+/* The numbers of control variables, performance variables and categories that the library has at
+ * the start. */
 static int at_first[3];
 
 static void print_index(const char *what, int index, int first)
@@ -63,8 +64,9 @@ static void print_value(MPI_Datatype datatype, int count)
             printf(" %02x", (unsigned char)value.bytes[i]);
 }
 
-/* Returns whether a variable must not be read. Open MPI 4.1.4 crashes if some are read after it has
- * closed their components; those with the names of the job and the process differ between runs. */
+/* Returns whether a variable must not be read. Open MPI 4.1.4 crashes if some variables are read
+ * after it has closed their components. The variables with the names of the job and of the process
+ * have different values in each run. */
 static int is_unreadable(const char *name)
 {
     return is_open_mpi() && (strstr(name, "ucx") || strstr(name, "psm2") || strstr(name, "_uri") ||
@@ -209,8 +211,8 @@ int main(int argc, char **argv)
     list("before MPI_Init", write, 0);
     MPI_Init(&argc, &argv);
     list("after MPI_Init", write, 1);
-    if (is_open_mpi()) { /* Open MPI 4.1.4 crashes here even without libqmpi, and also if MPI ends
-                            before MPI_T */
+    if (is_open_mpi()) { /* even without libqmpi, Open MPI 4.1.4 crashes if variables are listed
+                            after MPI_Finalize, or if MPI_T is finalized after MPI */
         MPI_T_finalize();
         MPI_Finalize();
         return 0;

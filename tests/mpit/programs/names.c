@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the names of all performance variables and categories, with the descriptions of published
- * categories, and of the published control variables, in the order of their indices, and the value
- * of `qmpi.stack`. Prints all of it twice, because it must not change. */
+/*
+ * Prints the names of all performance variables, of all categories, and of the control variables
+ * that layers published, each in the order of the indices; also the descriptions of published
+ * categories and the value of `qmpi.stack`. Prints everything before and after MPI_Init, because
+ * MPI_Init must not change the output.
+ */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /*
  * `random_calls SEED CALLS`: two threads make random MPI_T calls for variables of the layer
  * `publisher`, each in sessions of its own, and compare all results with a small model. The
- * publisher's counter is only raised between their steps, so that each thread knows the expected
- * value.
+ * publisher's counter is only raised while both threads wait, so that each thread knows the
+ * expected values.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -20,8 +20,8 @@ struct handle {
     MPI_T_pvar_handle handle;
     int session;
     bool continuous, readonly, atomic, started;
-    unsigned long long frozen, base; /* its value while it is stopped; the raw value that
-                                        corresponds to 0 */
+    unsigned long long frozen, base; /* frozen: the value of the handle while it is stopped; base:
+                                        the raw value at which the handle has the value 0 */
 };
 
 struct client {
@@ -31,7 +31,7 @@ struct client {
     struct handle handles[HANDLES];
 };
 
-static unsigned long long raw; /* value of the publisher's counter; changed while all threads
+static unsigned long long raw; /* value of the publisher's counter; changes only while both threads
                                   wait */
 static pthread_barrier_t barrier;
 static int calls_index, total_index;

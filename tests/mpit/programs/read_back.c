@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes numbers to each writable numeric control variable of a layer, like MPICH's test
- * mpi_t/cvarwrite, and prints values that are not read back. */
+/* Writes several numbers to each writable integer control variable of the layers, like MPICH's test
+ * mpi_t/cvarwrite. Prints the name of each such variable, and each number that is not read back. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

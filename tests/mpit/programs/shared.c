@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `shared WHAT ROUNDS`: two threads access the same objects at the same time.
- *   handles   One session. One thread makes handles, uses them and frees them; the other one
- * starts, stops and resets all handles of the session. sessions  Each makes a session with a handle
- * in it, reads it and frees the session. objects   One makes an object and a handle of the
- * watermark `level` of it, and frees both; the other one samples the watermark. Every call must
- * succeed, whatever the other thread does.
+ * - handles: Both threads use one session. One thread allocates, uses and frees handles; the other
+ *   one starts, stops and resets all handles of the session.
+ * - sessions: Each thread creates a session, uses a handle in it, and frees the session.
+ * - objects: One thread creates an object, uses a handle for the watermark `level` of this object,
+ *   and frees both; the other one samples the watermark.
+ *
+ * Every call must succeed, whatever the other thread does.
  */
 #include <mpi.h>
 #include <pthread.h>

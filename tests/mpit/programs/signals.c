@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A signal handler reads, writes, resets, starts and stops handles of variables at an address,
- * while the program uses the same handles, allocates memory, publishes variables and allocates
- * handles. No call may fail, hang or return an impossible value.
+ * A signal handler reads, writes, resets, starts and stops handles of variables that were published
+ * with an address. The signals interrupt a program that uses the same handles, allocates memory,
+ * samples watermarks, and allocates and frees other handles. No call may fail, hang or return an
+ * impossible value.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Publishes invalid items, and prints the error if it is not the expected one; then does the same
- * from four threads at once. With the option `fail`, it then calls QMPIX_Tool_fail, and is not
- * called any more.
+ * Tries to publish invalid items, and prints each result that is not the expected one. Then four
+ * threads at once publish variables, each of them twice, which is refused the second time. With the
+ * option `fail`, the tool then calls QMPIX_Tool_fail, after which it must not be called any more.
  */
 #include <qmpi/mpit.h>
 

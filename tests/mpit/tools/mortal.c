@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Publishes a watermark `level` that is bound to an info object, and a control variable `sample`;
- * writing the latter samples the watermark. The tool follows which info objects exist, and prints a
- * note if the callback is called for one that was freed.
+ * Publishes a watermark `level` that is bound to an info object, and a control variable `sample`.
+ * Writing to `sample` samples the watermark. The tool keeps track of the info objects that exist,
+ * and prints a line if its callback is called for an object that has been freed.
  */
 #include "trace.h"
 
@@ -21,7 +21,8 @@ static MPI_Info alive[MOST];
 static bool used[MOST];
 static int level_index;
 
-/* Returns whether the object exists. With `forget`, it does not exist any more afterwards. */
+/* Returns whether the object is known to exist. With `forget`, also removes it from the known
+ * objects. */
 static bool find(MPI_Info info, bool forget)
 {
     bool found = false;
@@ -54,7 +55,7 @@ static int mortal_free(QMPI_Context context, MPI_Info *info)
     return QMPIX_NEXT(context, Info_free)(QMPIX_NEXT_CONTEXT(context), info);
 }
 
-/* Pauses, so that other threads have time to free the object, unless they wait. */
+/* Yields, so that another thread has time to free the object if libqmpi does not make it wait. */
 static int read_level(void *user, const void *object, void *buffer, int count)
 {
     const unsigned long long level = 7;

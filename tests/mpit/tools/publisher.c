@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layer that publishes one variable of each kind. The sources of its performance variables are
- * control variables (`raw.…`), so that any client of MPI_T can set them, at any position in the
- * stack. Writing to the control variable `publish` publishes more variables.
+ * A layer that publishes one variable of each kind. The values of its performance variables come
+ * from control variables (`raw.…`), so that any client of MPI_T can set them, at any position in
+ * the stack. Writing to the control variable `publish` publishes more variables.
  */
 #include "library_names.h"
 
@@ -21,7 +21,8 @@ struct layer {
     int state, depth, generic[3], called, limit, locked, published;
     unsigned long size;
     unsigned long long array[4];
-    unsigned long long freed[2]; /* a session, and the handle that the next callback frees */
+    unsigned long long freed[2]; /* a session, and one of its handles, which the next call of
+                                    read_comm frees */
     char text[16], letters[4];
     double halves[2];
     int high, low, wide; /* indices */
@@ -47,7 +48,7 @@ static int publish(struct layer *layer, QMPIX_Pvar pvar)
 static void offer_constant(const struct layer *layer, QMPIX_Cvar cvar)
 {
     cvar.size = sizeof cvar;
-    cvar.scope = MPI_T_SCOPE_CONSTANT; /* in Open MPI, this constant is 0 */
+    cvar.scope = MPI_T_SCOPE_CONSTANT; /* 0 in Open MPI, which offer would replace */
     check(cvar.name, QMPIX_Cvar_create(layer->tool_id, &cvar, NULL));
 }
 
@@ -116,10 +117,10 @@ static int read_comm(void *user, const void *object, void *buffer, int count)
     return MPI_SUCCESS;
 }
 
-/* Writing the level of the watermarks samples them. */
-/* The publisher refuses larger values. */
+/* The publisher refuses larger levels. */
 #define LEVEL_MAX (1ULL << 62)
 
+/* Sets the level of the watermarks and samples them. */
 static int write_level(void *user, const void *object, const void *buffer, int count)
 {
     struct layer *layer = user;

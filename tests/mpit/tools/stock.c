@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool of MPICH's variant, which uses only MPICH's mpi.h, and passes on some MPI_T calls. The
- * merged functions are below it, too.
+ * A tool for MPICH's variant of QMPI, which needs only MPICH's mpi.h. It passes on some MPI_T
+ * calls. These calls must also reach libqmpi's functions, which merge the variables of the layers
+ * with those of the library.
  */
 #include <mpi.h>
 
