@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shows how signals affect a program, and which actions of signals it sees:
+ * Shows how signals affect a program, and which actions the program has for them according to
+ * sigaction:
  *
  *     actions STEP[=SIGNAL]...
  *

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls MPI while a signal is raised after each instruction (the processor's trap flag). Its
- * handler reads a variable that a layer publishes, as docs/write/mpi_t.md allows. The work of a
- * tool for a call is thus interrupted at each place, including in malloc and under its locks.
+ * Calls MPI while a signal is raised after each instruction, by the processor's trap flag. The
+ * signal handler reads a variable that a layer publishes, as docs/write/mpi_t.md allows. So the
+ * work of a tool for a call is interrupted at each place, including in malloc and while it holds
+ * locks.
  *
  *     every_step VARIABLE STEP...
  *
@@ -55,8 +56,8 @@ static void strike(int number)
     errno = error;
 }
 
-/* The system kills a process that traps while the trap is blocked. Code that blocks signals is not
- * interrupted by others either, so nothing is missed. */
+/* Clears the trap flag while the program blocks SIGTRAP, because the system kills a process that
+ * traps then. Nothing is missed, because other signals do not interrupt such code either. */
 static int change_mask(const char *name, int how, const sigset_t *set, sigset_t *old)
 {
     int (*real)(int how, const sigset_t *set, sigset_t *old);
@@ -114,7 +115,7 @@ static void end(void)
     stepping = 0;
 }
 
-/* The first MPI call of this thread is made by the handler, which interrupts malloc. */
+/* The first MPI call in this thread is made by the signal handler, while it interrupts malloc. */
 static void *call_in_thread(void *data)
 {
     int rank;

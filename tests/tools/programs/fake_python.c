@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that looks like CPython: fake_python CASE. It exports what an interpreter exports, with
- * structures of its own, and makes calls of MPI_Barrier in frames of code that does not exist. The
- * file fake.abi3.so beside it is an extension.
+ * A program that looks like CPython: fake_python CASE. It exports the symbols of an interpreter,
+ * fills the structures behind them itself, and makes calls of MPI_Barrier in frames of Python code
+ * that does not exist. The file fake.abi3.so beside it is an extension.
  */
 #include <mpi.h>
 
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Offsets of CPython 3.11 and 3.12, and those that a description gives. */
+/* Offsets in the structures of CPython. Versions 3.11 and 3.12 have these offsets. From 3.13 on,
+ * the interpreter exports a description, which tells them. */
 struct layout {
     unsigned long version;
     size_t nested_frame, code, instruction, previous, owner;
@@ -28,7 +29,7 @@ static const struct layout layouts[] = {
 };
 enum { V3_11, V3_12, V3_13, V3_14, V3_15 };
 
-/* Positions of parts of the descriptions of 3.13, 3.14 and 3.15. */
+/* The positions at which the parts of a description begin, in 3.13, 3.14 and 3.15. */
 static const struct {
     int thread, frame, code, object, bytes, string;
 } parts[] = {[V3_13] = {19, 28, 34, 44, 64, 67},
@@ -203,8 +204,9 @@ static void call_in_extension(const char *program)
     memcpy(&call, &found, sizeof call);
 }
 
-/* Calls in all lines of code, in frames that code without Python, of the interpreter's own modules
- * and of another function called. */
+/* Makes calls in all lines of `code`. The frames are, from the innermost on: one that belongs to no
+ * code, that of `code`, one of the interpreter's own modules, and that of `caller`. The last two
+ * calls are made without the frame of `code`. */
 static void call_in_lines(void)
 {
     static const uint16_t file[] = {'f', '/', 0x3b4, '.', 'p', 'y'};
@@ -242,7 +244,7 @@ int main(int argc, char **argv)
     } else if (!strcmp(name, "free-threaded")) {
         call_in_code(V3_14);
         _PyRuntime[2] = 1;
-    } else if (!strcmp(name, "changed")) { /* The description is that of another version. */
+    } else if (!strcmp(name, "changed")) { /* the description is that of another version */
         call_in_code(V3_14);
         Py_Version++;
     } else if (!strcmp(name, "old")) {
@@ -271,12 +273,12 @@ int main(int argc, char **argv)
         call_in_lines();
     else
         call();
-    if (!strcmp(name, "ends")) { /* From now on, the thread's state is what was freed. */
+    if (!strcmp(name, "ends")) { /* from now on, the thread's state must not be read */
         ends = 1;
         state = nowhere;
         call();
     }
-    if (!strcmp(name, "leaves")) { /* This thread does not belong to Python any more. */
+    if (!strcmp(name, "leaves")) { /* from now on, the thread does not belong to Python */
         state = NULL;
         call();
     }

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: MIT
-! What a Fortran program sees of an error: its own handler first, then ierr. The binding is named by
-! a macro, as in tests/redirect: BY_MPIF_H or BY_F08.
+! Shows how a Fortran program notices an error: first in its own handler, then in ierr. A macro
+! selects the binding, as in tests/redirect: BY_MPIF_H or BY_F08.
 #if defined BY_F08
 #define BINDING use mpi_f08
 #define HEADER

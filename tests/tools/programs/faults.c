@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An application with errors: `faults HANDLER HOW STEP...`. HANDLER is `fatal`, `return` or `own`,
- * and is set on all objects. HOW is `bad` (each step causes an error) or `good` (it causes none, so
- * that an error comes from a tool). The program prints what it sees; equal errors print equal
- * lines.
+ * and is set on all objects. HOW is `bad` (each step causes an error) or `good` (no step causes
+ * one, so that all errors come from a tool). The program prints what it notices. Equal errors lead
+ * to equal lines.
  */
 #include <mpi.h>
 #include <setjmp.h>
@@ -64,7 +64,7 @@ static int class_of(int code)
     return class;
 }
 
-/* ---- Steps: each returns what MPI does ------------------------------------------------------- */
+/* ---- Steps: each returns the result of its MPI call ------------------------------------------ */
 
 static int do_send(void)
 {
@@ -109,7 +109,7 @@ static void exchange(MPI_Request requests[2])
 
 static int finish(int code, MPI_Request requests[2])
 {
-    for (int i = 0; i < 2; i++) /* the failed call may have left them */
+    for (int i = 0; i < 2; i++) /* the failed call may have left the requests incomplete */
         PMPI_Wait(&requests[i], MPI_STATUS_IGNORE);
     return code;
 }
@@ -141,7 +141,7 @@ static int do_start(void)
     if (!receives_last)
         MPI_Isend(data, 4, MPI_INT, 0, 1, comm, &requests[1]);
     const int code = MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-    if (requests[0] != MPI_REQUEST_NULL) /* Open MPI has freed it */
+    if (requests[0] != MPI_REQUEST_NULL) /* in Open MPI, the failed call frees the request */
         MPI_Request_free(&requests[0]);
     PMPI_Wait(&requests[1], MPI_STATUS_IGNORE);
     return code;
@@ -202,7 +202,7 @@ static int do_waitall_ignore(void)
     return finish(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), requests);
 }
 
-/* Waits until both are complete, and prints the status of the failed one. */
+/* Waits until both requests are complete, and prints the status of the failed one. */
 static int do_some(int tests)
 {
     MPI_Request requests[2];

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program whose library calls MPI_Finalize in a destructor, as the static objects of frameworks
- * do. The loader calls it after those of libraries that were loaded later, such as tools. With
- * LIBRARY, it is that library. With CLOSES, the program opens the library that its argument names,
- * and closes it: the loader then has a lock while it calls the destructor.
+ * A library that calls MPI_Finalize in a destructor, as the static objects of frameworks do, and
+ * programs that use it. The file is built three times:
+ * - with LIBRARY: the library.
+ * - without a macro: a program that is linked with the library. The loader calls the destructor of
+ *   the library after those of libraries that were loaded later, such as tools.
+ * - with CLOSES: a program that opens and closes the library named by its argument. The loader
+ *   calls the destructor while it holds a lock.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

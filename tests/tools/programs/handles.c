@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls with handles that are null, were freed, or describe no data, and messages of types that
- * functions for large counts have made, by one process with itself. `count` makes all calls, with
- * an error handler that counts, and prints the results and how often the handler was called. `fatal
- * NAME…` makes the calls with these names, with the default error handlers, which end the job.
+ * One process makes calls with handles that are null, were freed, or describe no data, and sends
+ * itself messages of types that were made by functions for large counts. `count` makes all calls,
+ * with an error handler that counts, and prints the results and how often the handler was called.
+ * `fatal NAME…` makes the calls with these names, with the default error handlers, which end the
+ * job.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static void handle(MPI_Comm *handle_of, int *code, ...)
     handled++;
 }
 
-/* The message of a step has the tag 1; its other end is a PMPI call. */
+/* The message of a step has the tag 1. Its other end is a PMPI call, which tools do not see. */
 static int send_nothing(void)
 {
     MPI_Request request;
@@ -30,7 +31,7 @@ static int send_nothing(void)
     return error;
 }
 
-/* For MPI libraries that accept none of the other calls. */
+/* Every MPI library accepts this call, even if it accepts none of the others. */
 static int send_something(void)
 {
     MPI_Request request;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls from inlined functions; the tests look for their lines. Without debug information, there
- * are none. */
+/* Calls MPI from inlined functions. The tests look for the marked lines. The program is also built
+ * without debug information, from which the lines are known. */
 #include <mpi.h>
 
 #define INLINE static inline __attribute__((always_inline)) void

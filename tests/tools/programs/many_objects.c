@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many_objects WHAT NUMBER: raises SIGURG before and after a few calls that concern WHAT, at a time
- * when there are NUMBER of them: pending requests, names of regions, or open regions. count_steps
- * counts the instructions between the two signals. With `first`, regions are open, and those opened
- * first are closed first. `wildcards` receives messages with NUMBER tags, the last posted one
- * first, while as many receives from any source are pending.
+ * many_objects WHAT NUMBER: raises SIGURG before and after a few calls that concern objects of the
+ * kind WHAT, while there are NUMBER of these objects. count_steps counts the instructions between
+ * the two signals. WHAT is one of:
+ * - requests: pending requests.
+ * - names: names of regions.
+ * - open: open regions, which are closed in the reverse order.
+ * - first: open regions, which are closed in the order in which they were opened.
+ * - wildcards: receives from any source. While they are pending, as many messages with other tags
+ *   are received, in the reverse order of their receives. No signals are raised.
  */
 #include <mpi.h>
 #include <signal.h>
@@ -59,8 +63,8 @@ static void region(int number, int level)
     MPI_Pcontrol(level, name);
 }
 
-/* Opens regions, the last FEW of them between the signals, and closes them in the reverse order, or
- * in the same order. */
+/* Opens regions, the last FEW of them between the signals. Closes each one at once, or all of them
+ * later, in the reverse or in the same order. */
 static void open_regions(int count, int stays_open, int first_closes)
 {
     for (int i = 0; i < count + FEW; i++) {

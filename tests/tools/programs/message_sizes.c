@@ -88,7 +88,7 @@ static int source(int is_any)
     return is_any ? MPI_ANY_SOURCE : 0;
 }
 
-/* `receive` is an expression of rank 1, which may use `status`. */
+/* `receive` is an expression for rank 1 that receives a message. It may use `status`. */
 #define BLOCKING(receive)                                                                          \
     for (int with_status = 0; with_status < 2; with_status++) {                                    \
         MPI_Status place, *status = with_status ? &place : MPI_STATUS_IGNORE;                      \
@@ -100,7 +100,8 @@ static int source(int is_any)
             receive;                                                                               \
     }
 
-/* Does the same, but `receive` sets `request`. */
+/* `post` is an expression for rank 1 that posts a receive and sets `request`. The receive is
+ * completed in each way. */
 #define COMPLETED(post)                                                                            \
     for (int how = 0; how < 2 * COMPLETIONS; how++) {                                              \
         MPI_Request request;                                                                       \
@@ -113,7 +114,8 @@ static int source(int is_any)
         }                                                                                          \
     }
 
-/* Does the same with requests that are started. */
+/* `make` is an expression for rank 1 that sets `request` to a persistent receive. It is started and
+ * completed twice in each way. */
 #define PERSISTENT(make)                                                                           \
     for (int how = 0; how < 2 * COMPLETIONS; how++) {                                              \
         MPI_Request request;                                                                       \
@@ -176,7 +178,8 @@ static void receive_large(int is_any)
         MPI_Recv_init_c(in, ROOM, MPI_BYTE, source(is_any), tag(is_any), MPI_COMM_WORLD, &request))
 }
 
-/* MPI libraries do not set the status of these, so the source must be given. */
+/* MPI libraries do not set the status of the receives of these functions, so the source must be
+ * given. */
 static void receive_and_send(void)
 {
     COMPLETED(MPI_Isendrecv(out, 0, MPI_BYTE, MPI_PROC_NULL, 0, in, ROOM, MPI_BYTE, 0, last,

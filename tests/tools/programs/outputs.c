@@ -60,8 +60,8 @@ static void check_files(void)
     printf("files: %d, changed: %d\n", file_count, changed);
 }
 
-/* Opens its own files under the numbers of all regular files and devices that others have
- * opened. */
+/* Opens files of its own under the numbers of all regular files that others have opened, except
+ * shared memory. */
 static void take_descriptors(void)
 {
     const int last = (int)sysconf(_SC_OPEN_MAX) - 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that spend time outside MPI between known calls: outside CASE. Ranks sleep in place of
- * computing. A comment `CASE from` or `CASE to` marks the lines of the calls between which rank 1
- * spends most time more than the others.
+ * Programs that spend time outside MPI between known calls: outside CASE. Ranks sleep instead of
+ * computing. Rank 1 spends more time than the others. The comments `CASE from` and `CASE to` mark
+ * the calls between which it spends most of this additional time.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -58,7 +58,7 @@ static void everywhere(void)
     }
 }
 
-/* A call is reached from many places. One of them is the late one. */
+/* The barrier follows many calls of `sum`. Rank 1 is late only after a call of MPI_Wtick. */
 static void from_many(void)
 {
     double time;
@@ -77,7 +77,7 @@ static void from_many(void)
         abort();
 }
 
-/* The regions of a call make no difference. */
+/* It makes no difference in which region a call is. */
 static void in_regions(void)
 {
     for (int round = 0; round < ROUNDS; round++) {
@@ -88,7 +88,7 @@ static void in_regions(void)
     }
 }
 
-/* While profiling is off, all time is nothing. */
+/* The time while profiling is off does not count. */
 static void switched(void)
 {
     for (int round = 0; round < ROUNDS; round++) {
@@ -113,7 +113,7 @@ static int visit(MPI_Comm comm, int key, void *value, void *state)
     return MPI_SUCCESS;
 }
 
-/* Work within a call is not outside MPI, nor are the calls made there. */
+/* The work and the calls in a callback do not count as time outside MPI. */
 static void nested(void)
 {
     int key;
@@ -136,7 +136,7 @@ static double now(void)
 
 static double start; /* when MPI_Init ended */
 
-/* The rank is late in a part of the run only, whose begin and end are printed. */
+/* Rank 1 is late only in a part of the run, whose beginning and end are printed. */
 static void phase(void)
 {
     double begin = 0, end = 0;
@@ -155,7 +155,7 @@ static void phase(void)
         printf("phase %.3f %.3f\n", begin, end);
 }
 
-/* One rank writes, as it were, the output of all. */
+/* Only rank 1 makes a certain call and then works, as if it wrote output for all ranks. */
 static void output(void)
 {
     int ranks = 0;

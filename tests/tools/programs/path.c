@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs whose critical path is known by construction: path CASE. Work is sleeping outside MPI,
- * which needs no processor, in units of UNIT milliseconds. tests/tools/test_trace_path.py contains
- * the length of the critical path in units for each case. Each rank prints by how many seconds it
- * has slept too long because the machine was busy.
+ * Programs whose critical path is known by construction: path CASE. Ranks sleep instead of working,
+ * so that they need no processor, in units of UNIT milliseconds. tests/tools/test_trace_path.py
+ * contains the length of the critical path in units for each case. Each rank prints by how many
+ * seconds it has slept too long because the machine was busy.
  */
 #include "path.h"
 
@@ -34,14 +34,12 @@ void work(int units)
     pthread_mutex_unlock(&lock);
 }
 
-/* Work of a single rank. */
 void work_of(int who, int units)
 {
     if (rank == who)
         work(units);
 }
 
-/* One rank works after the other. */
 void chain_on(MPI_Comm comm, sender *send)
 {
     int value = 0, place, count;

@@ -13,13 +13,16 @@ extern int rank, size;
 extern MPI_Comm world;
 extern pthread_mutex_t lock;
 
-/* Work of each rank, or of a single rank. */
+/* Works for a number of units. */
 void work(int units);
+
+/* Lets only one rank work. */
 void work_of(int who, int units);
 
 typedef int sender(const void *, int, MPI_Datatype, int, int, MPI_Comm);
 
-/* One rank works after the other, ROUNDS times. */
+/* One rank works after the other, ROUNDS times. Each one waits for a message from the previous one.
+ */
 void chain_on(MPI_Comm comm, sender *send);
 
 /* Calls MPI_Wait. */

@@ -47,7 +47,8 @@ void rooted(void)
     work_of(0, 1);
 }
 
-/* The root does not depend on the others, and they do not depend on the root. */
+/* The root of a broadcast does not depend on the other ranks, and these do not depend on the root
+ * of a gather. */
 void against_root(void)
 {
     int in[64], out[64] = {0};
@@ -58,7 +59,7 @@ void against_root(void)
     work_of(0, 1);
 }
 
-/* Ranks depend on lower ranks. */
+/* Ranks depend only on lower ranks. */
 void scans(void)
 {
     int in = 0, out = 0;

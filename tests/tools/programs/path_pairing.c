@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Cases of path.c about which clock belongs to which message. */
+/* Cases of path.c in which it is not obvious which message a receive gets. */
 #include "path.h"
 
-/* Rank 0 sends one message after each unit; the tags differ if `step` is 1. */
+/* Sends two messages to rank 1, each after one unit of work. Their tags differ if `step` is 1. */
 static void send_two(int step)
 {
     for (int i = 0; i < 2; i++) {
@@ -68,8 +68,8 @@ void tags(void)
     work(2);
 }
 
-/* The message, and everything on which it depends, has arrived before the receive that is found
- * incomplete at first. */
+/* MPI_Waitany finds the receive that was posted first incomplete, and completes the other one,
+ * whose message has been sent earlier. */
 void polled(void)
 {
     int in[2], done = 0, index;
@@ -89,7 +89,7 @@ void polled(void)
     work(1);
 }
 
-/* Receives that are cancelled do not change the clock. */
+/* Receives that are cancelled do not change the path. */
 void cancelled(void)
 {
     int value;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Cases of path.c: threads, regions, layers that are switched off, and messages without a clock. */
+/* Cases of path.c: threads, regions, layers that are switched off, and unusual kinds of messages.
+ */
 #include "path.h"
 
 #include <stdlib.h>
@@ -67,7 +68,8 @@ void threads_same(void)
     chain();
 }
 
-/* Messages without a clock do not disturb the result. */
+/* Messages of a process to itself, one-sided accesses and partitioned messages do not disturb the
+ * result. */
 void without_clock(void)
 {
     int memory[2] = {0}, value = rank;
@@ -96,7 +98,7 @@ void without_clock(void)
     chain();
 }
 
-/* Like `shift`. */
+/* Like `shift`, but with MPI_Isendrecv if the MPI library has it. */
 void exchange(void)
 {
     for (int i = 0; i < 2 * size; i++) {
@@ -132,7 +134,8 @@ void freed_comm(void)
     }
 }
 
-/* All ranks enter each region together: 6 and 2 * 3 units with two ranks; `all` is not closed. */
+/* All ranks enter each region together. With two ranks, the critical path has 6 units in `chain`
+ * and 2 * 3 units in `alternate`. The region `all` is not closed. */
 void regions(void)
 {
     MPI_Pcontrol(1, "all");
@@ -165,7 +168,8 @@ static void switch_layer(int enabled)
     MPI_T_finalize();
 }
 
-/* One rank is switched off during a chain, and its clock continues. */
+/* The layer of profile, if there is one, is switched off on all ranks but rank 0 during the first
+ * chain. */
 void one_off(void)
 {
     MPI_Comm copy;
@@ -193,7 +197,8 @@ static int copy_attribute(MPI_Comm comm, int key, void *state, void *value, void
     return MPI_SUCCESS;
 }
 
-/* The attributes of a communicator are copied only for the program. */
+/* The copy callback of an attribute is called only for the communicators that the program creates,
+ * and not for those of a tool. */
 void attributes(void)
 {
     int key;

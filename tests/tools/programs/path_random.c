@@ -2,8 +2,9 @@
 /*
  * Random messages and collectives that carry a logical clock of the program: path_random SEED
  * ROUNDS. The clock advances outside MPI, is sent in each message, and is updated by each message
- * that is received. At the end, the program prints the largest clock, which profile must find
- * without the contents of messages, and the sum of the received data.
+ * that is received. At the end, the program prints the largest clock, which is the length of the
+ * critical path, and the sum of the received data. `qmpi report --path` must find this length
+ * without the contents of the messages.
  */
 #include <mpi.h>
 
@@ -309,7 +310,8 @@ int main(int argc, char **argv)
     mine = values = shared + 17U * (unsigned)(rank + 1);
     comm = copy_of(MPI_COMM_WORLD);
     for (int i = 0; i < atoi(argv[2]); i++) {
-        /* A receive from any rank might take a message of the next round, unless all ranks wait. */
+        /* A receive from any rank might take a message of the next round. So in rounds with such
+         * receives, all ranks wait for each other at the end. */
         exchange(i % 3 ? comm : MPI_COMM_WORLD, i % 3 ? STYLES : NAMED + 1);
         if (!next_number(&shared, 3))
             collect(comm, next_number(&shared, COLLECTIVES));

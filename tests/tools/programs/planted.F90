@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: MIT
-! Programs with one problem each, as planted.c has them: planted CASE.
+! Programs with one problem each, like those of planted.c: planted CASE.
 #ifdef BY_MPIF_H
 #define STATUS_DECLARATION integer :: status(MPI_STATUS_SIZE)
 #else
@@ -32,7 +32,7 @@ program planted
   end do
   call MPI_Finalize(ierror)
 contains
-  ! Ranks sleep in place of computing, as in planted.c.
+  ! Ranks sleep instead of computing, as in planted.c.
   subroutine work(seconds)
     use, intrinsic :: iso_c_binding, only: c_int
     double precision, intent(in) :: seconds

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Programs with one problem each: planted CASE. The rank, the size and the place of the problem are
- * known: a comment with the name of the case marks the line. If the size of a problem is the time
- * of calls themselves, the program prints it: "lost RANK SECONDS".
+ * known: a comment with the name of the case marks the line. If the size of a problem depends on
+ * how long calls take, each rank measures and prints it: "lost RANK SECONDS".
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -135,7 +135,7 @@ static void sender_exchange(void)
 
 /* ---- The start of the run -------------------------------------------------------------------- */
 
-/* The work of all ranks in each round; in the first round, a single rank works first. */
+/* The work of all ranks in each round. In the first round, a single rank works before it. */
 static void all_work(void)
 {
     double mine = rank, sum;
@@ -175,7 +175,8 @@ static void startup_recv(void)
     all_work();
 }
 
-/* Rank 0 works for each rank in turn, and the first ones also wait for the last one. */
+/* Rank 0 prepares the data of each rank in turn. The ranks that get their data early also wait for
+ * the last rank. */
 static void startup_parts(void)
 {
     const bool first = is_first();
@@ -528,7 +529,7 @@ static void io_recv(void)
     }
 }
 
-/* All ranks write their parts, and one computes longer. */
+/* All ranks compute equally long, and then write their parts. */
 static void healthy_io(void)
 {
     if (file == MPI_FILE_NULL)
@@ -720,7 +721,8 @@ static void objects_comms(void)
     }
 }
 
-/* A loop creates a datatype in each round, and makes and frees another one in every second. */
+/* A loop creates a datatype in each iteration, and creates and frees another one in every second
+ * iteration. */
 static void leak_types(void)
 {
     for (int i = 0; i < 20; i++) {

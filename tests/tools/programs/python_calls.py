@@ -49,7 +49,8 @@ def lines():
 
 
 def generated():
-    """Makes code, which is removed before the next one is made, at the same address."""
+    """Compiles and executes code repeatedly. Each code object is freed before the next one is made at the same
+    address."""
     for i in range(100):
         exec(compile("\n" * i + "mpi.MPI_Barrier(WORLD)", "made.py", "exec"))
 
@@ -125,7 +126,7 @@ def hang():
 
 
 def finalizing():
-    """Threads go on while the interpreter ends."""
+    """Threads continue to call MPI while the interpreter ends."""
     def work():
         while True:
             mpi.MPI_Comm_rank(WORLD, ctypes.byref(ctypes.c_int()))

@@ -42,7 +42,8 @@ static void test_until(void)
     finish(&send);
 }
 
-/* Includes sends, also to MPI_PROC_NULL: their requests may have the same value. */
+/* Also waits for sends, of which two go to MPI_PROC_NULL and may have requests with the same
+ * value. */
 static void waitall_ignoring(void)
 {
     MPI_Request requests[2 * MANY + 2];
@@ -125,7 +126,7 @@ static void imrecv(void)
     finish(&send);
 }
 
-/* On a separate communicator, which is not an argument of the receives. */
+/* Uses a separate communicator, which is not an argument of the receives. */
 static void matched(void)
 {
     MPI_Comm comm;
@@ -172,7 +173,8 @@ static void freed(void)
     finish(&send);
 }
 
-/* Completed by a call that no layer sees; the next receive may have the same handle. */
+/* The first receive is completed by a call that no layer sees. The second one may have the same
+ * handle. */
 static void completed_unseen(void)
 {
     MPI_Request receive, send;
@@ -257,8 +259,8 @@ static void in_threads(void)
         pthread_join(threads[i], NULL);
 }
 
-/* A receive that is posted while profiling is off does not count; one that completes while it is
- * off does. */
+/* A receive that is posted while profiling is off does not count. A receive that was posted earlier
+ * counts, although it completes while profiling is off. */
 static void switched(void)
 {
     MPI_Request receives[2], sends[2];
@@ -286,7 +288,8 @@ static void switch_layer(int enabled)
     PMPI_T_finalize();
 }
 
-/* The second receive may have the handle of the first, but must not be confused with it. */
+/* The second receive may have the handle of the first one, whose completion the layer does not see.
+ * The layer must not take one for the other. */
 static void completed_while_off(void)
 {
     MPI_Request receive, send;

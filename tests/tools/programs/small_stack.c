@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes calls of all kinds, each from two places, in a thread with a stack that is as small as
- * possible: `small_stack KILOBYTES [END]`. With END, the thread also ends the run by `finalize`,
- * `exit` or `abort`; with `snapshot`, it saves a snapshot first.
+ * possible: `small_stack KILOBYTES [END]`. END determines how the thread ends the run: `finalize`,
+ * `exit`, `abort`, or `snapshot`, which saves a snapshot and then finalizes MPI.
  */
 #include <mpi.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps of `steps`, in a program that refuses memory to libqmpi and its tools. The step
- * starve=N lets them allocate N more times. The MPI library and the program itself get all the
- * memory that they request, because MPICH without tools crashes in MPI_Finalize without memory.
- * `fed` ends this, and prints how often libqmpi and the tools have requested memory meanwhile.
+ * The steps of `steps`, in a program that refuses memory to libqmpi and its tools. From the step
+ * starve=N on, they can allocate only N more times. The MPI library and the program itself get all
+ * the memory that they request, because MPICH crashes in MPI_Finalize without memory, even without
+ * tools. The step `fed` ends this, and prints how often libqmpi and the tools have requested memory
+ * meanwhile.
  *
  * The owner of an allocation is the object of the innermost frame outside system libraries.
  */

@@ -83,7 +83,8 @@ static void send_to_all(MPI_Comm comm, int size, int reversed)
     MPI_Waitall(4 * size + 1, requests, MPI_STATUSES_IGNORE);
 }
 
-/* Uses two communicators in turn that have the same handle, and ranks in different orders. */
+/* Uses communicators one after the other, which may have the same handle, but have their ranks in
+ * different orders. */
 static void use_peers(void)
 {
     int rank, size;
@@ -108,8 +109,9 @@ static void use_up_comms(void)
         continue;
 }
 
-/* Error handlers of the program, which count and return. */
 static int error_count;
+
+/* An error handler that counts errors. */
 
 static void count_error(MPI_Comm *comm, int *code, ...)
 {
@@ -127,8 +129,7 @@ static void count_errors(void)
     MPI_Errhandler_free(&handler);
 }
 
-/* Makes a call that fails on a communicator that was not used before, with an error handler that
- * makes a call. */
+/* An error handler that makes a call. */
 static void ask_about_error(MPI_Comm *comm, int *code, ...)
 {
     int class = MPI_SUCCESS;
@@ -137,6 +138,7 @@ static void ask_about_error(MPI_Comm *comm, int *code, ...)
     error_count += class == MPI_ERR_RANK;
 }
 
+/* Makes a call that fails, on a communicator that was not used before. */
 static void fail(void)
 {
     MPI_Comm own;
@@ -150,7 +152,8 @@ static void fail(void)
     MPI_Comm_free(&own);
 }
 
-/* Uses communicators that get a name late, are freed, and whose handles are reused. */
+/* Uses communicators that get a name only after their first use. The first three are freed, and
+ * their handles may be reused. */
 static void use_comms(void)
 {
     MPI_Comm comm;
@@ -192,7 +195,7 @@ static void use_window(void)
     MPI_Win_free(&window);
 }
 
-/* Makes a call within another call: in the copy function of an attribute. */
+/* A copy callback of an attribute, which makes a call within another call. */
 static int copy_slowly(MPI_Comm comm, int keyval, void *state, void *value, void *copy, int *flag)
 {
     (void)keyval;
@@ -215,7 +218,7 @@ static void nest(void)
     MPI_Comm_delete_attr(MPI_COMM_SELF, keyval);
 }
 
-/* Makes a call from within the C library. */
+/* The C library calls this function, which makes a call. */
 static int compare(const void *a, const void *b)
 {
     int rank;

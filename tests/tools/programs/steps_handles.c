@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps of `steps` with handles that live from one to a later one, of layers that are switched, of
- * MPI Sessions, and of calls that are left by a jump. `dup` `drop`: a communicator; `open=FILE`
- * `close`: a file; `on=TOOL` `off=TOOL`: through MPI_T; `await=FILE`: waits until the file exists;
- * `make=FILE`: creates a file for another process; `await_pid=BEGIN`: waits for the file BEGIN
- * followed by this process's id; `clock=NAME`: prints the time on the clock that all processes
- * share; `in_dup=STEP`: carries out a step in a callback of MPI_Comm_dup; `in_finalize=STEP`: in a
- * callback of MPI_Finalize, which comes later; `receive`: a receive for which nobody sends;
- * `types`: messages to itself of several datatypes from one call site, in which each derived type
- * has the handle of the previous one if MPI reuses it.
+ * More steps of `steps`:
+ * - dup, drop: create and free a communicator, which other steps use in between.
+ * - open=FILE, close: open and close a file, which other steps use in between.
+ * - on=TOOL, off=TOOL: switch the layer of a tool through MPI_T.
+ * - session_...: steps with MPI Sessions.
+ * - jump: leaves a call by a jump.
+ * - await=FILE: waits until the file exists.
+ * - await_pid=BEGIN: waits for the file whose name is BEGIN followed by the process ID.
+ * - make=FILE: creates a file, for which another process may wait.
+ * - clock=NAME: prints the time on the clock that all processes share.
+ * - in_dup=STEP: carries out a step in a callback of MPI_Comm_dup.
+ * - in_finalize=STEP: arranges that MPI_Finalize carries out a step in a callback.
+ * - receive: receives a message that nobody sends.
+ * - types: sends itself messages of several datatypes from one call site. If MPI reuses handles,
+ *   each derived type has the handle of the previous one.
  */
 #define _GNU_SOURCE
 #include "steps.h"
@@ -231,8 +237,8 @@ static void receive_in_thread(void)
 
 /* ---- Names that are no UTF-8 ----------------------------------------------------------------- */
 
-/* Uses names in Latin-1 or truncated within a character, for everything that may have the name of a
- * communicator. */
+/* Uses names in Latin-1, or truncated within a character, for a communicator, a region and a
+ * file. */
 static void use_odd_names(void)
 {
     char cut[MPI_MAX_OBJECT_NAME + 2] = "";

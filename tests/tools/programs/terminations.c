@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes calls, and then carries out the steps on its command line in their order, which may cause
- * the loss of buffered lines of a log.
+ * Carries out the steps on its command line in their order. They make calls, and end the process in
+ * ways that may cause the loss of buffered lines of a log.
  *
  *     terminations STEP...
  *
- * Each step that makes calls prints the minimum number of calls. An unknown step ends it with
+ * The step calls=N also prints the number of calls. An unknown step ends the program with
  * status 99.
  */
 #define _GNU_SOURCE
@@ -110,7 +110,7 @@ static void fork_while_opening(void)
     report("child", status);
 }
 
-/* A line that is longer than a buffer. */
+/* Makes a call whose line is longer than a buffer. */
 static void make_long_call(int count)
 {
     int *numbers = calloc((size_t)count, sizeof *numbers);

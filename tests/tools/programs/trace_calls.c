@@ -49,7 +49,7 @@ static void nonblocking(void)
     MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE);
     MPI_Isend(out, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[1]);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    /* Both handles may have the same value. */
+    /* The handles of these requests may have the same value. */
     for (int i = 0; i < 3; i++)
         MPI_Isend(out, i, MPI_INT, MPI_PROC_NULL, i, MPI_COMM_SELF, &requests[i]);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
@@ -252,7 +252,7 @@ static void switched(void)
     int size;
     MPI_Request request;
     MPI_Irecv(in, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
-    MPI_Pcontrol(0, NULL); /* NULL: without a second argument, any text may seem to be one */
+    MPI_Pcontrol(0, NULL); /* without NULL, a tool might take any text for a second argument */
     MPI_Comm_size(world, &size);
     MPI_Send(out, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
     MPI_Pcontrol(1, NULL);

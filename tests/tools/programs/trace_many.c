@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many calls: `trace_many [STEP…]`. early=N: N calls before MPI_Init; calls=N: N calls; trips=N: a
- * message from rank 0 to rank 1 and back, N times; threads=N: N threads make 1000 calls each;
- * signals=N: N signals, whose handler makes a call, while calls are made; wait: until the file `go`
- * exists; usr2: SIGUSR2; limit=N: no file may grow beyond N bytes; receive: a receive that lasts
- * until the file `go` exists, or for ever; within: a call within another one that lasts until `go`
- * exists; abort: when `go` exists, rank 0 aborts while all others are in a call; hang: a call of
- * another thread, its only one, that never returns; sessions: a session instead of MPI_Init.
+ * Makes many calls: `trace_many [STEP…]`.
+ * - early=N: makes N calls before MPI_Init.
+ * - calls=N: makes N calls.
+ * - trips=N: sends a message from rank 0 to rank 1 and back, N times.
+ * - threads=N: N threads make 1000 calls each.
+ * - signals=N: makes calls while N signals arrive, whose handler makes a call.
+ * - wait: waits until the file `go` exists.
+ * - usr2: raises SIGUSR2.
+ * - limit=N: limits the size of files to N bytes.
+ * - receive: makes a receive that lasts until the file `go` exists, or for ever with a single rank.
+ * - within: makes a call within another call; both last until the file `go` exists.
+ * - abort: when the file `go` exists, rank 0 aborts while all other ranks are in a call.
+ * - hang: another thread makes its only call, which never returns.
+ * - sessions: uses a session instead of MPI_Init. This must be the only step.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -4,7 +4,8 @@
  *
  * `messages FROM:TO…`: rank 0 sends 100 messages to rank 1; the i-th has i bytes, and every other
  * one is sent by MPI_Isend. Each rank stops recording before its message FROM, and continues before
- * its message TO; 0: never. Rank 1 is as many messages behind as MPI_Ssend allows.
+ * its message TO; 0 means never. Rank 1 may be several messages behind rank 0, until a message is
+ * sent by MPI_Ssend.
  *
  * `regions FIRST…`: the same messages, and each rank is in the region `part` from its message FIRST
  * on.

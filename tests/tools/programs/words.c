@@ -195,9 +195,9 @@ static void tools(void)
     MPI_Pcontrol(1, "region");
 }
 
-/* A call that is left by a jump. */
 static jmp_buf place;
 
+/* Leaves a call by a jump. */
 static void jump(MPI_Comm *comm, int *code, ...)
 {
     (void)comm;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded: HOSTS contains the name of a machine for each rank, separated by commas. */
+/* A preloaded library by which each rank seems to run on another machine: the environment variable
+ * HOSTS contains a host name for each rank, separated by commas. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A PMPI tool that searches performance variables by PMPI_T, as such tools do. */
+/* A PMPI tool that, like many such tools, calls PMPI_T in MPI_Init to look for performance
+ * variables. Prints whether there are any. */
 #include <mpi.h>
 #include <stdio.h>
 

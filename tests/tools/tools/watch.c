@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures the duration of each call in the layers below, and prints in MPI_Finalize for each
- * function the sum, the shortest duration, and when the first call began and the last one ended, on
- * the clock that all processes share. Above another layer that measures, its durations are upper
- * limits. For programs with one thread.
+ * Measures how long each call takes in the layers below. In MPI_Finalize, prints for each function
+ * the sum of the durations, the shortest duration, and the times at which the first call began and
+ * the last one ended, on a clock that all processes share. The durations are upper limits for those
+ * that a layer below measures. For programs with one thread.
  */
 #define _GNU_SOURCE
 #include <qmpi/observer.h>
