@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The findings of profile for the programs planted.c and planted.F90, and for others."""
+"""Checks the findings that profile reports for the programs planted.c, planted.F90 and others."""
 import os
 import re
 import resource
@@ -13,9 +13,9 @@ from support import BUILD, LIBQMPI, SOURCE, run_mpi
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 SOURCES = SOURCE / "tests" / "tools" / "programs"
 HOSTS = BUILD / "tests" / "tools" / "tools" / "hosts.so"
-# If the machine is busy, a rank may be late that should not be, or wait longer. Up to QUIET_RUNS
-# runs may fail during which nothing else used much of the processors; other runs are repeated up to
-# this time.
+# On a busy machine, ranks may be late or wait longer for reasons that lie outside the program. So a check of findings
+# is repeated until it passes, until it has failed in QUIET_RUNS runs during which the rest of the machine was quiet,
+# or until SECONDS have passed.
 QUIET_RUNS = 3
 SECONDS = 20
 QUIET = 0.1  # share of the processors' time that others may use
@@ -40,8 +40,8 @@ def run_case(tmp_path, program, case=None, *arguments, ranks=2, tools="{profile}
 
 
 def processor_seconds():
-    """Returns how long all processors together have worked or were withheld by the hypervisor, and
-    how long this process's children have worked."""
+    """Returns two times in seconds: how long all processors together have worked, or were withheld by the hypervisor;
+    and how long this process's children have worked."""
     fields = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
     worked = sum(fields) - fields[3] - fields[4]  # without idle time and waiting for I/O
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -54,8 +54,8 @@ def is_quiet(before, after, seconds):
 
 
 def until(check, *arguments, **more):
-    """Repeats a run until it passes the check. A check may also fail where it unpacks a list of another length than it
-    expects, or looks for something that is not there."""
+    """Repeats a check, which includes a run, until it passes. A check also fails if it unpacks a list of an unexpected
+    length, or looks for something that is not there. If the machine never becomes quiet, the test is skipped."""
     quiet, end = 0, time.monotonic() + SECONDS
     while time.monotonic() < end:
         before, begin = processor_seconds(), time.monotonic()
@@ -74,8 +74,8 @@ def line_of(source, case):
 
 
 def check_planted(tmp_path, program, source, case, kind, rank, seconds=None, *, ranks=2, line=True, **more):
-    """Checks the first finding. If ranks did not wait for a processor, its seconds must be right
-    within 10 %."""
+    """Checks the first finding. With 2 ranks, its seconds must be right within 10 %. More ranks may wait for a
+    processor, so that their seconds are not compared."""
     result, document = run_case(tmp_path, program, case, ranks=ranks, **more)
     assert document["findings"], document["functions"]
     first = document["findings"][0]
@@ -106,8 +106,7 @@ def check_healthy(tmp_path, program, case=None, *arguments, **more):
 
 
 def check_communicating(tmp_path, program, case=None, *arguments, **more):
-    """Checks a program that does nothing wrong, but may spend most of its time in MPI, which is
-    then reported."""
+    """Checks a program that does nothing wrong. If it spends much of its time in MPI, this must be the only finding."""
     result, document = run_case(tmp_path, program, case, *arguments, **more)
     is_efficient = document["efficiency"]["parallel"] >= .8
     assert [finding["kind"] for finding in document["findings"]] == ([] if is_efficient else ["time-in-mpi"])
@@ -116,6 +115,6 @@ def check_communicating(tmp_path, program, case=None, *arguments, **more):
     return result
 
 
-# The options of delay that determine the size of a problem, if it would otherwise be the time of
-# the calls themselves.
+# A stack in which the layer delay determines the size of a problem. Without it, the size would be the time that the
+# calls themselves take.
 SLOW = "{{profile}}:delay,functions={},before={}"

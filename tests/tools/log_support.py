@@ -13,7 +13,7 @@ OBSERVED = BUILD / "tests" / "observe" / "programs"
 TOOL_PATH = ":".join(map(str, (BUNDLED_TOOLS, BUILD / "tests" / "pmpi" / "tools")))
 WRITER = "qmpi-helper"
 
-# A sanitizer would report faults itself and end the process in its own way.
+# Switches off the handler of a sanitizer, which would report faults itself and end the process in its own way.
 FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] + ":handle_segv=0"}
 
 PREFIX = r"\[(\d+)(?::layer(\d+))?(?::thread(\d+))?\](?: (\d+\.\d{6}|\d\d:\d\d:\d\d\.\d{6}))? "

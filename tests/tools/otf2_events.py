@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Compares an archive in OTF2 with the files of the processes from which it was made, event by
-event, in each thread. The contents that docs/run/trace-otf2.md describes are implemented here a
-second time."""
+"""Compares an archive in OTF2 with the files of the processes from which it was made, event by event, in each thread.
+This is a second, independent implementation of what docs/run/trace-otf2.md describes."""
 from archives import read_archive
 
 RMA = {"rma_put": "RmaPut", "rma_get": "RmaGet", "rma_atomic": "RmaAtomic"}
 OBJECTS = {"comm_create": "CommCreate", "comm_destroy": "CommDestroy", "win_create": "RmaWinCreate",
            "win_destroy": "RmaWinDestroy", "file_open": "IoCreateHandle", "file_close": "IoDestroyHandle"}
 STATES = {"off": ["OFF"], "on": ["ON"], "dropped": ["OFF", "ON"]}
-# Operations whose names are not here are named like their calls.
+# The operations whose constants in OTF2 follow from the names of their functions. The others are not compared.
 COLLECTIVES = {"Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall",
                "Alltoallv", "Alltoallw", "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan"}
 
 
 def members_of(comm):
     """Returns the ranks in MPI_COMM_WORLD of the members of a communicator, and of the peers in it.
-    An archive has both groups of an intercommunicator in one, the group with the lowest rank
+    An archive combines both groups of an intercommunicator in one, the group with the lowest rank
     first."""
     group, remote = ([int(rank) for rank in comm[name].split(",") if rank] for name in ("group", "remote"))
     both = sorted([group, remote], key=min) if remote else [group, []]
@@ -30,16 +29,16 @@ def collective_of(function):
 
 
 class Expected:
-    """Produces the events that an archive must contain for those of one process."""
+    """Produces the events that an archive must contain, from the events in the file of one process."""
     def __init__(self, process):
         self.process, self.ignored, self.kinds = process, set(), {}
 
     def comm(self, event):
-        """Returns the ranks of the members in MPI_COMM_WORLD, and the part of the peers."""
+        """Returns members_of for the communicator of an event."""
         return members_of(self.process.comms[int(event["comm"])])
 
     def rank(self, event, name):
-        """Returns the rank of a peer in MPI_COMM_WORLD; None: it has none."""
+        """Returns the rank of a peer in MPI_COMM_WORLD, or None if it has none."""
         number = int(event.get(name, -4))
         remote = self.comm(event)[1] if "comm" in event else []
         return remote[number] if 0 <= number < len(remote) else None
@@ -57,7 +56,7 @@ class Expected:
         return found | ({"operation": collective_of(function)} if collective_of(function) else {})
 
     def request(self, event):
-        """Handles an event of a request, except for a message that is received."""
+        """Returns the events for an event of a request. Received messages are handled by nonblocking."""
         kind, number = event["kind"], event["request"]
         sort = self.kinds.get(number)
         if number in self.ignored:
@@ -92,7 +91,7 @@ class Expected:
         return [{"kind": "MpiIrecvRequest", "request": int(number)}]
 
     def access(self, kind, event):
-        """Handles a one-sided access."""
+        """Returns the events for a one-sided access."""
         if "object" not in event or int(event["peer"]) < 0:
             self.ignored.add(event.get("request"))
             return []
@@ -113,7 +112,7 @@ class Expected:
         return [moved] if "request" in event else [{"kind": "IoOperationBegin"}, moved]
 
     def of(self, event, calls):
-        """Returns the events of the archive for one event; `calls` are those in progress."""
+        """Returns the events of the archive for one event. `calls` are the calls in progress."""
         kind = event["kind"]
         if kind == "enter":
             return [{"kind": "Enter", "function": event["function"], "has_site": "site" in event}]
@@ -155,7 +154,7 @@ class Expected:
         return self.request(event) if "request" in event else []
 
     def all(self, events):
-        """Returns the events of one thread, without regions, which are cut in the archive so that they nest."""
+        """Returns the events of one thread, without regions, which the archive divides so that they nest."""
         calls, found = [], []
         for event in events:
             if event["kind"].startswith("region"):
@@ -184,7 +183,7 @@ def members(location, comm):
 
 
 def tell_archived(location, event):
-    """Returns an event of an archive; None: it belongs to a region."""
+    """Returns an event of an archive, or None if it belongs to a region."""
     import otf2
     kind, found = type(event).__name__, {"kind": type(event).__name__}
     if kind in ("Enter", "Leave"):
@@ -216,7 +215,7 @@ def tell_archived(location, event):
 
 
 def differences(expected, found):
-    """Returns the first difference."""
+    """Returns the first difference, or None if there is none."""
     for place, (true, got) in enumerate(zip(expected, found)):
         wrong = {name: (value, got.get(name)) for name, value in true.items() if got.get(name) != value}
         if wrong:

@@ -12,8 +12,8 @@ TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'tools' / 'tools'}:{BUILD / 'te
 JSON = "profile,output=out.json,format=json"
 
 
-# The maximum difference between the rates of the processor's cycle counter and of CLOCK_MONOTONIC,
-# which the kernel adjusts.
+# The rates of the processor's cycle counter and of CLOCK_MONOTONIC, which the kernel adjusts, differ by at most this
+# factor.
 SLOWER = 0.995
 Watched = collections.namedtuple("Watched", "seconds shortest begin end")
 
@@ -49,19 +49,18 @@ def profile(tmp_path, *steps, options="", **more):
 
 
 def watched(result, rank):
-    """Returns function -> what the layer `watch` printed in a rank, which is never less than what a
-    layer below measured."""
+    """Returns function -> what the layer `watch` printed in a rank. The durations are raised by the possible difference
+    between the clocks, so that they are never less than what a layer below measured."""
     notes = [line.split() for line in result.trace]
     return {note[2]: Watched(float(note[3]) / SLOWER, float(note[4]) / SLOWER, float(note[5]), float(note[6]))
             for note in notes if note[:2] == ["watch", str(rank)]}
 
 
 def profile_between(tmp_path, *steps, ms, of, **more):
-    """Returns the result of a run in which profile is between two layers that also measure, so that
-    its values must be between theirs, however busy the machine is: the seconds that `slow` spent
-    below it in each rank, and those of each function that `watch` measured above it in rank 0. If
-    the machine was busy for more than 4 % of the time of function `of`, the run is repeated for a
-    better comparison."""
+    """Runs profile between two layers that also measure: `watch` above it and `slow` below it. The values of profile
+    must lie between theirs, however busy the machine is. Returns the result of profile, the seconds that `slow` spent
+    in each rank, and what `watch` measured for each function in rank 0. For a better comparison, the run is repeated
+    if the two layers differ by more than 4 % for the function `of`, because the machine was busy."""
     for _ in range(10):
         result = run_steps(*steps, cwd=tmp_path, tools=f"watch:{JSON}:slow,ms={ms}", **more)
         assert result.returncode == 0 and result.messages == []
@@ -74,7 +73,7 @@ def profile_between(tmp_path, *steps, ms, of, **more):
 
 
 def logged(path):
-    """Yields each call of a rank that `log` wrote to a file: function, begin and end."""
+    """Returns (function, begin, end) of each call in a file that `log` wrote."""
     units = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
     line = re.compile(r"\[\d+(?::layer\d+)?\] ([\d.]+) (MPI_\w+)\(.*<([\d.]+) (ns|us|ms|s)>$")
     matches = filter(None, map(line.search, path.read_text().splitlines()))

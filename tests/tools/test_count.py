@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""count: exact numbers, one table or file for each layer, and a result however a process ends."""
+"""The tool count gives exact numbers, writes one table or file for each layer, and leaves a result however a process
+ends."""
 import json
 
 from support import BUILD, BUNDLED_TOOLS, needs_sessions, run_mpi
@@ -94,7 +95,7 @@ def test_a_file_that_cannot_be_written_loses_nothing():
 
 @needs_sessions
 def test_a_program_with_sessions_alone_gets_its_table():
-    """Tests each process alone; test_switched.py tests how they are combined."""
+    """Tests a single process; test_switched.py tests how the counts of several processes are combined."""
     result = count("session_init", "session_finalize", ranks=1)
     assert counts(result) == {"MPI_Session_init": [1, 1, 1, 1], "MPI_Session_finalize": [1, 1, 1, 1]}
 

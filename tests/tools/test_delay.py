@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""delay: errors arrive as if the MPI library had raised them, calls are selected exactly, and
+"""Errors that the tool delay raises arrive as if the MPI library had raised them; the tool selects calls exactly; and
 delays last at least as long as the options say."""
 import re
 import subprocess
@@ -34,11 +34,11 @@ STEPS = {
     "null": "functions=MPI_Ssend,error=MPI_ERR_COMM",
     "information": "functions=MPI_T_cvar_get_index,error=MPI_T_ERR_INVALID_NAME",
 }
-# Any test may find that the operation is complete; the one that does so fails.
+# Any call of these steps may be the one that finds the operation complete, and must then fail.
 for step in ("test", "testsome", "testall", "testany"):
     STEPS[step] = STEPS[step].replace(",calls=1-2", "")
-# it raises all errors of MPI_Cancel in the same way; in MPICH, the error for a null request has
-# another position
+# Open MPI raises all errors of MPI_Cancel in the same way. MPICH raises the error for a null request, with which
+# delay's error is compared, in another way.
 if OPEN_MPI:
     STEPS["cancel"] = "functions=MPI_Cancel,error=MPI_ERR_REQUEST"
 
@@ -92,7 +92,8 @@ def real(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def handled(real):
-    """error -> the result of a call after the program's own handler has run: the same, or success (MPICH 5)."""
+    """A function of an error: the result of the call after the program's own handler has run. It is the same error, or
+    success with MPICH 5."""
     return lambda error: 0 if "returned class 0" in real["own"]["send"] else error
 
 
@@ -354,7 +355,7 @@ def test_noise_is_a_detour_in_each_period_of_computing(tmp_path, noise, each):
     _, _, failed, detours, added = reports(result)[0]
     assert failed == 0
     assert detours >= 48  # in 50 ms
-    assert added >= detours * each - 1e-6  # it is printed with microseconds
+    assert added >= detours * each - 1e-6  # the time is printed in microseconds
     assert seconds(result) >= 0.05 + 44 * each  # the first detours are due before the first call
 
 

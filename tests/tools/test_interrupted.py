@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A signal is raised after each instruction of a tool's work for a call, and its handler makes the
-calls that docs/write/mpi_t.md allows: nothing hangs, and each call is counted."""
+"""While a tool handles a call, a signal is raised after each instruction. The signal handler makes the calls that
+docs/write/mpi_t.md allows. Nothing hangs, and each call is counted."""
 import json
 
 import pytest

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""jobs: a line for each job, however it ends; and no job notices that it cannot be written."""
+"""The tool jobs writes a line for each job, however the job ends. A job does not notice if the line cannot be
+written."""
 import json
 import os
 import re
@@ -22,7 +23,8 @@ def run(directory, *steps, ranks=1, tools="jobs", options="", env=None, **more):
 
 
 def records(directory):
-    """The records; there is nothing else in the directory, and each is one line."""
+    """Returns the records of the jobs. Checks that the directory contains nothing else, and that each record is one
+    line."""
     assert [name for name in os.listdir(directory) if not re.fullmatch(r"\d{8}T\d{6}\.\d{9}Z-.*\.json", name)] == []
     texts = [path.read_text() for path in directory.iterdir()]
     assert all(text.endswith("}\n") and text.count("\n") == 1 for text in texts)
@@ -71,7 +73,7 @@ def test_how_a_job_ends_is_known_as_far_as_it_can_be(tmp_path, steps, end):
 
 
 def test_a_job_that_is_killed_has_its_line(tmp_path):
-    """As when a node fails: rank 0 writes nothing any more."""
+    """Rank 0 cannot write anything when it is killed, as when its node fails."""
     env = {**clean_environment(), "QMPI_TOOL_PATH": str(BUNDLED_TOOLS), "QMPI_TOOLS": f"jobs,directory={tmp_path}"}
     libraries = f"{ASAN}:{LIBQMPI}" if ASAN else str(LIBQMPI)
     with Job(RUN_RANK, launch(2), [STEPS, *BEGUN, "sleep=600000", "finalize"], ranks=2, env=env,
@@ -97,7 +99,8 @@ def test_a_program_with_sessions_has_a_line(tmp_path):
 
 
 def test_several_programs_that_are_no_job_of_mpi_have_one_line(tmp_path):
-    """As after srun without the right option: each is rank 0 of 1, and the launcher says more."""
+    """srun without the right option starts such programs: each one is rank 0 of 1, although the launcher's variables
+    tell of several tasks."""
     for rank in range(3):
         run(tmp_path, *BEGUN, "finalize", env={"SLURM_PROCID": rank, "SLURM_STEP_NUM_TASKS": 3})
     assert len(records(tmp_path)) == 1
@@ -130,13 +133,14 @@ def without(tmp_path):
 
 
 def can_mount():
-    """A directory that root, too, cannot write to needs a file system of its own."""
+    """Returns whether file systems can be mounted here. Only a file system of its own makes a directory unwritable for
+    root, too."""
     return shutil.which("unshare") and subprocess.run(
         ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True).returncode == 0
 
 
 def mounted(directory, options, fill):
-    """A command that mounts a file system at `directory`, for one process, and fills it."""
+    """Returns a command that mounts a file system at `directory`, visible for one process only, and fills it."""
     return ["unshare", "-rm", "sh", "-c",
             f'mount -t tmpfs -o {options} tmpfs {directory}; {fill}; exec env LD_PRELOAD="$LIBRARIES" "$@"', "sh"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""log: each call has its own line, once, in order, with its arguments in words."""
+"""The tool log writes exactly one line for each call, in order, with the arguments in words."""
 import re
 
 import pytest
@@ -29,7 +29,7 @@ PROGRAMS_WITH_RANKS = [("point_to_point", 2), ("completion", 2), ("persistent", 
 
 @pytest.mark.parametrize("name, ranks", PROGRAMS_WITH_RANKS)
 def test_every_call_has_its_line_in_order(tmp_path, name, ranks):
-    """These programs write down their calls."""
+    """The lines are compared with the calls that the programs themselves write down."""
     result = run_log(OBSERVED / f"observe_{name}", tmp_path, ranks=ranks,
                      options=f",output={tmp_path}/log.%r")
     assert result.returncode == 0 and result.messages == []
@@ -44,8 +44,7 @@ def test_every_call_has_its_line_in_order(tmp_path, name, ranks):
 
 
 def unknown(line):
-    """Returns the arguments that must have a value: those of a call that succeeded and found
-    something."""
+    """Returns the arguments that are shown as `?`, although the call has found something and must have set them."""
     if "flag=false" in line.arguments or "outcount=MPI_UNDEFINED" in line.arguments:
         return []
     return re.findall(r"\w+=\?", line.arguments)
@@ -210,7 +209,7 @@ KNOWN = {
 def test_words(tmp_path, part):
     lines = lines_of(run_log(WORDS, part, "data", cwd=tmp_path))
     known = ["MPI_Init(argc=NULL, argv=NULL)", *KNOWN[part]]
-    if part == "objects" and (ABI or not OPEN_MPI):  # otherwise, this is a macro in mpi.h
+    if part == "objects" and (ABI or not OPEN_MPI):  # otherwise, MPI_Aint_add is a macro in mpi.h
         assert lines[-2].call == "MPI_Aint_add(base=40, disp=2) = 42"
         lines.pop(-2)
     for line, pattern in zip(lines, [*known, "MPI_Finalize()"]):

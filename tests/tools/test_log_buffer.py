@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""log: no line is lost, repeated or truncated while lines wait in a buffer, however a process
-ends."""
+"""The tool log collects its lines in a buffer. However a process ends, no line is lost, repeated or truncated."""
 import contextlib
 import os
 import re
@@ -24,7 +23,7 @@ def tags(lines):
 
 
 def run(folder, *steps, options="", **more):
-    """Returns the lines, when no process writes any more."""
+    """Runs the program, waits until no process writes lines any more, and returns the result and the lines."""
     result = run_log(TERMINATIONS, *steps, options=f",output={folder}/lines.%r{options}", **more)
     path = folder / "lines.0"
     assert wait_until(lambda: not writers_of(path))
@@ -52,7 +51,7 @@ def test_what_a_process_does_after_the_end_of_mpi_loses_nothing(tmp_path):
 
 @pytest.mark.parametrize("end", ["exit", "finalize", "abort", "raise=15", "raise=11"])
 def test_all_lines_are_there_when_the_process_is_gone(tmp_path, end):
-    """These ends are detected, so no waiting for the output is necessary."""
+    """The tool detects these ends and writes the lines itself, so the test need not wait for another process."""
     run_log(TERMINATIONS, f"calls={COUNT}", end, options=f",output={tmp_path}/lines.%r", env=FAULTS)
     assert tags(read(tmp_path / "lines.0")) == list(range(1, COUNT + 1))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""log: calls that do not return, or do not return normally, are visible however a process ends."""
+"""The tool log shows calls that do not return, or do not return normally, however a process ends."""
 import os
 import signal
 
@@ -60,8 +60,8 @@ def test_an_error_that_is_fatal():
     line = lines_of(result)[-1]
     assert matches("(buf=*, count=1, datatype=MPI_INT, dest=5, tag=0, comm=MPI_COMM_WORLD)",
                    line.arguments)
-    # its _exit cannot be detected, so there is only the line that the beginning of the call has
-    # left
+    # Open MPI ends the process with _exit, which cannot be detected. So there is only the line that was written when
+    # the call began.
     if OPEN_MPI:
         assert line.result == "<unfinished ...>" and terminations_of(result) == {}
     else:
@@ -121,8 +121,8 @@ def test_profile_in_the_same_stack_ends_in_its_own_way(tmp_path, tools, layers, 
 
 
 def test_the_calls_of_other_ranks_when_one_aborts(tmp_path):
-    """The launcher kills the ranks by SIGKILL, or by a signal that they can handle. Rank 1 aborts
-    when it has received the first message that rank 0 sends in the call in which rank 0 hangs."""
+    """When rank 1 aborts, the launcher kills rank 0 by SIGKILL, or by a signal that it can handle. Rank 1 first
+    receives a message that rank 0 sends by MPI_Sendrecv, so that rank 0 is certainly in this call."""
     result = run_log(STEPS, *BEGUN, "only=0", "shift=8", "finalize", "only=1", "send=8", "abort=5",
                      ranks=2, options=f",enter=yes,output={tmp_path}/x")
     assert result.returncode == 5
@@ -148,7 +148,7 @@ class Hanging(Job):
         self.log = folder / "log.0"
 
     def wait_for_line(self, words):
-        """Waits until they are in the log of the first rank, and returns its lines."""
+        """Waits until the log of the first rank contains `words`, and returns the lines of this log."""
         def there():
             text = self.log.read_text() if self.log.exists() else ""
             return words in text and text.endswith("\n")

@@ -40,16 +40,16 @@ def test_a_region_is_found_among_many(what, tmp_path):
 
 
 def test_regions_may_be_opened_and_closed_in_any_order(tmp_path):
-    """Each order of closing is fast: closing those opened first, first, once rebuilt each set of
-    the remaining regions."""
+    """Regions can be closed quickly in any order. In an early version, closing them in the order in which they were
+    opened took long, because each time, the set of the remaining regions was rebuilt."""
     result = run_mpi(PROGRAM, "names", 4000, ranks=2, tools="profile,output=profile.json", cwd=tmp_path,
                      env={"QMPI_TOOL_PATH": None})
     assert result.returncode == 0 and (tmp_path / "profile.json").stat().st_size > 0
 
 
 def instructions_of_reader(what, number, arguments, cwd):
-    """For the command qmpi, the whole run is counted, because no signals can be raised around its
-    calls."""
+    """Returns the number of instructions of a whole run of the command qmpi. A part of it cannot be counted, because
+    the command does not raise the signals that would mark the part."""
     trace = cwd / f"trace-{number}"
     result = run_mpi(PROGRAM, what, number, ranks=1, tools=f"trace,output={trace}", cwd=cwd,
                      env={"QMPI_TOOL_PATH": None})

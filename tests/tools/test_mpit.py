@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""mpit: lists, samples and sets the variables of the MPI library and of the layers."""
+"""The tool mpit lists, samples and sets the variables of the MPI library and of the layers."""
 import csv
 import functools
 import json
@@ -18,7 +18,7 @@ MONITOR = EXAMPLES / "example_monitor"
 STEPS = BUILD / "tests" / "tools" / "programs" / "tools_steps"
 TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'mpit' / 'tools'}:{EXAMPLES}"
 JSON = "format=json,output=out.json"
-# After each round, these count 100 more calls, of 40 bytes each.
+# In each round of the program `monitor`, these variables count 100 more calls, of 40 bytes each.
 COUNTED = "qmpi.count.calls.MPI_Sendrecv"
 CALLS, SENT, TIME = (f"qmpi.profile.{what}.MPI_Sendrecv" for what in ("calls", "bytes.sent", "time"))
 
@@ -151,7 +151,8 @@ def test_two_layers_of_count_have_variables_of_their_own(tmp_path):
 
 
 def test_a_program_that_finalizes_mpi_t_too_often_gets_its_list_and_samples(tmp_path):
-    """All calls are counted together: the program has taken away what the layer had initialized."""
+    """MPI counts the initializations of MPI_T by the program and by the layers together. So the program's call of
+    MPI_T_finalize undoes the initialization by the layer."""
     _, pvars, _ = listed(tmp_path, "mpit,csv=s.csv,pvars=*MPI_Barrier:count", "calls", "init", "t_finalize", "barrier",
                          "finalize")
     assert pvars["qmpi.count.calls.MPI_Barrier"]["value"] == 1
@@ -217,7 +218,7 @@ def test_samples_are_taken_at_pcontrol_2_and_when_mpi_is_finalized(tmp_path):
     seconds = [float(row["seconds"]) for row in calls]
     assert seconds == sorted(seconds) and seconds[0] > 0
     assert {row["class"] for row in rows} == {"counter"}
-    # mpit samples before count, which is below it, sees the call.
+    # mpit takes its sample before it passes MPI_Pcontrol on to count, so this call is not yet counted.
     assert [row["value"] for row in rows if "Pcontrol" in row["variable"]] == list("01234")
 
 

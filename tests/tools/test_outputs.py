@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The output of bundled tools. With output=, only one layer writes a file, but any number may use a
-device or a FIFO. Whatever the program does to descriptors, limits and stderr, its files are not
-changed, it is not terminated, and lost output is reported once."""
+"""The output of bundled tools. With output=, only one layer may write to a file, but any number of layers to a device
+or a FIFO. Whatever the program does to descriptors, limits and stderr, the tools neither change its files nor end it,
+and lost output is reported once."""
 import json
 import os
 import re
@@ -58,7 +58,7 @@ def test_one_file_is_one_layers(tmp_path, tool):
 
 OUTPUTS = BUILD / "tests" / "tools" / "programs" / "tools_outputs"
 UNCHANGED = re.compile(r"files: \d+, changed: 0\n")
-# A sanitizer would report faults itself and end the process in its own way.
+# Switches off the handler of a sanitizer, which would report faults itself and end the process in its own way.
 FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] + ":handle_sigfpe=0"}
 TO_STDERR = ["log", "count", "profile", "mpit", "delay,before=1ns,report=yes"]
 
@@ -140,8 +140,7 @@ def test_a_nonblocking_stderr_gets_all_lines(tmp_path):
 
 
 def lost(result, reason):
-    """Returns for how many ranks and files a message says that they cannot be written; each must be
-    reported once."""
+    """Returns the number of messages that a file cannot be written for this reason. No message may appear twice."""
     lines = [line for line in result.messages if "cannot write" in line]
     assert all(reason in line for line in lines)
     assert len(set(lines)) == len(lines), lines
@@ -199,7 +198,7 @@ def test_a_file_is_written_when_no_descriptor_is_left(tmp_path, tool):
 # ---- Calls inside MPI_Finalize -------------------------------------------------------------------
 
 LAST_CALLS = STEPS.with_name("tools_last_calls")
-# The calls of main, and of each callback.
+# The calls that the main program makes before MPI_Finalize, and that each of the two callbacks repeats.
 LAST_CALLED = {"MPI_Barrier": 3, "MPI_Allreduce": 2, "MPI_Comm_dup": 1, "MPI_Comm_free": 1, "MPI_Comm_rank": 1}
 
 
@@ -210,9 +209,8 @@ def calls_of_last_calls(rank):
 
 
 def run_in_finalize(folder, *steps, program=LAST_CALLS, option=""):
-    """Runs all tools, and returns the calls that they found: those of both ranks by count and
-    profile; those of each rank by trace and by log, which also shows the calls that are not
-    nested."""
+    """Runs a program with four tools. Returns function -> number of calls, as found by count and by profile, over both
+    ranks; then rank -> Process of the trace; and rank -> function -> number of calls, as found by log."""
     result = run_mpi(program, *steps, cwd=folder,
                      tools=f"log,output=log.%r:profile,output=profile.json,format=json{option}"
                            ":trace,output=t,format=own:count,output=count.json", env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
@@ -251,7 +249,7 @@ def test_all_tools_have_the_calls_that_callbacks_make_in_finalize(tmp_path, opti
         events = process.kinds("enter", "leave")
         names = [event["function"] for event in events]
         begin = names.index("MPI_Finalize")
-        # The calls of the callbacks are within it.
+        # The calls of the callbacks are within MPI_Finalize.
         assert names[-1] == "MPI_Finalize" and names.index("MPI_Finalized") > begin
         assert int(events[-1]["ticks"]) > int(events[begin]["ticks"])
 
@@ -267,8 +265,8 @@ def test_finalize_is_as_before_if_no_callback_makes_calls(tmp_path):
 
 @needs_sessions
 def test_a_session_outlives_finalize(tmp_path):
-    """MPICH then deletes the attributes at the end of the session, when the tools can no longer
-    combine their results."""
+    """In this case, MPICH deletes the attributes of MPI_COMM_SELF at the end of the session instead of in MPI_Finalize.
+    Then the tools can no longer combine their results, so they report without waiting for the callbacks."""
     counted, profiled, traced, logged = run_in_finalize(
         tmp_path, "session_init", "init", "barrier", "finalize", "session_finalize", program=STEPS)
     called = {"MPI_Session_init": 1, "MPI_Init": 1, "MPI_Barrier": 1, "MPI_Finalize": 1}
@@ -279,7 +277,7 @@ def test_a_session_outlives_finalize(tmp_path):
 
 
 def test_a_lower_layer_that_keeps_finalize_for_itself(tmp_path):
-    """MPI does not call callbacks in this case, so the tools report when the call returns."""
+    """MPI_Finalize does not reach the MPI library, so no callback is called. The tools report when the call returns."""
     result = run_mpi(STEPS, "init", "barrier", "finalize", cwd=tmp_path,
                      tools="profile,output=profile.json,format=json:trace,output=t,format=own:count,output=count.json"
                            ":keeps_finalize", env={"QMPI_TOOL_PATH": TOOL_PATH})

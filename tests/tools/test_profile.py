@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""profile: options, exact figures over ranks and threads, regions, waiting times, and several
-layers."""
+"""The tool profile: its options, exact figures over ranks and threads, regions, waiting times, and several layers."""
 import csv
 import io
 import re
@@ -83,7 +82,7 @@ def test_without_format_the_name_of_the_file_says_it(tmp_path, options, begin):
 
 
 def test_without_the_library_that_writes_html_a_page_is_refused(tmp_path):
-    """The page is in a library beside the tool, which is opened only to write the page."""
+    """The code that writes the page is in a library beside the tool, which is opened only for this purpose."""
     shutil.copy(BUNDLED_TOOLS / "profile.so", tmp_path)
     text, page = (run_steps("init", "finalize", cwd=tmp_path, ranks=1, tools=f"profile,output={name}",
                             env={"QMPI_TOOL_PATH": str(tmp_path)}) for name in ("out.txt", "out.html"))
@@ -95,7 +94,7 @@ def test_without_the_library_that_writes_html_a_page_is_refused(tmp_path):
 
 def test_mpi_init_has_no_share_of_the_application_time(tmp_path):
     text = "\n".join(run_steps("init", "sleep=100", "finalize", cwd=tmp_path).messages)
-    # one for the function, and one for its call site
+    # one line for the function, and one for its call site
     assert re.findall(r"(?m)^MPI_Init +2 +[\d.]+ .?s +(\S+)", text) == ["-", "-"]
     assert float(re.search(r"(?m)^total +\d+ +[\d.]+ .?s +(\S+)", text)[1]) < 50
 
@@ -274,7 +273,8 @@ def test_sizes_and_times_of_calls_are_in_their_bins(tmp_path):
     assert send["sizes"] == [[9, 1], [10, 1]]
     assert sum(number for _, number in send["times"]) == 3
     bins = [place for place, _ in send["times"]]
-    # The longest and the shortest time are more exact, because they are computed at the end.
+    # The longest and the shortest time are more exact than the bins: they are computed at the end of the run, when the
+    # length of a tick is known more exactly.
     assert all(2 ** (place + 1) * 1.01 > send["shortest"] * 1e9 for place in bins)
     assert all(2 ** place * 0.99 <= send["longest"] * 1e9 for place in bins)
     assert min(bins) >= 24  # 20 ms
@@ -297,7 +297,7 @@ def test_files_have_their_bytes(tmp_path):
 
 
 def test_peak_memory_is_that_of_the_process(tmp_path):
-    """Rank 1 had 64 MiB for a while."""
+    """Rank 1 has used 64 MiB for a while."""
     result = profile(tmp_path, "init", "only=1", "touch=64", "only=-1", "finalize")
     assert [process["rank"] for process in result["processes"]] == [0, 1]
     first, second = (process["memory"] for process in result["processes"])
@@ -399,7 +399,7 @@ def test_what_is_switched_off_is_not_counted(tmp_path):
     result = profile(tmp_path, "init", "barrier", "level=0", "barrier", "comms", "level=1",
                      "barrier", "finalize")
     assert calls(result)["MPI_Barrier"] == 4
-    # A process in which the layer starts off is followed nevertheless.
+    # No calls were counted for the communicators that were created meanwhile, so they are not listed.
     assert [comm["name"] for comm in result["communicators"]] == ["MPI_COMM_WORLD"]
 
 
@@ -430,7 +430,7 @@ def test_a_region_within_itself_is_one(tmp_path):
     assert region["entries"] == 2
     assert calls(region)["MPI_Barrier"] == 2
     assert (at["ends"] - at["begun"]) * SLOWER <= region["time"]["sum"]
-    assert region["time"]["sum"] <= (at["behind"] - at["before"]) / SLOWER  # it is not counted twice
+    assert region["time"]["sum"] <= (at["behind"] - at["before"]) / SLOWER  # the time is not counted twice
 
 
 def test_a_region_on_one_rank_alone_has_the_others_as_zero(tmp_path):
@@ -475,8 +475,7 @@ def test_level_2_writes_what_there_is_now(tmp_path):
 
 
 def test_sync_tells_waiting_from_the_operation(tmp_path):
-    """The time begins when both ranks are there, so it cannot be longer than the time from then
-    on."""
+    """The time of the operation begins when both ranks have arrived, so it is not longer than the rest of the call."""
     result = run_steps("init", "barrier", "late=500", "bcast", "finalize", cwd=tmp_path,
                        tools=f"watch:{JSON},sync=yes")
     first, second = (watched(result, rank)["MPI_Bcast"] for rank in (0, 1))
@@ -520,16 +519,16 @@ def test_three_layers_have_three_right_results(tmp_path):
     assert {len(site["frames"]) for site in upper["callsites"]} == {1}
     assert {len(site["frames"]) for site in lower["callsites"]} == {2, 3}
     assert {site["frames"][-1]["function"] for site in lower["callsites"]} == {"main"}
-    # both measure the same time in ticks, whose length each has determined itself
+    # Both layers measure the same times in ticks, but each has determined the length of a tick itself.
     for name, function in functions(lower).items():
         assert function["time"]["sum"] == pytest.approx(functions(upper)[name]["time"]["sum"], rel=0.01)
 
 
 @pytest.mark.parametrize("between", ["empty", "count,output=%t.txt", "empty:log,output=%t.log:empty"])
 def test_a_layer_agrees_with_one_below_it(tmp_path, between):
-    """The work between the two takes nanoseconds or microseconds, while calls take milliseconds. A
-    process may be interrupted between the clock readings of the two, but not each time, so one of a
-    few runs must agree."""
+    """The work between the two layers takes nanoseconds or microseconds, while calls take milliseconds. A process may
+    be interrupted between the clock readings of the two layers, but not each time, so only one of a few runs must
+    agree."""
     tools = f"profile,output=upper.json,format=json:{between}:profile,output=lower.json,format=json:" \
             "delay,functions=MPI_Barrier;MPI_Comm_rank,after=20ms"
     for _ in range(5):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""profile's efficiency equals the values computed from the lines of log, and those for which
-programs are constructed; over nodes, threads, regions, and files of single processes."""
+"""The efficiency that profile reports equals the values that follow from the lines of log, and the values that programs
+are constructed to have. This is tested for nodes, threads, regions, and files of single processes."""
 import json
 import re
 import subprocess
@@ -16,8 +16,8 @@ HOSTS = BUILD / "tests" / "tools" / "tools" / "hosts.so"
 
 
 def ratios(elapsed, useful, hosts=None):
-    """Computes the ratios from their definitions: `useful` is the time of each rank outside MPI,
-    and `hosts` contains where it runs."""
+    """Computes the ratios from their definitions. `useful` contains the time outside MPI of each rank, and `hosts` the
+    node of each rank."""
     nodes = defaultdict(list)
     for rank, time in enumerate(useful):
         nodes[hosts[rank] if hosts else ""].append(time)
@@ -46,8 +46,8 @@ def outside(calls, begin, end):
 
 
 def run_logged(folder):
-    """Returns the ratios from profile and from the lines of log for one run, each for the run and
-    for a region."""
+    """Makes one run. Returns two pairs, for the run and for a region: the ratios from profile, and those from the lines
+    of log."""
     steps = ["init", "sleep=200", "late=300", "barrier", "region=solve", "sleep=300", "bcast", "late=200",
              "barrier", "end=solve", "sleep=100", "barrier", "finalize"]
     tools = f"log,output=%r.log:{JSON}:delay,functions=MPI_Bcast,after=150ms"
@@ -67,8 +67,8 @@ def run_logged(folder):
 
 
 def test_efficiency_is_what_the_lines_of_log_come_to(tmp_path):
-    """Compares the closest of a few runs, because a process may be interrupted between the clock
-    readings of the two."""
+    """Only one of a few runs must agree, because a process may be interrupted between the clock readings of the two
+    tools."""
     for number in range(5):
         (tmp_path / str(number)).mkdir()
         both = run_logged(tmp_path / str(number))
@@ -92,7 +92,7 @@ def test_efficiency_is_what_the_lines_of_log_come_to(tmp_path):
      0.375, 0.75, 0.5)])
 def test_programs_built_to_have_an_efficiency_have_it(tmp_path, steps, options, parallel, balance,
                                                       communication):
-    """Compares the closest of a few runs, because the machine may be busy."""
+    """Only one of a few runs must agree, because the machine may be busy."""
     wanted = {"parallel": parallel, "load_balance": balance, "communication": communication}
     for _ in range(15):
         found = profile(tmp_path, "init", "barrier", "region=r", *steps, "end=r", "finalize",
@@ -132,7 +132,7 @@ def test_with_several_threads_it_is_the_mean_of_those_that_call_mpi(tmp_path):
                      ranks=1, options=":delay,functions=MPI_Comm_rank,after=100ms")
     process, = result["processes"]
     assert process["mpi"] >= 1.6 * 0.99
-    # The first thread ends the region by a call.
+    # There are five threads that call MPI, because the first thread ends the region by a call.
     for time, mpi, useful in ((process["application"], process["mpi"], process["useful"]),
                               (result["regions"][0]["time"]["sum"], result["regions"][0]["mpi"]["sum"],
                                result["regions"][0]["useful"]["sum"])):

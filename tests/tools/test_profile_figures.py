@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""profile's figures are exact for all families of functions: the programs of tests/observe know the
-bytes of each of their calls, and all figures of profile must be the sums."""
+"""The figures of profile are exact for all families of functions. The programs of tests/observe write down the bytes of
+each of their calls, and the figures must be the sums of these."""
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""profile: findings in words. Programs with one problem each, at a known line and rank, of a known
-size, and programs without problems. Most ranks sleep, so that another test does not slow them
-down."""
+"""The findings of profile. Most programs have one problem of a known size, at a known line and rank; others have no
+problem. Most ranks sleep instead of computing, so that other tests do not slow them down."""
 import json
 import re
 import subprocess
@@ -15,7 +14,8 @@ from support import ASAN, LIBQMPI, QMPI, clean_environment, launch, run_mpi
 
 pytestmark = pytest.mark.usefixtures("separate_nodes")
 
-# case, kind, rank in the summary (None: any), seconds (None: printed by the program), ranks, tools
+# (case; kind; rank in the summary, or several possible ranks; seconds, or None if the program prints them; number of
+# ranks; tools, if other layers are needed)
 CASES = [
     ("sender_recv", "late-sender", 1, .3, 2),
     ("sender_any", "late-sender", 0, .3, 2),
@@ -151,7 +151,7 @@ def test_that_ranks_end_early_is_found_in_a_short_run_too(tmp_path, ranks):
 
 
 def check_cause(tmp_path, case, place, words, ranks, tools):
-    """One finding describes both the work of a rank and that the others wait for it."""
+    """There must be a single finding, which describes the work of a rank and says that the others wait for it."""
     _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=ranks, tools=tools)
     finding, = document["findings"]
     assert finding["line"] == line_of("planted.c", place)
@@ -248,7 +248,7 @@ def test_no_rank_waits_for_itself(tmp_path):
                                          ("serial_io", 2)])
 @pytest.mark.parametrize("listed", ["outliers", "all"])
 def test_findings_do_not_depend_on_what_is_listed(tmp_path, case, ranks, listed):
-    """The same applies to a file from which the listed ranks were removed."""
+    """Nor do they depend on the lists themselves: they are the same for a file from which the lists were removed."""
     _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=ranks, options=f",ranks={listed}")
     path = tmp_path / "out.json"
     assert found_again(path) == texts(document)
@@ -275,7 +275,7 @@ def texts(document):
 
 
 def start_hanging(tmp_path, case, ranks):
-    """A job that saves its data each second."""
+    """Starts a job that hangs. Its processes save their data each second."""
     environment = {**clean_environment(), "QMPI_TOOL_PATH": TOOL_PATH, "QMPI_TOOLS": "profile,output=r%r.json,checkpoint=1"}
     libraries = ":".join(filter(None, [ASAN, str(LIBQMPI)]))
     return subprocess.Popen([*launch(ranks, LD_PRELOAD=libraries), PROGRAMS / "tools_planted", case], cwd=tmp_path,
@@ -284,7 +284,7 @@ def start_hanging(tmp_path, case, ranks):
 
 
 def wait_for_flights(paths):
-    """Waits until each process is saved while it is in a call."""
+    """Waits until each process has saved its data while it was in a call."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         if all(path.exists() and load(path)["in_flight"] for path in paths):
@@ -338,7 +338,7 @@ def check_progress(tmp_path):
 
 
 def test_to_compute_between_two_calls_is_not_to_poll(tmp_path):
-    """Repeated, because another program may take the processor from the rank."""
+    """The check is repeated, because another program may take the processor from a rank."""
     until(check_progress, tmp_path)
 
 
@@ -366,7 +366,7 @@ def test_thresholds_say_what_is_a_finding(tmp_path):
 
 
 def test_waits_of_several_files_are_those_of_one(tmp_path):
-    """The results of single processes, merged by qmpi report."""
+    """The files of single processes are merged by qmpi report."""
     result = run_mpi(PROGRAMS / "tools_planted", "sender_recv", cwd=tmp_path, timeout=120,
                      tools="profile,output=r%r.json,checkpoint=1000", env={"QMPI_TOOL_PATH": TOOL_PATH, "PLANTED_EXIT": "1"})
     files = [tmp_path / "r0.json", tmp_path / "r1.json"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""profile: findings about programs that are in MPI calls all the time. Their ranks wait for each
-other whenever another program takes a processor, so no other test runs at the same time."""
+"""The findings of profile about programs that are in MPI calls all the time. Their ranks wait for each other whenever
+another program takes a processor, so no other test runs at the same time."""
 import csv
 import os
 import subprocess
@@ -57,7 +57,7 @@ def test_collectives_that_are_slower_than_others_are_found(tmp_path, case, funct
 
 @pytest.mark.parametrize("case", ["healthy_progress", "thread_computes"])
 def test_ranks_that_share_a_processor_are_found(tmp_path, case):
-    """This is also detected if only a thread computes that the program has started itself."""
+    """They are also found if only a thread that the program has started itself computes."""
     def check():
         processor = min(os.sched_getaffinity(0))
         _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, processors=True,
@@ -95,7 +95,7 @@ def test_the_waiting_of_scalapack_is_explained(tmp_path):
 
     def check():
         result, document = run_case(tmp_path, program)
-        assert result.stdout.count("PASSED") == 4  # one of them is in the explanation of the word
+        assert result.stdout.count("PASSED") == 4  # three results, and the explanation of this word
         if document["efficiency"]["parallel"] < .8:
             assert document["findings"], document["budget"]
             assert document["findings"][0]["kind"] in ("late-sender", "late-receiver", "imbalance")

@@ -10,7 +10,7 @@ from processors import processors
 from profile_support import JSON, LIBQMPI, STEPS, calls, functions, load, named, report, run_steps
 from support import ASAN, BUNDLED_TOOLS, clean_environment, launch
 
-# How the process is ended, and what the JSON file contains about it.
+# (step that ends the process, ending in the JSON file, exit status)
 ENDS = [(f"raise={int(signal.SIGTERM)}", "signal SIGTERM", -signal.SIGTERM), ("exit=3", "exit", 3),
         ("abort=5", "MPI_Abort", 5)]
 
@@ -51,7 +51,7 @@ def test_a_call_within_a_call_is_named_after_it_and_in_mpi_time_once(tmp_path):
     assert outer["time"] > inner["time"] and outer["name"] == inner["name"] == "MPI_Comm_dup"
     row = functions(output)["MPI_Comm_dup"]
     assert row["calls"] == 2 and row["time"]["sum"] == pytest.approx(outer["time"] + inner["time"])
-    # The remaining time is that of calls that have ended, which took less than the inner call.
+    # The rest of the time in MPI is that of calls that have ended.
     others = sum(function["time"]["sum"] for name, function in functions(output).items()
                  if name not in ("MPI_Comm_dup", "MPI_Init"))
     assert outer["time"] <= output["time"]["sum"] <= outer["time"] + others + 1e-6
@@ -94,7 +94,7 @@ def test_both_layers_name_it_with_the_callers_of_the_caller(tmp_path):
 
 
 def start(*steps, cwd, tools, ranks=1):
-    """A job that hangs, and saves its data each second."""
+    """Starts a job that hangs."""
     libraries = ":".join(filter(None, [ASAN, str(LIBQMPI)]))
     environment = {**clean_environment(), "QMPI_TOOL_PATH": str(BUNDLED_TOOLS), "QMPI_TOOLS": tools,
                    "OMPI_MCA_ess_singleton_isolated": "1"}

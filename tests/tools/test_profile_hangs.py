@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The first finding explains why a job hangs: which ranks wait where, and for which rank that never
-comes."""
+"""The first finding of profile explains why a job hangs: which ranks wait in which calls, and for which rank."""
 import json
 import os
 import re
@@ -27,8 +26,8 @@ def at(call, mark):
     return f"{call} (hangs.c:{line_of(mark)})"
 
 
-# case -> number of ranks, kind of the finding, the rank and the peer that it names, and its text,
-# in which "TIME" stands for any time. The ranks of a cycle may be in any order.
+# case -> number of ranks; kind of the finding; the rank and the peer that it names; parts of its text, in which "TIME"
+# stands for any time. The text of a cycle is given in several parts, because its ranks may be in any order.
 CASES = {
     "functions": (3, DEADLOCK, 0, 1, [
         f"Ranks 0, 2 have been in {at('MPI_Barrier', 'functions 0')} for TIME, and rank 1 in "
@@ -122,8 +121,8 @@ def says(finding, parts):
 
 
 def wait_for_verdict(job, kind, parts, request=0):
-    """Processes save their data one after the other, so the reason is known once all have saved it
-    in their last calls. The signal `request` asks them to save it."""
+    """Waits until the first finding has this kind and text. The processes save their data one after the other, so this
+    is only the case once all have saved it in their last calls. The signal `request` asks them to save it."""
     end, findings = time.monotonic() + SECONDS, []
     while time.monotonic() < end:
         if request:
@@ -208,8 +207,8 @@ def holds(check, seconds):
 
 
 def end_by_signal(folder, case, ranks):
-    """Returns the files, or None if the launcher has killed a process before it saved, because
-    another one had ended."""
+    """Ends all processes by a signal and returns their files. Returns None if the launcher killed a process before it
+    could save its data, because another one had ended."""
     folder.mkdir()
     with processors(ranks), Job(folder, case, ranks, options="") as job:
         assert holds(lambda: all((folder / f"pid.{number}").exists() for number in range(ranks)), SECONDS)

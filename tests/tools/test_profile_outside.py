@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""profile: between which calls ranks spend their time outside MPI. In the programs of outside.c, they sleep between known
-calls for known times."""
+"""The tool profile reports between which calls ranks spend their time outside MPI. In the cases of outside.c, ranks
+sleep for known times between known calls."""
 import csv
 import io
 import re
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("separate_nodes")
 
 PROGRAM = PROGRAMS / "tools_outside"
 
-# case, the kind of finding, and by how much rank 1 is late between the marked lines
+# (case, possible kinds of the finding, seconds by which rank 1 is late between the marked lines)
 LATE = [
     ("within", ("imbalance", "late-sender"), .3),
     ("everywhere", ("barrier",), .3),
@@ -28,7 +28,7 @@ LATE = [
 
 
 def line_of(case, end):
-    """The line with the mark of an end of the time outside MPI."""
+    """Returns the number of the line that is marked as `from` or `to`, the two ends of the time outside MPI."""
     lines = (SOURCES / "outside.c").read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if re.search(rf"/\*.*\b{case} {end}\b", line))
 
@@ -38,13 +38,13 @@ def line_at(document, number):
 
 
 def by_rank(entry, rank):
-    """0 if the rank is not listed, because it spends too little there."""
+    """Returns the seconds of a rank, or 0 if it is not listed because it spends too little time there."""
     ranks = entry["by_rank"]["rank"]
     return entry["by_rank"]["time"][ranks.index(rank)] if rank in ranks else 0
 
 
 def check_sum(document):
-    """Nearly all time outside MPI is listed, and no time is listed twice."""
+    """Checks that nearly all time outside MPI is listed, and that no time is listed twice."""
     for process in document["processes"]:
         listed = sum(by_rank(entry, process["rank"]) for entry in document["outside"])
         assert listed <= 1.001 * process["useful"] + 1e-6, document["outside"]

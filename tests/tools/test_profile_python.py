@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Call sites of Python programs are lines of Python, and no process fails because of that."""
+"""Call sites of Python programs are lines of Python. Finding these lines makes no process fail."""
 import importlib.util
 import json
 import re
@@ -50,7 +50,7 @@ def place(script, name, function):
 
 
 def places(frames):
-    """Returns file, line and function of frames; "" instead of a file: no line is known."""
+    """Returns file, line and function of each frame. The file is "" if no line is known."""
     return [(Path(frame["file"]).name if frame.get("file") else "", frame.get("line", 0), frame.get("function", ""))
             for frame in frames]
 
@@ -138,7 +138,7 @@ def test_a_finding_names_the_line(tmp_path):
 
 
 def check_hang(tmp_path, script, receive):
-    """The processes end by a signal while one waits for a message and the other one for a collective."""
+    """The job hangs and is ended by a signal: rank 0 waits for a message, and rank 1 in a collective."""
     run_python(tmp_path, script, "hang", ranks=2, output="r%r.json")
     findings = json.loads(report("--format=json", *(tmp_path / f"r{rank}.json" for rank in range(2))))["findings"]
     assert findings[0]["kind"] == "deadlock", findings

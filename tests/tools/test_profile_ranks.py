@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""profile: many ranks, whose results are sent to rank 0 through a tree of several levels, and which
-rank a figure belongs to."""
+"""The tool profile with many ranks, whose results reach rank 0 through a tree of several levels; and the ranks that it
+names for its figures."""
 import json
 import re
 import subprocess
@@ -15,7 +15,7 @@ STEPS = ["init", "shift=100", "bcast", "finalize"]
 
 
 def profile_many(tmp_path, ranks):
-    """There are far more ranks than processors, so each waits for its turn."""
+    """Returns the result of a run with possibly far more ranks than processors, which needs a long timeout."""
     result = run_steps(*STEPS, cwd=tmp_path, tools=JSON, ranks=ranks, timeout=240)
     assert result.returncode == 0 and result.messages == []
     return load(tmp_path / "out.json")
@@ -85,8 +85,7 @@ def test_ranks_that_differ_are_listed_with_their_calls(tmp_path):
 
 
 def test_on_request_every_rank_is_listed_with_what_log_says_of_it(tmp_path):
-    """Its times are between those that `log` measures above and below it, however busy the machine
-    is."""
+    """The times of profile lie between those that `log` measures above and below it, however busy the machine is."""
     steps = ["init", "late=200", "bcast", "send=1000", "only=1", "rank", "only=-1", "finalize"]
     result = run_steps(*steps, cwd=tmp_path, tools=f"log,output=%r.log:{JSON},ranks=all:log,output=%r.lower")
     assert result.returncode == 0 and result.messages == []

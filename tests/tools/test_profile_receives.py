@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""For a nonblocking receive, profile counts the received bytes at the call that posted it, however
-it is completed."""
+"""For a nonblocking receive, profile counts the received bytes at the call that posted the receive, however the receive
+is completed."""
 import json
 import subprocess
 from collections import Counter
@@ -11,8 +11,8 @@ from support import clean_environment
 
 pytestmark = pytest.mark.usefixtures("separate_nodes")
 
-# The number of received bytes in each function of the program; each buffer has 64 KiB. For
-# MPI_Isendrecv, MPI does not provide it.
+# The number of bytes that each function of the program receives; the buffers are larger. For MPI_Isendrecv, MPI does
+# not provide the number.
 CAME = {
     "wait_ignoring": 8, "test_until": 9, "waitall_ignoring": sum(range(40)), "waitall": 30,
     "testall_ignoring": 3, "waitany_and_testany": 110, "waitsome_and_testsome": 0x1111, "imrecv": 5, "matched": 6,
@@ -20,8 +20,8 @@ CAME = {
     "again_and_again": 2000, "by_another_thread": 11, "post_and_wait": 500 * (1 + 2 + 3),
     "switched": 40, "completed_while_off": 0, "isendrecv": 0,
 }
-# The number of receives that are posted and not seen to complete: in `freed`, `completed_unseen`
-# and `completed_while_off`, and that of MPI_Isendrecv.
+# The number of receives that are posted and whose completion is not seen: one each in `freed`, `completed_unseen` and
+# `completed_while_off`. A receive by MPI_Isendrecv is not included.
 UNFINISHED = 3
 POSTING = ("MPI_Irecv", "MPI_Imrecv", "MPI_Start", "MPI_Startall", "MPI_Isendrecv")
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""profile if a process ends without MPI_Finalize: its file exists, and it ends as it would without
-qmpi."""
+"""If a process ends without MPI_Finalize, profile leaves a file, and the process ends as it would without qmpi."""
 import os
 import re
 import signal
@@ -16,18 +15,17 @@ FINALIZING = STEPS.with_name("tools_finalizing")
 CLOSING = [STEPS.with_name("tools_closing"), STEPS.with_name("libtools_finalizing.so")]
 WORK = ["init", "barrier", "rank"]
 WITHOUT_MEMORY = pytest.mark.skipif(ASAN != "", reason="a sanitizer needs address space of its own")
-# The tool mpit has initialized MPI_T before.
+# These stacks use MPI_T for the first time without memory. The tool mpit initializes it earlier.
 MPI_T_NEEDS_MEMORY = pytest.mark.skipif(OPEN_MPI,
                                         reason="without memory, Open MPI crashes in MPI_T_init_thread")
 
-# A sanitizer would report faults itself and end the process in its own way.
+# Switches off the handlers of a sanitizer, which would report faults itself and end the process in its own way.
 FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] +
           ":handle_segv=0:handle_sigbus=0:handle_sigfpe=0"}
 
 
 def run_alone(tmp_path, *steps, termination, status, options=""):
-    """Runs one process that ends in the given way, and leaves a file that `qmpi report` can
-    read."""
+    """Runs one process, and checks that it ends in the given way and leaves a file that `qmpi report` can read."""
     result = run_steps(*WORK, *steps, cwd=tmp_path, ranks=1, tools=f"profile{options}", env=FAULTS)
     assert result.returncode == status
     assert names(tmp_path) == ["qmpi-profile.0.json"]
@@ -50,7 +48,8 @@ def test_the_end_of_main(tmp_path):
 @pytest.mark.parametrize("end, status", [
     ("exit=3", 3), ("abort=5", 5), (f"raise={int(signal.SIGTERM)}", -signal.SIGTERM), ("fault", -signal.SIGSEGV)])
 def test_memory_that_the_process_used_before_its_end(tmp_path, end, status):
-    """The process uses less memory when it ends, and so does a copy that writes its file."""
+    """The peak is reported, although the process uses less memory at its end, as does the copy of the process that may
+    write the file."""
     result = run_steps("init", "use_memory=100", end, cwd=tmp_path, ranks=1, tools=JSON, env=FAULTS)
     assert result.returncode == status
     used = int(re.search(r"(?m)^peak (\d+)$", result.stdout)[1])
@@ -63,7 +62,7 @@ def test_memory_that_the_process_used_before_its_end(tmp_path, end, status):
     "profile", "profile,depth=4", "trace,output=trace,sites=yes", "count", "mpit", "log,caller=yes,output=log",
     "profile:trace,output=trace:count"])
 def test_a_program_that_has_used_up_its_memory_goes_on(tmp_path, tools):
-    """The calls, call sites and regions are new to the tools, which have no room for them."""
+    """The tools have no room to store the calls, call sites and regions that appear after the memory is used up."""
     regions = [step for number in range(200) for step in (f"region=r{number}", "rank", f"end=r{number}")]
     result = run_steps("init", "barrier", "use_up_memory", *regions, "bcast", "lift_limit", "finalize", cwd=tmp_path,
                        tools=tools, ranks=1)
@@ -75,7 +74,7 @@ def test_a_program_that_has_used_up_its_memory_goes_on(tmp_path, tools):
 @WITHOUT_MEMORY
 @pytest.mark.parametrize("tools", ["count:profile:trace,output=trace:count", "mpit:profile,depth=4:count", "libaddress:libaddress:count"])
 def test_layers_are_switched_without_memory(tmp_path, tools):
-    """Layers are switched, or stay as they are."""
+    """Without memory, a layer is switched, or stays as it is. When there is memory again, each switch succeeds."""
     steps = [f"{step}={layer}" for step in ("layer_off", "layer_on") for layer in range(1, 4)]
     result = run_steps("init", "barrier", "use_up_memory", *steps, "rank", *steps, "rank", "lift_limit", *steps, "bcast",
                        "finalize", cwd=tmp_path, tools=tools, ranks=1)
@@ -90,7 +89,7 @@ def test_layers_are_switched_without_memory(tmp_path, tools):
     pytest.param("count:profile:trace,output=trace", marks=MPI_T_NEEDS_MEMORY), "mpit",
     pytest.param("delay,before=1us", marks=MPI_T_NEEDS_MEMORY)])
 def test_variables_are_published_without_memory(tmp_path, tools):
-    """When MPI_T is used for the first time, variables for which there is no memory are missing."""
+    """The program continues. Variables that cannot be published for lack of memory may be missing."""
     result = run_steps("init", "barrier", "use_up_memory", "variables", "rank", "variables", "lift_limit", "variables",
                        "bcast", "finalize", cwd=tmp_path, tools=tools, ranks=1)
     assert result.returncode == 0
@@ -101,8 +100,8 @@ def test_variables_are_published_without_memory(tmp_path, tools):
 @pytest.mark.parametrize("tools", [JSON, f"{JSON},checkpoint=1", "count,output=out.json", "trace,output=out.json",
                                    "trace,output=out.json,sites=yes,format=perfetto"])
 def test_a_library_of_the_program_finalizes_mpi_in_a_destructor(tmp_path, tools, program):
-    """It is called after those of the tools, which are loaded later, or while the loader has a lock, for which the
-    threads of the tools must not wait."""
+    """The destructor runs after those of the tools, which are loaded later than the library; or it runs in dlclose,
+    while the loader holds a lock for which the threads of the tools must not wait."""
     result = run_steps(*program[1:], cwd=tmp_path, program=program[0], tools=tools, timeout=60)
     assert result.returncode == 0 and result.messages == []
     assert names(tmp_path) == ["out.json"]
@@ -175,7 +174,7 @@ def test_a_process_that_only_asks_reports_too(tmp_path):
 
 
 def test_each_rank_leaves_a_file_of_its_own(tmp_path):
-    # A rank that starts when the other one has ended, behind a program of the launcher, is of another program.
+    # The processes sleep, because a rank that started after the other one has ended might count as another program.
     run_steps("initialized", "sleep=500", cwd=tmp_path, tools=JSON)
     assert names(tmp_path) == ["out.0.json", "out.1.json"]
     assert [load(tmp_path / f"out.{rank}.json")["rank"] for rank in (0, 1)] == [0, 1]
@@ -238,7 +237,7 @@ def test_a_checkpoint_that_cannot_be_written_is_said_once(tmp_path):
 @pytest.mark.parametrize("end, status", [("exit=3", 3), ("raise=15", -15), ("abort=5", 5)])
 @pytest.mark.parametrize("checkpoint", ["", ",checkpoint=1"])
 def test_files_are_named_after_the_process_itself(tmp_path, end, status, checkpoint):
-    """The same if a copy of the process writes them, with or without a checkpoint."""
+    """%p is the ID of the process even if a copy of the process writes the file, with or without checkpoints."""
     process = start(*WORK, *(["await_pid=pid-"] if checkpoint else []), end, cwd=tmp_path,
                     tools=f"profile,output=pid-%p,format=json{checkpoint}")
     process.communicate(timeout=60)
@@ -291,7 +290,7 @@ def test_a_checkpoint_with_the_results_name_does_not_take_it_away(tmp_path):
 
 
 def test_the_data_are_saved_if_the_signal_is_sent_to_the_process_group_again(tmp_path):
-    """Batch systems do so at a time limit, and a copy of the process writes the data meanwhile."""
+    """Batch systems send it repeatedly at a time limit, while a copy of the process is still writing the data."""
     process = start(*WORK, "sleep=60000", cwd=tmp_path, tools=f"{JSON},checkpoint=1", new_session=True)
     saved = tmp_path / "out.0.json"
     while process.poll() is None and not saved.exists():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""profile's efficiency over time: the values for which programs are constructed, and sums that
-agree with the other figures, whatever a program does and however it ends."""
+"""The efficiency over time that profile reports: programs have the values that they are constructed to have, and the
+sums agree with the other figures, whatever a program does and however it ends."""
 import json
 import math
 import subprocess
@@ -40,7 +40,7 @@ def check_sums(result):
 
 
 def efficiency(result, begin, end):
-    """Returns parallel, balance and communication of the windows between two times."""
+    """Returns parallel efficiency, load balance and communication efficiency of the windows between two times."""
     width = result["windows"]["width"]
     useful, elapsed = [], 0
     for entry in result["windows"]["ranks"]:
@@ -56,7 +56,7 @@ def efficiency(result, begin, end):
 
 
 def phases(folder):
-    """For 0.4 s each: both ranks work; rank 0 waits; both wait."""
+    """Runs a program with three phases of 0.4 s: both ranks work; rank 0 waits for rank 1; both are in MPI."""
     result = profile(folder, "init", "barrier", "sleep=400", "barrier", "late=400", "barrier", "bcast",
                      "finalize", options=":delay,functions=MPI_Bcast,after=400ms")
     check_sums(result)
@@ -64,7 +64,7 @@ def phases(folder):
 
 
 def test_each_phase_of_a_program_has_its_efficiency(tmp_path):
-    """Compares the closest of a few runs, because the machine may be busy."""
+    """Only one of a few runs must agree, because the machine may be busy."""
     wanted = [1, 1, 1, 0.5, 0.5, 1, 0, 0]
     for _ in range(5):
         result = phases(tmp_path)
@@ -161,7 +161,7 @@ def merged(folder):
 
 
 def test_ranks_of_different_lengths_are_brought_to_one_width(tmp_path):
-    """Each writes a file of its own; one runs ten times as long as the other."""
+    """Each rank writes a file of its own, and rank 1 runs much longer than rank 0."""
     run_steps("init", "barrier", "sleep=90", "late=900", "exit=0", cwd=tmp_path, tools=JSON)
     widths = [load(tmp_path / name)["windows"]["width"] for name in names(tmp_path)]
     assert len(widths) == 2 and widths[1] > 2 * widths[0]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Several MPI programs in one run: a script, programs at the same time, spawned processes, `mpiexec
-a : b`. No program replaces a file of another one, and printed output names the programs."""
+"""Several MPI programs in one run: in a script, at the same time, as spawned processes, and by `mpiexec a : b`. No
+program replaces a file of another one, and printed output names the programs."""
 import json
 import shutil
 import time
@@ -41,7 +41,7 @@ def run(folder, tools, *command, env=None):
 
 
 def barriers(path):
-    """Returns the number of calls in a file of profile or count."""
+    """Returns the number of calls of MPI_Barrier in a file of profile or count."""
     functions = json.loads(path.read_text())["functions"]
     if isinstance(functions, list):
         return sum(each["calls"] for each in functions if each["name"] == "MPI_Barrier")
@@ -119,7 +119,7 @@ def test_without_qmpi_run_a_launcher_with_the_settings_is_a_run(tmp_path):
 
 @pytest.mark.parametrize("old", [False, True], ids=["new", "replaced"])
 def test_programs_at_one_time_do_not_share_a_file(tmp_path, tmp_path_factory, old):
-    """The same if both find files of an earlier run. Each waits until the other has begun."""
+    """Each program waits until the other one has begun. With `old`, both find files of an earlier run."""
     sessions = tmp_path_factory.mktemp("sessions")
     tools = "profile,output=p.json:count,output=c.json:log,output=log:trace,output=t"
     if old:
@@ -140,9 +140,9 @@ def test_programs_at_one_time_do_not_share_a_file(tmp_path, tmp_path_factory, ol
 
 @pytest.mark.parametrize("tools", ["profile,output=out.json", "count,output=out.json"])
 def test_ranks_of_a_program_have_the_same_number(tmp_path, tools):
-    """These processes end without MPI_Finalize, and the first program has only rank 0. The start of
-    a process is known with a resolution of 10 ms, so no file is written so soon after the launcher
-    has started."""
+    """The processes end without MPI_Finalize, and the first program has only rank 0. They sleep before they begin: the
+    start of a process is known with a resolution of 10 ms, so files must not be written too soon after the launcher has
+    started."""
     ends = f"sh -c 'sleep 0.05; exec {program('calls')} \"$@\"' -"
     commands = [f"{MPIEXEC} -n {ranks} {ends} {'get_version ' * ranks}" for ranks in (1, 2)]
     run(tmp_path, tools, *make_script(tmp_path, *commands))
@@ -183,7 +183,7 @@ def test_names_contain_the_program_the_job_and_the_user(tmp_path):
 
 
 def test_steps_of_a_batch_job_have_files(tmp_path):
-    """As srun starts them: by variables, without a launcher of MPI. `qmpi run` stands behind srun."""
+    """The steps are started as by `srun qmpi run …`: variables describe the step, and there is no launcher of MPI."""
     make_script(tmp_path)
     step = [QMPI, "run", "-t", "count,output=%j.json", "--", tmp_path / "pre", "init", "barrier", "finalize"]
     for number in (0, 1):
@@ -193,7 +193,8 @@ def test_steps_of_a_batch_job_have_files(tmp_path):
 
 
 def test_launchers_of_a_batch_job_of_slurm_are_one_run(tmp_path):
-    """Also with `qmpi run` behind each of them. A job that is not a batch job has several runs."""
+    """In a batch job, they are one run, even if `qmpi run` stands behind each launcher. In an interactive job, each
+    launcher is a run."""
     make_script(tmp_path)
     began = str(int(time.time()) - 1)
     commands = [job(name).replace("./", f"{QMPI} run -t count,output=c.json -- ./").split() for name in PROGRAMS]
@@ -249,7 +250,7 @@ def test_files_of_a_crashed_job_of_several_programs_are_merged(tmp_path):
 
 
 def test_two_jobs_of_one_program_are_two_runs(tmp_path):
-    """Within a minute, each has left the file of another rank."""
+    """The jobs are not taken for one, although they run within a minute and have left the files of different ranks."""
     for rank, folder in enumerate(("a", "b")):
         (tmp_path / folder).mkdir()
         shutil.copy(program("calls"), tmp_path / "ocean")

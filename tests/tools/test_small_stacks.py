@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The bundled tools need no more stack than MPI itself: a thread may have the minimum that the
-system allows."""
+"""The bundled tools need no more stack than MPI itself, so a thread that calls MPI may have a stack of the minimum
+size."""
 import json
 
 import pytest
 from support import ASAN, BUILD, BUNDLED_TOOLS, OPEN_MPI, run_mpi
 
 SMALL_STACK = BUILD / "tests" / "tools" / "programs" / "tools_small_stack"
-# The minimum for these calls without tools.
+# The minimum stack size with which these calls work without tools.
 KILOBYTES = 64 if OPEN_MPI else 16
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="sanitizers need more")
@@ -53,7 +53,7 @@ def test_what_is_reported_there_is_whole(tmp_path, end):
     assert site["frames"][0].get("function") == (None if end == "snapshot" else "communicate")
     assert {row["name"]: row["calls"] for row in result["functions"]}["MPI_Waitall"] == 40
     if OPEN_MPI and end == "abort":
-        return  # its MPI_Abort does not run exit handlers, in which count would report
+        return  # MPI_Abort of Open MPI does not run exit handlers, in which count would report
     counted = json.loads(next(tmp_path.glob("y.*")).read_text())
     assert counted["functions"]["MPI_Waitall"]["calls"] == 40
 

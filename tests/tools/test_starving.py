@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""libqmpi and its tools get no memory, or MPI has no more communicators: the program continues, and
+"""If libqmpi and its tools get no memory, or if MPI can create no more communicators, the program continues, and
 messages report what is lost.
 
 programs/starving.c refuses memory only to libqmpi and to the tools, from their N-th allocation on.
@@ -32,8 +32,7 @@ def starve(tmp_path, *steps, program=STARVING, ranks=1, env=None, **more):
     "trace,output=t,format=otf2", "trace,output=t,format=perfetto,sites=yes", "trace,output=t", "profile", "count", "mpit",
     "log,caller=yes,output=log", "delay,before=1us"])
 def test_memory_is_exhausted_until_the_end(tmp_path, tools, number):
-    """This happens in all processes, also in MPI_Finalize, where traces are converted to other
-    formats."""
+    """All processes have no memory until the end, even in MPI_Finalize, where traces are converted to other formats."""
     result = starve(tmp_path, *BEFORE, f"starve={number}", *AFTER, tools=tools, ranks=2)
     asked = [int(count) for count in re.findall(r"(?m)^asked (\d+)$", result.stdout)]
     assert len(asked) == 2
@@ -50,7 +49,7 @@ def test_memory_is_exhausted_until_the_end(tmp_path, tools, number):
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("tools", ["trace,output=t,format=otf2", "trace,output=t,format=perfetto"])
 def test_memory_is_exhausted_in_one_rank(tmp_path, tools, number, rank):
-    """The others do not wait for a rank that cannot take part."""
+    """The other rank does not wait for the one that cannot take part."""
     result = starve(tmp_path, *BEFORE, f"only={rank}", f"starve={number}", "only=-1", *AFTER, tools=tools, ranks=2)
     asked = max(int(count) for count in re.findall(r"(?m)^asked (\d+)$", result.stdout))
     if asked > number and "otf2" in tools:
@@ -62,7 +61,7 @@ def test_memory_is_exhausted_in_one_rank(tmp_path, tools, number, rank):
 @pytest.mark.parametrize("number", (0, 3, 7, 150))
 @pytest.mark.parametrize("tools", ["count", "profile"])
 def test_what_is_lost_for_want_of_memory_is_said_and_nobody_waits(tmp_path, tools, number, rank):
-    """count has its table of both ranks, because the table needs no memory."""
+    """count prints its table of both ranks nevertheless, because the table needs no memory."""
     result = starve(tmp_path, *BEFORE, *rank, f"starve={number}", "only=-1", *AFTER, tools=tools, ranks=2)
     assert "without MPI_Finalize" not in result.stderr
     if tools == "count":
@@ -136,9 +135,8 @@ def test_no_call_of_libqmpi_raises_an_error_of_the_program(tmp_path, tools, init
 @pytest.mark.skipif(OPEN_MPI, reason="it has numbers for more communicators than can be created in a test")
 @pytest.mark.parametrize("tools", ["profile", "count", "trace,output=t"])
 def test_no_call_of_a_tool_raises_an_error_on_a_communicator_of_a_session(tmp_path, tools):
-    """The tools create a communicator of their own when the program creates one of all processes.
-    This fails if MPI has no number left; the handler of the program's communicator must then not be
-    called."""
+    """When the program creates a communicator of all processes, the tools create one of their own. If MPI has no number
+    left for it, this fails, and the error handler of the program's communicator must not be called."""
     result = run_steps("session_init", "session_comm", "session_barrier", "session_last_comm", "session_free",
                        "session_finalize", cwd=tmp_path, tools=tools, ranks=1)
     assert result.returncode == 0, result.stderr

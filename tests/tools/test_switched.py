@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""count and profile combine all ranks even if they are switched off on a single rank, or if a rank
-has MPI Sessions of its own: no rank waits for one that does not come."""
+"""The tools count and profile combine all ranks even if they are switched off on a single rank, or if a rank has MPI
+Sessions of its own. No rank waits for one that does not take part."""
 import pytest
 from profile_support import (JSON, SLOWER, calls, clocks, functions, load, named, names, profile, report,
                              run_steps)
@@ -12,7 +12,7 @@ BOTH = f"{JSON}:count,output=count.json"
 
 
 def both(tmp_path, *steps, **more):
-    """Returns the results of profile and count, which have the same calls unless one of them was
+    """Returns the calls that profile and count have found. They are the same unless only one of the layers was
     switched."""
     result = run_steps(*steps, cwd=tmp_path, tools=BOTH, **more)
     assert result.returncode == 0 and result.messages == []
@@ -103,7 +103,7 @@ def test_a_communicator_that_is_only_freed_is_enough(tmp_path):
 
 
 def alone(tmp_path, *steps):
-    """Without communication, each process writes a file of its own."""
+    """Returns the calls of the two processes, each of which must write a file of its own."""
     result = run_steps(*steps, cwd=tmp_path, tools=BOTH)
     assert result.returncode == 0 and result.messages == []
     assert names(tmp_path) == ["count.0.json", "count.1.json", "out.0.json", "out.1.json"]
@@ -121,8 +121,8 @@ def test_the_end_of_a_session_without_a_communicator_of_all_binds_nobody(tmp_pat
 
 @needs_sessions
 def test_ranks_may_open_sessions_a_different_number_of_times(tmp_path):
-    """Rank 0 has one session for both communicators, and rank 1 has one for each; after
-    MPI_Comm_disconnect, this does not matter."""
+    """Rank 0 has one session for both communicators, and rank 1 has one for each. This does not matter, because the
+    communicators are freed by MPI_Comm_disconnect."""
     first, second = alone(
         tmp_path, "session_init", "session_comm", "session_barrier", "session_disconnect",
         "only=1", "session_init=1", "session_finalize", "session_comm=1", "only=0", "session_comm",
@@ -190,7 +190,7 @@ def test_a_process_whose_sessions_are_finalized_reports_for_itself_without_compl
     saved = load(tmp_path / "out.0.json")
     assert saved["ending"] == "MPI_Session_finalize" and calls(saved)["MPI_Session_finalize"] == 1
     at = clocks(result)
-    # the time after MPI is not included
+    # The time after MPI was finalized is not included.
     assert saved["application"]["sum"] <= (at["end"] - at["begin"]) / SLOWER
     assert "ended    each process reported separately: MPI_Session_finalize\n" in report(tmp_path / "out.0.json")
 
@@ -221,7 +221,8 @@ SESSION = ["session_init", "session_comm", "session_barrier", "session_free", "s
 
 
 def run_differing(tmp_path, *steps, others, **more):
-    """Runs one rank more than there are others; the shell commands of the others change their stacks."""
+    """Runs a job in which the ranks in `others` have other tools, because each of them first executes a shell command
+    that changes its environment. There is one rank more than there are others."""
     cases = " ".join(f"{rank}) {command} ;;" for rank, command in others.items())
     result = run_steps(*steps, cwd=tmp_path, ranks=len(others) + 1, timeout=60,
                        wrapper=["sh", "-c", f"case {RANK} in {cases} esac; exec \"$@\"", "-"], **more)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""trace: its events are those of the program, in order, with peers, communicators, bytes and
+"""The events that the tool trace records are those of the program, in order, with peers, communicators, bytes and
 requests."""
 import collections
 import concurrent.futures
@@ -178,7 +178,7 @@ EXPECTED = {
         """,
 }
 
-# The events on rank 1, if they differ.
+# The events on rank 1, for the sections in which they differ from those on rank 0.
 OTHER = {
     "blocking": """
         Recv[recv WORLD peer=0 tag=7 bytes=4]
@@ -271,7 +271,7 @@ def test_chosen_functions(tmp_path):
 def test_times_if_the_first_calls_are_not_recorded(tmp_path):
     for process in trace(tmp_path, CALLS, "x.data", options=",functions=MPI_Send").values():
         ticks = [int(event["ticks"]) for event in process.events[0]]
-        # clock readings at the beginning and the end of each call
+        # The clock is read at the beginning and at the end of each call.
         assert len(ticks) > 10 and len(set(ticks)) > len(ticks) / 3
     assert "0 messages" in check(tmp_path)
 
@@ -330,7 +330,7 @@ def arrows(folder):
     (",regions=part", ["regions", "23", "20"], 0), (",functions=MPI_Send;MPI_Recv", ["messages", "0"], 0),
     ("", ["messages", "0"], 100)], ids=["sender", "receiver", "both", "regions", "functions", "whole"])
 def test_no_message_is_matched_where_others_may_be_missing(options, arguments, count, tmp_path):
-    """The i-th message has i bytes."""
+    """The i-th message has i bytes, so the two ends of an arrow must have the same size."""
     assert run(PAUSES, *arguments, cwd=tmp_path, tools=f"trace,format=own{options}").returncode == 0
     found = arrows(tmp_path)
     assert len(found) == count and all(sent == received for sent, received in found)
@@ -381,7 +381,7 @@ def test_counters(tmp_path):
                       options=",counters=qmpi.count.calls.MPI_Send,interval=0:count,output=/dev/null")
     assert [counter["name"] for counter in processes[0].counters] == ["qmpi.count.calls.MPI_Send"]
     values = [int(event["value"]) for event in processes[0].kinds("counter")]
-    # count is off when trace is off
+    # MPI_Pcontrol switches count off and on together with trace.
     assert values == sorted(values) and values[-1] == processes[0].calls()["MPI_Send"]
     check_sections({0: without_counters(processes[0])})
 
@@ -456,8 +456,8 @@ def test_sessions(tmp_path):
 
 
 def test_a_layer_that_is_switched(tmp_path):
-    """Communicators are created and freed unnoticed while a layer is off. A rank on which it is off
-    takes part in the end of the trace."""
+    """A layer that is off records nothing. A rank on which the layer is off at the end still takes part in the end of
+    the trace."""
     steps = ["init", "barrier", "off=trace", "barrier", "on=trace", "barrier", "only=1", "off=trace", "only=-1",
              "barrier", "finalize"]
     processes = trace(tmp_path, STEPS, *steps)
@@ -503,8 +503,8 @@ def killed(tmp_path, tools, *steps):
 
 
 def test_killed(tmp_path):
-    """The file contains all events older than a second. Another run at the same time does not
-    replace it, but writes to a file beside it."""
+    """The file contains all events older than a second. Another run at the same time does not replace the trace, but
+    writes to a directory beside it."""
     with killed(tmp_path, "trace,format=own", "calls=5000") as path:
         wait_until(lambda: calls_in(path) >= 5000)
         second = run(STEPS, "init", "finalize", cwd=tmp_path, ranks=1)
@@ -515,8 +515,8 @@ def test_killed(tmp_path):
 
 
 def hanging(path, rank=0):
-    """Returns the last call of each thread, if the trace shows that the process was in it for some
-    time."""
+    """Returns the last call of each thread, once the trace shows that the process was still running after its last
+    event."""
     processes, _ = read(path) if path.exists() and path.stat().st_size else ({}, [])
     if not processes or not processes[rank].events:
         return []
@@ -561,7 +561,7 @@ def test_ended_by_another_rank(tmp_path):
 
 
 def test_saved_by_a_signal(tmp_path):
-    """A process that is killed leaves what was saved."""
+    """A process that is killed leaves the events that it saved when it received the signal."""
     with killed(tmp_path, "trace,format=own,buffer=ring,save-signal=SIGUSR2", "calls=1000", "usr2") as path:
         wait_until(lambda: calls_in(path) >= 1000)
 
@@ -674,7 +674,7 @@ def test_csv_is_text_whatever_names_are(tmp_path):
 
 
 def test_a_file_of_each_process(tmp_path):
-    """The files of the ranks together contain the same as the file of all ranks; a later run replaces them."""
+    """The files of the ranks, joined, contain the same as the merged file. A later run replaces the files."""
     path = tmp_path / "qmpi-trace"
     result = run(CALLS, "x.data", cwd=tmp_path, tools="trace,ranks=0,format=perfetto")
     assert result.returncode == 0 and result.messages == []

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Messages in traces of ranks whose clocks differ: none arrives before it was sent by more than the
-bound that the trace states, and none at all after a repair. tools/skew.c of the tests of observers
-gives each rank a clock. With the clock of the machine, no message arrives before it was sent. The
-environment variable QMPI_TEST_MESSAGES is the number of messages, such as 1000000; the default is
-20000."""
+"""Messages in traces of ranks whose clocks differ. A message may seem to arrive before it was sent, but not by more
+than the bound that the trace states. After a repair, no message arrives before it was sent. If all ranks use the clock
+of the machine, none does so even without a repair.
+
+tests/observe/tools/skew.c gives each rank a clock of its own. The environment variable QMPI_TEST_MESSAGES sets the
+number of messages with the clock of the machine, such as 1000000; the default is 20000."""
 import collections
 import csv
 import os
@@ -22,7 +23,8 @@ UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1}
 
 
 def run_skewed(folder, clocks, *last_steps, **more):
-    """Runs with clocks [(nanoseconds, ppm)] of the ranks; each message is waited for."""
+    """Runs the program, in which each message is waited for. `clocks` contains, for each rank, the offset of its clock
+    in nanoseconds and the error of its rate in ppm."""
     env = {"QMPI_CLOCK": "monotonic", "SKEW_SINCE": time.clock_gettime_ns(time.CLOCK_MONOTONIC),
            "SKEW_CLOCKS": ",".join(f"{shift}/{ppm}" for shift, ppm in clocks)}
     return run(STEPS, "init", *["shift=8"] * ROUNDS, *last_steps, cwd=folder, ranks=len(clocks), env=env,
@@ -30,8 +32,8 @@ def run_skewed(folder, clocks, *last_steps, **more):
 
 
 def flights(folder, *options):
-    """Returns the seconds from the begin of each send to the end of its receive. All communicators
-    contain all ranks."""
+    """Returns the seconds from the beginning of each send to the end of its receive. All communicators contain all
+    ranks, so peers need no translation."""
     moments = collections.defaultdict(lambda: ([], []))
     qmpi_trace(folder, "--to=csv", "-o", "run.csv", *options)
     with open(folder / "run.csv", encoding="utf-8", newline="") as file:
@@ -44,8 +46,8 @@ def flights(folder, *options):
 
 
 def uncorrected(folder):
-    """Does the same with the ranks' own clocks, in nanoseconds. All messages are on
-    MPI_COMM_WORLD."""
+    """Returns the same as flights, but by the ranks' own clocks, which are not corrected, and in nanoseconds. All
+    messages are on MPI_COMM_WORLD."""
     moments = collections.defaultdict(lambda: ([], []))
     for rank, process in read(folder / "qmpi-trace")[0].items():
         for event in process.kinds("send", "recv"):
@@ -61,13 +63,13 @@ def bound(folder):
 
 
 def files_have_the_corrected_times(folder):
-    """The files of the ranks, joined, have the clock and the times of the file of all ranks."""
+    """Checks that the files of the ranks, joined, have the same clock and times as the file of all ranks."""
     messages = perfetto_reader.load_messages()
     parts = [path.read_bytes() for path in (folder / "qmpi-trace").glob("*.perfetto-trace")]
     qmpi_trace(folder, "--to=perfetto", "-o", "all")
     joined, whole = (perfetto_reader.Perfetto(data, messages) for data in (b"".join(parts), folder / "all"))
-    # Messages may arrive before they were sent, by less than the bound. Only the file of all ranks
-    # can show that.
+    # The messages are not compared: they may arrive before they were sent, by less than the bound, and only the file of
+    # all ranks can show that.
     one, other = ([*sorted((it.track, it.begin, it.end, it.name) for it in trace.calls()), trace.snapshots,
                    trace.everything()["tracks"]] for trace in (joined, whole))
     assert one == other and len(whole.snapshots) == 1
@@ -91,8 +93,8 @@ def test_no_message_arrives_before_it_was_sent_by_more_than_the_bound(clocks, tm
 
 
 def test_a_run_without_the_comparison_at_its_end(tmp_path):
-    """Ranks that are killed have compared their clocks only in MPI_Init: times are corrected, and
-    the bound grows."""
+    """Ranks that are killed have compared their clocks only in MPI_Init. So their times are corrected with a larger
+    bound."""
     # The files contain all events that are older than a second.
     result = run_skewed(tmp_path, [(0, 0), (5_000_000_000, 50)], "sleep=1500", "abort=3", ends=[])
     assert result.returncode
@@ -111,8 +113,7 @@ def test_no_message_arrives_early_with_the_clock_of_the_machine(tmp_path):
 
 
 def test_ranks_that_are_killed_have_the_clock_of_the_machine(tmp_path):
-    """The clocks were not compared at the end, so the length of a tick is only as exact as at that
-    time."""
+    """These ranks have not read the clock at the end of the run, so the length of a tick is known less exactly."""
     run(STEPS, "init", *["shift=8"] * ROUNDS, "sleep=1500", "abort=3", cwd=tmp_path, ends=[])
     found = flights(tmp_path)
     assert len(found) == 2 * ROUNDS and min(found) >= 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""trace: whatever ends a run, or keeps it from writing, what was written is readable and says where it ends: by the
-reader of the tests, by `qmpi trace`, and as an archive in OTF2."""
+"""Whatever ends a run, or prevents it from writing its trace: what was written is readable, by the reader of the tests
+and by `qmpi trace`, can be converted to an archive in OTF2, and says where it ends."""
 import contextlib
 import os
 import re
@@ -17,7 +17,8 @@ TERMINATIONS = PROGRAMS / "tools_terminations"
 
 
 def check_what_is_there(folder, path="qmpi-trace"):
-    """Returns the processes of a trace, whose archive by `qmpi trace` has the same events, and the summary."""
+    """Returns the processes of a trace, and its summary with the warnings. Checks that the archive that `qmpi trace`
+    makes from the trace has the same events."""
     processes, warnings = read(folder / path)
     if HAS_READER:
         qmpi_trace(folder, "--to=otf2", "-o", "archive", path=path)
@@ -25,7 +26,8 @@ def check_what_is_there(folder, path="qmpi-trace"):
     return processes, qmpi_trace(folder, path=path).stdout + "\n".join(warnings)
 
 
-# Sanitizers report crashes; and the tests repeat jobs of Open MPI in which a rank crashes.
+# Switches off the handlers of sanitizers. With Open MPI, the signal is not SIGSEGV, because the tests repeat jobs of
+# Open MPI that crash.
 FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] + ":handle_segv=0:handle_sigbus=0"}
 FAULT = signal.SIGBUS if OPEN_MPI else signal.SIGSEGV
 
@@ -72,7 +74,8 @@ def small_file_system(folder):
 
 
 def check_full(folder, calls, *steps, options, is_whole):
-    """The program is not disturbed, there is no archive, and the file of the process is readable."""
+    """Checks that the program is not disturbed, that there is no archive, and that the file of the process is
+    readable."""
     result = run(MANY, *steps, f"calls={calls}", cwd=folder, ranks=1, tools=f"trace,{options}")
     assert result.returncode == 0
     problems = [line for line in result.messages if not line.startswith((" ", "hint:"))]
@@ -86,13 +89,15 @@ def check_full(folder, calls, *steps, options, is_whole):
 
 @pytest.mark.parametrize("limit, calls, is_whole", [(200000, 20000, True), (2000000, 300000, True), (500000, 300000, False)])
 def test_a_file_that_may_not_grow_so_large(limit, calls, is_whole, tmp_path):
-    """Limits the file of the process, or only those of the archive, which libotf2 may write only at the end."""
+    """The limit stops the file of the process, or only the files of the archive, which libotf2 may write only at the
+    end."""
     check_full(tmp_path, calls, f"limit={limit}", options="compress=no", is_whole=is_whole)
 
 
 def test_a_converted_file_that_may_not_grow_so_large(tmp_path):
-    """The limit is between the size of the file of a process and of that for Perfetto. Both depend on how long the calls
-    take: if the limit of one run is not between the sizes of the next one, both are repeated."""
+    """The limit lies between the size of the file of a process and the size of the file for Perfetto. Both sizes depend
+    on how long the calls take. So both runs are repeated if the limit, which follows from the sizes in the first run,
+    does not lie between the sizes in the second one."""
     path = tmp_path / "qmpi-trace"
     arguments = {"cwd": tmp_path, "ranks": 1, "tools": "trace,sites=yes,format=perfetto"}
     for _ in range(20):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qmpi report --path: the critical path of programs for which it is known by construction, from their traces."""
+"""qmpi report --path finds the critical path in the traces of programs for which it is known by construction."""
 import json
 import re
 import subprocess
@@ -18,12 +18,12 @@ SLOW = ASAN or EMULATED  # the sanitizer, or the emulator, takes time, too
 
 
 def find_path(folder, *options):
-    """The profile of the trace in a folder."""
+    """Returns the profile of the trace in a folder, with the critical path."""
     return json.loads(report("--path", "--format=json", *options, folder / "qmpi-trace"))
 
 
 def run_case(folder, case, ranks=2, tools=TOOL, program="tools_path"):
-    """The profile, and by how many seconds the ranks have worked too long together."""
+    """Returns the profile of a run, and by how many seconds all ranks together have worked longer than planned."""
     result = run_steps(case, program=PROGRAMS / program, cwd=folder, tools=tools, ranks=ranks, sleeps=True)
     assert result.returncode == 0 and result.messages == []
     excess = [float(line.split()[1]) for line in result.stdout.splitlines() if line.startswith("excess ")]
@@ -32,8 +32,8 @@ def run_case(folder, case, ranks=2, tools=TOOL, program="tools_path"):
 
 
 def check_case(folder, case, path, ranks=2, slack=0.02, **more):
-    """The machine may be busy with something else: one of up to five runs has to agree. A part of the
-    excess is in the critical path."""
+    """Checks the critical path of a case. Because the machine may be busy, only one of up to five runs has to agree.
+    The critical path may contain any part of the time by which the ranks worked longer than planned."""
     for _ in range(5):
         result, excess = run_case(folder, case, ranks, **more)
         found, least = result["efficiency"], path * UNIT
@@ -50,7 +50,7 @@ def check_case(folder, case, path, ranks=2, slack=0.02, **more):
     return result
 
 
-# The critical path in units.
+# (case, number of ranks, critical path in units)
 CASES = [
     ("chain", 2, 6), ("chain", 4, 12), ("chain_ssend", 2, 6), ("chain_isend", 2, 6), ("chain_issend", 2, 6),
     ("chain_bsend", 2, 6), ("chain_freed", 2, 6), ("chain_large", 2, 6), ("chain_persistent", 2, 6), ("pipeline", 3, 7),
@@ -90,12 +90,12 @@ def test_regions_have_a_critical_path_of_their_own(tmp_path):
 
 
 def test_threads_have_clocks_of_their_own(tmp_path):
-    """That one waits for the end of the other outside MPI counts as work."""
+    """The time in which one thread waits outside MPI for the end of the other one counts as work."""
     check_case(tmp_path, "threads", 6, slack=0.1)
 
 
 def test_threads_may_receive_the_same_messages(tmp_path):
-    """It is uncertain which thread gets which message. The chain after it takes 6 units."""
+    """It is uncertain which thread gets which message. The chain that follows these messages takes 6 units."""
     result, _ = run_case(tmp_path, "threads_same")
     assert result["efficiency"]["critical_path"] >= 6 * UNIT
 
@@ -158,7 +158,7 @@ def test_the_option_of_profile_says_what_to_do_instead(tmp_path):
 
 
 def run_random(folder, seed, ranks):
-    """The critical path, by the program."""
+    """Returns the critical path that the program itself has computed."""
     result = run_steps(seed, "20", program=PROGRAMS / "tools_path_random", cwd=folder, tools=TOOL, ranks=ranks,
                        sleeps=True)
     assert result.returncode == 0 and result.messages == []
@@ -167,7 +167,8 @@ def run_random(folder, seed, ranks):
 
 @pytest.mark.parametrize("ranks, seed", [(2, seed) for seed in range(1, 9)] + [(3, seed) for seed in range(1, 4)])
 def test_the_path_of_random_messages_is_that_which_they_carry(tmp_path, seed, ranks):
-    """The program sends a clock of its own in its messages."""
+    """The messages carry the length of the path that leads to them, from which the program computes the critical
+    path."""
     for _ in range(20):
         path = run_random(tmp_path, str(seed), ranks)
         found = find_path(tmp_path)["efficiency"]["critical_path"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""trace: the recorded calls of whole programs, in C and in Fortran, are those that they make: each
-function as often as `count` below it counts, and each message in the program's text, both in the
-archive and in the files of the processes."""
+"""The tool trace records exactly the calls of whole programs, in C and in Fortran: each function as often as the layer
+`count` below counts it, and each message that is in the source of the program. This is checked in the archive and in
+the files of the processes."""
 import json
 
 import pytest
@@ -63,8 +63,8 @@ def test_netpipe(tmp_path):
 # ---- Fortran -------------------------------------------------------------------------------------------
 
 def messages_of_exchange(rank):
-    """The messages of tests/redirect/programs/exchange.F90 are recorded. At its end, the program
-    names the communicator."""
+    """Returns the events of the messages of tests/redirect/programs/exchange.F90. They have the name that the program
+    gives the communicator at its end."""
     peer, four = f"everybody peer={1 - rank}", "bytes=4"
     ring = [f"send {peer} tag=1 {four}", f"recv {peer} tag=1 {four}"]
     return [*(ring if rank == 0 else ring[::-1]) * 3, f"irecv_request {peer} tag=2 #1 {four}", f"isend {peer} tag=2 #2 {four}",

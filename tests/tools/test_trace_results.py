@@ -91,8 +91,8 @@ def test_a_profile_of_a_trace_is_that_of_the_run(run):
     profile, trace = load(run / "p.json"), report(run, "trace")
     for name in ("program", "mpi", "ranks", "unfinished_receives"):
         assert profile[name] == trace[name], name
-    # If a time is a power of two, the last digit of the clock's rate decides in which of two bins
-    # it is.
+    # `times` is not compared: the last digit of the clock's rate decides in which of two bins a time is that is a power
+    # of two.
     assert not compare(profile, trace, "functions", "name", ignored=BY_THE_TOOL | {"times"})
     assert not compare(profile, trace, "callsites", "name", "frames")
     assert not compare(profile, trace, "matrix", "from", "to")
@@ -152,7 +152,7 @@ def archive(run):
 
 
 def test_an_archive_has_the_events_of_the_files(run):
-    """If the program has written down its events, they must be equal."""
+    """If the program has written down its events, the trace must have exactly these."""
     processes, warnings = read(run / "trace")
     assert warnings == []
     if HAS_READER:
@@ -239,8 +239,8 @@ TOLD = {"MPI_SEND": ("Receiver", "Tag", "Length"), "MPI_ISEND": ("Receiver", "Ta
 
 
 def communication(anchor):
-    """Returns for each of two ranks in order: the calls; their messages with peer, tag and bytes;
-    collectives with their roots."""
+    """Returns for each of the two ranks, in order: the calls, their messages with peer, tag and bytes, and the
+    collective operations with their roots."""
     done = subprocess.run(["otf2-print", anchor], capture_output=True, text=True, timeout=60, check=True)
     found, calls = collections.defaultdict(list), collections.defaultdict(list)
     for kind, location, rest in EVENT.findall(done.stdout):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs programs under trace, and reads the traces by a program of the tests (read_trace.c)."""
+"""Runs programs under trace, and reads the traces with a program of the tests (read_trace.c)."""
 import subprocess
 from dataclasses import dataclass, field
 
@@ -44,7 +44,7 @@ class Process:
 
 
 def read(path):
-    """Returns rank -> Process of a directory or a file, and the warnings of the reader."""
+    """Reads a trace from a directory or a file. Returns rank -> Process, and the warnings of the reader."""
     result = subprocess.run([PROGRAMS / "tools_read_trace", path], capture_output=True, text=True, check=False,
                             env=clean_environment())
     assert result.returncode == 0, result.stderr
@@ -53,7 +53,9 @@ def read(path):
              "counter": "counters", "site": "sites"}
     for line in result.stdout.splitlines():
         what, _, rest = line.partition(" ")
-        if what == "event":  # there may be hundreds of thousands, with neither a name nor another `=`
+        # There may be hundreds of thousands of events. They contain no names and no further `=`, so a simple split is
+        # sufficient.
+        if what == "event":
             words = iter(rest.replace(" ", "=").split("="))
             traits = dict(zip(words, words, strict=True))
             traits["name"] = ""
@@ -93,8 +95,8 @@ def qmpi_trace(folder, *arguments, path="qmpi-trace", status=0):
 
 
 def trace(tmp_path, program, *arguments, options="", archive=True, **more):
-    """Returns the processes of a run that succeeds without messages. The archive has the same events, unless options
-    ask for none."""
+    """Returns the processes of a run, which must succeed without messages. The archive must contain the same events;
+    with archive=False, none is written."""
     archive = archive and HAS_READER
     result = run(program, *arguments, cwd=tmp_path, tools=f"trace{'' if archive else ',format=own'}{options}", **more)
     assert result.returncode == 0 and result.messages == []
@@ -106,7 +108,8 @@ def trace(tmp_path, program, *arguments, options="", archive=True, **more):
 
 
 def describe(process, event, requests):
-    """Returns an event as text, with names for indices, and numbers from 1 on for requests."""
+    """Returns an event as text, with names instead of indices. Requests are numbered from 1 in the order in which they
+    appear."""
     words = [event["kind"]]
     if "comm" in event:
         words.append(process.comms[int(event["comm"])]["name"].removeprefix("MPI_COMM_"))
@@ -132,7 +135,8 @@ def describe(process, event, requests):
 
 
 def tell(process, events):
-    """Returns the outermost calls in order, as NAME or NAME[event; …], and events outside of calls."""
+    """Returns the outermost calls and the events outside of calls in order. A call is written as NAME or
+    NAME[event; event], with a final `!` if it was interrupted. A call that did not end is written as `NAME(event…`."""
     calls, stack, requests = [], [], {}
 
     def add(text):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Compares a trace with the calls of a program that knows them: programs of tests/observe/programs
-write a line for each call, with its communicator, transfers, bytes, root and requests (see expect.h
-there), which are constants in their source."""
+"""Compares a trace with the calls that the traced program itself wrote down. The programs of tests/observe/programs
+write a line for each call, with its communicator, transfers, bytes, root and requests (see expect.h there). These
+values are constants in the source of the program."""
 from fnmatch import fnmatchcase
 
 from otf2_events import members_of
@@ -41,8 +41,8 @@ def calls_of(process):
 
 
 def transfers_of(process, events):
-    """Returns transfers in the form that the program writes: >peer/world/tag/bytes; with <, the
-    bytes are those received, or the size of the buffer."""
+    """Returns transfers in the form that the program writes: >peer/world/tag/bytes for a message that is sent, and the
+    same with < for one that is received. The bytes of the latter are those received, or the size of the buffer."""
     found = []
     for event in events:
         kind = event["kind"]
