@@ -56,7 +56,7 @@ def lines_of(result):
 
 
 def terminations_of(result):
-    """Returns rank -> how it ended."""
+    """Returns rank -> how its process ended, according to the log."""
     found = [TERMINATION.fullmatch(text) for text in result.messages]
     return {int(match[1]): match[5] for match in found if match}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""log: which calls have a line, where the lines go, and the messages about invalid options."""
+"""The options of the tool log: which calls have a line, where the lines go, and messages about invalid options."""
 import re
 import subprocess
 from collections import Counter

@@ -305,7 +305,7 @@ def test_each_message_is_received_with_its_own_size(tmp_path):
                                          "Testsome", "Request_get_status")}
     assert known <= functions
     assert qmpi_trace(tmp_path, "--check").stdout.startswith("no difference")
-    # The profile has the same figures, except those that only the sender knows.
+    # The profile has the same figures, except the sizes for MPI_Isendrecv, which only the sender knows.
     profile = json.loads((tmp_path / "profile").read_text())
     untold = {name for name in received if name.startswith("MPI_Isendrecv")}
     assert {row["name"]: row["bytes"]["received"] for row in profile["functions"] if row["bytes"]["received"]} == {

@@ -125,7 +125,7 @@ static void a_counter_counts_while_it_is_started(void)
     SUCCEEDS(T(pvar_start)(session, handle));
     conform_set_counter(1051);
     IS(value_of(handle), 4);
-    SUCCEEDS(T(pvar_start)(session, handle)); /* it has been started before */
+    SUCCEEDS(T(pvar_start)(session, handle)); /* has no effect, because the handle is started */
     IS(value_of(handle), 4);
     close_pvar(&handle);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Used with tests/count_steps.c: `cost WHAT N…` makes 1 call, and then N calls in a loop for each
- * N. WHAT is read (MPI_T_pvar_read of a published counter), num (MPI_T_cvar_get_num), or nothing (a
- * function of this program that does nothing and has as many parameters as MPI_T_pvar_read).
+ * N. WHAT is one of:
+ * - read: MPI_T_pvar_read of a published counter.
+ * - num: MPI_T_cvar_get_num.
+ * - nothing: a function of this program that does nothing and has the parameters of
+ *   MPI_T_pvar_read.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Offsets in the structures of CPython. Versions 3.11 and 3.12 have these offsets. From 3.13 on,
- * the interpreter exports a description, which tells them. */
+ * the interpreter exports a description that contains them. */
 struct layout {
     unsigned long version;
     size_t nested_frame, code, instruction, previous, owner;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls MPI from inlined functions. The tests look for the marked lines. The program is also built
- * without debug information, from which the lines are known. */
+ * a second time, without the debug information by which lines are found. */
 #include <mpi.h>
 
 #define INLINE static inline __attribute__((always_inline)) void

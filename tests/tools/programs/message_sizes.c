@@ -2,7 +2,7 @@
 /*
  * Combines each function that receives with each function that completes, with statuses and
  * without. Rank 0 sends, rank 1 receives, and each message has a different size, which is its tag.
- * The buffer is larger, unless it must have the same size. Rank 1 prints the number of messages.
+ * The buffer is larger, unless it must have the same size.
  */
 #include <mpi.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs with one problem each: planted CASE. The rank, the size and the place of the problem are
- * known: a comment with the name of the case marks the line. If the size of a problem depends on
- * how long calls take, each rank measures and prints it: "lost RANK SECONDS".
+ * Programs with one problem each, or without a problem: planted CASE. The rank, the size and the
+ * place of the problem are known: a comment with the name of the case marks the line. If the size
+ * of a problem depends on how long calls take, each rank measures and prints it: "lost RANK
+ * SECONDS".
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -569,7 +570,7 @@ static void master_serves(void)
                  MPI_STATUS_IGNORE);
 }
 
-/* Ranks get two kinds of data from rank 1, which computes each on request. */
+/* Ranks get two kinds of data from rank 1, and wait while rank 1 computes each kind. */
 static void master_makes(void)
 {
     static const double times[] = {.01, .02};
@@ -921,7 +922,7 @@ static void hang_wait(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE); /* hang_wait */
 }
 
-/* One rank does not come. */
+/* One rank never reaches the barrier. */
 static void hang_barrier(void)
 {
     if (rank == 1)

@@ -48,7 +48,7 @@ static void *work(void *data)
         communicate(round);
         MPI_Pcontrol(-1, "rounds");
     }
-    MPI_Send(NULL, 0, MPI_INT, 99, 0, MPI_COMM_SELF); /* fails */
+    MPI_Send(NULL, 0, MPI_INT, 99, 0, MPI_COMM_SELF); /* fails, because there is no such rank */
     if (data)
         end(data);
     return data;

@@ -6,7 +6,8 @@
  * tools. The step `fed` ends this, and prints how often libqmpi and the tools have requested memory
  * meanwhile.
  *
- * The owner of an allocation is the object of the innermost frame outside system libraries.
+ * An allocation belongs to the library or program that contains the innermost frame outside system
+ * libraries.
  */
 #define _GNU_SOURCE
 #include "steps.h"
