@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Traces from a description, and archives of them:
+ * Writes traces from a description or at random, and archives of traces:
  *
- *   make_trace files DIRECTORY < DESCRIPTION      the files of the processes
- *   make_trace random DIRECTORY SEED              those of a run of which all is chosen at random
- *   make_trace write MODULE PATH DIRECTORY        an archive, by one process
- *   make_trace together MODULE DIRECTORY FILE...  by one process for each file ("-": none)
+ *   make_trace files DIRECTORY < DESCRIPTION      writes the files of the described processes
+ *   make_trace random DIRECTORY SEED              writes the files of a random run
+ *   make_trace write MODULE PATH DIRECTORY        writes an archive of a trace, in one process
+ *   make_trace together MODULE DIRECTORY FILE...  writes an archive, in one process for each FILE
  *
- * A line of the description has words that tabs separate: what it is, and members as NAME=VALUE.
- * `process` begins a process, whose definitions follow in the order of their indices; an event is
- * named as in enum trace_event_kind, without TRACE_. Problems go to stderr, and the status is 1.
+ * A FILE `-` stands for a process without a file. Each line of the description has words that are
+ * separated by tabs: first its kind, then members as NAME=VALUE. A line `process` begins a process,
+ * whose definitions follow in the order of their indices. The kind of an event is its name in enum
+ * trace_event_kind without TRACE_. If an archive cannot be written, the problem goes to stderr, and
+ * the status is 1, or 3 if only some of the processes have failed.
  */
 #define _GNU_SOURCE
 #include "tools/trace/export/trace.h"
@@ -78,7 +80,7 @@ struct made {
     struct trace_event_encoder *encoders[MOST];
 };
 
-/* Returns the value of a member in a line; NULL: there is none. */
+/* Returns the value of a member in a line, or NULL if the line does not have this member. */
 static char *word_of(char **words, const char *name)
 {
     const size_t length = strlen(name);
@@ -472,7 +474,7 @@ static int write_together(const char *module, const char *directory, char **file
     const int mine = write_part(module, directory, files[0], &root);
     for (int i = 1, its; i < count; i++) {
         if (wait(&its) < 0 || !WIFEXITED(its) || WEXITSTATUS(its) != mine)
-            status = 3; /* Either all processes fail, or none. */
+            status = 3; /* This is an error: either all processes must fail, or none. */
     }
     return status ? status : mine;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* print_symbols MODULE OFFSET...: prints a line for each offset, with the innermost function, the
- * file and the line, or "-". */
+/* print_symbols [MODULE OFFSET]...: prints a line for each offset in a module, with the innermost
+ * function and its file (`-` if unknown) and the number of the line (0 if unknown). */
 #define _POSIX_C_SOURCE 200809L
 #include "symbols/symbols.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * For test_trace_format.py: `print_trace make SEED FILE` writes a random file. `print_trace print
- * FILE` prints the contents that the reader finds in it, one line for each event.
+ * FILE` prints what tools/trace/file finds in a file, one line for each event.
  */
 #define _GNU_SOURCE
 #include "tools/trace/file/event.h"

@@ -9,16 +9,16 @@
 /* Returns a result with data in every member, and with strings that need quotes or escapes. */
 struct profile_result *sample_full(void);
 
-/* Returns a result of a single process: `calls` calls of MPI_Send to rank 0, and one call of a
- * function named after the rank, each of 1 second. */
+/* Returns a result of a single process: `calls` calls of MPI_Send to rank 0, and one call of
+ * MPI_Wait on rank 0 or of MPI_Recv on another rank. Each call takes 1 second. */
 struct profile_result *sample_single(int rank, int calls, const char *termination);
 
 /* ---- A run with findings --------------------------------------------------------------------- */
 
 enum { SAMPLE_RANKS = 4 };
 
-/* Returns a result of SAMPLE_RANKS ranks, two on each of two nodes, of 100 seconds without
- * findings: each rank is outside MPI for half of the time. */
+/* Returns the result of a run of 100 seconds without findings. It has SAMPLE_RANKS ranks, two on
+ * each of two nodes. Each rank is outside MPI for half of the time. */
 struct profile_result *sample_run(void);
 
 /* Adds a function without calls. */

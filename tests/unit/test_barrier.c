@@ -9,8 +9,9 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-/* Each of two threads stores to a word of its own and loads that of the other. Without barriers in
- * both, both may load what was there before; all processors that run qmpi allow this. */
+/* Each of two threads stores to a word of its own and then loads the word of the other thread.
+ * Unless both threads pass a barrier in between, both may load the old values: all processors that
+ * qmpi supports allow this. */
 enum { ROUNDS = 100000, DELAYS = 256 };
 static _Alignas(64) atomic_int begun;
 static _Alignas(64) atomic_int ended;
@@ -48,7 +49,7 @@ static void all_threads_pass_it(void **state)
     assert_int_equal(pthread_create(&thread, NULL, run_without_barrier, NULL), 0);
     for (int round = 1; round <= ROUNDS; round++) {
         atomic_store(&begun, round);
-        for (volatile int i = 0; i < round % DELAYS; i++) /* the other thread needs some time */
+        for (volatile int i = 0; i < round % DELAYS; i++) /* lets the other thread start */
             continue;
         atomic_store_explicit(&one, round, memory_order_relaxed);
         assert_true(qmpi_barrier_interrupt_threads());

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A plain `ninja` builds no tests, and a new prefix does not compile any file again."""
+"""Tests that plain `ninja` builds no tests, and that a new prefix causes no file to be compiled again."""
 import json
 import os
 import subprocess
@@ -25,7 +25,7 @@ def test_the_tests_are_built_before_they_run():
 
 
 def test_no_command_line_has_the_prefix_or_the_version():
-    """Otherwise, a change of either would compile all files again."""
+    """Otherwise, a change of either would cause all files to be compiled again."""
     options = json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text(encoding="utf-8"))
     prefix = next(option["value"] for option in options if option["name"] == "prefix")
     project = json.loads((BUILD / "meson-info/intro-projectinfo.json").read_text(encoding="utf-8"))

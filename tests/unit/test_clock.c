@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock in situations for which a test cannot wait: a run of days, and slow messages. */
+/* Tests the clock in situations for which a test cannot wait: runs that last for days, and slow
+ * messages. */
 #include "clock/clock.c"
 #include "clock/round_trips.c"
 
@@ -9,7 +10,7 @@
 
 qmpi_function *qmpi_pmpi_functions[QMPI_FUNCTION_COUNT]; /* The test makes no calls of MPI. */
 
-/* Sets the clock as if it had been started this time ago. */
+/* Sets the clock as if it had been started `nanoseconds` ago, which were `ticks` of the counter. */
 static void begin_earlier(uint64_t nanoseconds, uint64_t ticks)
 {
     const struct qmpi_clock_moment now = read_both_clocks();
@@ -33,9 +34,10 @@ static void long_times_are_as_accurate_as_short_ones(void **state)
     }
 }
 
-/* If a process seems to have the same clock as another one, it uses the relation of that clock to
- * the one of rank 0. If this relation was found a second ago, the clocks may have moved apart
- * since. */
+/* If a process seems to have the same clock as another process, it takes over that process's
+ * relation to the clock of rank 0. If the relation was found a second ago, the clocks of the other
+ * process and of rank 0 may have drifted apart since then, and the bound must include this drift.
+ */
 static void a_relation_holds_for_the_moment_at_which_it_was_found(void **state)
 {
     enum { SECOND = 1000000000, HALF = 500 };
@@ -55,7 +57,7 @@ static void a_relation_holds_for_the_moment_at_which_it_was_found(void **state)
     assert_true(relate_to_reference(&measurement, &trip).here == now);
 }
 
-/* The program may look at the flags, or have enabled traps. */
+/* The program may read the floating-point flags, or may have enabled traps for them. */
 static void readings_leave_no_flag_of_the_floating_point_environment(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The conditions of an entry, and the places where they hold. */
+/* Tests the conditions of an entry in a list of tools: on which ranks, on which nodes and in which
+ * programs they hold. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -29,7 +30,8 @@ static const struct qmpi_tool_entry *parse(const char *text)
     return &list.entries[0];
 }
 
-/* Asserts that `unmet` is the first condition that does not hold; NULL: all hold. */
+/* Asserts that `unmet` is the first condition that does not hold, or that all hold if it is NULL.
+ */
 static void assert_unmet(const char *text, const struct qmpi_condition_place *place,
                          const char *unmet)
 {
@@ -118,7 +120,7 @@ static void this_process_has_a_program(void **state)
     assert_unmet("a,@program=*/test_*", &here, NULL);
 }
 
-/* This is needed for tools whose wrappers communicate. */
+/* A tool whose wrappers communicate must be in the stack of every rank. */
 static void what_may_differ_between_ranks_is_refused(void **state)
 {
     static const char *const varying[] = {"@ranks", "@nodes", "@program", "@if-env"};

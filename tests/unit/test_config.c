@@ -296,7 +296,7 @@ static void an_option_at_the_margin_is_a_lines_problem(void **state)
     assert_string_equal(tool(0)->name, "@tool");
 }
 
-/* ---- Invalid texts --------------------------------------------------------------------------- */
+/* ---- Sections and invalid texts -------------------------------------------------------------- */
 
 static void sections_hold_tools_and_their_on_error(void **state)
 {

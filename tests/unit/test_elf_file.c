@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Library files. A good one is read correctly, a wrong one is refused with a reason, and a damaged
- * one never crashes the reader. The good one is libqmpi itself.
+ * Tests the reader of library files. It reads a good file correctly, refuses a wrong file with a
+ * reason, and never crashes on a damaged file. The good file is libqmpi itself.
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -56,7 +56,7 @@ static void write_scratch(const void *bytes, size_t size)
     assert_int_equal(pwrite(scratch, bytes, size, 0), (ssize_t)size);
 }
 
-/* Reads everything that the registry reads of a library that was accepted. */
+/* Reads everything that the registry reads from a library that it has accepted. */
 static size_t walk(const struct qmpi_elf_file *file)
 {
     const struct qmpi_elf_image *image = &file->image;
@@ -245,7 +245,7 @@ static void a_library_cut_short_anywhere_is_refused(void **state)
     }
 }
 
-/* In this file, only the segments tell how long it must be. */
+/* The file has no section headers, so only its segments tell how long it must be. */
 static void a_segment_cut_short_by_a_byte_is_refused(void **state)
 {
     (void)state;
@@ -350,7 +350,8 @@ static void flipped_bits_in_the_symbols_are_survived(void **state)
     flip_bits(offset, size, 1000);
 }
 
-/* The table is read only if no section header gives the number of symbols. */
+/* The reader reads this table only if no section header gives the number of symbols. The test
+ * therefore hides the section headers. */
 static void flipped_bits_in_the_hash_table_are_survived(void **state)
 {
     (void)state;

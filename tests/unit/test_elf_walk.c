@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A forked child walks over the loaded objects by reading the loader's list itself. It finds the
- * same objects as dl_iterate_phdr in the parent, including copies of libraries. The copied library
- * is cmocka.
+ * Tests that a forked child, which walks over the loaded objects by reading the loader's list
+ * itself, finds the same objects as dl_iterate_phdr in the parent. The objects include a copy of a
+ * library, as libqmpi makes it; the copied library is cmocka.
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -59,7 +59,7 @@ static const char *same_name(void *data, const char *name)
     return NULL;
 }
 
-/* The copy has its program headers at another place than the original. */
+/* The copy has its program headers at another offset than the original. */
 static void load_a_copy_of_cmocka(void)
 {
     Dl_info info;

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The order of the folders: what a file includes lies in its own folder or on a lower floor.
 
-The floors are those of the table in docs/how-it-works.md. Other folders include one header of a folder,
-which has its name or, for a part of a tool, the tool's. Nor may files include each other in a circle, within a folder
-either, nor call each other in one: helpers are below the driver. What depends on the processor is in folders `arch/`.
+The floors are those of the table in docs/how-it-works.md. From another folder, files include only one header: the one
+that has the name of its folder or, in a part of a tool, the name of the tool. Files may not include each other in a
+circle, even within a folder. The files of a folder may not call each other in a circle either. Code that depends on
+the processor is in folders `arch/`.
 
 To list the circles of calls in some folders: QMPI_SOURCE_ROOT=. python3 tests/unit/test_floors.py src/elf tools/log
 """
@@ -58,7 +59,7 @@ def files():
 
 
 def find(path, name):
-    """Returns the file that `path` includes as `name`; None: the build generates it."""
+    """Returns the file that `path` includes as `name`, or None if the build generates that file."""
     if name.startswith("generate/") or name in ("cli/commands.h", "cli/site_folder.h") or \
             name == f"tools/{path.split('/')[1]}_manifest.h":
         return None
@@ -129,7 +130,7 @@ def test_a_folder_includes_only_what_is_below_it():
     assert not broken, f"{len(broken)}:\n" + "\n".join(f"{a} -> {b}" for a, b in sorted(broken))
 
 
-# Macros for assembly code.
+# These headers contain macros for assembly code, which files in all folders may use.
 ASSEMBLY = {"src/dispatch/arch/entry.h", "src/util/arch/assembly_aarch64.inc"}
 
 
@@ -199,7 +200,8 @@ def test_the_processor_is_named_in_folders_of_its_own():
     assert not found, "\n" + "\n".join(found)
 
 
-# Tests of what depends on the processor, and those with paths that contain its name. The names of tests/litmus are those of memory models.
+# Tests of code that depends on the processor, and tests with paths that contain the name of a processor.
+# tests/litmus is not searched, because the names in it are those of memory models.
 TESTS_OF_THE_PROCESSOR = {
     "bench/measure.py", "bench/processors", "tests/cli/test_doctor.py", "tests/cli/test_preload.py",
     "tests/observe/observe_support.py", "tests/observe/test_clock.py",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sites/frame_table.c, for the tables of each processor on any processor. The bytes are what
- * compilers have written for these functions, each of which calls `call`:
+ * Tests sites/frame_table.c with the tables of every processor, on any processor. Compilers have
+ * written the bytes below for these functions, each of which calls `call`:
  *
  *     usual      has a small frame
  *     large      has an array of 70,000 bytes
- *     wrapped    needs a frame only on one of two ways
+ *     wrapped    needs a frame on only one of the two paths through it
  *     varies     has an array whose size is a parameter
  *     realigns   has an aligned array
  */
@@ -236,10 +236,10 @@ static void special_functions(void **unused)
     /* The frame of a signal, and the first function of a thread: x30 is undefined. */
     assert_int_equal(READ_WRITTEN(&aarch64, "zRS", 30, "").base, QMPI_FRAME_SIGNAL);
     assert_int_equal(READ_WRITTEN(&aarch64, "zRB", 30, "\x07\x1e").base, QMPI_FRAME_END);
-    /* Return addresses are signed, with the address of the instruction, too. */
+    /* The return address is signed together with the address of the signing instruction. */
     assert_rule(READ_WRITTEN(&aarch64, "zRB", 30, "\x2c\x0e\x10\x9e\x02"), QMPI_FRAME_SP, 16, 0, 2);
-    /* What is not supported: the return address in another register, and one that is still in its
-     * register in a function whose frame is found by the frame pointer. */
+    /* Not supported: a return address that was moved to another register; one that is still in its
+     * register although the frame is found by the frame pointer; another column for it. */
     assert_int_equal(READ_WRITTEN(&aarch64, "zRB", 30, "\x09\x1e\x09").base, QMPI_FRAME_UNKNOWN);
     assert_int_equal(READ_WRITTEN(&aarch64, "zRB", 30, "\x0d\x1d").base, QMPI_FRAME_UNKNOWN);
     assert_int_equal(READ_WRITTEN(&aarch64, "zRB", 16, "").base, QMPI_FRAME_UNKNOWN);
@@ -256,7 +256,7 @@ static void features_of_another_processor(void **unused)
     assert_int_equal(READ_WRITTEN(&x86_64, "zRL", 16, "\x0c\x07\x10").base, QMPI_FRAME_UNKNOWN);
 }
 
-/* Whatever a byte is, nothing outside the bytes is read: the sanitizers check this. */
+/* Whatever value a byte has, nothing outside the bytes is read. The sanitizers check this. */
 static void damage_records(const unsigned char *original, size_t size, size_t place)
 {
     unsigned char bytes[sizeof signed_bytes];

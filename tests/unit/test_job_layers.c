@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The numbers by which processes with different stacks know which layers are the same. */
+/* Tests the numbers by which processes with different stacks know which of their layers are the
+ * same. */
 #include "job/job.h"
 
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The dynamic loader's cache: the real one, and constructed ones, both good and damaged. */
+/* Tests the search in the dynamic loader's cache: in the real one, and in constructed ones, both
+ * good and damaged. */
 #include "elf/search.c" /* for find_in_cache, which reads a cache that is in memory */
 
 #include "unit.h"

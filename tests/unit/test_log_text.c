@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of lines of log: numbers, times and strings; and lines that are cut. */
+/* Tests how the tool log formats numbers, times and strings, and how it cuts lines. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -80,7 +80,7 @@ static void fixed_lines_are_cut(void **state)
     assert_memory_equal(bytes, "12345678", sizeof bytes);
 }
 
-/* The program may look at the flags, or have enabled traps. */
+/* The program may read the floating-point flags, or may have enabled traps for them. */
 static void a_real_number_leaves_no_flag_of_the_floating_point_environment(void **state)
 {
     static const volatile double all[] = {0.1, -1e8 / 3, 1e300, INFINITY, NAN};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The numbers of functions by their names, in the generated table. */
+/* Tests how the number of a function is found by its name in the generated table. */
 #include "unit.h"
 
 #include "functions/functions.h"

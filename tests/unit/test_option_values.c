@@ -278,8 +278,8 @@ static void a_list_adds_and_removes_in_order(void **state)
 {
     static const struct {
         const char *text;
-        const char *lists; /* the indices of the lists that contain the function; + follows if the
-                              name is given in full */
+        const char *lists; /* the indices in `functions` of those that the list contains; + follows
+                              if the list gives the name in full */
     } lists[] = {
         {"MPI_Send", "0+"},
         {"mpi_send;MPI_B*", "0+3"},
@@ -307,7 +307,7 @@ static void a_list_adds_and_removes_in_order(void **state)
     }
 }
 
-/* One function for each bit QMPIX_GROUP_…. */
+/* Describes a function for each group: function N has bit N of QMPIX_GROUP_…. */
 static bool describe_by_group(int number, const char **name, unsigned *group)
 {
     *name = "MPI_X";

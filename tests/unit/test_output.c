@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Output reaches its file, and harms neither a file of the program nor the program itself. */
+/* Tests that output reaches its file, and harms neither a file of the program nor the program
+ * itself. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -67,7 +68,8 @@ static void write_text(struct qmpi_output *output, const char *text)
     assert_int_equal(qmpi_output_write(output, text, strlen(text)), 0);
 }
 
-/* Closes a descriptor as a program may that has not opened it. Its next file gets the number. */
+/* Closes the descriptor of an output, as a program may do even with descriptors that it has not
+ * opened, and opens a file of the program with the same number. Returns that number. */
 static int take_away(const struct qmpi_output *output)
 {
     const int mine = open(theirs, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -154,7 +156,8 @@ static void a_renamed_file_is_opened_again_by_its_new_path(void **state)
     assert_content(theirs, "one\ntwo\n");
 }
 
-/* Returns the previous limit. */
+/* Sets the soft limit on descriptors to 32 and, unless `hard` is 0, the hard limit to `hard`. Then
+ * uses up all descriptors. Returns the previous limits. */
 static struct rlimit use_up_descriptors(int hard)
 {
     struct rlimit before, limit;
@@ -406,7 +409,8 @@ static void use_number_of_closed(void)
 
 static int lifeline[2]; /* A child that continues ends when the test closes this pipe. */
 
-/* Forks a child that continues, and that must not hold the pipe open. */
+/* Forks a child that continues after this process has ended, and that must not hold the pipe open
+ * that is stderr. */
 static void detach(void)
 {
     char byte;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of output files, and the choice of a name by a process. */
+/* Tests the names of output files, and how a process chooses among names if some are in use. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -19,7 +19,7 @@ static char folder[] = "/tmp/qmpi-output-claim-XXXXXX";
 
 enum { RUN = 1000, EARLIER = 2000, BEFORE = 500, NOW = 0 }; /* seconds ago */
 
-/* The run began before this process, like a script that starts several programs. */
+/* The run began before this process, as if a script had started several programs. */
 static int enter(void **state)
 {
     char note[64];
@@ -226,7 +226,8 @@ static void a_file_that_appears_meanwhile_is_not_replaced(void **state)
     unlink("out.2");
 }
 
-/* Only rank 0 of the first program has written a file, but rank 1 of the second one knows it. */
+/* Only rank 0 of the first program has written a file. Rank 1 of the second program must still
+ * choose another number. */
 static void all_ranks_of_a_program_have_the_same_number(void **state)
 {
     (void)state;

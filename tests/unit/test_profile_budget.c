@@ -41,7 +41,7 @@ static void time_in_mpi_that_no_call_explains_is_other_time(void **state)
     profile_result_free(result);
 }
 
-/* This is so with several threads, or calls within calls. */
+/* The times of calls can add up to more if there are several threads, or calls within calls. */
 static void calls_do_not_take_more_than_was_lost(void **state)
 {
     (void)state;
@@ -96,7 +96,7 @@ static void ranks_that_end_early_lose_time(void **state)
     profile_result_free(result);
 }
 
-/* Ranks are outside MPI between two polls. */
+/* Between two polls, a rank is outside MPI, but does no useful work. */
 static void pauses_between_polls_are_not_useful(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void a_rank_without_a_processor_is_found_and_not_blamed(void **state)
     for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         sample_set_processors(&result->processes[rank], lists[rank], rank == 0 ? 28 : rank);
     const struct profile_findings *findings = find(result);
-    assert_int_equal(findings->count, 1); /* rank 1 waits for a rank that has no processor */
+    assert_int_equal(findings->count, 1); /* not that rank 1 waits: rank 0 has no processor */
     assert_string_equal(findings->all[0].summary, "Rank 0 waits 28.0 s (28 %) for a processor");
     assert_non_null(strstr(findings->all[0].meaning, "other programs or threads on node a had"));
     result->processes[2].queued = 40;
@@ -128,7 +128,7 @@ static void a_rank_without_a_processor_is_found_and_not_blamed(void **state)
     profile_result_free(result);
 }
 
-/* A rank with two threads in MPI has a time of up to twice its own. */
+/* If two threads of a rank are in MPI, their times add up to at most twice the time of the rank. */
 static void times_of_several_threads_are_shares_of_the_time_of_a_rank(void **state)
 {
     (void)state;
@@ -159,7 +159,7 @@ static void times_of_several_threads_are_shares_of_the_time_of_a_rank(void **sta
     profile_result_free(result);
 }
 
-/* Rank 1 makes fewer calls that are counted, and seems to end early. */
+/* While rank 1 is not profiled, its calls are not counted, and it seems to end early. */
 static void a_rank_that_is_not_profiled_is_not_late_nor_are_others(void **state)
 {
     (void)state;
@@ -184,7 +184,7 @@ static void a_rank_that_is_not_profiled_is_not_late_nor_are_others(void **state)
     assert_non_null(strstr(findings->all->meaning, "Rank 1 was not profiled for 60.0 s (60 %)"));
     assert_float_equal(sample_budget_share(result, PROFILE_BUDGET_END), 0, 1e-9);
     assert_float_equal(sample_budget_share(result, PROFILE_BUDGET_OFF), 0.15, 1e-9);
-    /* One of two ranks is known. */
+    /* Of the two ranks that make the calls, only rank 0 was profiled all the time. */
     sample_set_ranks(result->callsites, (double[]){45, 5, 0, 0});
     result->callsites->callers.count = 2;
     result->callsites->ranks = 2;
@@ -193,7 +193,7 @@ static void a_rank_that_is_not_profiled_is_not_late_nor_are_others(void **state)
     profile_result_free(result);
 }
 
-/* Rank 0 is last; the others wait for it for 10 s, and for the data. */
+/* Rank 0 is last. The others wait for it for 10 s; the rest of their time is for the data. */
 static void a_fence_and_a_window_take_time_that_is_no_waiting(void **state)
 {
     (void)state;

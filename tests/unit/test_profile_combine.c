@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The results of single processes are merged: every figure is that of all ranks. */
+/* Tests that the merged results of single processes have the figures of all ranks. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -118,8 +118,7 @@ static void only_processes_of_one_run_fit(void **state)
 
 enum { MANY = 37 };
 
-/* Returns result `number` of many, in an order in which neighbours do not have neighbouring ranks.
- */
+/* Returns result `number` of MANY. Consecutive results do not have consecutive ranks. */
 static struct profile_result *one_of_many(int number)
 {
     static const char *const terminations[] = {"exit", "MPI_Abort", "signal SIGTERM"};

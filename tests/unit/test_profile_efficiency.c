@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The efficiency of a result agrees with its definition: over ranks, over nodes, in regions, and if
- * it is unknown. */
+/* Tests that the efficiency of a result agrees with its definition, over ranks, over nodes and in
+ * regions, and that it may be unknown. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -19,8 +19,7 @@ static void assert_close(double value, double wanted)
         fail_msg("%.15g, not %.15g", value, wanted);
 }
 
-/* Makes a process of a host, with a region `name` in which it spends `region` seconds outside MPI.
- */
+/* Makes a process on `host` that spends `region` seconds outside MPI in the region `name`. */
 static struct profile_result *make(int rank, const char *host, double useful, const char *name,
                                    double region)
 {

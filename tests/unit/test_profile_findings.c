@@ -158,7 +158,8 @@ static void the_rank_that_waits_least_in_a_collective_is_last(void **state)
     const struct profile_finding *finding = find(result)->all;
     assert_int_equal(finding->kind, FINDING_IMBALANCE);
     assert_int_equal(finding->rank, 2);
-    assert_true(finding->seconds > 23.9 && finding->seconds < 24.1); /* the time of ranks 0 and 1 */
+    /* Ranks 0 and 1 wait 29 s and 19 s longer than rank 2. */
+    assert_true(finding->seconds > 23.9 && finding->seconds < 24.1);
     profile_result_free(result);
 }
 
@@ -184,7 +185,7 @@ static void many_short_waits_are_found_where_a_neighbor_works_for_longer(void **
     sample_add_function(result, "MPI_Sendrecv", "point-to-point");
     struct profile_callsite *site = sample_add_site(result, "MPI_Sendrecv", "a.c", 7);
     sample_set_ranks(site, (double[]){1, 31, 2, 3});
-    site->calls.shortest = 0.1; /* of 10 calls */
+    site->calls.shortest = 0.1; /* the shortest of 10 calls */
     assert_int_equal(find(result)->count, 0);
     result->matrix = qmpi_allocate(2, sizeof *result->matrix);
     result->matrix[0] = (struct profile_matrix_entry){.from = 1, .to = 2, .messages = 10};
@@ -227,7 +228,7 @@ static void objects_are_counted_by_rank_over_all_functions(void **state)
     profile_result_free(result);
 }
 
-/* Rank `rank` makes `calls` calls. */
+/* Adds a function and a call site of it, with `calls` calls that only rank `rank` makes. */
 static void add_calls(struct profile_result *result, const char *name, int line, int rank,
                       uint64_t calls)
 {
@@ -255,7 +256,7 @@ static void set_function_time(struct profile_result *result, double time)
             (struct profile_rank_calls){.rank = rank, .calls = 20, .time = time};
 }
 
-/* Calls of 8 bytes take 9 s at one place and 0.1 s at another one. */
+/* Makes a run with calls of 8 bytes that take about 9 s each in b.c and 0.1 s each in a.c. */
 static struct profile_result *make_dear(void)
 {
     static const char *const lines[] = {"a.c", "b.c"};
@@ -282,7 +283,8 @@ static void collectives_are_dear_where_waiting_does_not_explain_their_time(void 
     struct profile_result *result = make_dear();
     const struct profile_finding *finding = find(result)->all;
     assert_int_equal(finding->kind, FINDING_SLOW_COLLECTIVES);
-    /* Three ranks are elsewhere for 10 s each, and ten fast calls would take 0.9 s. */
+    /* Of the 89 s, rank 0 may have waited for 30 s, because each of the three others is outside MPI
+     * for 10 s; and ten calls would take 0.9 s if all were as fast as the fastest one. */
     assert_string_equal(finding->summary,
                         "Rank 0 loses 58.1 s (58 %) in slow MPI_Allreduce at b.c:7");
     assert_non_null(strstr(finding->meaning, "the fastest such call of the run took 90.0 ms"));
@@ -293,12 +295,12 @@ static void collectives_are_dear_where_waiting_does_not_explain_their_time(void 
     result->processes[2].queued = 60;
     assert_int_not_equal(find(result)->all->kind, FINDING_SLOW_COLLECTIVES);
     result->processes[2].queued = 0;
-    set_function_time(result, 70); /* the others may be late */
+    set_function_time(result, 70); /* now the others may be late for longer */
     assert_int_equal(find(result)->all->kind, FINDING_IMBALANCE);
     profile_result_free(result);
 }
 
-/* The run was made with sync=yes. */
+/* With sync=yes, the time of waiting is measured apart from the time of the calls. */
 static void collectives_without_waiting_are_dear_by_their_time(void **state)
 {
     (void)state;
@@ -336,7 +338,7 @@ static void objects_that_are_not_freed_are_leaked(void **state)
                                                 "MPI_Type_create_struct made at a.c:2");
     assert_non_null(
         strstr(findings->all->meaning, "has made 512 datatypes, and freed 500 of them"));
-    result->processes[1].off = 1; /* It may have freed some meanwhile. */
+    result->processes[1].off = 1; /* objects may have been freed while profiling was off */
     assert_int_equal(find(result)->count, 0);
     result->processes[1].off = 0;
     result->functions[3].callers.all->calls = result->functions[3].calls.calls = 503;
@@ -358,7 +360,7 @@ static void windows_are_objects_too(void **state)
     profile_result_free(result);
 }
 
-/* Some calls may return no communicator. */
+/* Calls such as MPI_Comm_split may return no communicator. They count only if none is freed. */
 static void only_communicators_that_must_exist_are_leaked(void **state)
 {
     (void)state;
@@ -375,7 +377,7 @@ static void only_communicators_that_must_exist_are_leaked(void **state)
     profile_result_free(result);
 }
 
-/* Each rank waits as long as the others, so none is listed. */
+/* All ranks wait for the same time, so the result lists no single rank. */
 static void that_all_ranks_wait_is_found_without_a_list(void **state)
 {
     (void)state;
@@ -404,7 +406,7 @@ static void of_a_last_rank_that_changes_none_is_named(void **state)
     profile_result_free(result);
 }
 
-/* Of 100 ranks, 60 wait for 10 s, and 40 do not. 32 of them are known. */
+/* Of 100 ranks, 60 wait for 10 s, and 40 do not wait. The result lists 32 of the ranks. */
 static void ranks_that_are_not_known_wait_too(void **state)
 {
     (void)state;
@@ -439,10 +441,10 @@ static void of_several_late_peers_none_is_named(void **state)
     const char *summary = "Rank 0 waits 30.0 s (30 %) in MPI_Recv at a.c:1 for 3 ranks";
     assert_string_equal(find(result)->all->summary, summary);
     result->callsites->waits.all[0].time = 1;
-    result->callsites->waits.all[2].time = 30; /* It waits for one rank most of the time. */
+    result->callsites->waits.all[2].time = 30; /* most of the time, rank 0 waits for rank 3 */
     assert_non_null(strstr(find(result)->all->summary, "for rank 3"));
     profile_result_free(result);
-    /* The time of several completions is divided among their ranks. */
+    /* MPI_Waitall completes several requests, and its time is divided among their peers. */
     result = sample_run();
     sample_set_waits(sample_add_site(result, "MPI_Waitall", "a.c", 1), 3, waits);
     assert_non_null(strstr(find(result)->all->summary, "for 3 ranks"));
@@ -507,7 +509,7 @@ static void ranks_that_wait_for_one_rank_at_two_places_are_one_finding(void **st
     profile_result_free(result);
 }
 
-/* Ranks 0, 1 and 3 wait for rank 2. */
+/* Makes a run in which ranks 0, 1 and 3 wait for rank 2. */
 static struct profile_result *make_late_rank(void)
 {
     struct profile_result *result = sample_run();
@@ -518,7 +520,7 @@ static struct profile_result *make_late_rank(void)
     return result;
 }
 
-/* Rank 2 alone makes the calls, which take 29 s. */
+/* Adds calls that take 29 s together, and that only rank 2 makes. */
 static void add_late_call(struct profile_result *result, const char *name, const char *group)
 {
     const struct profile_rank_calls late = {.rank = 2, .calls = 10, .time = 29, .sent = 1000};
@@ -698,8 +700,7 @@ static void that_nothing_is_worth_a_finding_is_not_that_nothing_is_wrong(void **
     profile_result_free(result);
 }
 
-/* ---- Processors, profiling switched off, small messages ---------------------------------------
- */
+/* ---- Processors, profiling switched off, small messages -------------------------------------- */
 
 static void ranks_whose_processors_overlap_share_them(void **state)
 {
@@ -714,7 +715,7 @@ static void ranks_whose_processors_overlap_share_them(void **state)
     strcpy(result->processes[2].host, "b");
     assert_non_null(strstr(find(result)->all[0].meaning, "other programs or threads on node a"));
     strcpy(result->processes[2].host, "a");
-    strcpy(result->processes[2].processors, "1"); /* two ranks have only this one */
+    strcpy(result->processes[2].processors, "1"); /* the only one of ranks 1 and 2 */
     assert_non_null(
         strstr(find(result)->all[0].meaning, "2 ranks on node a may only use processor 1"));
     profile_result_free(result);

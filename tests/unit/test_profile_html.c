@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The page in HTML: no string of a result becomes markup, and the data is complete. */
+/* Tests the page in HTML: no string of a result becomes markup, and the data is complete. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -44,8 +44,7 @@ static void text_is_no_markup_and_valid_utf8(void **state)
     free(none);
 }
 
-/* ---- Data -------------------------------------------------------------------------------------
- */
+/* ---- Data ------------------------------------------------------------------------------------ */
 
 static int digit_of(char character)
 {
@@ -121,14 +120,13 @@ static void data_is_unpacked_as_it_was_whatever_its_size(void **state)
     }
     for (size_t size = 0; size < 40; size++)
         check_data(data, size);
-    check_data(data, 12288 - 23); /* This fills a block, or nearly. */
+    check_data(data, 12288 - 23); /* these sizes fill a block, or nearly */
     check_data(data, 12288 - 18);
     check_data(data, MOST);
     free(data);
 }
 
-/* ---- The page ---------------------------------------------------------------------------------
- */
+/* ---- The page -------------------------------------------------------------------------------- */
 
 static char *print_page(const struct profile_run *runs, int count)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON of profile: a result that is written and read is unchanged, and messages name the place of
- * each error. */
+/* Tests the files in JSON of profile: a result that is written and read again is unchanged, and the
+ * message about an error names its place in the file. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -123,7 +123,8 @@ static void every_member_is_written_and_read_back(void **state)
     profile_result_free(second);
 }
 
-/* The time of these ranks is the mean, but causes a finding. Files list them as callers only. */
+/* The times of these ranks are near the mean, but cause a finding. Files list such ranks only as
+ * callers. */
 static void callers_that_are_not_listed_are_read_back(void **state)
 {
     (void)state;

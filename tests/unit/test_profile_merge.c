@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Two results are merged: of one rank or several, with elements that only one of them has, and if
- * memory is exhausted. */
+/* Tests how two results are merged: results of one rank or of several, with elements that only one
+ * of them has, and with exhausted memory. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -31,7 +31,7 @@ void *__wrap_realloc(void *memory, size_t size)
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-/* Adds a region with functions that take that many seconds each; NULL ends the list. */
+/* Adds a region with functions, each of which takes `seconds`. NULL ends the list of functions. */
 static void add_region(struct profile_result *result, const char *name, double seconds,
                        const char *const *functions)
 {
@@ -57,7 +57,7 @@ static void add_region(struct profile_result *result, const char *name, double s
     }
 }
 
-/* Makes a call site of two frames; `function` of the first one may be NULL. */
+/* Adds a call site with two frames. `function`, which may be NULL, is that of the first frame. */
 static void add_callsite(struct profile_result *result, uint64_t offset, const char *function)
 {
     result->callsites = qmpi_allocate(1, sizeof *result->callsites);
@@ -138,7 +138,7 @@ static void the_way_up_the_tree_makes_no_difference(void **state)
 
 /* ---- Ranks ----------------------------------------------------------------------------------- */
 
-/* Makes the result of a rank with calls of MPI_Test that take this time; 0: without calls. */
+/* Makes the result of a rank whose calls of MPI_Test take `seconds`. With 0, it makes none. */
 static struct profile_result *make_caller(int rank, double seconds)
 {
     struct profile_result *result = sample_single(rank, 1, NULL);
@@ -211,7 +211,7 @@ static void those_with_the_least_and_the_most_are_listed(void **state)
     double seconds[RANKS];
     bool listed[RANKS];
     for (int rank = 0; rank < RANKS; rank++) {
-        const int place = rank * 31 % RANKS; /* in the order of their times */
+        const int place = rank * 31 % RANKS; /* of the rank, in the order of times */
         seconds[rank] = place + 5;
         listed[rank] = place < HALF || place >= RANKS - HALF;
     }
@@ -233,7 +233,7 @@ static void ranks_that_did_not_call_are_listed_with_nothing(void **state)
     struct profile_result *result = merge_tree(seconds, 0, 5);
     assert_listed(&find_test(result)->by_rank, seconds, all, 5);
     assert_int_equal(find_test(result)->ranks, 2);
-    /* Because all other ranks made calls, the list contains them. */
+    /* All ranks but rank 0 called MPI_Recv; its list contains rank 0, too. */
     assert_int_equal(find(result->functions, result->function_count, "MPI_Recv")->by_rank.count, 5);
     profile_result_free(result);
 }
@@ -376,7 +376,7 @@ static void nothing_and_everything_is_everything(void **state)
     profile_result_free(empty);
 }
 
-/* Results may be read from any file. */
+/* A result that was read from a file may contain an element twice. */
 static void what_is_there_twice_does_no_harm(void **state)
 {
     (void)state;
@@ -413,8 +413,8 @@ static void without_memory_the_result_stays_as_it_was(void **state)
         free(after);
         profile_result_free(into);
     }
-    /* These are ten arrays, the calls by rank and the callers of three functions and of a call
-     * site, and the functions and nodes of region x. */
+    /* The merge makes 20 allocations: for ten arrays, for the calls by rank and the callers of
+     * three functions and of a call site, and for the functions and nodes of region x. */
     assert_int_equal(failures, 20);
 }
 
@@ -476,7 +476,7 @@ static void the_longest_waits_are_kept_of_many_unless_all_are_wanted(void **stat
     }
 }
 
-/* Each wait of this rank is shorter than those of the others, but the rank has more of them. */
+/* Each wait of rank LONGEST is shorter than those of the other ranks, but it has more of them. */
 static void of_the_rank_that_waits_longest_half_of_the_pairs_are_kept(void **state)
 {
     (void)state;
@@ -502,7 +502,7 @@ static void of_the_rank_that_waits_longest_half_of_the_pairs_are_kept(void **sta
     profile_result_free(result);
 }
 
-/* Ranks without calls, and the number of listed ones, do not matter. */
+/* Neither ranks without calls nor the number of listed ranks have an influence. */
 static void callers_are_the_ranks_that_called_whatever_is_listed(void **state)
 {
     (void)state;
@@ -526,7 +526,8 @@ static void callers_are_the_ranks_that_called_whatever_is_listed(void **state)
     }
 }
 
-/* Makes the result of a rank that spends `seconds` between two call sites; 0: it lists nothing. */
+/* Makes the result of a rank that spends `seconds` between two call sites. With 0, the result does
+ * not list these call sites. */
 static struct profile_result *make_outside(int rank, double seconds)
 {
     struct profile_result *result = sample_single(rank, 1, "exit");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A rank that works alone at the start of the run, and runs that are only similar. */
+/* Tests the finding about a rank that works alone at the start of the run, with runs that have it
+ * and with similar runs that do not. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -47,8 +48,8 @@ static struct profile_result *make(const char *const *does)
     return result;
 }
 
-/* Lets all ranks wait at call sites. `longest` has the seconds of a call at each site, and ends
- * with 0. */
+/* Lets all ranks wait at call sites. `longest` has the seconds of the longest call at each site,
+ * and ends with 0. */
 static void add_callsites(struct profile_result *result, const char *name, const double *longest)
 {
     result->callsites = qmpi_allocate(4, sizeof *result->callsites);
@@ -63,8 +64,7 @@ static void add_callsites(struct profile_result *result, const char *name, const
     }
 }
 
-/* Asserts that the only finding is of this number of windows, or that there is none if `windows` is
- * 0. */
+/* Asserts that the only finding covers `windows` windows, or that there is none if that is 0. */
 static void assert_startup(const char *const *does, int rank, double windows)
 {
     struct profile_result *result = make(does);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables as text: units, widths, and names that must not break them. */
+/* Tests tables as text: units, widths, and names that must not break the tables. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -155,7 +155,7 @@ static void every_table_is_there_and_none_steers_the_terminal(void **state)
     profile_result_free(result);
 }
 
-/* The tool adds "qmpi: " to each line. */
+/* The tool puts "qmpi: " in front of each line. */
 static void the_sentence_about_processors_fits_into_a_line(void **state)
 {
     (void)state;

@@ -33,8 +33,8 @@ static struct profile_window sum(const struct profile_windows *windows, size_t n
     return sum;
 }
 
-/* Makes a rank with `count` windows, the last one `last` long, with `share` of each in MPI. With
- * `odd`, profiling is off in a tenth of each. */
+/* Makes a rank with `count` windows, the last of which is `last` long, and with a share `share` of
+ * each window in MPI. With `odd`, profiling is off in a tenth of each full window. */
 static struct profile_result *make(int rank, double width, size_t count, double last, double share,
                                    bool odd)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies memory by valid and invalid pointers, in both ways that the kernel offers. */
+/* Tests how memory is copied from valid and invalid pointers, in both ways that the kernel offers.
+ */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -11,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static bool forbidden; /* process_vm_readv fails, as in some containers */
+static bool forbidden; /* whether process_vm_readv fails, as in some containers */
 
 ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long local_count,
                                 const struct iovec *remote, unsigned long remote_count,

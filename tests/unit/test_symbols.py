@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Real programs print the addresses from which they were called. The functions, files and lines that qmpi finds for
-these addresses are compared with the sources."""
+"""Tests the functions, files and lines that qmpi finds for addresses. Real programs print the addresses of their calls,
+and what qmpi finds is compared with the sources."""
 import os
 import re
 import shutil

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The conversion between ticks and world time: it is exact to a nanosecond over days, never
- * decreases, and can be reversed. The stated bound is right.
+ * Tests the conversion of ticks to world time: it is exact to a nanosecond over days, the time
+ * never decreases with the ticks, the conversion can be reversed, and the stated bound is right.
  */
 #include "trace_random.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The numbers by which viewers distinguish processes, threads and sequences of packets. A rank has
- * the same numbers in a file of its own and in a file of all ranks, and no number occurs twice.
+ * Tests the numbers by which viewers distinguish processes, threads and sequences of packets. A
+ * rank has the same numbers in a file of its own and in a file of all ranks, and no number occurs
+ * twice.
  */
 #include "trace_random.h"
 
@@ -114,7 +115,7 @@ static void no_two_sequences_have_the_same_number(void **unused)
     free(processes);
 }
 
-/* Sequence numbers have 32 bits. */
+/* Sequence numbers have 32 bits, which must suffice. */
 static void the_last_rank_of_many_has_numbers_of_its_own(void **unused)
 {
     (void)unused;

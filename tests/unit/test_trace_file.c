@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of traces. A file is read exactly as it was written. A file that is cut anywhere is read up
- * to that place. Damage is detected, and intact parts are still read.
+ * Tests the files of traces. A file is read exactly as it was written. A file that is cut anywhere
+ * is read up to that place. Damage is detected, and intact parts are still read.
  */
 #define _GNU_SOURCE
 #include "trace_random.h"
@@ -22,7 +22,7 @@ static bool ends_call(const struct trace_event *event)
     return event->kind == TRACE_LEAVE || event->kind == TRACE_INTERRUPTED;
 }
 
-/* Returns whether the call that an event begins ends in these events. */
+/* Returns whether the call that event `i` begins also ends among these events. */
 static bool is_left(const struct trace_event *events, size_t count, size_t i)
 {
     size_t inner = 1;
@@ -66,7 +66,7 @@ static void events_are_read_as_they_were_written(void **unused)
     }
 }
 
-/* The writer corrects impossible events of the tool. */
+/* If the tool records impossible events, the writer corrects them. */
 static void impossible_events_are_made_possible(void **unused)
 {
     (void)unused;
@@ -214,7 +214,8 @@ static void a_file_is_read_as_far_as_it_goes(void **unused)
     free_sample(&sample);
 }
 
-/* Asserts that the events that are left are written ones in their order. Returns their number. */
+/* Asserts that times never decrease and that calls are nested in the events that were found.
+ * Returns how many events are reported as dropped. */
 static size_t match(const struct sample *sample, const struct trace_event *found, size_t count)
 {
     size_t at = 0, dropped = 0, depth = 0;
@@ -334,8 +335,7 @@ static void what_is_missing_is_told(void **unused)
     trace_definitions_clear(&process);
 }
 
-/* A ring contains the end of a stream. It also has the calls that are in progress at its beginning.
- * */
+/* A ring contains only the end of a stream, preceded by the calls in progress at that point. */
 static void a_ring_begins_with_the_calls_in_progress(void **unused)
 {
     (void)unused;

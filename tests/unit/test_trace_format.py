@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A reader that was written from docs/run/trace-format.md finds the same in files as tools/trace/file."""
+"""Tests that a reader that was written from docs/run/trace-format.md finds the same contents in files as
+tools/trace/file."""
 import ctypes
 import os
 import re
@@ -24,13 +25,14 @@ def has_zstd():
 
 
 def expected(path):
-    """Returns as text what tools/trace/file finds."""
+    """Returns the lines in which print_trace shows what tools/trace/file finds."""
     return subprocess.run([PROGRAM, "print", path], check=True, capture_output=True, text=True,
                           timeout=60).stdout.splitlines()
 
 
 def found(path):
-    """Returns what the other reader finds in the same form, except times."""
+    """Yields what trace_reader.py finds: lines of the same form for definitions, and tuples for events, whose times
+    are compared with a tolerance."""
     blocks = list(trace_reader.blocks(path.read_bytes()))
     tables = trace_reader.definitions(blocks)
     for index in sorted(tables["function"]):

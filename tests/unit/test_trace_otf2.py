@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Archives in OTF2 of invented traces: otf2-print and the Python reader find the contents of the traces in them,
-whether one process has written an archive or several together."""
+"""Tests archives in OTF2 of invented traces: otf2-print and the Python reader find the contents of the traces in
+them, whether one process has written an archive or several processes together."""
 import os
 import re
 import shutil
@@ -35,7 +35,7 @@ def run(*command, code=0, **more):
 
 
 class Trace:
-    """A description for make_trace. Each process has other numbers for its functions."""
+    """A description for make_trace. Each process numbers its functions differently."""
     def __init__(self):
         self.lines, self.time, self.functions = [], 0, {}
 
@@ -103,7 +103,7 @@ def kinds(events, *of):
 
 
 def write(trace, folder):
-    """Writes the archive in both ways, asserts that the results are equal, and returns one."""
+    """Writes the archive in one process and in several, asserts that both are equal, and returns the first."""
     files = trace.make(folder / "files")
     run(MAKE, "write", MODULE, files, folder / "alone")
     ordered = sorted(files.iterdir())
@@ -231,7 +231,7 @@ def test_regions_that_overlap_are_cut_so_that_they_nest(tmp_path):
     trace.call("MPI_Pcontrol", ("REGION_BEGIN", {"object": 1}, 0))
     trace.call("MPI_Pcontrol", ("REGION_END", {"object": 0}, 0))
     trace.call("MPI_Pcontrol", ("REGION_END", {"object": 1}, 0))
-    # Another thread finishes the rest, while the first one is in a call.
+    # Another thread ends the remaining region while the first thread is in a call.
     trace.event("ENTER", function=trace.functions["MPI_Init"])
     trace.call("MPI_Pcontrol", ("REGION_END", {"object": 1, "location": 1}, 0), location=1)
     trace.event("LEAVE")

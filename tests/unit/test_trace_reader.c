@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading traces: events of the streams of a location and of the processes of a run in order of
- * time, parts of a trace that are selected by time, and directories.
+ * Tests the reader of traces. It merges the streams of a location, and the processes of a run, in
+ * order of time; it selects a part of a trace by time; and it reads directories.
  */
 #define _GNU_SOURCE
 #include "trace_random.h"
@@ -43,15 +43,16 @@ static void check_order(const struct trace_event *events, size_t count)
 
 /* ---- Streams --------------------------------------------------------------------------------- */
 
-/* The events of a thread: those of stream 0, into which those of signal handlers are inserted. */
+/* The events of a thread. Those of signal handlers, in other streams, are inserted into those of
+ * stream 0. */
 struct thread {
     struct trace_event *events;
     uint32_t *streams;
     size_t count;
 };
 
-/* Inserts events of signal handlers after the times of some events, each handler in the next
- * stream. */
+/* Inserts the events of signal handlers, in stream `stream`, after some events of the stream before
+ * it. If `has_ties`, a handler begins and ends at the times of the events around it. */
 static void interrupt(uint64_t *state, struct thread *thread, uint32_t stream, bool has_ties)
 {
     struct thread made = {calloc(3000, sizeof *made.events), calloc(3000, sizeof *made.streams), 0};
@@ -411,7 +412,8 @@ static void clocks_that_were_not_compared_are_set_by_the_time_of_day(void **unus
     erase("rank-1.qtrace");
 }
 
-/* This is so if no descriptor is left: the events that were read are not taken for all. */
+/* A file may be impossible to open again, for example if no descriptor is left. Without an error,
+ * the events that were read would be taken for all events. */
 static void events_of_a_file_that_cannot_be_opened_are_an_error(void **unused)
 {
     (void)unused;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sites/walk.c, in a process without MPI: on stacks of many kinds, the addresses are those that the
- * unwinder of the C library finds. This file takes the place of the functions that know modules and
- * layers.
+ * Tests sites/walk.c in a process without MPI: on stacks of many kinds, it must find the same
+ * addresses as the unwinder of the C library. This file replaces the functions of libqmpi that know
+ * modules and layers.
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -29,7 +29,7 @@
 
 enum { DEEP = 400, STACKS = 300, STACK = 64 << 20 };
 
-/* ---- In place of modules and layers ---------------------------------------------------------- */
+/* ---- Replacements of the functions that know modules and layers ------------------------------ */
 
 _Thread_local struct qmpi_frame_entry qmpi_entry;
 _Thread_local const void *qmpi_jumped_frame;
@@ -84,7 +84,7 @@ static int compared, wrong, fell_back, again;
 int __real_backtrace(void **addresses, int capacity);
 int __wrap_backtrace(void **addresses, int capacity);
 
-/* What the walk does if it cannot begin. */
+/* The walk calls this if it cannot begin by itself. */
 int __wrap_backtrace(void **addresses, int capacity)
 {
     fell_back++;
@@ -94,7 +94,7 @@ int __wrap_backtrace(void **addresses, int capacity)
 /* The return address of the function that contains this. */
 #define CALLER() __builtin_extract_return_addr(__builtin_return_address(0))
 
-/* Compares the addresses from that of the caller upwards. */
+/* Compares two lists of addresses, each from `caller` upwards. */
 static void compare(const char *what, const void *caller, void *const *walked, int count,
                     void *const *unwound, int expected)
 {
@@ -120,8 +120,8 @@ static __attribute__((noinline)) void check_walk(void)
     compare("walk", CALLER(), walked, count, unwound, expected);
 }
 
-/* Compares the callers of a call of MPI that `caller` has made. The addresses in the code that
- * calls `main`, the last ones, are no callers. */
+/* Compares the callers of a call of MPI that `caller` has made. The last addresses of a stack,
+ * which are in the code that calls `main`, are not listed as callers. */
 static __attribute__((noinline)) void compare_callers(const QMPIX_Call *call, const void *caller)
 {
     void *callers[DEEP], *unwound[DEEP];
@@ -137,7 +137,8 @@ static __attribute__((noinline)) void compare_callers(const QMPIX_Call *call, co
     }
 }
 
-/* A call of MPI. The record is in the frame that enters the layers, or directly below it. */
+/* Stands for a call of MPI whose entry into the layers is recorded: by this function or, on
+ * processors where a C function cannot do this, by the function in walk_enter.S. */
 #ifdef QMPI_FRAME_ENTER
 static __attribute__((noinline)) void check_callers(void)
 {
@@ -165,7 +166,7 @@ void QMPI_ENTERED(check_callers)(void)
     compare_callers(&call, find_caller_of(CALLER()));
 }
 
-/* No exception passes. */
+/* Is never called, because no exception passes the frame. */
 _Unwind_Reason_Code qmpi_frame_personality(void) QMPI_HIDDEN;
 _Unwind_Reason_Code qmpi_frame_personality(void)
 {
@@ -178,7 +179,7 @@ static void assert_compared(int at_least)
     assert_int_equal(wrong, 0);
     assert_int_equal(fell_back, 0);
     assert_true(compared >= at_least);
-    assert_true(again * 4 < compared); /* two rules of a stack may have one place */
+    assert_true(again * 4 < compared); /* two rules may share a place */
     compared = again = 0;
 }
 
@@ -198,7 +199,7 @@ static const struct {
 #endif
 };
 
-/* The number of those that this processor can run. */
+/* The number of these kinds of frames that this processor can run. */
 static size_t frame_count = sizeof frames / sizeof *frames;
 
 static void visit_all(walk_visitor *visit, int count)
@@ -217,7 +218,7 @@ static void *visit_in_thread(void *data)
     return NULL;
 }
 
-/* In a thread with a large stack. */
+/* Runs `function` in a thread with a large stack. */
 static void run_in_thread(void *(*function)(void *))
 {
     pthread_t thread;
@@ -313,8 +314,9 @@ static void visit_nothing(void)
 {
 }
 
-/* Signals come at any instruction, also in the first and last ones of a function. Meanwhile, no
- * function is called through the linker's code, whose frames the walk does not support. */
+/* Lets a timer interrupt functions at any instruction, also at their first and last ones.
+ * Meanwhile, no function is called through the code of the linker (PLT), whose frames the walk does
+ * not support. */
 static void *be_interrupted(void *data)
 {
     enum { SAMPLES = 300, ROUNDS = 2000000 };

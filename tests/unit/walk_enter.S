@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The function of test_walk.c that records its frame, if a C function cannot do this. */
+/* check_callers of test_walk.c, which records its frame, for processors where a C function cannot
+ * do this. */
 #include "dispatch/arch/entry.h"
 
 ENTER_FIRST check_callers, 0

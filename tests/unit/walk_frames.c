@@ -76,13 +76,13 @@ FUNCTION void large(int depth)
     STAY();
 }
 
-/* Its frame is larger than what instructions can add at once. */
+/* Its frame is larger than the largest constant that one instruction can add. */
 FUNCTION void huge(int depth)
 {
     char array[1100000];
     array[0] = 1;
     USE(array);
-    wander(depth - DEPTH / 2); /* the stack has room for a few */
+    wander(depth - DEPTH / 2); /* the stack has room for only a few of these frames */
     STAY();
 }
 
@@ -101,7 +101,7 @@ FUNCTION void pass(int depth)
     USE(sum);
 }
 
-/* All registers that calls keep are in use. */
+/* All callee-saved registers are in use. */
 FUNCTION long keep(int depth, const long *from)
 {
     const long a = from[0], b = from[1], c = from[2], d = from[3], e = from[4], f = from[5];
@@ -112,7 +112,7 @@ FUNCTION long keep(int depth, const long *from)
     return a + b * c + d * e + f * g + h * i + j * k + (long)(x * y * z);
 }
 
-/* Only one of two ways through the function needs a frame. */
+/* Only one of the two paths through the function needs a frame. */
 FUNCTION int wrap(int depth, const int *place)
 {
     if (!place)
@@ -162,7 +162,7 @@ static int compare(const void *a, const void *b)
     return 0;
 }
 
-/* A library calls back. */
+/* A function of a library, qsort, calls back. */
 FUNCTION void sort(int depth)
 {
     static void (*volatile function)(void *, size_t, size_t, int (*)(const void *, const void *)) =

@@ -3,8 +3,8 @@
 #ifndef QMPI_TEST_WALK_FRAMES_H
 #define QMPI_TEST_WALK_FRAMES_H
 
-/* Calls a function, or reads an address that is not mapped if there is none, from stacks with
- * frames of all kinds. Each of these functions is compiled in the way that its name tells. */
+/* Each function calls `visit` from a random stack with frames of all kinds. If `visit` is NULL, it
+ * reads an address that is not mapped instead. The name of a function tells how it is compiled. */
 typedef void walk_visitor(void);
 typedef void walk_frames(walk_visitor *visit);
 extern walk_frames walk_frames_O0, walk_frames_O2, walk_frames_fp, walk_frames_nofp,
