@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The echo library's MPI_Pcontrol, and the list with which all places compare its arguments. */
+/* The echo library's MPI_Pcontrol, and the expected arguments with which the layers and the echo
+ * library compare those that they receive. */
 #pragma GCC visibility push(default)
 #include <mpi.h>
 #pragma GCC visibility pop

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls every entry of libqmpi, MPI_X and PMPI_X, with distinctive arguments. The layers of
- * QMPI_TOOLS are `witness` a number of times, and the echo library takes the place of the MPI
- * library. Each layer and the echo library must get each argument unchanged, and each place the
- * result of the place below it. PMPI_X must reach only the echo library.
+ * Calls every entry of libqmpi, MPI_X and PMPI_X, with distinctive arguments. QMPI_TOOLS lists the
+ * tool `witness` LAYERS times, and the echo library takes the place of the MPI library. Each layer
+ * and the echo library must receive each argument unchanged. The application and each layer must
+ * get the result of the layer or library below them. PMPI_X must reach only the echo library.
  *
  *     every_entry LAYERS          in one process, in the order of the numbers
  *     every_entry LAYERS first    each call as the first MPI call of a process of its own
@@ -68,8 +68,8 @@ static bool is_passed_on(const char *name)
     return i < sizeof names / sizeof *names;
 }
 
-/* In a stack with layers, src/mpit merges functions of MPI_T; for PMPI_X, it merges only those that
- * count the users of MPI_T. */
+/* Returns whether the call must reach the MPI library. In a stack with layers, src/mpit answers
+ * some functions of MPI_T itself; of their PMPI_X, only those that count the users of MPI_T. */
 static bool reaches_library(const char *name, bool pmpi)
 {
     if (!layers || is_passed_on(name))

@@ -26,13 +26,13 @@ int arrive(QMPI_Context context, enum QMPI_Functions_enum number);
 void call_Pcontrol(bool pmpi);
 int layer_Pcontrol(QMPI_Context context, const int level, ...);
 
-/* Returns the number of the layers in this run. */
+/* Returns the number of layers in this run. */
 int layer_count(void);
 
 /* Writes one TAP line. */
 void report(bool good, const char *name);
 
-/* Checks MPI_Pcontrol with fewer and with other arguments. */
+/* Checks MPI_Pcontrol with the other lists of arguments in pcontrol_words.h. */
 void check_pcontrol_forms(void);
 
 #endif

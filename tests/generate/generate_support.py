@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The paths and commands of the tests in this folder. Meson passes them, see meson.build."""
+"""The paths and commands of the tests in this folder. meson.build passes them in the environment."""
 import os
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 SOURCE = Path(os.environ["QMPI_SOURCE_ROOT"])
 BUILD = Path(os.environ["QMPI_BUILD_ROOT"])
 LIBRARY = Path(os.environ["QMPI_TEST_LIBRARY"])  # libqmpi
-MPI_NAME = os.environ["QMPI_TEST_MPI"]  # mpich
+MPI_NAME = os.environ["QMPI_TEST_MPI"]  # mpich, openmpi or abi
 MPI_LIBRARY = os.environ["QMPI_TEST_MPI_LIBRARY"]
 MPI_INCLUDE = os.environ["QMPI_TEST_MPI_INCLUDE"]
 CC = os.environ["QMPI_TEST_CC"].split("\n")
@@ -23,7 +23,8 @@ sys.path.insert(0, str(GENERATOR))
 
 
 def run(*command):
-    """Returns a command's standard output; if it fails, its messages are the failure."""
+    """Runs a command and returns its standard output. If the command fails, the test fails with the
+    command's messages."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
     return done.stdout

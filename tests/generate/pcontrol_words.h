@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arguments of a test's call of MPI_Pcontrol; `level` says which form they have, as it does in
- * real use. Every place compares its arguments with the same list.
+ * The arguments of a test's call of MPI_Pcontrol. As in real use, `level` tells which arguments
+ * follow. The layers and the echo library compare what they receive with the same values.
  */
 #ifndef QMPI_TEST_PCONTROL_WORDS_H
 #define QMPI_TEST_PCONTROL_WORDS_H
@@ -14,8 +14,8 @@ enum {
     PCONTROL_FULL = 4, /* (level, 8 words and 8 doubles in turn): even words long, odd ones int */
 };
 
-/* Compares 16 words and 8 doubles with those for `level`, at the place where the call arrived last.
- * `more` has the last 8 words. */
+/* Compares up to 16 words and 8 doubles with those that `level` requires, and reports differences
+ * at the place where the call arrived last. `more` has the last 8 words. */
 __attribute__((visibility("default"))) void pcontrol_compare(int level, const long *words,
                                                              const long *more, const double *reals);
 

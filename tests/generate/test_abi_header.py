@@ -34,8 +34,8 @@ DIFFERENT = {
     },
     "Open MPI": {"MPI_DISPLACEMENT_CURRENT": ("MPI_Offset 8 bytes -1", "int 4 bytes -1")},
 }
-# Names that our header lacks: those that need MPI_Fint, functions that the library itself lacks,
-# synonyms that MPI 4.0 removed, and guards.
+# Names that only the installed headers have: those that need MPI_Fint, large-count versions that the
+# standard does not have, synonyms that MPI 4.0 removed, and include guards.
 NOT_OURS = re.compile(
     r"MPI_\w+_(c2f|f2c|c2f08|f082c)$|MPI_P(send|recv)_init_c$|MPI_F(08)?_STATUS(ES)?_IGNORE$|MPI_Fint$"
     r"|MPI_F08_Status$|MPI_(Comm|File|Session|Win)_errhandler_fn$|MPI_H_ABI$"
@@ -83,7 +83,7 @@ def parse(folder, tmp_path):
 
 
 def plain(node):
-    """Returns a type without names of parameters, and with arrays as pointers, which they are in
+    """Returns a type without the names of its parameters. Arrays become pointers, as C defines it for
     parameters."""
     node = copy.deepcopy(node)
     if isinstance(node, c_ast.ArrayDecl):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests that headers with attributes, C23 and GNU's extensions are read, and that these do not
-change the functions."""
+"""Tests that headers with attributes, with C23 and with GNU's extensions are read, and that these
+additions do not change how the functions are read."""
 import generate_support as support  # adds the path of c_extensions
 import c_extensions
 import mpi_header

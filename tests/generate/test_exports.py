@@ -13,18 +13,18 @@ REPLACED = {"dlopen", "dlsym"}
 # are left are no longer valid.
 REPLACED |= {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
 
-# When a library is closed, libqmpi forgets what it knows about its code.
+# When the program closes a library, libqmpi discards what it knows about the code of that library.
 REPLACED |= {"dlclose"}
 
-# The MPI library calls it after it has told the launcher about this process: libqmpi then adds that
-# it is present.
+# The MPI library calls PMIx_Commit after it has described this process to the launcher. libqmpi first
+# adds to this description that libqmpi is present.
 REPLACED |= {"PMIx_Commit"}
 
-# With these, the program looks up the action of a signal: it sees no tool's action.
+# With these, the program asks for the action of a signal. libqmpi hides the actions that tools have set.
 REPLACED |= {"sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"}
 
-# AddressSanitizer calls it for its options; the answer allows libqmpi to precede the sanitizer's
-# library.
+# AddressSanitizer calls this function to get its default options. libqmpi's options allow it to be
+# loaded before the sanitizer's library.
 REPLACED |= {"__asan_default_options"}
 
 # Calls that MPICH's own variant of QMPI has and the draft lacks.

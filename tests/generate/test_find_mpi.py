@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests how a build finds its MPI: src/generate/find_mpi.py, with the MPI libraries that are
+"""Tests src/generate/find_mpi.py, by which a build finds its MPI, with the MPI libraries that are
 installed here."""
 import json
 import os
@@ -29,7 +29,8 @@ def find(wanted, *options, env=None):
 
 
 def refusal(wanted, *options):
-    """Returns the only message, which ends with a hint."""
+    """Returns the first line of the message with which an MPI is refused. Its last line must be the
+    only hint."""
     answer = ask(wanted, *options)
     assert answer.returncode == 1 and answer.stdout == ""
     lines = answer.stderr.splitlines()
@@ -60,7 +61,7 @@ def wrapper(path, code):
 
 
 def other_mpi():
-    """Returns the folder of the header and the library of another MPI than this build's."""
+    """Returns the folder of mpi.h and the library of an installed MPI that is not this build's."""
     for name in COMMANDS:
         found = find(name)
         if found["kind"] != [MPI_NAME]:
@@ -137,7 +138,8 @@ def test_the_name_of_one_mpi_never_means_another(tmp_path):
     commands = tmp_path / "bin"
     commands.mkdir()
     (commands / "mpicc").symlink_to(command)
-    # ccache under the name of a compiler looks for the real one in PATH.
+    # If ccache is installed under the name of a compiler, it looks for the real compiler in PATH, which has
+    # only the folder `commands` here. The links must therefore lead to the real compilers.
     path = os.pathsep.join(folder for folder in os.get_exec_path() if Path(folder).name != "ccache")
     for name in {"sh", "nm", "readelf", "cc", "gcc", "as", "ld", *CC}:
         if shutil.which(name, path=path):
@@ -171,8 +173,8 @@ def test_a_header_of_no_known_mpi_is_refused(tmp_path):
 
 
 def test_a_build_from_a_prefix_is_configured_without_pkg_config(tmp_path):
-    """The build's own files for pkg-config lead to the MPI, which pkg-config does not know
-    otherwise."""
+    """Tests also that the build's own files for pkg-config lead to this MPI, which pkg-config does not
+    know without them."""
     prefix = prefix_of(tmp_path / "prefix")
     build = tmp_path / "build"
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PKG_CONFIG")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The generator on a made-up mpi.h (small/), and the committed list of numbers."""
+"""Tests the generator with an invented mpi.h (small/), and the committed list of numbers."""
 import hashlib
 import re
 import subprocess
@@ -174,7 +174,8 @@ def test_a_single_unnamed_parameter_among_named_ones_is_counted_by_its_place(sma
 
 
 def test_parameters_have_the_names_of_the_standard(tmp_path):
-    """Also those of an extension that the standard has taken over, but not those of a function with other ones."""
+    """Tests also an extension that the standard has adopted, whose parameters get the standard's names. A
+    function with another number of parameters than in the standard keeps its own names."""
     texts = {"mpi": "int MPI_Send(void *ibuf, int);\nint MPI_Finalize(void);\nint MPI_Recv(int a);\n"
                     "int MPIX_Scan_init(int old);\nint MPI_Pcontrol(int l, ...);\n",
              "standard": "int MPI_Send(void *buf, int count);\nint MPI_Finalize(void);\nint MPI_Recv(int b, int c);\n"

@@ -139,8 +139,8 @@ def test_an_interceptor_type_is_mpi_s_signature_with_a_context_in_front(tmp_path
     compile_as("c11", source, tmp_path)
 
 
-# Tests which interceptors the macro accepts; the last ones have a wrong result, a wrong parameter,
-# and a wrong number of parameters.
+# Tests which interceptors the macro accepts. The wrong ones lack the context, or have a wrong result,
+# a wrong parameter, or a wrong number of parameters.
 REGISTERED = {
     "static int wrap(QMPI_Context c, MPI_Comm comm) { (void)c; (void)comm; return 0; }": True,
     "static int wrap(MPI_Comm comm) { (void)comm; return 0; }": False,

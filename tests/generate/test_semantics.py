@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests that all parts that handle a kind of function know a function once it is added to the
-description.
+"""Tests that adding a function to the description is enough for all parts of qmpi that handle this
+kind of function.
 
 The functions are invented, and added to copies of mpi.h, of the list of numbers and of
 semantics.py; nothing else is changed. The parts of qmpi that classify functions are compiled with
@@ -96,7 +96,7 @@ class Invented:
         sources = [support.SOURCE / path for path in PROGRAMS[program]]
         sources += [self.folder / "standard_functions.c"] if program == "results" else [
             support.SOURCE / "src/observe/semantics.c", self.folder / "description.c", self.folder / "names.c"]
-        # Parts of qmpi need other parts, which are not called here.
+        # The compiled parts refer to other parts of qmpi, which are not called here and stay unresolved.
         support.run(*support.CC, "-std=gnu11", "-w", "-DQMPI_LIBRARY", "-D_GNU_SOURCE", "-no-pie", "-O1",
                     "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections,--unresolved-symbols=ignore-all",
                     *[f"-I{folder}" for folder in folders], support.SOURCE / f"tests/generate/semantics/{program}.c",

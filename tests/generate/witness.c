@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See witness.h. This is part of the echo library, so that the program and that library share one
- * state. */
+/* See witness.h. This file is part of the echo library, so that the program and the library share
+ * one state. */
 #include "witness.h"
 
 #include <stdarg.h>
@@ -13,7 +13,7 @@ enum { ANSWER = 1000, VALUE_MAX = 64 };
 
 static const char *current = "";
 static int layer_count;
-static int library_count; /* 1 if the call must reach the MPI library, 0 if calls of it are
+static int library_count; /* 1: the call must reach the MPI library; 0: calls that reach it are
                              ignored */
 static const char *ignored_function = "";
 static int is_ignored; /* whether to ignore the current call of the MPI library */

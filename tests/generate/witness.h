@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Watches one call of an MPI function on its way through the layers to the MPI library and back.
- * Each argument has distinctive bytes, and so has the result of each place. A place is a tool_id
- * (0: the MPI library) or the application. Each error is written as a TAP comment that names the
+ * The call passes through places: the application, the layers, and the MPI library. A layer has its
+ * tool_id as its number, and the MPI library has 0. Each argument has distinctive bytes, and so has
+ * the result that each place returns. Each error is written as a TAP comment that names the
  * function, the place and the argument.
  */
 #ifndef QMPI_TEST_WITNESS_H
@@ -16,8 +17,8 @@ enum { WITNESS_APPLICATION = -1 };
 
 /*
  * Begins a call of `function` (a constant string), which must reach `layers` layers and then, if
- * `library` is 1, the MPI library. If it is 0, libqmpi answers the call itself, and may call the
- * MPI library meanwhile.
+ * `library` is 1, the MPI library. If `library` is 0, libqmpi answers the call itself; the calls
+ * that it makes to the MPI library meanwhile are ignored.
  */
 WITNESS_API void witness_begin(const char *function, int layers, int library);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* For the programs that print what a part of qmpi knows about a function: see test_semantics.py. */
+/* Shared by the programs that print what a part of qmpi knows about a function. See
+ * test_semantics.py. */
 #include <qmpi/traits.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The functions by which libqmpi and the tools allocate memory. */
+/* These replace the functions by which libqmpi and the tools allocate memory. */
 void *qmpi_allocate(size_t count, size_t size);
 void *qmpi_allocate(size_t count, size_t size)
 {

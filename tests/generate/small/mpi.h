@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A made-up mpi.h: one of each thing that the generator must understand. */
+/* An invented mpi.h, with one example of each kind of declaration that the generator must read. */
 #ifndef SMALL_MPI_H
 #define SMALL_MPI_H
 
@@ -35,7 +35,7 @@ double MPI_Wtime(void);
 MPI_Comm MPI_Comm_f2c(int comm); /* returns a handle */
 int MPI_Keyval_create(MPI_Copy_function *copy, void (*inline_type)(int, double[2]),
                       enum small_level level, MPI_Status status);
-int MPIX_Small_news(MPI_Comm comm, MPI_Aint);            /* in nobody's list */
+int MPIX_Small_news(MPI_Comm comm, MPI_Aint);            /* not in the list of numbers */
 int MPI_Send(const void *buf, int count, MPI_Comm comm); /* declared, but not exported */
 
 int PMPI_Init(int *, char ***);
