@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Prints how many cases tests had when they last ran: `meson test --list | cases.py BUILD-FOLDER`.
+"""Prints how many cases the listed tests had when they last ran: `meson test --list | cases.py BUILD-FOLDER`.
 
-A test that is not in the folder's testlog.json counts as one case, and so does a missing list.
+A test that is not in the folder's testlog.json counts as one case. If no test is listed, the number is 1.
 """
 import json
 import sys

@@ -27,20 +27,23 @@ for number in (signal.SIGINT, signal.SIGQUIT):
 # remove their files.
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 
-# Programs, libraries and prefixes are in temporary folders, and some are preloaded: the dynamic
-# loader takes no path with a blank or a colon.
+# Some of the libraries in temporary folders are preloaded, and the dynamic loader splits LD_PRELOAD
+# at blanks and colons. The paths of temporary folders must therefore contain none.
 if re.search(r"[\s:]", tempfile.gettempdir()):
     os.environ["TMPDIR"] = tempfile.tempdir = "/tmp"
 
 
 @pytest.fixture
 def separate_nodes(monkeypatch):
-    """For MPICH, each rank of a job is on a node of its own. Ranks of one node meet several times in
-    MPI_Init and MPI_Finalize by polling shared memory without ever yielding. While other processes
-    use the processors, this is most of the processor time of a small job. Ranks of separate nodes
-    meet through the launcher, and sleep; their messages still go through shared memory. They do not
-    meet at the end of MPI_Init: one that ends without MPI_Finalize may make another one fail that is
-    still in MPI_Init. This is for test files with many jobs, all of whose ranks call MPI_Finalize."""
+    """Makes MPICH treat each rank of a job as if it were on a node of its own.
+
+    Ranks of one node synchronize several times in MPI_Init and MPI_Finalize by polling shared memory
+    without ever yielding. If other processes use the processors, most of the processor time of a
+    small job goes into this polling. Ranks of separate nodes synchronize through the launcher, and
+    sleep while they wait; their messages still go through shared memory. They do not wait for each
+    other at the end of MPI_Init. A rank that ends without MPI_Finalize can therefore make another
+    rank fail that is still in MPI_Init. This fixture is for test files with many jobs, in all of
+    which every rank calls MPI_Finalize."""
     monkeypatch.setenv("MPIR_CVAR_NOLOCAL", "1")
 
 
@@ -54,8 +57,8 @@ def copy_into(source, target):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """Runs a test function in which Open MPI crashed again, at most twice, with the earlier content
-    of its tmp_path."""
+    """Runs a test function. If Open MPI crashes in it, runs it again, at most twice, after restoring
+    the content that tmp_path had before."""
     import mpi_in_use
     if not mpi_in_use.OPEN_MPI:
         return None
@@ -82,7 +85,8 @@ def pytest_pyfunc_call(pyfuncitem):
 
 
 class NoReport:
-    """Stands in for pytest's own report: assertions ask its writer how to colour a difference."""
+    """Replaces pytest's own report, whose writer pytest asks how to colour the differences that failed
+    assertions show."""
 
     def __init__(self, report):
         self._tw = report._tw
@@ -114,7 +118,7 @@ class TapReport:
         if report.when == "setup" and report.passed:
             return
         if report.when == "teardown":
-            if report.failed:  # the test's line is printed already: only Bail out can still fail the file
+            if report.failed:  # the test's line is already printed, so only `Bail out!` can make the file fail
                 self.comment(report.longreprtext)
                 print(f"Bail out! teardown of {name_of(report)}", flush=True)
             return
@@ -130,8 +134,8 @@ class TapReport:
                 self.comment(f"{title}\n{text}")
 
     def pytest_sessionfinish(self, session):
-        """The lines have reported failed tests; Meson takes any other exit status for a broken
-        report."""
+        """Makes the exit status 0 even if tests failed. The TAP lines have reported these tests, and
+        Meson would take any other exit status as the sign of an incomplete report."""
         if session.exitstatus == pytest.ExitCode.TESTS_FAILED or (
                 self.reason and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.OK

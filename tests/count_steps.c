@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * count_steps PROGRAM ARGUMENTS…: runs the program and prints, one per line, how many instructions
- * its main thread executes from a SIGURG that it raises to the next one, and then again from the
- * third to the fourth, and so on. The kernel executes these in single steps; the rest of the
- * program runs at full speed, whereas valgrind translates all of it. The exit status is that of the
- * program.
+ * count_steps PROGRAM ARGUMENTS…: runs a program that raises SIGURG in its main thread at the
+ * beginning and at the end of each section to be measured. Prints one line for each section, with
+ * the number of instructions that the main thread executed in it. The kernel executes the sections
+ * in single steps. The rest of the program runs at full speed, whereas valgrind would translate all
+ * of it. The exit status is that of the program.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,7 +29,8 @@ static int run(char **argv)
     return fail(argv[0]);
 }
 
-/* Lets the program continue, with a signal unless that is 0, until it stops again or ends. */
+/* Delivers `signal` to the program unless it is 0, and lets the program continue until it stops
+ * again or ends. */
 static bool resume(pid_t program, bool counting, int signal, int *status)
 {
     return ptrace(counting ? PTRACE_SINGLESTEP : PTRACE_CONT, program, NULL, (long)signal) == 0 &&

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Removes the needs of tests from the target `all`, so that plain `ninja` builds only the product.
+"""Removes the prerequisites of tests from the target `all`, so that plain `ninja` builds only the product.
 
 Meson before 1.7 makes `all` build everything that tests depend on, whatever its `build_by_default`
 says. Meson runs this script after it has written build.ninja. `meson test` and `ninja test` still
-build the needs of the tests.
+build the prerequisites.
 """
 import os
 import re
@@ -14,8 +14,8 @@ PREREQUISITES = ("meson-test-prereq", "meson-benchmark-prereq")
 
 
 def on_demand(text):
-    """Returns build.ninja's text, with the tests' needs moved from `all` to the targets that run
-    tests."""
+    """Returns build.ninja's text, with the prerequisites of tests moved from `all` to the targets
+    that run tests."""
     text = re.sub(r"(?m)^build all: phony .*$",
                   lambda line: " ".join(word for word in line[0].split(" ") if word not in PREREQUISITES), text)
     for target, needed in zip(("test", "benchmark"), PREREQUISITES):

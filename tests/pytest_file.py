@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs pytest with these arguments: in a copy of the server process that QMPI_TEST_SERVER names,
-or, without one, in this process.
+"""Runs pytest with the arguments of this script. If QMPI_TEST_SERVER names a server, pytest runs in
+a copy of the server's process, otherwise in this process.
 
 Meson starts it with `-I -S`, without which Python takes longer to start. See pytest_server.py.
 """
@@ -12,7 +12,8 @@ import sys
 
 
 def run(server, arguments):
-    """Ends as the copy ended: with its status, or by the same signal."""
+    """Asks the server to run pytest in a copy of itself, and ends as the copy ended: with the same
+    status, or by the same signal."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
         connection.connect(bytes.fromhex(server))
         request = {"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}

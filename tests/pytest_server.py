@@ -4,8 +4,8 @@ which has already loaded pytest:
 
     pytest_server.py COMMAND...       COMMAND: `meson test` with its arguments
 
-Loading pytest takes as long as many a test file. pytest_file.py, which Meson starts for each test
-file, asks for a copy by the socket that QMPI_TEST_SERVER names, and ends as the copy ends. A copy
+Loading pytest takes as long as running a short test file. pytest_file.py, which Meson starts for each
+test file, asks for a copy through the socket that QMPI_TEST_SERVER names, and ends as the copy ends. A copy
 has the arguments, the environment, the folder and the standard streams of pytest_file.py, and its
 own process group. The server ends this group if pytest_file.py is ended, as Meson does after a
 timeout. The server ends with COMMAND.
@@ -57,7 +57,8 @@ class Server:
         self.selector.register(self.wakeup[0], selectors.EVENT_READ, self.wake)
 
     def run(self, command):
-        """Returns the status of the command; in a copy, the request to run."""
+        """Runs the command and makes copies. In the server, returns the status of the command; in a
+        copy, returns the request that the copy must fulfil."""
         os.environ["QMPI_TEST_SERVER"] = self.listener.getsockname().hex()
         signal.set_wakeup_fd(self.wakeup[1].fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -79,7 +80,7 @@ class Server:
         return status
 
     def wake(self):
-        """A process may have ended, because a signal has arrived."""
+        """Called when a signal has arrived. `run` then checks whether a process has ended."""
         self.wakeup[0].recv(4096)
 
     def accept(self):
@@ -151,7 +152,7 @@ class Server:
                 self.deadlines.pop(pid, None)
 
     def leave(self):
-        """Separates a copy from the server."""
+        """Separates a copy, in which this is called, from the server."""
         signal.set_wakeup_fd(-1)
         for number, handler in self.handlers.items():
             signal.signal(number, handler)

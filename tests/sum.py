@@ -9,8 +9,8 @@ log of each folder's tests (testlog.json, and the names in tests.list), the prob
 is one failure, and the parts that were skipped as a whole, each with the number of its tests in
 front: `12 part: why`. A test that crashed, ran out of time or reported fewer points than it
 announced counts as one failure, whatever passed before; so does a test that should have run and did
-not. The comments behind a failed point of a TAP report, which explain it, are printed with it:
-Meson shows them nowhere.
+not. The comments that follow a failed point of a TAP report explain the failure, and Meson shows them
+nowhere. They are printed with the point.
 """
 import json
 import re

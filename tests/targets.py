@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Prints the targets that ninja must build for some of the tests, one a line.
 
-    targets.py BUILD-FOLDER TESTS      TESTS: what `meson test --list` prints of those that are to run
+    targets.py BUILD-FOLDER TESTS      TESTS: a file with the lines of `meson test --list` for these tests
 
-The target `meson-test-prereq` builds the needs of all tests, and `meson test` cannot build those of
-some tests without running them.
+The target `meson-test-prereq` builds the prerequisites of all tests, and `meson test` cannot build those
+of some tests without running them.
 """
 import json
 import sys
@@ -21,7 +21,7 @@ def main(folder, listed):
     for test in json.loads((folder / "meson-info/intro-tests.json").read_text(encoding="utf-8")):
         project = test["suite"][0].split(":")[0]
         suites = "+".join(suite.split(":", 1)[1] for suite in test["suite"])
-        # The names that Meson and newer releases of it give tests.
+        # Older and newer releases of Meson write the name of a test in different ways.
         if wanted & {f"{project}:{suites} / {test['name']}", f"{suites} - {project}:{test['name']}"}:
             for target in test["depends"]:
                 needed.update(files[target])
