@@ -13,14 +13,14 @@ try:
 except ImportError:
     MISSING = "python3-selenium is not installed"
 
-# Root needs --no-sandbox; a container's /dev/shm may be small.
+# Root needs --no-sandbox. In a container, /dev/shm may be too small for the browser.
 OPTIONS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
            "--disable-background-networking", "--disable-component-update", "--hide-scrollbars"]
 
 
 @contextlib.contextmanager
 def start(folder):
-    """A browser with its own profile in a folder."""
+    """Starts a browser with a profile of its own in a folder."""
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     for option in [*OPTIONS, f"--user-data-dir={folder}"]:
@@ -59,8 +59,8 @@ class Browser:
             self.send("Page.removeScriptToEvaluateOnNewDocument", script)
 
     def open(self, path, until="[data-ready]", **settings):
-        """Opens a file, and waits until the page is complete. Returns the milliseconds until then,
-        if the page has them."""
+        """Opens a file, and waits until the page is complete. Returns the milliseconds that the page
+        took, or None if it does not tell them."""
         self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get_log("performance")
@@ -90,7 +90,7 @@ class Browser:
         return webdriver.ActionChains(self.driver)
 
     def text_only(self):
-        """The text of the page without scripts, from the accessibility tree."""
+        """Returns the text of the page from the accessibility tree, which works without scripts, too."""
         nodes = self.send("Accessibility.getFullAXTree", {})["nodes"]
         return "\n".join(node["name"]["value"] for node in nodes
                          if node.get("role", {}).get("value") == "StaticText" and node.get("name", {}).get("value"))
@@ -99,7 +99,7 @@ class Browser:
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self):
-        """The addresses that the page has requested since it was opened."""
+        """Returns the addresses that the page has requested since it was opened."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
 

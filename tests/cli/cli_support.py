@@ -20,7 +20,7 @@ def qmpi(*arguments, env=None, launcher=(), **more):
 
 
 def qmpi_messages(result):
-    """The messages of qmpi, without the output of tools of the tests."""
+    """Returns the messages of qmpi, without the output of the tests' own tools."""
     return [line for line in result.messages if not line.startswith("trace: ")]
 
 

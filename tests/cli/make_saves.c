@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* make_saves TEMPLATE FOLDER RANKS PEERS CALLSITES: writes files of the single processes of one
- * large run, like those that profile writes for processes that end without MPI_Finalize. Each is
- * the template, which such a process wrote, with another rank, host, times, peers, waits and
- * windows, as in a real run. The call sites of the template are multiplied. */
+ * large run, like those that profile writes for processes that end without MPI_Finalize. The
+ * template is the file of such a process. Each file is a copy of it with another rank, host, times,
+ * peers, waits and windows, which differ as in a real run. The call sites of the template are
+ * multiplied to CALLSITES. */
 #define _GNU_SOURCE
 #include "tools/profile/result/profile.h"
 #include "util/util.h"
@@ -14,7 +15,7 @@
 
 enum { RANKS_PER_NODE = 32, WAITS = 6 };
 
-/* Returns the factor by which a rank is slower: from 0.5 to 1.5, the same in each run. */
+/* Returns a factor from 0.5 to 1.5 for a time of a rank. It is the same each time. */
 static double vary(int rank, int what)
 {
     return 1 + 0.5 * sin(0.37 * rank + what);
@@ -41,7 +42,8 @@ static void replace(char **text, char *other)
     *text = other;
 }
 
-/* Sends to the nearest ranks on both sides, or to all. */
+/* Returns whether a rank sends to another one: it sends to the nearest ranks on both sides, which
+ * are about `peers` ranks, or to all other ranks. */
 static bool is_peer(int rank, int other, int ranks, int peers)
 {
     const int above = (other - rank + ranks) % ranks, lower = ranks - above;

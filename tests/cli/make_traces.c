@@ -5,15 +5,17 @@
  * one message to rank 0, which receives from any source, and all ranks take part in collectives.
  * The options:
  *
- *   ranks, iterations    how many
- *   shift, drift         by how many seconds the clock of each rank differs from that of the rank
+ *   ranks, iterations    their numbers
+ *   shift, drift         by how many seconds the clock of each rank is ahead of that of the rank
  *                        before, and by how many millionths it is faster
- *   sync                 yes: the file tells the difference; no: it does not; wrong: it tells
- *                        another one
+ *   sync                 whether the files tell how the clocks differ: yes, no, or wrong (they tell
+ *                        something else)
  *   threads              how many threads each rank has; all but the first call MPI_Iprobe
- *   kill                 the file of this rank ends in a call
- *   plant                what is wrong: see `plants`
- *   convert              yes: each rank also writes its file for Perfetto
+ *   kill                 the rank whose file ends in a call
+ *   off                  the rank that sends a message while recording is off
+ *   omits                what each process declares as not recorded, as a number
+ *   plant                what is wrong in the trace, one of `plants`
+ *   convert              whether each rank also writes its file for Perfetto: yes or no
  *   truth                a file to which all events are written
  */
 #define _GNU_SOURCE
@@ -305,8 +307,8 @@ static void short_call(int rank, enum function function)
     leave(rank);
 }
 
-/* Rank r sends two messages to r + 1, and receives them in the order in which they were posted, but
- * completes the second one first. */
+/* Each rank r sends two messages to rank r + 1. It receives two messages from rank r - 1 in the
+ * order in which it has posted the receives, but completes the second receive first. */
 static void ring(int iteration)
 {
     int64_t *sent = qmpi_allocate((size_t)ranks, sizeof *sent);
@@ -401,7 +403,7 @@ static void collective(enum function function, int iteration)
             is_planted && plant == LEAVES_EARLY && r == 1 && function == BARRIER;
         call(r, is_other && function == ALLREDUCE ? REDUCE : function);
         all[r].now += is_delayed ? 50000 : 0;
-        if (is_delayed) { /* this call begins after all ranks have left the previous one */
+        if (is_delayed) { /* the rank calls again, after the others have left the collective */
             leave(r);
             call(r, function);
         }

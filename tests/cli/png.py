@@ -5,7 +5,7 @@ import struct
 import zlib
 
 COLOURS = 256
-FREQUENT = 192  # these are exact; further ones are chosen so that no other colour is far from all
+FREQUENT = 192  # so many colours are kept exactly; the rest are chosen so that none is far from all of the palette
 
 
 def chunks(data):

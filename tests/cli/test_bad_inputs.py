@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests more than a hundred bad inputs: stacks, library files, options of the command and of tools.
-Each leads to a message that names it and to exit status 2, or to a right result; nothing
-crashes."""
+Each must lead either to a message that names it and to exit status 2, or to a right result. Nothing
+may crash."""
 import random
 import re
 import shutil
@@ -161,7 +161,7 @@ LEFT_OUT = {12, 13, 25, 26, 27, 28, 0x6FFFFFF0, 0x6FFFFFFE, 0x6FFFFFFF}
 
 
 def structure(data):
-    """Offsets of the bytes that describe the file to the loader: headers and dynamic section."""
+    """Returns the offsets of the bytes that describe the file to the loader: headers and dynamic section."""
     at, = struct.unpack_from("<Q", data, 32)
     count, = struct.unpack_from("<H", data, 56)
     places = [*range(HEADER), *range(at, at + count * PROGRAM_HEADER)]
@@ -222,7 +222,7 @@ PT_LOAD, P_VADDR, P_FILESZ, P_MEMSZ = 1, 16, 32, 40
 
 
 def load_segments(data):
-    """Returns the offsets of the program headers."""
+    """Returns the offsets of the program headers of the segments that are loaded."""
     at, = struct.unpack_from("<Q", data, 32)
     count, = struct.unpack_from("<H", data, 56)
     return (place for place in range(at, at + count * PROGRAM_HEADER, PROGRAM_HEADER)
@@ -237,7 +237,7 @@ DT_PLTREL, DT_RELAENT, DT_RELACOUNT, DT_RELA, DT_GNU_HASH = 20, 9, 0x6FFFFFF9, 7
     (DT_RELA, 8, "relocations"), (DT_GNU_HASH, 1 << 40, "hash table"), (DT_GNU_HASH, 65, "hash table"),
 ])
 def test_what_the_loader_takes_for_granted_is_checked(tag, value, words, tmp_path):
-    """The loader ends the process with its own message, which names no tool."""
+    """Without the checks, the loader would end the process with its own message, which names no tool."""
     data = bytearray(TOOL.read_bytes())
     struct.pack_into("<Q", data, dynamic_values(data)[tag], value)
     path = tmp_path / "damaged.so"
@@ -254,7 +254,7 @@ def test_segments_that_would_be_mapped_over_others_are_refused(segment, field, a
     segments = list(load_segments(data))
     at = segments[segment] + field
     value, = struct.unpack_from("<Q", data, at)
-    if field == P_VADDR:  # there may be unused pages behind the segment before it
+    if field == P_VADDR:  # moves the segment also over unused pages behind the segment before it
         address, = struct.unpack_from("<Q", data, segments[segment - 1] + P_VADDR)
         size, = struct.unpack_from("<Q", data, segments[segment - 1] + P_MEMSZ)
         added -= (value - address - size) // 0x1000 * 0x1000
@@ -267,7 +267,7 @@ def test_segments_that_would_be_mapped_over_others_are_refused(segment, field, a
 
 @pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
 def test_a_library_whose_constructor_faults_is_named(tmp_path):
-    """Tests the message also in the middle of a stack, when the layers below are loaded already."""
+    """The library is in the middle of the stack, so the layers below it are already loaded."""
     path = shutil.copy(BUILD / "tests/pmpi/tools/libcrash_constructor.so", tmp_path / "libfaulty.so")
     for on_error in ("stop", "skip"):
         result = qmpi("check", "-t", f"empty:{path}:count", QMPI_ON_ERROR=on_error)
@@ -405,7 +405,7 @@ def test_an_unusual_configuration_file_is_right(number, tmp_path):
         assert "hint: " in result.stderr
 
 
-# ---- Inputs that are much too large: each word is looked at once ---------------------------------
+# ---- Inputs that are much too large: they must not take long -------------------------------------
 
 LARGE = {
     "options": ("count\n" + "".join(f" a{i} = 1\n" for i in range(80_000)), "line 1002 'a1000 = 1': more than 1000 options"),

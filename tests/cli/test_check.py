@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests qmpi check --function, which draws the chain of one function."""
+"""Tests qmpi check: the chains of functions that --function draws, and what it says about conditions."""
 import re
 
 import pytest
@@ -9,7 +9,7 @@ from support import TOOLS
 
 
 def steps(output):
-    """Returns the members of a drawn chain, with their descriptions."""
+    """Returns the steps of a drawn chain, each as [place, name, description]."""
     return [re.split(r"  +", line.strip(), maxsplit=2) for line in output.splitlines()[1:]
             if line.startswith("  ") and line.strip() not in ("│", "▼")]
 

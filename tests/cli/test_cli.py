@@ -57,7 +57,7 @@ def test_run_preloads_libqmpi_in_front_of_what_is_preloaded():
 
 
 def test_run_says_that_srun_passes_no_variables_on(tmp_path):
-    """It looks at the options of srun, not at those of the program."""
+    """Tests also that the command looks at the options of srun, and not at those of the program."""
     (tmp_path / "srun").write_text("#!/bin/sh\n")
     (tmp_path / "srun").chmod(0o755)
 

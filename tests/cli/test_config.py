@@ -117,7 +117,7 @@ def test_the_file_in_the_documents_is_read_as_they_say(tmp_path):
 
 # ---- Errors --------------------------------------------------------------------------------------
 
-# (text, the line in the message, the message, the layers with which the run continues)
+# (text, the line that the message names, words of the message, what a run that skips errors continues without)
 WRONG = {
     "setting": ("alpha\ncolour = red\n", "line 2 'colour = red'", "unknown setting 'colour'", "line"),
     "value": ("on-error = perhaps\nalpha\n", "line 1 'on-error = perhaps'", "stop or skip", "line"),
@@ -187,7 +187,7 @@ def test_a_file_that_cannot_be_read(kind, tmp_path):
 
 
 def test_a_privileged_program_ignores_it(config):
-    """As tests/stack/test_secure.py tests for the other variables."""
+    """tests/stack/test_secure.py tests the same for the other variables."""
     if os.geteuid() != 0:
         pytest.skip("only root can give a program another owner")
     if ASAN:
@@ -237,8 +237,8 @@ def test_run_says_where_the_environment_wins_over_the_file(config):
 
 
 def test_run_preloads_a_tool_of_the_file_that_must_be(config):
-    """A tool in the file is preloaded as -t would preload it. This one also replaces functions
-    outside MPI."""
+    """A tool in the file is preloaded if the same tool after -t would be. The tool of this test must be
+    preloaded, because it also replaces functions outside MPI."""
     tool_file = BUILD / "tests/pmpi/tools/libfiles.so"
     listed = qmpi("run", "-t", tool_file, "--", "sh", "-c", "echo $LD_PRELOAD").stdout
     assert str(tool_file) in listed
@@ -257,7 +257,7 @@ def test_check_and_list_respect_it(config):
 
 @pytest.mark.skipif(bool(ASAN), reason="tools are then opened with RTLD_DEEPBIND, which it refuses")
 def test_check_takes_a_file_though_the_mpi_library_is_there_already(config):
-    """In this case libqmpi asks for a setting before the command has read its options."""
+    """If the MPI library is preloaded, libqmpi asks for a setting before the command has read its options."""
     result = qmpi("check", "-c", config(STACK), env={"LD_PRELOAD": SONAMES[MPI_NAME]})
     assert "layer 2: beta" in result.stdout
 

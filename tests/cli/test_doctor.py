@@ -18,7 +18,7 @@ MARKS = ("ok", "note", "wrong")
 
 
 class Findings:
-    """The output of the command, by heading."""
+    """The findings that the command prints: lists of heading, mark and text."""
     def __init__(self, result):
         self.result = result
         self.all = []
@@ -98,8 +98,8 @@ LAUNCHERS = {"mpich": ("mpiexec.hydra", "MPICH"), "openmpi": ("orterun", "Open M
 
 
 def launcher(folder, mpi):
-    """Makes a folder whose mpiexec belongs to this MPI. Returns it with the name of its MPI in
-    messages."""
+    """Makes an mpiexec in the folder that belongs to `mpi`. Returns variables with the folder as PATH, and
+    what the command says about this mpiexec."""
     name, whose = LAUNCHERS[mpi]
     (folder / name).write_text("#!/bin/sh\n")
     (folder / name).chmod(0o755)
@@ -336,7 +336,7 @@ def test_a_tool_that_ends_the_process_is_found(tmp_path):
     ("raise(SIGKILL)", "crashes when it is loaded: Killed"),
     ("alarm(1), pause()", "crashes when it is loaded: Alarm clock")])
 def test_a_tool_that_ends_otherwise_is_found(end, said, tmp_path):
-    """Tests the finding also for a tool whose entry contains backslashes and options."""
+    """Uses a tool whose entry in the stack contains backslashes and options."""
     source = "#include <signal.h>\n#include <unistd.h>\n" + CRASHES % end
     bad = build(tmp_path, "bad,one.so", source, "-shared", "-fPIC")
     entry = f"{bad},env.X=a\\:b".replace("bad,one", "bad\\,one")
@@ -495,7 +495,7 @@ CALLER = "int MPI_Init(int *a, char ***b);\nint main(void) { return MPI_Init(0, 
 
 
 def library(folder, mpi=MPI_NAME, name=None):
-    """Makes a stand-in for an MPI library: the doctor reads its file, and never loads it."""
+    """Makes a stand-in for an MPI library. It need not work, because the doctor only reads the file."""
     name = name or SONAMES[mpi]
     mark = "int ompi_mpi_comm_world;\n" if mpi == "openmpi" else "int MPIR_inner;\n"
     build(folder, name, MPI_LIBRARY + mark, "-shared", "-fPIC", f"-Wl,-soname,{name}")

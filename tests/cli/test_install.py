@@ -38,7 +38,8 @@ __attribute__((constructor)) static void announce(void)
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """Makes a staged installation and moves it: nothing may depend on the configured prefix."""
+    """Installs into a staging folder, and moves the result, because nothing may depend on the configured
+    prefix."""
     stage = tmp_path_factory.mktemp("stage")
     subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", stage], check=True,
                    capture_output=True)
@@ -77,7 +78,7 @@ def test_a_program_runs_under_the_installed_library(prefix):
 
 
 def test_installed_tools_find_what_they_open_and_start(prefix, tmp_path):
-    """The tools for all MPI libraries are in a separate folder."""
+    """The tools that work with every MPI library are in a separate folder, and must find these files, too."""
     result = run_command([prefix / "bin" / QMPI.name, "run", "-t", "trace:profile,format=html,output=page.html",
                           PROGRAMS / "calls", "init", "barrier", "finalize"], environment(), cwd=tmp_path)
     assert result.returncode == 0 and result.messages == []
@@ -159,7 +160,7 @@ def build_options():
 
 
 def test_an_installation_takes_at_most_8_mb(prefix):
-    """This is the sum of the sizes of its files. A release build, with optimization 3, is 3 % larger than others."""
+    """Adds up the sizes of the files. A release build, with optimization 3, is 3 % larger than other builds."""
     options = build_options()
     if not options["strip"] or options["static"] or options["optimization"] not in ("2", "3", "s") or \
             options["b_sanitize"] != "none" or options["b_coverage"]:
@@ -182,7 +183,7 @@ def test_installed_libraries_and_commands_have_no_debug_information(prefix):
 
 
 def test_files_that_do_not_depend_on_the_mpi_library_are_installed_once(prefix):
-    """A prefix may have three builds."""
+    """One prefix may contain the builds for three MPI libraries."""
     shared = next(path for path in prefix.rglob("qmpi-abi") if (path / "count.so").exists())
     for name in ("qmpi-helper", "qmpi-html.module", "qmpi-otf2.module"):
         assert [path.parent for path in prefix.rglob(name)] == [shared]
@@ -191,7 +192,8 @@ def test_files_that_do_not_depend_on_the_mpi_library_are_installed_once(prefix):
 @pytest.mark.skipif(MPI_NAME == "abi", reason="the tool is compiled by the command of an MPI")
 @needs_helper
 def test_the_installed_library_finds_the_program_that_removes_copies(prefix, tmp_path):
-    """It is not in the directory of the library's own tools. The process ends without removing its copies."""
+    """The program is not in the directory of the library's own tools. It must remove the copies of tools here, because
+    the process ends without doing so."""
     tool = tmp_path / "libpmpi.so"
     (tmp_path / "pmpi.c").write_text("#include <mpi.h>\nint MPI_Barrier(MPI_Comm c) { return PMPI_Barrier(c); }\n")
     subprocess.run([MPICC, "-shared", "-fPIC", "-o", tool, tmp_path / "pmpi.c"], check=True)
@@ -203,7 +205,7 @@ def test_the_installed_library_finds_the_program_that_removes_copies(prefix, tmp
 
 
 def test_no_version_of_the_c_library_is_needed_that_can_be_avoided(prefix):
-    """libqmpi finds _dl_find_object of glibc 2.35 at run time."""
+    """libqmpi looks for _dl_find_object of glibc 2.35 at run time, so it does not need this version."""
     library = next(prefix.rglob(f"{LIBQMPI.name}"))
     needed = subprocess.run(["readelf", "-VW", library], check=True, capture_output=True, text=True).stdout
     assert "GLIBC_2.35" not in needed
@@ -232,7 +234,8 @@ def test_bash_completes_commands_options_and_stacks(prefix):
         assert result.stdout == expected + "\n", line
 
 
-# Types a line into zsh, and a tab, and prints what the line is then: $1 is the directory of completions, $2 that of the command.
+# Types the line $3 and a tab into zsh, and prints the completed line. $1 is the directory of completions, and $2 that
+# of the command.
 ZSH = r"""
 zmodload zsh/zpty
 zpty z zsh -f -i
@@ -290,7 +293,8 @@ def test_the_tool_in_the_documents_is_the_example_and_works(page, name, report):
     code = re.search(r"```c\n(.*?)```", (SOURCE / page).read_text(), re.S).group(1)
     example = (SOURCE / f"examples/{name}.c").read_text()
     assert example.endswith(code)
-    # The launcher of Open MPI 5 may deliver pieces of standard error as standard output.
+    # run_job does not read the output through the launcher: that of Open MPI 5 may deliver pieces of standard error as
+    # standard output.
     result = run_job([QMPI, "run", "-t", f"{BUILD / 'examples'}/{name}.so:count", "--", PROGRAMS / "calls", "init",
                       "barrier", "barrier", "finalize"], environment(), ranks=2)
     assert result.stderr.count(report) == 2

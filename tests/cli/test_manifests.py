@@ -47,8 +47,8 @@ def tool(library, tmp_path):
 
 
 def warnings(*stack, command="run", env=None):
-    """Returns [(place, problem, hint)]: the warnings of `qmpi run` about a stack, for a program
-    without MPI."""
+    """Returns the warnings of a command about a stack as [(place, problem, hint)]. `qmpi run` gets a
+    program without MPI."""
     program = ["--", "true"] if command == "run" else []
     result = qmpi(command, "-t", ":".join(map(str, stack)), *program, env=env)
     assert result.returncode == 0, result.stderr
@@ -304,7 +304,7 @@ def test_the_manifest_beside_the_library_comes_first_then_the_sites_then_the_ins
 
 
 def test_tools_whose_libraries_have_one_name_are_told_apart_by_what_they_define(tmp_path):
-    """Tests Extrae's library and IBM's with the installed manifests."""
+    """Extrae and IBM's mpitrace both have a library libmpitrace.so; the installed manifests tell them apart."""
     for symbol, name in (("Extrae_init", "extrae"), ("mpitrace_summary_start", "mpitrace"), ("another", None)):
         folder = tmp_path / symbol
         folder.mkdir()
@@ -400,7 +400,7 @@ def test_what_cannot_be_read_is_one_message_and_other_files_are_none(tool, tmp_p
 
 
 def test_every_prefix_of_a_manifest_is_read_without_a_fault(tool, tmp_path):
-    """Control characters in a manifest do not reach the terminal."""
+    """Tests also that control characters in a manifest do not reach the terminal."""
     text = json.dumps({**HEAD, "description": "\x1b[31m\x07", "conflicts": [{"tool": "*", "reason": "\x1b"}]})
     paths = [tool(f"p{length}") for length in range(0, len(text) + 1, 7)] + [tool("whole")]
     for path, length in zip(paths, itertools.chain(range(0, len(text) + 1, 7), [len(text)])):

@@ -17,7 +17,7 @@ FILES = {".gitignore", "README.md", "meson.build", "smoke.c", "smoke.sh"}
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """Makes an installation that has been moved, as a user's may be."""
+    """Makes an installation and moves it, as users may do."""
     stage = tmp_path_factory.mktemp("stage")
     subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", stage], check=True,
                    capture_output=True)
@@ -147,7 +147,7 @@ def test_it_can_be_built_against_the_build_folder(tmp_path):
     meson(tmp_path / "mine", "test", "-C", "build")
 
 
-# ---- The one that is kept ------------------------------------------------------------------------
+# ---- The project in subprojects/volume -----------------------------------------------------------
 
 
 mpich_only = pytest.mark.skipif(MPI_NAME != "mpich", reason="the one that is kept is MPICH's")
@@ -155,8 +155,8 @@ mpich_only = pytest.mark.skipif(MPI_NAME != "mpich", reason="the one that is kep
 
 @mpich_only
 def test_the_tool_in_subprojects_is_what_the_command_writes(tmp_path):
-    """Checks that the project in our tree is the current output of `qmpi new`. Changes in the
-    templates thus show in it, as users see them."""
+    """Checks that the project in our tree is the current output of `qmpi new`. A change of a template
+    therefore also changes this project, where it can be read as users see it."""
     qmpi("new", "volume", cwd=tmp_path)
     ours, written = SOURCE / "subprojects/volume", tmp_path / "volume"
     names = {path.name for path in ours.iterdir() if not path.name.startswith("build")}
@@ -227,7 +227,7 @@ def test_one_name_is_wanted(tmp_path):
 
 
 def test_a_full_folder_is_said(tmp_path):
-    """The small file system is mounted for this run alone, in its own namespace."""
+    """Mounts a small file system in a namespace that exists only for this run."""
     mount = f"mount -t tmpfs -o size=8k tmpfs {tmp_path} && cd {tmp_path} && exec \"$@\""
     wrapper = ["unshare", "-m", "sh", "-c", mount, "sh"]
     if os.geteuid() != 0 or subprocess.run([*wrapper, "true"], capture_output=True).returncode:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Tests the tools that `qmpi run` preloads, the effect of the options that begin with @, and the
-findings of `qmpi check` and `qmpi doctor` about tools that replace functions outside MPI, cannot be
-loaded later, or do not work together."""
+"""Tests which tools `qmpi run` preloads, what the option @preload does, and what `qmpi check` and
+`qmpi doctor` say about tools that replace functions outside MPI, cannot be loaded later, or do not
+work together."""
 import re
 import shutil
 import subprocess
@@ -139,7 +139,7 @@ def test_a_tool_that_is_not_preloaded_sees_mpi_and_nothing_is_said(tmp_path):
 
 @pytest.mark.parametrize("condition", ["@if-env=NONE", "@program=none", "@enabled=no,@preload=yes"])
 def test_a_tool_that_certainly_starts_off_is_not_preloaded(tmp_path, condition):
-    """Tests that the functions that the tool replaces outside MPI are not called either."""
+    """Tests also that the tool's replacements of functions outside MPI are not called."""
     tool, data = opens(tmp_path), tmp_path / "test-data"
     data.write_text("")
     result = qmpi("run", "-t", f"{tool},{condition}", "--", BUILD / "tests/pmpi/programs/surroundings",
@@ -335,8 +335,8 @@ def shares(folder, name, count, referenced=True):
 
 @pytest.mark.parametrize("count, referenced, wrong", [(20, True, True), (5, True, False), (20, False, False)])
 def test_tools_that_define_and_use_many_global_names_of_each_other_are_wrong_if_preloaded(count, referenced, wrong, tmp_path):
-    """Tools like Recorder and Pilgrim crash or hang in a run without any message, so the warning
-    matters."""
+    """Such tools, for example Recorder and Pilgrim, crash or hang in a run without any message, so the
+    warning matters."""
     one, other = shares(tmp_path, "one", count), shares(tmp_path, "other", count, referenced)
     words = f"layers 1 and 3 both define and use {2 * count} global names (shared_"
     for stack in (f"{one},@preload=yes:empty:{other}", f"{other}:empty:{one},@preload=yes"):
@@ -349,7 +349,7 @@ def test_tools_that_define_and_use_many_global_names_of_each_other_are_wrong_if_
     assert "both define" not in qmpi("check", "-t", f"{one},@preload=yes:empty:{one}").stdout
 
 
-# ---- Tools that do not bear each other ------------------------------------------------------------
+# ---- Tools that do not work together --------------------------------------------------------------
 
 HANGS = 'int pause(void);\n__attribute__((constructor)) static void begin(void) { for (;;) pause(); }\n' \
         "int MPI_Barrier(long comm);\nint MPI_Barrier(long comm) { return comm != 0; }\n"
@@ -362,7 +362,7 @@ def foes(folder):
 @pytest.mark.parametrize("command, status", [("check", 2), ("doctor", 1)])
 def test_tools_that_hang_together_are_named(command, status, tmp_path):
     one, other = foes(tmp_path)
-    # Each tool alone must be loaded in this time.
+    # The time must suffice to load each tool alone.
     result = qmpi(command, f"--timeout={15 if EMULATED else 3}", "-t", f"{one}:empty:{other}")
     assert result.returncode == status
     text = result.stdout + result.stderr
@@ -415,7 +415,7 @@ def test_a_timeout_that_is_no_time_is_an_error_of_use(command, value):
     assert result.returncode == 2 and "--timeout must be a time" in result.stderr
 
 
-# ---- Paths that the dynamic loader does not take --------------------------------------------------
+# ---- Paths that the dynamic loader does not accept ------------------------------------------------
 
 
 @pytest.fixture(params=["$ORIGIN", "a${LIB}b", "$PLATFORM", "a b"])
@@ -506,7 +506,7 @@ STRICT = {"ASAN_OPTIONS": "detect_leaks=0"}
 
 
 def runtime(command):
-    """Returns the sanitizer's shared library of a compiler."""
+    """Returns the path of AddressSanitizer's shared library of a compiler."""
     name = "libasan.so" if command == "gcc" else "libclang_rt.asan-x86_64.so"
     found = subprocess.run([compiler(command), f"-print-file-name={name}"], check=True, capture_output=True, text=True)
     if "/" not in found.stdout:
@@ -586,7 +586,7 @@ TOOLS_WITH_OUTPUT = {"count": "", "profile": ",output=out", "trace": ",output=ou
 
 @pytest.mark.parametrize("tool", TOOLS_WITH_OUTPUT)
 def test_tools_leave_nothing_that_a_sanitizer_reports(tool, tmp_path):
-    """The MPI library itself leaks memory even without tools."""
+    """Compares the reports with those of runs without tools, because the MPI library itself leaks memory."""
     if OPEN_MPI:
         pytest.skip("Open MPI's reports differ from run to run")
     variables = {"ASAN_OPTIONS": "detect_leaks=1", "TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}
@@ -601,7 +601,7 @@ def test_tools_leave_nothing_that_a_sanitizer_reports(tool, tmp_path):
 
 
 def doctor_of(*arguments):
-    """run_command is not used: it would take the output for the report of a sanitizer."""
+    """Runs `qmpi doctor`, without run_command, which would mistake the output for a sanitizer's report."""
     return subprocess.run([QMPI, "doctor", "--", *arguments], env=clean_environment(), capture_output=True, text=True)
 
 

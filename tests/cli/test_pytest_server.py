@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests tests/pytest_server.py, whose copies run the test files of ./check: a test file ends as it
-would without the server."""
+"""Tests tests/pytest_server.py, copies of which run the test files of ./check. A test file must end as
+it would without the server."""
 import contextlib
 import os
 import signal
@@ -51,8 +51,8 @@ SCRIPT = [sys.executable, "-I", "-S", SOURCE / "tests/pytest_file.py"]
 
 @contextlib.contextmanager
 def server(command):
-    """Starts a server with a command. Returns it and the command's first line. The command reads
-    its input to the end."""
+    """Starts a server with a command. Yields the server's process and the first line that the command
+    prints. The command must read its standard input to the end, and ends when that is closed."""
     with subprocess.Popen([sys.executable, SOURCE / "tests/pytest_server.py", "sh", "-c", command],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield process, process.stdout.readline().strip()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qmpi report: saved files are printed and merged, and errors in them are reported."""
+"""Tests qmpi report: how it prints and merges saved files, and how it reports errors in them."""
 import contextlib
 import csv
 import fcntl
@@ -45,7 +45,7 @@ def as_rows(*arguments):
 
 
 def titles(text):
-    """The options that choose tables."""
+    """Returns the titles of the tables in a text."""
     return [title for title in re.findall(r"(?m)^\n([A-Z]\w+(?: sites)?)", text) if title not in ("Where", "Findings", "Efficiency")]
 
 
@@ -61,7 +61,7 @@ def test_no_problems_are_found_only_where_the_run_is_efficient():
 
 
 def test_no_rank_is_outside_mpi_for_longer_than_it_runs(tmp_path):
-    """As in a file that was edited."""
+    """Reads a file that was edited so that a rank is outside MPI for longer than it runs."""
     document = json.loads((REPORTS / "heat.json").read_text())
     document["processes"][1]["useful"] = 1000
     (tmp_path / "edited.json").write_text(json.dumps(document))
@@ -73,7 +73,7 @@ def test_no_rank_is_outside_mpi_for_longer_than_it_runs(tmp_path):
     assert all(float(row["useful"]) <= float(row["application"]) for row in rows if row["table"] == "process")
 
 
-# ---- files and what they hold
+# ---- files and their contents
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_saved_files_fit_the_schema(file):
@@ -82,7 +82,7 @@ def test_saved_files_fit_the_schema(file):
 
 @pytest.mark.parametrize("name", ["heat.json", "crash.1.json"])
 def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
-    """The schema and the reader require the same members: both notice each one that is removed."""
+    """Removes each member in turn. The schema and the reader must require the same members."""
     whole = json.loads((REPORTS / name).read_text())
     validator = jsonschema.Draft202012Validator(SCHEMA)
 
@@ -212,7 +212,7 @@ def test_no_line_is_wider_than_80_characters(file):
 
 
 def on_a_terminal(columns, *arguments):
-    """The output of the command on a terminal of this width."""
+    """Returns the output of the command on a terminal of this width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     process = subprocess.Popen([QMPI, "report", *arguments], stdout=slave, cwd=REPORTS, env=clean_environment())
@@ -234,7 +234,7 @@ def test_a_wider_terminal_shows_more_columns():
     assert heading.split() == ["function", "calls", "time", "%", "mean", "rank", "min", "on", "max", "on",
                                "stddev", "sent", "received"]
     assert "mean rank" not in re.findall("(?m)^function +calls.*$", narrow)[0]
-    with tempfile.TemporaryDirectory() as folder:  # a file is as wide as ever
+    with tempfile.TemporaryDirectory() as folder:  # the width of a file does not depend on the terminal
         on_a_terminal(140, "heat.json", "--output", f"{folder}/file")
         assert Path(folder, "file").read_text() == narrow
 
@@ -284,7 +284,7 @@ def test_all_tables_are_printed_or_those_that_are_named():
               "files": "Files", "regions": "Regions", "processes": "Processes"}
     everything = printed("heat.json")
     assert [title for title in titles(everything) if title in tables.values()] == \
-        [*list(tables.values())[:-1], "Functions", "Processes"]  # those of the region
+        [*list(tables.values())[:-1], "Functions", "Processes"]  # the second "Functions" are those of the region
     for option, title in tables.items():
         assert titles(printed(f"--{option}", "heat.json"))[0] == title
     assert titles(printed("--files", "--matrix", "heat.json")) == ["Communication", "Files"]
@@ -403,7 +403,7 @@ def test_addresses_of_an_unchanged_program_are_looked_up(tmp_path):
     whole = json.loads((REPORTS / "crash.0.json").read_text())
     whole["callsites"][0]["frames"] = [{"module": str(tmp_path / "a"), "offset": offset}]
     for begin, expected in (("2124-05-16T07:30:00Z", "main (a.c:5)"),
-                            ("2004-05-16T07:30:00Z", f"a+{offset:#x}")):  # it was built later
+                            ("2004-05-16T07:30:00Z", f"a+{offset:#x}")):  # the program was built after this run
         whole["begin"] = begin
         (tmp_path / "file.json").write_text(json.dumps(whole))
         assert f"    from {expected}\n" in printed("--callsites", tmp_path / "file.json")
@@ -467,7 +467,7 @@ def test_errors_of_use_are_explained(arguments, words):
 
 
 def test_no_mpi_library_is_needed(tmp_path):
-    """The command runs where the loader finds no MPI library."""
+    """Checks that the command is not linked with an MPI library."""
     shutil.copy(REPORTS / "heat.json", tmp_path)
     needed = subprocess.run([QMPI], env={"LD_TRACE_LOADED_OBJECTS": "1"}, capture_output=True, text=True, check=True).stdout
     assert "libc.so" in needed and "libmpi" not in needed
@@ -477,7 +477,8 @@ def test_no_mpi_library_is_needed(tmp_path):
 # ---- the documentation
 
 def test_every_example_of_the_documentation_is_what_the_command_prints(tmp_path):
-    """The lines `$ qmpi report …` in docs/run/profile.md, with the output below them; `...` stands for some lines."""
+    """Runs the commands `$ qmpi report …` of docs/run/profile.md, and compares with the output below each of them, in
+    which `...` stands for any lines."""
     for file in FILES:
         shutil.copy(file, tmp_path)
     text = (SOURCE / "docs" / "run" / "profile.md").read_text()
@@ -489,7 +490,7 @@ def test_every_example_of_the_documentation_is_what_the_command_prints(tmp_path)
         assert re.fullmatch(pattern, output), command
 
 
-# ---- Files that could be waited for -----------------------------------------------------------------
+# ---- Files on which the command might wait ----------------------------------------------------------
 
 
 def shell(command, cwd=REPORTS):

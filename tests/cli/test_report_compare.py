@@ -13,7 +13,7 @@ from support import (BUNDLED_TOOLS, LIBQMPI, MPI_NAME, MPICC, QMPI, SOURCE, clea
 
 REPORTS = SOURCE / "tests" / "cli" / "reports"
 SCHEMA = json.loads((SOURCE / "docs" / "run" / "qmpi-comparison-1.schema.json").read_text())
-RUNS = 6  # on a busy machine, a test of times must pass in only one of this number of runs
+RUNS = 6  # a test of times may fail on a busy machine, but must pass in one of so many runs
 
 
 def compare(*arguments, cwd=REPORTS):
@@ -84,7 +84,7 @@ def test_figures_are_those_of_the_files():
             assert (entry["time"][run], entry["time_sum"][run], entry["calls"][run]) == (
                 function["time"]["mean"], function["time"]["sum"], function["calls"])
             assert (entry["sent"][run], entry["received"][run]) == tuple(function["bytes"].values())
-    # the second run did not measure it
+    # the second run did not measure the waiting
     assert named(document["functions"], "MPI_Allreduce")["wait"] == [0.505, None]
     ranks = {entry["rank"]: entry for entry in document["ranks"]}
     assert sorted(ranks) == [0, 1, 2, 3]
@@ -219,7 +219,7 @@ def test_what_older_files_lack_is_unknown_and_not_nothing(tmp_path):
 def test_files_of_single_processes_are_runs(tmp_path):
     for name in ("crash.0.json", "crash.1.json", "crash.2.json"):
         document = read(name)
-        # so soon after the other run that it could be the same one
+        # these files began so soon after the others that they could belong to the same run
         document["begin"] = "2024-05-16T07:30:20Z"
         (tmp_path / name).write_text(json.dumps(document))
     first = ["crash.0.json", "crash.1.json"]

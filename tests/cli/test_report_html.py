@@ -14,7 +14,7 @@ from support import BUILD, QMPI, SOURCE, clean_environment, run_command, run_mpi
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 REPORTS = SOURCE / "tests" / "cli" / "reports"
 TOOL_PATH = str(BUILD / "tools")
-RUNS = 6  # at least one of them shows the planted problem, even on a busy machine
+RUNS = 6  # of so many runs, at least one shows the planted problem, even on a busy machine
 
 needs_browser = pytest.mark.skipif(browser.MISSING is not None, reason=str(browser.MISSING))
 
@@ -43,7 +43,7 @@ def run_planted(folder, case, kind, program=PROGRAMS / "tools_planted"):
         if findings and findings[0]["kind"] == kind:
             break
     else:
-        # An emulator may take so long to start MPI that this is the first finding.
+        # In an emulator, starting MPI may take so long that the first finding is about that.
         (pytest.skip if EMULATED else pytest.fail)(f"{case}: {findings}")
     return folder / "out.json"
 
@@ -87,7 +87,7 @@ def click(page, element):
 
 
 class Reader(html.parser.HTMLParser):
-    """Returns the text of a page without styles and scripts."""
+    """Reads the text of a page without styles and scripts, and the tags."""
 
     def __init__(self, text):
         super().__init__()
@@ -345,8 +345,8 @@ def test_time_in_mpi_is_there_by_rank_and_time(page, waiting_rank, tmp_path):
 
 @pytest.fixture
 def ended(tmp_path):
-    """Makes a result of four ranks: one ends after 120 windows, one is not profiled in some
-    windows, and in others nobody works."""
+    """Makes the page of a result of four ranks. One rank ends after 120 windows, one is not profiled in
+    some windows, and in other windows no rank works."""
     document = json.loads((REPORTS / "heat.json").read_text())
     document["processes"][1].update({"application": 7.5, "mpi": 1.5, "useful": 6})
     ranks = document["windows"]["ranks"]
@@ -423,7 +423,7 @@ SHORT = "heat::Solver<...>::exchange(std::vector<...> const&)"
 
 @pytest.fixture
 def templates(tmp_path):
-    """A run of a program in C++, whose functions have long names."""
+    """Makes the result of a program in C++ with a long name of a function."""
     document = json.loads((REPORTS / "heat.json").read_text())
     document["callsites"][0]["frames"][0].update({"function": LONG, "file": "/src/heat.cpp", "line": 12})
     (tmp_path / "templates.json").write_text(json.dumps(document))
@@ -562,8 +562,8 @@ MARKUP = "</script><b>x</b><script>alert(1)</script>\"'&amp;<!--"
 
 @needs_browser
 def test_names_are_never_markup(page, tmp_path):
-    """Runs a program in a folder with such a name; makes a result that has the name in every
-    string."""
+    """Tests the result of a program in a folder whose name contains markup, and a result with markup in
+    every string."""
     folder = tmp_path / "a<" / "script><b>"
     folder.mkdir(parents=True)
     shutil.copy(PROGRAMS / "tools_planted", folder)

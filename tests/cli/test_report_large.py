@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests that qmpi report merges the files of 1,024 processes. make_saves (make_saves.c) makes these
-files from that of one real process."""
+"""Tests that qmpi report merges the files of 1,024 processes. The program make_saves (make_saves.c)
+makes these files from the file of one real process."""
 import csv
 import json
 import subprocess
@@ -53,12 +53,13 @@ def saves(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def merged(saves, tmp_path_factory):
-    """Returns the result as JSON, and the peak memory of the command in bytes."""
+    """Returns the path of the result in JSON, and the peak memory of the command in bytes, or None if it
+    cannot be measured."""
     path = tmp_path_factory.mktemp("merged") / "merged.json"
     command = [QMPI, "report", "-o", path, *saves]
     done = subprocess.run(["/usr/bin/env", "time", "-f", "%M", *command], env=clean_environment(), text=True,
                           capture_output=True, timeout=600)
-    if done.returncode == 127:  # the shell found no such command
+    if done.returncode == 127:  # there is no command `time`
         subprocess.run(command, env=clean_environment(), check=True, timeout=600)
         return path, None
     assert done.returncode == 0, done.stderr

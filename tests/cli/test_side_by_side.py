@@ -60,8 +60,9 @@ def prefix(tmp_path_factory):
 
 
 def program(folder, mpi=None, soname=None, mark=""):
-    """Builds a program that prints LD_PRELOAD and needs the library of an MPI, for which a stand-in
-    is built. A library with the standard ABI is not recognized by its name alone."""
+    """Builds a program that prints LD_PRELOAD and, if `mpi` is given, needs a stand-in for the library of
+    that MPI. A library with the standard ABI is not recognized by its name alone, so its stand-in also
+    gets a mark."""
     (folder / "program.c").write_text(PRINT)
     flags = []
     if mpi:
@@ -86,13 +87,13 @@ THIS, OTHER = f"libqmpi{SUFFIXES[MPI_NAME]}", f"libqmpi{SUFFIXES[OTHER_MPI]}"
 
 
 def build_for(mpi):
-    """Besides a build for the standard ABI, no build for Open MPI is installed, so programs of Open
-    MPI get the former."""
+    """Returns the library that a program of this MPI gets. If this build is for the standard ABI, the
+    prefix has no build for Open MPI, and programs of Open MPI get this build."""
     return OTHER if mpi == OTHER_MPI else THIS
 
 
 def test_doctor_names_the_other_build_and_finds_no_fault_with_its_launcher(prefix, tmp_path):
-    """The launcher of the standard ABI is that of an implementation."""
+    """The standard ABI has no launcher of its own: its programs use that of an MPI implementation."""
     launcher = "mpich" if IMPLEMENTATION == "openmpi" else "openmpi"
     (tmp_path / f"mpiexec.{launcher}").write_text("#!/bin/sh\n")
     (tmp_path / f"mpiexec.{launcher}").chmod(0o755)
@@ -155,7 +156,7 @@ def test_a_script_gets_this_build_or_the_one_that_is_named(prefix, tmp_path):
 
 
 def stand_in(folder, name):
-    """A launcher that starts nothing."""
+    """Makes a launcher that starts nothing, and prints LD_PRELOAD."""
     path = folder / name
     path.write_text('#!/bin/sh\necho "$LD_PRELOAD"\n')
     path.chmod(0o755)
@@ -205,7 +206,7 @@ def test_a_program_that_says_gets_its_build_under_any_launcher(prefix, tmp_path)
     assert launched(prefix, [MPI_NAME], program(tmp_path, OTHER_MPI)) == OTHER
 
 
-# ---- One library that is preloaded for all
+# ---- libqmpi-any.so, a library that can be preloaded into all programs
 
 def any_of(prefix):
     return next(prefix.rglob("libqmpi-any.so"))
@@ -235,7 +236,7 @@ def test_one_library_gives_each_program_the_build_for_its_mpi(prefix, mpi, tmp_p
 
 @needs_own_file
 def test_one_library_corrects_what_another_program_has_chosen(prefix, tmp_path):
-    """Runs a script, under the launcher of one MPI, that runs programs of both."""
+    """Under the launcher of one MPI, runs a script that runs programs of both MPIs."""
     script = tmp_path / "script"
     paths = []
     for mpi in MPI_NAME, OTHER_MPI:
@@ -390,7 +391,7 @@ def test_a_program_of_another_mpi_without_its_build_stops_with_one_message(tmp_p
         result = run_command([QMPI, "run", "-t", "empty", "--on-error=skip", tmp_path / "call"],
                              clean_environment())
         assert result.returncode == 0 and words in result.stderr
-        # The file's on-error holds for its tools, and the message names the file.
+        # The on-error of a file holds for the tools in this file, and the message names the file.
         config = tmp_path / "qmpi.conf"
         for on_error, status in (("skip", 0), ("stop", 2)):
             config.write_text(f"[below]\non-error = {on_error}\nempty\n")

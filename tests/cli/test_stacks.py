@@ -59,8 +59,7 @@ def here(tmp_path):
 
 
 def order(result):
-    """Returns the layers in the order in which a call reaches them, with their functions option or
-    name."""
+    """Returns the names of the layers in the order in which a call reaches them."""
     return [line.split()[0] for line in result.calls if not line.startswith("app")]
 
 
@@ -97,8 +96,8 @@ def test_the_files_stand_around_each_other(here):
 
 
 def test_a_sites_tools_and_the_users_profiler_all_work(here, tmp_path):
-    """The site has a tool that replaces functions outside MPI, as Darshan does, and one that
-    counts; the user adds -t profile."""
+    """The site has two tools, one of which replaces functions outside MPI, as Darshan does, and one
+    counts calls. The user adds -t profile."""
     table = tmp_path / "profile.json"
     counts = tmp_path / "counts.json"
     (here.site / "site.conf").write_text(f"[above]\n{tool('alpha')}{ONE}\n[below]\ncount\n"
@@ -176,7 +175,7 @@ def test_a_section_has_an_on_error_of_its_own(here):
 
 @pytest.mark.parametrize("text", ["[above]\non-error = stop\nnonesuch\n", "on-error = stop\n[above]\nnonesuch\n"])
 def test_a_site_can_demand_its_tools(here, text):
-    """The user's settings do not matter."""
+    """The user's settings cannot change that."""
     (here.site / "site.conf").write_text(text)
     result = here.run(QMPI_ON_ERROR="skip")
     assert result.returncode == 2 and "the run continues" not in result.stderr

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests ./check: its last line is the sum in all cases, and includes every failure. It is run with
-a meson that leaves the log of the case."""
+"""Tests ./check: its last line must be the sum in all cases, and include every failure. ./check runs
+with stubs of its commands. The stub of meson writes the log that a test has prepared."""
 import json
 import os
 import shutil
@@ -33,7 +33,8 @@ test)
 esac""",
 }
 
-# Tests the script for roots of other releases, where a root can be made and where none can.
+# A stub of tests/roots/root, the script that makes root directories of other releases of Debian. ROOT_STATUS
+# decides whether it makes one.
 ROOT = """#!/bin/sh
 case "$1" in
 make) [ "$ROOT_STATUS" = 0 ] || echo "qmpi: no root of Debian $2: because" ; exit ${ROOT_STATUS:-77} ;;
@@ -53,7 +54,7 @@ def plain(name, result):
 
 
 def check(folder, *parts, log=(), listed=None, **env):
-    """Returns the exit status and the last lines."""
+    """Runs ./check. Returns its exit status, the lines `not passed: …`, and its last line."""
     (folder / "tests").mkdir()
     shutil.copy(SOURCE / "check", folder)
     for name in ("sum.py", "table.py", "targets.py", "cases.py"):

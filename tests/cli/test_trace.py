@@ -88,7 +88,7 @@ def test_csv_has_every_event_with_all_that_is_known(good):
 
 
 def check_perfetto(path, messages, found):
-    """Checks that the calls and messages are the same as in CSV."""
+    """Checks that the calls in a file for Perfetto are those in CSV. Returns the file and its arrows."""
     perfetto = perfetto_reader.Perfetto(path, messages)
     calls = collections.Counter((perfetto.process_of(it.track).process.process_name.split(" (")[0], it.name)
                                 for it in perfetto.calls())
@@ -152,7 +152,7 @@ def test_perfetto_has_the_arguments_of_calls(good, messages, tmp_path):
 
 
 def test_a_file_of_one_rank_has_the_same_numbers_and_times_as_the_merged_one(good, messages, tmp_path):
-    """Therefore a viewer can merge several such files."""
+    """This allows a viewer to merge the files of several ranks."""
     trace("merge", "-o", tmp_path / "all", good)
     merged = perfetto_reader.Perfetto(tmp_path / "all", messages)
     ends = collections.Counter()
@@ -174,7 +174,7 @@ def test_files_of_ranks_that_are_joined_are_the_merged_one(messages, tmp_path):
     trace("merge", "-o", tmp_path / "all", tmp_path / "trace")
     merged = perfetto_reader.Perfetto(tmp_path / "all", messages)
     one, other = joined.everything(), merged.everything()
-    # These processes do not know the first moment of the run.
+    # A process that writes its own file does not know when the run began, so each file has a snapshot of the clocks.
     assert len(one.pop("snapshots")) == 4 and len(other.pop("snapshots")) == 1
     assert one == other
     assert len(joined.arrows()) == 150
@@ -360,7 +360,7 @@ def test_a_difference_in_what_was_recorded_is_found(options, first, tmp_path):
 # ---- Repair
 
 def collective_ends(found):
-    """Returns [(number, rank, begin, end, function)] of each rank's collectives."""
+    """Returns [(number, rank, begin, end, function, root)] of each rank's collectives."""
     begun, all_ends, counts = {}, [], collections.Counter()
     for row in found:
         rank = row["rank"]

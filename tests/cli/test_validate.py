@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qmpi run --validate: each rule that a tool breaks is reported once, and right tools are not reported."""
+"""Tests qmpi run --validate: each rule that a tool breaks is reported once, and right tools are not reported."""
 import re
 
 import pytest
@@ -20,7 +20,7 @@ def validate(name, *arguments, tools, ranks=1, **more):
 
 
 def messages(result):
-    """The messages of validation, without the lines that follow each."""
+    """Returns the first lines of the messages of validation."""
     mark = "validation: "
     return [line[len(mark):] for line in result.all_messages if line.startswith(mark)]
 
@@ -105,7 +105,7 @@ CASES = {
 }
 
 
-# Programs other than RUN.
+# The steps of programs for the cases that need others than RUN.
 STEPS = {
     "changes-status": ["init", "sendrecv", "finalize"],
     "raises-level": ["init_thread", "finalize"],
@@ -219,7 +219,8 @@ def test_endless_recursion_is_ended_with_its_depth():
 
 
 def of_job(result):
-    """The first message and the numbers of calls; the process that exits last prints these."""
+    """Returns the message about the first fault, and the one with the numbers of calls, which the process that exits
+    last prints."""
     first, last = faults(result)
     return (first, last) if ": the layer " in first else (last, first)
 
@@ -304,7 +305,7 @@ def test_no_bundled_tool_is_reported(name, tmp_path):
 
 @pytest.mark.parametrize("how", ["return", "own", "own jump"])
 def test_a_tool_that_lets_calls_fail_is_not_reported(how, tmp_path):
-    """Nor are others after an error handler has left calls by longjmp."""
+    """Tests also that no other tool is reported after an error handler has left calls by longjmp."""
     steps = ["jump"] * how.endswith("jump") + ["isend", "bcast", "type"]
     result = validate(FAULTS, how.split()[0], "good", *steps, ranks=1, cwd=tmp_path,
                       tools="empty:delay,functions=MPI_Isend;MPI_Bcast,error=MPI_ERR_OTHER:count")

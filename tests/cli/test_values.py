@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests values of options: all tools, settings and options of the command read times, sizes, sets,
-numbers and booleans in the same way. tests/unit/test_option_values.c tests the values
-themselves."""
+"""Tests that all tools, settings and options of the command read times, sizes, sets, numbers and
+booleans in the same way. tests/unit/test_option_values.c tests how the values are read."""
 import pytest
 from support import QMPI, clean_environment, run_command
 
