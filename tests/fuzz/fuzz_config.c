@@ -38,7 +38,7 @@ static void check_entry(const struct qmpi_tool_entry *entry, int index)
     }
 }
 
-/* ---- Written out again, everything between quotes, it must be read the same ------------------ */
+/* ---- What is written out, with everything in quotes, must be read back unchanged ------------- */
 
 static void write_quoted(FILE *to, const char *plain)
 {

@@ -68,7 +68,7 @@ static void check_event(const struct trace_process *process, const struct trace_
         trace_event_world_rank(process, process->windows[event->object].comm, event->peer);
 }
 
-/* Reads all events of a selection, and checks each location. */
+/* Reads all events of a selection, and checks their order and nesting in each location. */
 static void walk(const struct trace *trace, const struct trace_cursor_selection *selection)
 {
     const struct trace_process *process = trace->processes;
@@ -107,7 +107,7 @@ static void walk(const struct trace *trace, const struct trace_cursor_selection 
     free(states);
 }
 
-/* Tests that events can be packed, and are the same after they are unpacked. */
+/* Tests that the definitions of a process are the same after they are packed and unpacked. */
 static void pack(const struct trace_process *process)
 {
     struct trace_bytes packed = {0}, again = {0};

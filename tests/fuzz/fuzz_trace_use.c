@@ -98,8 +98,7 @@ static struct trace *open_trace(const uint8_t *data, size_t size)
     return trace;
 }
 
-/* ---- Unused functions -------------------------------------------------------------------------
- */
+/* ---- Functions that are never called, but that the linker needs ------------------------------ */
 
 bool profile_output_open(struct profile_output *output, const char *path, char **problem)
 {
@@ -139,7 +138,7 @@ static enum use find_use(void)
     return (enum use)use;
 }
 
-/* Writes the trace as for a viewer, and discards the text. */
+/* Writes the trace in a format for other programs. */
 static void convert(const struct trace_view *view, enum use use, FILE *stream)
 {
     struct trace_pairs pairs;
@@ -152,7 +151,7 @@ static void convert(const struct trace_view *view, enum use use, FILE *stream)
     trace_pairs_free(&pairs);
 }
 
-/* In a repaired trace, times never decrease. */
+/* Corrects the times of the trace, and writes the corrected trace. */
 static void repair(struct trace_view *view, FILE *stream)
 {
     struct trace_view repaired;
