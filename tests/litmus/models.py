@@ -59,7 +59,7 @@ PATTERNS[".h"] = PATTERNS[".c"]
 
 
 def find_function(path, function):
-    """Returns the text of a function; None: the file has no such function."""
+    """Returns the text of a function, or None if the file has no such function."""
     text = path.read_text()
     for pattern in PATTERNS[path.suffix]:
         found = re.search(pattern.format(re.escape(function)), text, re.DOTALL | re.MULTILINE)
@@ -69,12 +69,13 @@ def find_function(path, function):
 
 
 def without_space(text):
-    """Lines may be broken anywhere, and a comment of a model cannot contain the two characters that end it."""
+    """Returns the text without blanks and backslashes, in which models and code may differ: lines may be broken
+    anywhere, and a model needs a blank between the two characters that would end its comment."""
     return re.sub(r"[\s\\]+", "", text)
 
 
 def first_missing(text, pieces):
-    """Returns the first of the pieces that does not follow in the text after those before it; None: all do."""
+    """Returns the first of the pieces that does not come after its predecessors in the text, or None if all do."""
     rest = without_space(text)
     for piece in pieces:
         before, found, rest = rest.partition(without_space(piece))
@@ -99,8 +100,8 @@ def shared_variables(text):
 
 
 def has_comment(text, name):
-    """Whether there is a comment at the declaration of a variable: in its line, above it, or above the declarations
-    that come directly before it."""
+    """Returns whether there is a comment at the declaration of a variable: in its line, above it, or above the
+    declarations that come directly before it."""
     lines = text.splitlines()
     for i, line in enumerate(lines):
         if not re.search(rf"\b{name}\b", line) or not re.match(DECLARATION, line):

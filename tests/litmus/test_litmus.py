@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The protocols between threads, as models that herd7 checks against the memory model of arm64: see README.md."""
+"""Tests the protocols between threads as models. herd7 checks these against arm64's memory model: see README.md."""
 import re
 import shutil
 import subprocess
