@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tool `cross` for the program that calls every entry (tests/generate/every_entry.c). In one
- * layer, it intercepts all functions that MPICH's variant numbers by that variant, and the others
- * natively. It uses only mpi.h, as such tools do.
+ * layer, it intercepts the functions that have a number in MPICH's variant through the calls of
+ * that variant, and all other functions natively. This file uses only mpi.h, as tools of the
+ * variant do.
  */
 #include "cross_entry.h"
 

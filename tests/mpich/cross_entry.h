@@ -21,7 +21,7 @@ struct cross_next {
     int tool_id;
 };
 
-/* Tells the witness that a layer's interceptor of `name` was called. */
+/* Tells the witness that a layer's interceptor of `name` was called. Returns the next function. */
 struct cross_next cross_arrive(int tool_id, enum QMPI_Functions_enum number, const char *name);
 
 /* The interceptor of MPI_Pcontrol is written by hand, because it is variadic. */

@@ -67,7 +67,7 @@ def test_a_tool_linked_into_the_program_works_in_every_instance(stack):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_tool_linked_into_a_program_that_needs_libqmpi_works(order):
-    """Tests this also for a loader that finds the MPI library's stubs first."""
+    """In one of the programs, the loader finds the MPI library's stubs of the calls first."""
     stack = ["inside", "asking", "inside"]
     check(run(FOLDER / f"mpich_linked_{order}", *STEPS, tools=":".join(stack), preload=()), stack)
 

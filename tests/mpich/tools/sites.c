@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool of MPICH's variant that keeps the information about callers of MPI_Comm_size, and counts
- * them at the end.
- */
+/* A tool of MPICH's variant that keeps the texts about callers of MPI_Comm_size, and counts at the
+ * end how many are different, and how many are the same in the second round. */
 #include "trace.h"
 
 #include <mpi.h>

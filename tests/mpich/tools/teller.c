@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tool of MPICH's variant that prints the function from which each call comes. The variant
- * returns the address as text, which must be the same if it is asked twice in a call. Threads that
- * call MPI_Comm_rank on MPI_COMM_SELF must each call from one place, and are only counted.
+ * returns the address as text, which must be the same if the tool asks for it twice in a call. Each
+ * thread that calls MPI_Comm_rank on MPI_COMM_SELF must do so from one place. The tool only counts
+ * these calls.
  */
 #define _GNU_SOURCE
 #include "trace.h"

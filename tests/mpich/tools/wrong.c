@@ -137,7 +137,7 @@ static void init(int tool_id)
     check_ids(when);
     check_layer(tool_id, when);
     check_get_function(0, MPI_SEND_T, when);           /* this tool's functions are not known yet */
-    check_get_function(tool_id - 1, MPI_SEND_T, when); /* nor is the one below the layer above */
+    check_get_function(tool_id - 1, MPI_SEND_T, when); /* nor is what the layer above calls next */
     EXPECT(MPI_ERR_OTHER, QMPI_Register_function(tool_id - 1, MPI_SEND_T, intruder));
     EXPECT(MPI_ERR_OTHER, QMPI_Register_tool_storage(tool_id - 1, &mark));
     EXPECT(MPI_SUCCESS, QMPI_Register_function(tool_id, MPI_COMM_RANK_T, (void (*)(void))intruder));
