@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Generated: the predefined handles and constants that this MPI library and the standard ABI have.
- */
+/* The interface of the generated entries.c: the predefined handles and constants that both this MPI
+ * library and the standard ABI have. */
 #ifndef TESTS_ABI_ENTRIES_H
 #define TESTS_ABI_ENTRIES_H
 
@@ -13,13 +13,13 @@ struct handle_entry {
 };
 
 struct constant_entry {
-    const char *name; /* NULL: the end */
+    const char *name; /* NULL in the last entry */
     int meaning, abi, native;
 };
 
 enum { HANDLE_ENTRIES = 200 };
 
-/* Returns the number of entries. */
+/* Sets `entries`, which has room for HANDLE_ENTRIES, to the handles. Returns their number. */
 size_t list_handles(struct handle_entry *entries);
 extern const struct constant_entry constants[];
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tools that are compiled for the standard ABI, in programs of an MPI library with another ABI."""
+"""Tests tools that are compiled for the standard ABI, in programs of an MPI library with another ABI."""
 import hashlib
 import re
 import subprocess

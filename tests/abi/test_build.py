@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The build for the standard ABI compiles. No part of ./check tests this build without the MPI libraries of a newer
-release. Files that are compiled for the standard ABI in all builds are left out."""
+"""Tests that the build for the standard ABI compiles. Other parts of ./check test such a build only with the MPI
+libraries of a newer release. Files that every build compiles for the standard ABI are left out."""
 import json
 import os
 import subprocess

@@ -65,7 +65,7 @@ def observer(folder):
 
 
 class Side:
-    """A library, and the program that is compiled for it."""
+    """An MPI library with the libqmpi for it, and the program that is compiled for it."""
 
     def __init__(self, name, folder):
         kind, _, implementation = name.partition(" with ")
@@ -130,7 +130,7 @@ def figures_of_log(side, folder):
 
 @pytest.fixture(scope="module")
 def told(folder, observer):
-    """Returns, by side, the output of the tools about the program."""
+    """Returns a function that returns the output of the tools about the program of a side."""
     known = {}
 
     def of(name):

@@ -20,7 +20,8 @@ static int set_up(void **state)
     return handle_count < HANDLE_ENTRIES ? 0 : -1;
 }
 
-/* An MPI library has no handle of its own for a type that it does not support. */
+/* Returns whether the MPI library supports what a handle stands for. Otherwise, the handle is null,
+ * or that of another entry. */
 static int is_supported(const struct handle_entry *entry)
 {
     for (size_t i = 0; i < handle_count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends messages and makes collective calls, on two ranks, whose numbers and bytes are the same
- * with all MPI libraries. */
+/* Sends messages and makes collective calls on two ranks. The numbers of calls and of bytes are the
+ * same with all MPI libraries. */
 #include <mpi.h>
 
 static int rank, peer;

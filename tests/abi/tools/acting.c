@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A tool that is compiled for the standard ABI, and adds its own collective call before each
- * MPI_Allreduce.
- */
+ * MPI_Allreduce. */
 #include <qmpi/observer.h>
 
 #include <stdio.h>

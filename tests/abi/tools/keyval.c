@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool that is compiled for the standard ABI, and does more than read: qmpi refuses it in
- * programs of other MPIs.
- */
+/* A tool that is compiled for the standard ABI, and calls an MPI function that does not convert.
+ * qmpi refuses it in programs of other MPIs. */
 #include <qmpi/observer.h>
 
 static void init(int tool_id)

@@ -117,7 +117,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
     fprintf(stderr, "reader: %s%s\n", call->function->name, text);
 }
 
-/* A function that this MPI library lacks fails with an error class of the ABI. */
+/* Prints the error classes of calls with wrong arguments, which must be those of the ABI. */
 static void report(int tool_id)
 {
     int peer;
