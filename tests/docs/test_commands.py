@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every command of the documents is run as it stands, in order, against an installed qmpi."""
+"""Runs every command of the documents as it stands, in order, against an installed qmpi."""
 import fnmatch
 import os
 import re
@@ -26,14 +26,15 @@ def prefix(tmp_path_factory):
     subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", stage], check=True,
                    capture_output=True)
     prefix = next(path.parent for path in stage.rglob("bin") if (path / "qmpi").exists())
-    # A reader who needs it has configured the build with -Dstatic=true.
+    # Readers of pages that need the static library have configured the build with -Dstatic=true.
     shutil.copy(BUILD / "src" / f"{LIBQMPI.stem}.a", next(prefix.rglob(LIBQMPI.name)).parent)
     return prefix
 
 
 @pytest.fixture
 def reader(prefix, tmp_path):
-    """The environment of somebody who has installed qmpi, in an empty folder; ranks that wait give way in it."""
+    """Returns the environment of somebody who has installed qmpi, with an empty home folder. Waiting ranks yield their
+    processors in it."""
     package = next(prefix.rglob("qmpi.pc")).parent
     environment = clean_environment()
     return {**environment, "QMPI": str(SOURCE), "PATH": f"{prefix / 'bin'}:{environment['PATH']}",
@@ -41,7 +42,8 @@ def reader(prefix, tmp_path):
 
 
 def run_steps(steps, folder, environment, timeout=300):
-    """Runs the steps; exported variables and the folder hold from one block to the next."""
+    """Runs the steps, and yields each step with commands and its output. Exported variables and the current folder stay
+    the same from one block of commands to the next."""
     state = folder / ".state"
     state.write_text("")
     for step in steps:
@@ -58,7 +60,8 @@ def run_steps(steps, folder, environment, timeout=300):
 
 
 def check_output(step, output):
-    """Lines of several processes, and of stdout and stderr, come in any order."""
+    """Checks that the output has the lines that the document shows. They may come in any order, because they are of
+    several processes, and of stdout and stderr."""
     lines = document.comparable(output)
     for line in document.comparable(step.output):
         if line == "...":
@@ -90,7 +93,7 @@ def test_a_page_works_as_it_is_written(page, least, reader, tmp_path):
 
 
 def test_the_code_on_services_is_that_of_the_examples():
-    """But for the last part: what conflicts with others is no example."""
+    """The last part of the page, about conflicts, is left out, because no example has it."""
     page = (SOURCE / "docs" / "write" / "services.md").read_text()
     examples = "".join(path.read_text() for path in (SOURCE / "examples").glob("region*"))
     parts = re.findall(r"(?ms)^```cc?\n(.*?)^```", page)
@@ -99,7 +102,7 @@ def test_the_code_on_services_is_that_of_the_examples():
 
 
 def a_clone(folder):
-    """The source tree as a reader has it after building: links, so that nothing is built twice."""
+    """Makes the source tree that a reader has after building. It consists of links, so that nothing is built twice."""
     for path in SOURCE.iterdir():
         if not path.name.startswith((".", "build")):
             (folder / path.name).symlink_to(path)
@@ -172,7 +175,7 @@ def test_links_lead_somewhere(page):
 
 
 def test_links_of_installed_documents_lead_somewhere(prefix):
-    """As far as there is something to install: libqmpi's own sources and tests are not."""
+    """Installed documents must have no links to what is not installed, such as libqmpi's own sources and tests."""
     folder = prefix / "share" / "doc" / "qmpi"
     found = list(folder.rglob("*.md"))
     assert len(found) > 20
@@ -188,7 +191,7 @@ def test_every_page_of_docs_is_linked_from_the_index_of_its_directory():
 
 
 def test_paths_in_contributing_exist():
-    """A recipe names the files to edit; NAME stands for a new one."""
+    """Checks the files that the recipes name. NAME stands for a file that the reader adds."""
     text = (SOURCE / "CONTRIBUTING.md").read_text()
     paths = re.findall(r"`((?:src|lib|tools|cli|include|tests|docs|examples|bench|conformance)/[\w/.-]+)`", text)
     assert len(paths) > 20
@@ -197,7 +200,7 @@ def test_paths_in_contributing_exist():
 
 
 def conformance_table(name):
-    """The lines of a file of conformance/, as lists of fields."""
+    """Returns the lines of a file of conformance/, as lists of fields."""
     lines = (SOURCE / "conformance" / name).read_text().splitlines()
     return [line.split(" | ") for line in lines if line and line[0] != "#"]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The work of an administrator: the samples, and the shell commands of docs/site, in an installation of their own."""
+"""Tests what an administrator does, in a separate installation: uses the samples of packaging/site, and runs the shell
+commands of docs/site."""
 import json
 import os
 import re
@@ -44,7 +45,7 @@ INTERPRETERS = {"lua": (LUA, ["lua", "lua5.4", "lua5.3"]), "tcl": (TCL, ["tclsh"
 
 
 def changes(kind, prefix, folder):
-    """Does the work of a module file without a module system."""
+    """Executes a module file without a module system. Returns its changes of variables as [how, name, value]."""
     text, names = INTERPRETERS[kind]
     interpreter = next(filter(None, map(shutil.which, names)), None)
     if not interpreter:
@@ -75,7 +76,7 @@ def test_the_module_files_do_the_same(prefix, tmp_path):
 # ---- Every job
 
 def prolog(prefix, **variables):
-    """The variables that Slurm would set."""
+    """Returns the variables that Slurm would set after the sample of a task prolog."""
     result = run_command([SAMPLES / "task-prolog"], {**clean_environment(), "QMPI_PREFIX": str(prefix), **variables})
     assert result.returncode == 0 and result.stderr == ""
     return dict(re.findall(r"(?m)^export (\w+)=(.*)$", result.stdout))
@@ -96,7 +97,7 @@ def run_job(prefix, folder, **variables):
 
 @pytest.fixture
 def site(prefix):
-    """The directory of the site's files."""
+    """Returns the directory of the site's configuration files, and removes these after the test."""
     folder = prefix / "etc" / "qmpi"
     folder.mkdir(parents=True, exist_ok=True)
     yield folder
@@ -124,7 +125,8 @@ def test_the_page_begins_with_the_number_of_builds():
 
 
 def test_the_shell_commands_of_the_page_set_up_a_stack_for_every_job(prefix, site, tmp_path):
-    """Those that are no commands of a user of the build: with the prefix of this installation, and a place for files."""
+    """Runs the shell commands of the page except those that build qmpi, with the prefix of this installation, and with
+    tmp_path as the place for files."""
     text = PAGE.read_text()
     blocks = [re.sub(r"(?m)^   ", "", block) for block in re.findall(r"(?ms)^ *```sh\n(.*?)^ *```", text)]
     blocks = [block for block in blocks if "meson" not in block]  # another build: tests/cli/test_side_by_side.py
@@ -144,7 +146,7 @@ def test_the_shell_commands_of_the_page_set_up_a_stack_for_every_job(prefix, sit
 
 @pytest.fixture
 def image(tmp_path):
-    """A directory that ch-run takes for an image: the host's files are mounted on it."""
+    """Makes a directory that ch-run accepts as an image. The host's files are mounted in it."""
     folder = tmp_path / "image"
     for name in ("usr", "etc", "proc", "sys", "dev", "tmp", "home", "mnt", "var", "run", "root"):
         (folder / name).mkdir(parents=True)
@@ -159,7 +161,7 @@ def image(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("ch-run"), reason="there is no ch-run (Charliecloud)")
 def test_a_program_in_a_container_runs_under_qmpi_of_the_host(prefix, image, tmp_path):
-    """The command of docs/run/containers.md, and the launcher of the host."""
+    """Runs the command of docs/run/containers.md with the launcher of the host."""
     page = (SOURCE / "docs" / "run" / "containers.md").read_text()
     command = re.search(r"(?m)^mpiexec.* ch-run .*qmpi run .*$", page)[0]
     shutil.copy(BUILD / "examples" / "heat", tmp_path / "app")
