@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tools of examples/ do what they are there to show, alone and in a stack."""
+"""Tests that the tools of examples/ do what they demonstrate, alone and in stacks."""
 import re
 
 import pytest
@@ -55,7 +55,8 @@ def test_pcontrol_switches_off_and_on_and_flushes():
 
 
 def matrix(*elements):
-    """The output of the matrix for tests/examples/programs/neighbors.c, whose persistent operations need MPI 4."""
+    """Returns the lines of the tool matrix for these pairs of ranks of tests/examples/programs/neighbors.c, whose
+    persistent operations need MPI 4."""
     more = 16 if HAS_SESSIONS else 0
     sums = {(0, 0): 4, (0, 1): 164 + more, (1, 0): 72 + more}
     return sorted(f"matrix: from {one} to {other}: {sums[one, other]}" for one, other in elements)
@@ -68,7 +69,7 @@ def test_the_matrix_has_messages_and_what_neighbors_exchange(layers):
 
 
 def test_the_matrix_has_the_rows_of_the_ranks_that_have_the_tool():
-    """The other rank has no tool: the row of rank 1 is called so, although it is the only one."""
+    """Only rank 1 has the tool. The only row must still be that of rank 1."""
     one = 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 0 ]; then unset QMPI_TOOLS; fi; exec "$@"'
     result = run(PROGRAMS / "programs" / "example_neighbors", "matrix", ranks=2, wrapper=["sh", "-c", one, "-"])
     assert result.returncode == 0
@@ -103,7 +104,7 @@ def test_a_tool_in_fortran_knows_the_binding_of_each_call(program, calls, tools)
 
 
 EXPECTED = {"(no region)": (4, 0, 0), "input": (1, 8000, 0), "solve": (10, 80, 80), "exchange": (10, 8000, 8000)}
-OFF = {"(no region)": (25, 16080, 8080)}  # the layer that knows the regions is off, or is not there
+OFF = {"(no region)": (25, 16080, 8080)}  # in a stack without a layer that knows the regions
 
 
 @pytest.mark.parametrize("tools, expected", [

@@ -52,7 +52,7 @@ static void plain(int count, int easy, int root, MPI_Comm comm)
 #endif
 }
 
-/* The root has every second integer of its array, the others have them side by side. */
+/* The root sends every second integer of its array. The others receive them side by side. */
 static void other_types(int root)
 {
     static int data[LARGE];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Exchanges data between two ranks: by a message, by neighborhood collectives on a grid without
- * wrap-around and on a graph with parallel edges and a loop, and by persistent ones.
- * tests/examples/test_examples.py has the data that each rank sends to each.
+ * wrap-around and on a graph with parallel edges and a loop, and by a persistent neighborhood
+ * collective. tests/examples/test_examples.py has the number of bytes that one rank sends to
+ * another in all.
  */
 #include <mpi.h>
 
