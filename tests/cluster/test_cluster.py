@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Jobs on two nodes, started by Slurm and by the launchers of MPI. `./check cluster` runs them on the head node of the
-cluster that `cluster` makes. Nodes have no files of their own but those in /tmp."""
+"""Tests jobs on two nodes that Slurm or the launchers of MPI start. `./check cluster` runs these tests on the head node
+of the cluster that `cluster` makes. The nodes share all files except those in /tmp."""
 import json
 import os
 import re
@@ -92,7 +92,7 @@ def test_qmpi_before_srun(mpi, program, folder):
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_batch_job_with_steps_and_an_array(mpi, program, folder):
-    """Each member of the array has its own job number."""
+    """Each member of the array has a job number of its own, and therefore files of its own."""
     steps = [" ".join(srun(mpi, qmpi(mpi), "run", "-t", f"profile,output=out-%j-{step}.json", "--", program(mpi), "ring"))
              for step in range(2)]
     (folder / "job").write_text("\n".join(["#!/bin/sh", *steps, ""]))
@@ -137,7 +137,7 @@ def test_programs_of_one_step_that_differ(program, folder):
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_the_launcher_of_mpi_on_two_nodes(mpi, program, folder):
-    """The agent, like ssh, passes no variables on."""
+    """The launcher starts its processes on the nodes with `rsh`, which passes no variables on, as ssh does not."""
     launch = {"mpich": ["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", HERE / "rsh", "-hosts", "n1,n2", "-n", "4"],
               "openmpi": ["mpiexec.openmpi", "--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", HERE / "rsh",
                           "--host", "n1:2,n2:2", "--wdir", folder, "-n", "4"]}[mpi]
@@ -154,7 +154,7 @@ def test_the_launcher_of_mpi_on_two_nodes(mpi, program, folder):
 
 @pytest.mark.parametrize("mpi, hint", [("mpich", "srun --mpi=pmi2"), ("openmpi", "srun --mpi=pmix")])
 def test_processes_that_should_be_ranks(mpi, hint, program, folder):
-    """Without --mpi, each process is rank 0 of 1: one message, and a file of each."""
+    """With --mpi=none, each process is rank 0 of 1. There must be one message about it, and a file of each process."""
     result = run("srun", "--quiet", "--nodes=2", "--ntasks=4", "--mpi=none", qmpi(mpi), "run", "-t", "profile,output=out.json", "--",
                  program(mpi), "ring", cwd=folder, env={"OMPI_MCA_ess_singleton_isolated": "1"})
     assert result.stdout == "rank 0 of 1\n" * 4 and result.returncode == 0
@@ -180,7 +180,7 @@ def test_an_error_of_all_ranks_is_told_once(mpi, program, folder):
 
 
 def test_an_error_of_one_rank_ends_the_job(program, folder):
-    """Under PMI-2, the other ranks wait in MPI_Init."""
+    """With PMI-2, the other ranks would wait in MPI_Init for the rank that has ended."""
     command = f"{qmpi('mpich')} run -t"
     (folder / "steps").write_text(f"0-2 {command} count -- {program('mpich')}\n3 {command} missing -- {program('mpich')}\n")
     result = run(*srun("mpich", "--multi-prog", "steps"), cwd=folder)
@@ -243,7 +243,7 @@ def test_jobs_that_reach_their_time_limit(program, folder):
 
 
 def processes_of(node):
-    """Returns the processes on a node, except the one that represents the node."""
+    """Returns the ID of the process that represents a node, as text, and those of all other processes on it."""
     first = Path(f"/run/node-{node}").read_text().strip()
     name = os.readlink(f"/proc/{first}/ns/uts")
     found = []
@@ -258,7 +258,7 @@ def processes_of(node):
 
 @pytest.fixture
 def second_node():
-    """The daemon is killed, and starts again."""
+    """Returns a function that kills all processes on the node n2. Starts its Slurm daemon again after the test."""
     def kill():
         for process in processes_of("n2")[1]:
             os.kill(process, signal.SIGKILL)
@@ -297,7 +297,7 @@ def test_a_job_of_which_a_node_dies(mpi, second_node, program, folder):
 
 @pytest.fixture
 def prolog():
-    """Installs the sample in place of the prolog of this cluster."""
+    """Returns a function that installs the sample as the task prolog of this cluster, with further variables."""
     installed, sample = Path("/etc/slurm/task-prolog"), SOURCE / "packaging" / "site" / "task-prolog"
     before = installed.read_text()
 
