@@ -168,6 +168,7 @@ static void options_stand_indented_below_their_tool(void **state)
     assert_option(tool(2), 0, "x", "5");
 }
 
+/* Options that begin with @ are those of qmpi, not of the tool. */
 static void options_of_ours_stand_there_too(void **state)
 {
     (void)state;

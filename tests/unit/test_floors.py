@@ -214,6 +214,7 @@ PROCESSOR_IN_TESTS = re.compile(r"(?i:x86)|amd64|aarch64|arm64|\bR_[A-Z\d]+_\d*[
 
 
 def test_few_tests_name_the_processor():
+    """Checks that only the listed tests contain the name of a processor."""
     found = set()
     for root in "tests", "bench":
         for path in (SOURCE / root).rglob("*"):

@@ -109,6 +109,7 @@ static void assert_rule(struct qmpi_frame_rule rule, enum qmpi_frame_base base, 
 #define ASSERT_RULE(tables, bytes, place, instruction, ...)                                        \
     assert_rule(read_rule(tables, bytes, sizeof(bytes), place, instruction), __VA_ARGS__)
 
+/* Functions that sign their return address, and store it with the frame pointer. */
 static void functions_that_sign(void **unused)
 {
     enum { USUAL = 0x40, LARGE = 0x68, VARIES = 0xc8 };
@@ -154,6 +155,7 @@ static void functions_with_scalable_vectors(void **unused)
                      QMPI_FRAME_UNKNOWN);
 }
 
+/* Functions on a processor whose calls push the return address onto the stack. */
 static void functions_whose_call_pushes(void **unused)
 {
     enum { USUAL = 0x18, REALIGNS = 0x30 };

@@ -78,6 +78,7 @@ static void parts_of_one_stack_have_its_layers(void **state)
     release(numbers, 3);
 }
 
+/* If two stacks have two layers in opposite orders, only one layer has the same number in both. */
 static void of_layers_in_another_order_one_stays_alone(void **state)
 {
     const char *const one[] = {"a", "b", NULL}, *const two[] = {"b", "a", NULL};

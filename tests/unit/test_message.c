@@ -164,6 +164,7 @@ static void whatever_is_said_holds_no_control_character(void **state)
     assert_string_equal(released(), "qmpi: \\x1b[2J\nqmpi: b\\r\n");
 }
 
+/* Conversions other than %s work as in printf. */
 static void numbers_and_parts_are_formatted_as_ever(void **state)
 {
     (void)state;
@@ -268,6 +269,7 @@ static void unknown_topics_are_reported_and_the_known_ones_traced(void **state)
     assert_false(qmpi_message_debugs(QMPI_TOPIC_PARSE));
 }
 
+/* Only the process that prints messages reports an unknown topic, not those of other ranks. */
 static void only_the_speaker_reports_unknown_topics(void **state)
 {
     (void)state;

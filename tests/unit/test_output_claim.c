@@ -259,6 +259,7 @@ static void files_stay_where_the_program_began(void **state)
     tool_output_clear(&output);
 }
 
+/* A device is not claimed, because several processes may write to it. */
 static void a_device_is_anybodys(void **state)
 {
     (void)state;

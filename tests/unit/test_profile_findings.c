@@ -133,6 +133,7 @@ static void a_completion_waits_for_a_receiver_where_nothing_comes_from_the_peer(
     profile_result_free(result);
 }
 
+/* If a rank waits equally long for several peers, the finding names the one that works most. */
 static void of_several_peers_the_one_that_works_most_is_late(void **state)
 {
     (void)state;
@@ -163,6 +164,7 @@ static void the_rank_that_waits_least_in_a_collective_is_last(void **state)
     profile_result_free(result);
 }
 
+/* The imbalance that a slow node causes is not listed beside the slow node. */
 static void that_ranks_wait_for_a_slow_node_is_no_finding_of_its_own(void **state)
 {
     (void)state;
@@ -393,6 +395,7 @@ static void that_all_ranks_wait_is_found_without_a_list(void **state)
     profile_result_free(result);
 }
 
+/* If another rank is last in each call, the finding names none of them as the last one. */
 static void of_a_last_rank_that_changes_none_is_named(void **state)
 {
     (void)state;
@@ -432,6 +435,7 @@ static void ranks_that_are_not_known_wait_too(void **state)
     profile_result_free(result);
 }
 
+/* If no late peer stands out by its waits or its work, the finding only tells their number. */
 static void of_several_late_peers_none_is_named(void **state)
 {
     (void)state;
@@ -667,6 +671,7 @@ static void ranks_that_end_early_explain_it_too(void **state)
     profile_result_free(result);
 }
 
+/* Without call sites, most rules find nothing, and the text says so. */
 static void what_cannot_be_found_is_said_beside_what_was(void **state)
 {
     (void)state;
@@ -682,6 +687,7 @@ static void what_cannot_be_found_is_said_beside_what_was(void **state)
     profile_result_free(result);
 }
 
+/* Without a finding, the text may say that there are no problems only if little time is lost. */
 static void that_nothing_is_worth_a_finding_is_not_that_nothing_is_wrong(void **state)
 {
     (void)state;

@@ -112,6 +112,7 @@ static void assert_spread(struct profile_spread spread, double sum, double min, 
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
+/* Results that are merged in a tree are the same as if they were merged one after the other. */
 static void the_way_up_the_tree_makes_no_difference(void **state)
 {
     (void)state;
@@ -359,6 +360,7 @@ static void call_sites_are_the_same_with_and_without_what_was_inlined(void **sta
     }
 }
 
+/* Merging a full result into an empty one gives the full result. */
 static void nothing_and_everything_is_everything(void **state)
 {
     (void)state;

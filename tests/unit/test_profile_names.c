@@ -48,6 +48,7 @@ static void operators_are_no_templates(void **state)
     assert_short("my_operator<std::string>()", 20, "my_operator<...>()");
 }
 
+/* If a name is still too long without the arguments of templates, its end is left out. */
 static void then_its_end_is_left_out(void **state)
 {
     (void)state;

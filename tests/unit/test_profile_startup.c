@@ -101,6 +101,7 @@ static void a_short_interruption_is_part_of_it(void **state)
     assert_startup((const char *const[]){"wwwwwwwwwww", "mmmm00mmmmw", "mmmmmmmmmmw"}, 0, 8);
 }
 
+/* No finding: the waiting is short or late, or it is not clear that exactly one rank works. */
 static void what_is_short_late_or_everybodys_is_none(void **state)
 {
     (void)state;
@@ -112,6 +113,7 @@ static void what_is_short_late_or_everybodys_is_none(void **state)
     assert_startup((const char *const[]){"w", "mmmmmmmmmmw", "..........w"}, 0, 0);
 }
 
+/* No finding: the others wait until the end of the run, or again later. */
 static void what_goes_on_for_the_whole_run_is_none(void **state)
 {
     (void)state;
@@ -122,6 +124,7 @@ static void what_goes_on_for_the_whole_run_is_none(void **state)
                    0, 0);
 }
 
+/* No finding: the others wait in MPI_Init, or in many short calls. */
 static void waiting_in_mpi_init_or_again_and_again_is_none(void **state)
 {
     static const struct {

@@ -24,6 +24,7 @@ static void a_word_with_an_error_is_found(void **state)
     }
 }
 
+/* There is no suggestion for a word that is not similar to any other. */
 static void other_words_are_not(void **state)
 {
     static const char *const others[] = {

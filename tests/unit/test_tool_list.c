@@ -224,6 +224,7 @@ static void an_option_given_twice_is_wrong(void **state)
     assert_says(problem_of("a,k\\==1,k\\==2"), "'k=' is given twice");
 }
 
+/* Options that begin with @ are those of qmpi, not of the tool. */
 static void options_of_ours_stand_beside_the_tool_s(void **state)
 {
     (void)state;
