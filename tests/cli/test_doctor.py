@@ -147,6 +147,7 @@ def test_a_misspelt_variable_is_wrong(name, meant):
 
 
 def test_a_variable_of_somebody_else_is_not():
+    """Variables that are not similar to one of qmpi are not reported, even if they begin with QMPI."""
     assert doctor(env={"QMPI_TEST_SOMETHING": "x", "QMPIX": "y"}).of("wrong") == []
 
 

@@ -299,6 +299,7 @@ def test_a_preloaded_tool_that_defines_pmpi_functions_is_no_mpi_library(tmp_path
 
 
 def test_what_a_second_layer_misses_is_no_fault(tmp_path):
+    """The second layer of a library does not see its functions outside MPI. `qmpi doctor` only notes this."""
     tool = opens(tmp_path)
     looked = qmpi("doctor", "-t", f"{tool}:{tool}")
     assert looked.returncode == 0

@@ -50,6 +50,7 @@ def titles(text):
 
 
 def test_that_ranks_are_missing_is_no_sign_that_nothing_is_wrong():
+    """If the data of some ranks is missing, the report must not say that there are no problems."""
     assert "because the data of 2 of 3 processes is\nmissing\n" in printed("crash.1.json")
     assert "is missing" not in printed(*CRASHED)
 

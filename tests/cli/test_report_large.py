@@ -89,6 +89,7 @@ def test_a_thousand_files_are_one_result(saves, merged):
 
 
 def test_that_needs_no_memory_for_all_files_at_once(saves, merged):
+    """The peak memory of the merge must be much less than the size of all files."""
     size = sum(path.stat().st_size for path in saves)
     if merged[1] is None or ASAN or EMULATED:  # the emulator's own memory counts, too
         pytest.skip("the memory was not measured")

@@ -131,6 +131,7 @@ def test_the_build_for_the_standard_abi_keeps_its_file_for_pkg_config(prefix, tm
 
 @pytest.mark.parametrize("mpi, mark", MARKS.items())
 def test_a_library_that_is_called_alike_in_both_is_looked_into(prefix, mpi, mark, tmp_path):
+    """Libraries of two MPIs may have the same soname. The symbols tell to which MPI such a library belongs."""
     name = preloaded(prefix, program(tmp_path, mpi, "libmpi.so.12", mark))[0]
     assert name == build_for(mpi)
 
@@ -190,6 +191,7 @@ def launched(prefix, mpis, *arguments):
 
 
 def test_a_program_that_does_not_say_gets_the_build_of_its_launcher(prefix, tmp_path):
+    """A program that does not show its MPI gets the build for the MPI of the launcher that has started it."""
     script = tmp_path / "script"
     script.write_text('#!/bin/sh\necho "$LD_PRELOAD"\n')
     script.chmod(0o755)
@@ -202,6 +204,7 @@ def test_a_program_that_does_not_say_gets_the_build_of_its_launcher(prefix, tmp_
 
 
 def test_a_program_that_says_gets_its_build_under_any_launcher(prefix, tmp_path):
+    """A program that needs an MPI library gets the build for this MPI, whatever the launcher is."""
     assert launched(prefix, [OTHER_MPI], program(tmp_path, MPI_NAME)) == THIS
     assert launched(prefix, [MPI_NAME], program(tmp_path, OTHER_MPI)) == OTHER
 
@@ -296,6 +299,7 @@ def test_a_program_that_is_executed_again_does_not_notice(prefix, tmp_path):
 
 
 def test_one_library_without_the_build_that_is_needed_says_so_to_who_wants_tools(prefix, tmp_path):
+    """If the build for the MPI of the program is missing, there is a message only if tools are wanted."""
     folder = tmp_path / "alone"
     (folder / "any").mkdir(parents=True)
     shutil.copy(any_of(prefix), folder / "any")
@@ -339,6 +343,7 @@ def test_what_a_launcher_starts_gets_the_build_of_that_launcher(prefix, mpi, fil
 
 
 def test_what_is_named_wins_over_what_the_program_shows(prefix, tmp_path):
+    """The option --mpi counts for more than the MPI library that the program needs."""
     path = program(tmp_path, OTHER_MPI)
     assert preloaded(prefix, f"--mpi={MPI_NAME}", path)[0] == THIS
 

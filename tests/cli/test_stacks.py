@@ -110,6 +110,7 @@ def test_a_sites_tools_and_the_users_profiler_all_work(here, tmp_path):
 
 
 def test_the_middle_of_several_files_is_one(here):
+    """The tools outside sections form one list, in the order of the files."""
     folder = f"tool-path = {TOOLS}\n"
     (here.site / "site.conf").write_text(folder + "alpha" + ONE)
     here.user.write_text("beta" + ONE)
@@ -139,6 +140,7 @@ def test_a_path_may_hold_colons_and_backslashes(here):
 
 
 def test_an_innermost_setting_wins_but_the_sites_directories_stay(here):
+    """The user's file is the innermost one. Its settings count, but the site's tool-path is still searched."""
     (here.site / "site.conf").write_text(f"tool-path = {TOOLS}\ndebug = all\n")
     here.user.write_text("debug = parse\nalpha" + ONE)
     result = here.run()

@@ -205,5 +205,6 @@ def test_where_no_root_can_be_made_its_cases_are_skipped_and_it_says_why(tmp_pat
 
 
 def test_whoever_asks_for_a_part_in_a_root_does_not_get_it_skipped(tmp_path):
+    """A part in a root is only skipped if it was not asked for by its name."""
     status, bad, last = check(tmp_path, "sid-mpich-quick", log=GOOD)
     assert (status, bad, last) == (1, ["not passed: build-sid-mpich-quick cannot be built"], "2 passed, 1 failed")
