@@ -113,6 +113,7 @@ def test_every_interceptor_type_is_that_of_its_wrapper(standard, tmp_path):
 @pytest.mark.parametrize("standard", STANDARDS)
 @pytest.mark.parametrize("order", ["after_mpi_h", "before_mpi_h"])
 def test_the_draft_s_calls_mean_ours(order, standard, tmp_path):
+    """The draft's names must mean qmpi's calls, even if mpi.h declares those of MPICH's variant."""
     compile_as(standard, ORDERS[order] + EVERY_CALL, tmp_path)
 
 
