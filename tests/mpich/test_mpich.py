@@ -134,6 +134,7 @@ def test_each_variable_lists_the_tools(variable):
 
 
 def test_the_variables_have_their_ranks():
+    """The first of the variables in LISTS that is set gives the stack."""
     lists = dict(zip(LISTS, ["cached", "asking", "alpha", "cached"]))
     check(run("calls", *STEPS, env=lists), ["cached"])
     check(run("calls", *STEPS, env={**lists, LISTS[0]: None}), ["asking"])
@@ -153,6 +154,7 @@ def test_a_listed_tool_that_does_not_exist_is_named_with_its_variable(variable):
 
 @pytest.mark.parametrize("tools", [None, "", "alpha"])
 def test_a_tool_that_nobody_asked_for_is_told_so_and_harmless(tools):
+    """The registration of a tool that is not in the stack returns an error, and the tool sees no calls."""
     result = run(FOLDER / "mpich_linked", *STEPS, tools=tools)
     check(result, ["alpha"] if tools else [])
     assert "load inside, which nobody asked for" in result.trace
@@ -221,6 +223,7 @@ def test_255_layers_work():
 @pytest.mark.parametrize("stack", ["alpha:asking:beta", "asking:alpha:asking", "asking:asking:asking",
                                    "pmpi_call:asking:alpha", "asking:pmpi_call:asking"])
 def test_those_that_ask_on_each_call_follow_every_switch(stack):
+    """Layers that ask for the next function in each call notice each switch of another layer."""
     layers = stack.split(":")
     steps, expected, off = ["init", "rank"], [], set()
     walk = [3, 2, 3, 1, 3, 2, 3, 2, 3, 1, 3, 2, 3, 1]
