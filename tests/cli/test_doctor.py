@@ -133,6 +133,7 @@ def test_the_variables_in_force_are_shown():
 
 
 def test_a_variable_that_another_makes_idle_is_shown_as_that():
+    """A list of tools that is ignored because another variable takes precedence is shown as ignored."""
     for name in ["MPIR_PARAM_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"]:
         findings = doctor(env={"QMPI_TOOLS": "", name: "count"})
         assert "ignored: QMPI_TOOLS" in findings.one("note", f"{name}=count")

@@ -78,7 +78,7 @@ def test_a_program_runs_under_the_installed_library(prefix):
 
 
 def test_installed_tools_find_what_they_open_and_start(prefix, tmp_path):
-    """The tools that work with every MPI library are in a separate folder, and must find these files, too."""
+    """The tools of this test work with every MPI library, and are therefore in a folder of their own."""
     result = run_command([prefix / "bin" / QMPI.name, "run", "-t", "trace:profile,format=html,output=page.html",
                           PROGRAMS / "calls", "init", "barrier", "finalize"], environment(), cwd=tmp_path)
     assert result.returncode == 0 and result.messages == []

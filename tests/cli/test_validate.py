@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests qmpi run --validate: each rule that a tool breaks is reported once, and right tools are not reported."""
+"""Tests qmpi run --validate: each rule that a tool breaks is reported once, and correct tools are not reported."""
 import re
 
 import pytest
@@ -290,7 +290,7 @@ def test_the_commands_validate_and_return_1_after_a_fault():
     assert qmpi("check", "-t", "empty", "program").returncode == 2
 
 
-# ---- Right tools -----------------------------------------------------------------------------------------------------
+# ---- Correct tools ---------------------------------------------------------------------------------------------------
 
 BUNDLED = ("empty:count:profile,output=none:log,output=/dev/null:trace,output=trace:jobs,directory=.:"
            "delay,before=1us:mpit:empty")

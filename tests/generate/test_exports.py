@@ -16,8 +16,8 @@ REPLACED |= {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
 # When the program closes a library, libqmpi discards what it knows about the code of that library.
 REPLACED |= {"dlclose"}
 
-# The MPI library calls PMIx_Commit after it has described this process to the launcher. libqmpi first
-# adds to this description that libqmpi is present.
+# The MPI library calls PMIx_Commit after it has put its keys for other processes. libqmpi then puts a
+# key that tells that libqmpi is present, and calls the real function.
 REPLACED |= {"PMIx_Commit"}
 
 # With these, the program asks for the action of a signal. libqmpi hides the actions that tools have set.

@@ -13,8 +13,8 @@ enum { ANSWER = 1000, VALUE_MAX = 64 };
 
 static const char *current = "";
 static int layer_count;
-static int library_count; /* 1: the call must reach the MPI library; 0: calls that reach it are
-                             ignored */
+static int library_count; /* 1 if the call must reach the MPI library, or 0 if calls that reach it
+                             are ignored */
 static const char *ignored_function = "";
 static int is_ignored; /* whether to ignore the current call of the MPI library */
 static int arrivals;

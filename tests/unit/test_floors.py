@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The order of the folders: what a file includes lies in its own folder or on a lower floor.
+"""Tests the order of the folders: what a file includes lies in its own folder or on a lower floor.
 
 The floors are those of the table in docs/how-it-works.md. From another folder, files include only one header: the one
 that has the name of its folder or, in a part of a tool, the name of the tool. Files may not include each other in a

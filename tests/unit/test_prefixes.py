@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names tell where to look: each function and type that a header declares begins with the name of its file or folder.
+"""Tests that names tell where to look: each function and type in a header begins with the name of its file or folder.
 
 The name may begin with the prefix of its part: `qmpi_` in src (where it must), the tool's name in tools, `tool_` or
 `toolkit_` in lib/toolkit, `cli_` in cli. It continues with the first word, or more words, of the name of the file or of the

@@ -259,7 +259,7 @@ static void what_is_missing_or_wrong_is_named_with_its_place(void **state)
 {
     (void)state;
     static const struct {
-        const char *where, *member, *value; /* NULL: remove the member */
+        const char *where, *member, *value; /* `value` is NULL if the member is to be removed */
         const char *expected;
     } cases[] = {
         {"", "program", NULL, ": program: expected a string, found nothing"},
