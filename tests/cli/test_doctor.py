@@ -112,7 +112,7 @@ def test_a_launcher_of_another_mpi_is_noted(tmp_path):
     assert f"hint: launch with mpiexec.{IMPLEMENTATION}" in doctor(env=env).one("note", said)
 
 
-def test_the_launcher_of_this_mpi_is_well(tmp_path):
+def test_the_launcher_of_this_mpi_is_ok(tmp_path):
     env, said = launcher(tmp_path, IMPLEMENTATION)
     doctor(env=env).one("ok", said)
 
@@ -237,7 +237,7 @@ def test_a_pmpi_tool_that_is_preloaded_but_not_listed_is_noted():
 
 
 @pytest.mark.parametrize("entry", ["lazy", "liblazy.so", str(PMPI_TOOLS / "liblazy.so")])
-def test_a_pmpi_tool_that_is_preloaded_and_listed_is_well(entry):
+def test_a_pmpi_tool_that_is_preloaded_and_listed_is_ok(entry):
     findings = doctor("-t", f"count:{entry}", env=preload(PMPI_TOOLS / "liblazy.so"))
     assert [text for text in findings.of("ok") if text.startswith("preloaded: ") and "lazy" in text]
     assert findings.of("wrong") == []
@@ -249,7 +249,7 @@ def test_a_library_that_cannot_be_preloaded_is_wrong():
     assert "'/none/such.so'" in text
 
 
-@pytest.mark.skipif(bool(ASAN), reason="a library that knows nothing of the sanitizer")
+@pytest.mark.skipif(bool(ASAN), reason="the library is not sanitized")
 def test_an_mpi_library_that_is_preloaded_is_noted(tmp_path):
     library(tmp_path)
     text = doctor(env=preload(tmp_path / SONAMES[MPI_NAME])).one("note", "LD_PRELOAD contains an MPI")
@@ -324,7 +324,7 @@ def test_a_tool_that_crashes_is_found(tmp_path):
     assert len(findings.of("wrong")) == 1
 
 
-@pytest.mark.skipif(bool(ASAN), reason="a library that knows nothing of the sanitizer")
+@pytest.mark.skipif(bool(ASAN), reason="the library is not sanitized")
 def test_a_tool_that_ends_the_process_is_found(tmp_path):
     bad = build(tmp_path, "bad.so", "#include <unistd.h>\n" + CRASHES % "_exit(7)", "-shared", "-fPIC")
     path = tmp_path / "qmpi.conf"
@@ -333,7 +333,7 @@ def test_a_tool_that_ends_the_process_is_found(tmp_path):
     assert text.startswith(f"{path}, line 2 ")
 
 
-@pytest.mark.skipif(bool(ASAN), reason="a library that knows nothing of the sanitizer")
+@pytest.mark.skipif(bool(ASAN), reason="the library is not sanitized")
 @pytest.mark.parametrize("end, said", [
     ("raise(SIGKILL)", "crashes when it is loaded: Killed"),
     ("alarm(1), pause()", "crashes when it is loaded: Alarm clock")])
@@ -347,7 +347,7 @@ def test_a_tool_that_ends_otherwise_is_found(end, said, tmp_path):
     assert len(findings.of("wrong")) == 1
 
 
-@pytest.mark.skipif(bool(ASAN), reason="a library that knows nothing of the sanitizer")
+@pytest.mark.skipif(bool(ASAN), reason="the library is not sanitized")
 def test_tools_that_crash_only_together_are_found(tmp_path):
     source = "#include <signal.h>\n#include <stdlib.h>\n" + CRASHES
     end = 'if (getenv("%s")) raise(SIGKILL); setenv("%s", "", 1)'
@@ -450,7 +450,7 @@ def test_a_program_without_mpi_is_wrong():
 
 
 @pytest.mark.skipif(bool(ASAN), reason="programs built with the sanitizer look for functions by name")
-def test_a_program_that_loads_the_mpi_library_by_name_is_well(tmp_path):
+def test_a_program_that_loads_the_mpi_library_by_name_is_ok(tmp_path):
     path = build(tmp_path, "app", '#include <dlfcn.h>\nint main(void) '
                  f'{{ return !dlopen("{SONAMES[MPI_NAME]}", RTLD_LAZY); }}\n')
     about_program(path).one("ok", "the program loads the MPI library with dlopen")
@@ -472,11 +472,11 @@ def test_the_language_that_calls_mpi_is_told(name, part):
 
 
 @pytest.mark.parametrize("name", ["linked_qmpi_first", "linked_mpi_first"])
-def test_a_program_that_is_linked_with_libqmpi_is_well(name):
+def test_a_program_that_is_linked_with_libqmpi_is_ok(name):
     about_program(redirect_program(name)).one("ok", "the program is linked with libqmpi")
 
 
-def test_a_program_that_holds_the_mpi_library_and_ours_is_well():
+def test_a_program_that_holds_the_mpi_library_and_ours_is_ok():
     about_program(redirect_program("exchange_static")).one("ok", "contains the MPI library and libqmpi")
 
 
@@ -565,7 +565,7 @@ def test_a_library_without_the_version_that_is_needed_is_wrong(tmp_path):
     assert len(findings.of("wrong")) == 1
 
 
-@pytest.mark.skipif(bool(ASAN), reason="a library that knows nothing of the sanitizer")
+@pytest.mark.skipif(bool(ASAN), reason="the library is not sanitized")
 def test_a_pmpi_tool_that_is_linked_and_preloaded_is_noted_once(tmp_path):
     peek = build(tmp_path, "libpeek.so", "int MPI_Barrier(int c);\n"
                  "int MPI_Barrier(int c) { return c; }\n",
@@ -584,7 +584,7 @@ def test_a_program_that_is_linked_with_mpi_and_loads_libraries_is_noted(tmp_path
     about_program(path).one("note", "the program also loads libraries with dlopen")
 
 
-def test_a_program_that_is_linked_with_libqmpi_alone_is_well(tmp_path):
+def test_a_program_that_is_linked_with_libqmpi_alone_is_ok(tmp_path):
     path = build(tmp_path, "app", CALLER, LIBQMPI, "-Wl,--allow-shlib-undefined",
                  f"-Wl,-rpath,{LIBQMPI.parent}")
     about_program(path).one("ok", "the program is linked with libqmpi, which loads the MPI library")

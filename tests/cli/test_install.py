@@ -87,7 +87,7 @@ def test_installed_tools_find_what_they_open_and_start(prefix, tmp_path):
     assert (tmp_path / "qmpi-trace" / "traces.otf2").exists() or not HAS_READER
 
 
-@pytest.mark.skipif(bool(ASAN), reason="a tool built outside knows nothing of the sanitizer")
+@pytest.mark.skipif(bool(ASAN), reason="a tool that is built outside is not sanitized")
 def test_a_tool_is_built_with_pkg_config_and_runs(prefix, tmp_path):
     (tmp_path / "outside.c").write_text(TOOL)
     folder = next(prefix.rglob(f"pkgconfig/{PACKAGE}.pc")).parent
@@ -273,7 +273,7 @@ set_target_properties(outside PROPERTIES PREFIX "")
 
 
 @pytest.mark.skipif(not shutil.which("cmake"), reason="there is no cmake")
-@pytest.mark.skipif(bool(ASAN), reason="what is built outside knows nothing of the sanitizer")
+@pytest.mark.skipif(bool(ASAN), reason="programs and tools that are built outside are not sanitized")
 def test_cmake_finds_the_package(prefix, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(CMAKE.replace("PACKAGE", PACKAGE))
     (tmp_path / "outside.c").write_text(TOOL)

@@ -41,7 +41,7 @@ def build(folder, prefix, *options):
     meson(folder, "compile", "-C", "build")
 
 
-outside = pytest.mark.skipif(bool(ASAN), reason="a tool built outside knows nothing of the sanitizer")
+outside = pytest.mark.skipif(bool(ASAN), reason="a tool that is built outside is not sanitized")
 
 
 # ---- The files -----------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def test_a_full_folder_is_said(tmp_path):
     mount = f"mount -t tmpfs -o size=8k tmpfs {tmp_path} && cd {tmp_path} && exec \"$@\""
     wrapper = ["unshare", "-m", "sh", "-c", mount, "sh"]
     if os.geteuid() != 0 or subprocess.run([*wrapper, "true"], capture_output=True).returncode:
-        pytest.skip("no leave to mount")
+        pytest.skip("no permission to mount")
     result = qmpi("new", "mine", launcher=wrapper)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.startswith("qmpi: qmpi new 'mine/") and "No space left" in result.stderr

@@ -13,7 +13,7 @@ from mpi_in_use import EMULATED
 from support import (ABI, ASAN, BUILD, LIBQMPI, MPI_NAME, MPI_SONAME, MPICC, OPEN_MPI, PROGRAMS, QMPI, clean_environment,
                      run_command, run_mpi)
 
-pytestmark = pytest.mark.skipif(bool(ASAN), reason="libraries that know nothing of the sanitizer")
+pytestmark = pytest.mark.skipif(bool(ASAN), reason="the libraries are not sanitized")
 
 RUN = [PROGRAMS / "calls", "init", "comm_rank", "finalize"]
 

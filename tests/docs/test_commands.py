@@ -13,7 +13,7 @@ import pytest
 from archives import check_archives
 from support import ASAN, BUILD, LIBQMPI, SOURCE, YIELDING, clean_environment, run_command
 
-pytestmark = pytest.mark.skipif(bool(ASAN), reason="what is built outside knows nothing of the sanitizer")
+pytestmark = pytest.mark.skipif(bool(ASAN), reason="programs and tools that are built outside are not sanitized")
 
 # The commands that cannot be run in a test, with the reasons.
 NOT_RUN = {r"\./check\b": "it is what runs this test",

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from support import ASAN, BUILD, SOURCE, YIELDING, clean_environment, run_command
 
-pytestmark = pytest.mark.skipif(bool(ASAN), reason="what is built outside knows nothing of the sanitizer")
+pytestmark = pytest.mark.skipif(bool(ASAN), reason="programs and tools that are built outside are not sanitized")
 
 SAMPLES = SOURCE / "packaging" / "site"
 PAGE = SOURCE / "docs" / "site" / "README.md"

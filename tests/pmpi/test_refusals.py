@@ -170,7 +170,7 @@ def mounted(folder, options):
     wrapper = ["sh", "-c", f'libraries=$LD_PRELOAD; unset LD_PRELOAD; exec unshare -m sh -c \'{mount}\' "$libraries" "$@"',
                "sh"]
     if os.geteuid() != 0 or subprocess.run([*wrapper, "true"], capture_output=True).returncode:
-        pytest.skip("no leave to mount")
+        pytest.skip("no permission to mount")
     return wrapper
 
 

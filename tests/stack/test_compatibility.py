@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from support import ASAN, LIBQMPI, MPICC, SOURCE, run_mpi
 
-pytestmark = pytest.mark.skipif(bool(ASAN), reason="tools that know nothing of the sanitizer")
+pytestmark = pytest.mark.skipif(bool(ASAN), reason="the tools are not sanitized")
 
 VERSION = re.search(r"version: '(.*)'", (SOURCE / "meson.build").read_text())[1]
 

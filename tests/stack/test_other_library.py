@@ -180,7 +180,7 @@ def build_program(what, folder):
         pytest.skip(f"no program is linked with a static MPI library here: {str(error)[-100:]}")
 
 
-@pytest.mark.skipif(bool(ASAN), reason="a program that is built here knows nothing of the sanitizer")
+@pytest.mark.skipif(bool(ASAN), reason="a program that is built here is not sanitized")
 @pytest.mark.parametrize("tools", ["", "empty", "count"])
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_a_program_of_any_mpi_works_or_ends_with_one_message(what, tools, tmp_path):

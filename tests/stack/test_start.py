@@ -206,7 +206,7 @@ def compile_c(folder, name, source, *arguments):
     return folder / name
 
 
-outside_asan = pytest.mark.skipif(bool(ASAN), reason="a program that knows nothing of the sanitizer")
+outside_asan = pytest.mark.skipif(bool(ASAN), reason="the program is not sanitized")
 
 
 @outside_asan

@@ -259,7 +259,7 @@ static void set_function_time(struct profile_result *result, double time)
 }
 
 /* Makes a run with calls of 8 bytes that take about 9 s each in b.c and 0.1 s each in a.c. */
-static struct profile_result *make_dear(void)
+static struct profile_result *make_slow(void)
 {
     static const char *const lines[] = {"a.c", "b.c"};
     struct profile_result *result = sample_run();
@@ -279,10 +279,10 @@ static struct profile_result *make_dear(void)
     return result;
 }
 
-static void collectives_are_dear_where_waiting_does_not_explain_their_time(void **state)
+static void collectives_are_slow_where_waiting_does_not_explain_their_time(void **state)
 {
     (void)state;
-    struct profile_result *result = make_dear();
+    struct profile_result *result = make_slow();
     const struct profile_finding *finding = find(result)->all;
     assert_int_equal(finding->kind, FINDING_SLOW_COLLECTIVES);
     /* Of the 89 s, rank 0 may have waited for 30 s, because each of the three others is outside MPI
@@ -303,10 +303,10 @@ static void collectives_are_dear_where_waiting_does_not_explain_their_time(void 
 }
 
 /* With sync=yes, the time of waiting is measured apart from the time of the calls. */
-static void collectives_without_waiting_are_dear_by_their_time(void **state)
+static void collectives_without_waiting_are_slow_by_their_time(void **state)
 {
     (void)state;
-    struct profile_result *result = make_dear();
+    struct profile_result *result = make_slow();
     struct profile_callsite *site = &result->callsites[1];
     set_function_time(result, 20);
     sample_set_ranks(site, (double[]){20, 20, 20, 20});
@@ -315,11 +315,11 @@ static void collectives_without_waiting_are_dear_by_their_time(void **state)
     site->calls.time = (struct profile_spread){.sum = 80, .max = 20};
     site->calls.wait = (struct profile_spread){.sum = 240, .max = 60};
     const struct profile_findings *findings = find(result);
-    bool is_dear = false;
+    bool is_slow = false;
     for (int i = 0; i < findings->count; i++)
-        is_dear = is_dear || !strcmp(findings->all[i].summary,
+        is_slow = is_slow || !strcmp(findings->all[i].summary,
                                      "Rank 0 loses 19.1 s (19 %) in slow MPI_Allreduce at b.c:7");
-    assert_true(is_dear);
+    assert_true(is_slow);
     profile_result_free(result);
 }
 
@@ -396,7 +396,7 @@ static void that_all_ranks_wait_is_found_without_a_list(void **state)
 }
 
 /* If another rank is last in each call, the finding names none of them as the last one. */
-static void of_a_last_rank_that_changes_none_is_named(void **state)
+static void no_rank_is_named_if_the_last_one_changes(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -458,7 +458,7 @@ static void of_several_late_peers_none_is_named(void **state)
 }
 
 /* In a reduction, only the root waits. */
-static void of_several_ranks_that_do_not_wait_the_last_one_works_for_longer(void **state)
+static void among_ranks_that_do_not_wait_the_last_one_is_busiest(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -657,7 +657,7 @@ static void an_inefficient_run_has_a_finding(void **state)
     profile_result_free(result);
 }
 
-static void ranks_that_end_early_explain_it_too(void **state)
+static void ranks_that_end_early_explain_inefficiency(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -672,7 +672,7 @@ static void ranks_that_end_early_explain_it_too(void **state)
 }
 
 /* Without call sites, most rules find nothing, and the text says so. */
-static void what_cannot_be_found_is_said_beside_what_was(void **state)
+static void missing_data_is_mentioned_beside_findings(void **state)
 {
     (void)state;
     char text[160];
@@ -688,7 +688,7 @@ static void what_cannot_be_found_is_said_beside_what_was(void **state)
 }
 
 /* Without a finding, the text may say that there are no problems only if little time is lost. */
-static void that_nothing_is_worth_a_finding_is_not_that_nothing_is_wrong(void **state)
+static void no_finding_does_not_mean_that_nothing_is_wrong(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -839,13 +839,13 @@ int main(void)
         cmocka_unit_test(many_short_waits_are_found_where_a_neighbor_works_for_longer),
         cmocka_unit_test(objects_are_counted_by_rank_over_all_functions),
         cmocka_unit_test(that_all_ranks_wait_is_found_without_a_list),
-        cmocka_unit_test(of_a_last_rank_that_changes_none_is_named),
+        cmocka_unit_test(no_rank_is_named_if_the_last_one_changes),
         cmocka_unit_test(ranks_that_are_not_known_wait_too),
         cmocka_unit_test(of_several_late_peers_none_is_named),
-        cmocka_unit_test(of_several_ranks_that_do_not_wait_the_last_one_works_for_longer),
+        cmocka_unit_test(among_ranks_that_do_not_wait_the_last_one_is_busiest),
         cmocka_unit_test(a_rank_does_not_wait_for_itself),
-        cmocka_unit_test(collectives_are_dear_where_waiting_does_not_explain_their_time),
-        cmocka_unit_test(collectives_without_waiting_are_dear_by_their_time),
+        cmocka_unit_test(collectives_are_slow_where_waiting_does_not_explain_their_time),
+        cmocka_unit_test(collectives_without_waiting_are_slow_by_their_time),
         cmocka_unit_test(objects_that_are_not_freed_are_leaked),
         cmocka_unit_test(windows_are_objects_too),
         cmocka_unit_test(only_communicators_that_must_exist_are_leaked),
@@ -854,9 +854,9 @@ int main(void)
         cmocka_unit_test(that_ranks_wait_for_output_of_one_rank_is_one_finding),
         cmocka_unit_test(calls_in_flight_are_findings_and_nothing_else_tells_of_their_time),
         cmocka_unit_test(an_inefficient_run_has_a_finding),
-        cmocka_unit_test(ranks_that_end_early_explain_it_too),
-        cmocka_unit_test(what_cannot_be_found_is_said_beside_what_was),
-        cmocka_unit_test(that_nothing_is_worth_a_finding_is_not_that_nothing_is_wrong),
+        cmocka_unit_test(ranks_that_end_early_explain_inefficiency),
+        cmocka_unit_test(missing_data_is_mentioned_beside_findings),
+        cmocka_unit_test(no_finding_does_not_mean_that_nothing_is_wrong),
     };
     return cmocka_run_group_tests_name("profile_findings", tests, NULL, NULL);
 }

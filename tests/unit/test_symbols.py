@@ -76,19 +76,19 @@ def test_a_source_that_was_compiled_by_a_relative_path_is_named_in_full(tmp_path
 
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
-def test_a_compiler_that_writes_no_table_of_addresses_will_do(tmp_path):
+def test_a_compiler_that_writes_no_table_of_addresses_is_enough(tmp_path):
     """clang does not write the table that leads from an address to its compilation unit."""
     program = compile_program(tmp_path, "c", "-g", "-O1", compiler="clang")
     assert resolve(callers(program)) == expected(tmp_path, "c")
 
 
 @pytest.mark.parametrize("version", ["-gdwarf-3", "-gdwarf-4", "-gdwarf-5", "-gz"])
-def test_every_version_of_debug_information_will_do(tmp_path, version):
+def test_every_version_of_debug_information_is_read(tmp_path, version):
     program = compile_program(tmp_path, "c", "-g", version)
     assert resolve(callers(program)) == expected(tmp_path, "c")
 
 
-def test_without_debug_information_the_symbols_serve(tmp_path):
+def test_without_debug_information_symbols_are_used(tmp_path):
     """Without debug information, the names of functions come from the symbol table, and lines are unknown."""
     def functions(language):
         return [function for function, *rest in resolve(callers(compile_program(tmp_path, language)))
