@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Reads archives in OTF2 with otf2-print and with the Python reader (python3-otf2). Neither may
-print a warning for any archive that a test makes: `run_mpi`, and helpers of tests that make
-archives in another way, call check_archives."""
+"""Reads OTF2 archives with otf2-print and with the Python reader (python3-otf2). Neither may print
+a warning for any archive that a test creates: `run_mpi` calls check_archives, and so do the tests
+that create archives in another way."""
 import contextlib
 import functools
 import importlib.util
@@ -19,7 +19,7 @@ LARGE = 200_000  # number of events for which the Python reader takes seconds
 
 @contextlib.contextmanager
 def nothing_said():
-    """Output of libotf2 on standard error, and warnings of Python, are errors."""
+    """Within this context, output of libotf2 on standard error and Python warnings are errors."""
     with tempfile.TemporaryFile() as said, warnings.catch_warnings():
         warnings.simplefilter("error")
         before = os.dup(2)
@@ -41,8 +41,8 @@ def check_by_otf2_print(anchor):
 
 
 def read_archive(anchor):
-    """Returns the locations and all events, [(location, event)], of an archive; for a large one, no
-    events."""
+    """Returns the locations of an archive and its events, [(location, event)]. A large archive
+    yields no events."""
     return read_version(Path(anchor).resolve(), os.stat(anchor).st_mtime_ns)
 
 
@@ -60,7 +60,7 @@ def read_version(anchor, _):
 
 
 def check_archives(folder):
-    """Checks all archives in a folder. Those that are incomplete have no anchor file."""
+    """Checks all complete archives in a folder. Incomplete archives have no anchor file."""
     for anchor in sorted(Path(folder).rglob("traces.otf2")):
         if shutil.which("otf2-print"):
             check_by_otf2_print(anchor)

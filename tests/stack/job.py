@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Runs an MPI job, and reads directly from each rank what it wrote and how it ended.
+"""Runs an MPI job, and reads the output and the exit status of each rank directly.
 
-If a job does not end well, the output of the launcher is unreliable: it kills all ranks when one
-aborts or fails, returns the status of any of them, and loses their last output. Therefore,
-programs/run_rank.c is between the launcher and each rank: the launcher learns that a rank has ended
-only when all have ended, and the output of ranks does not pass through it. When a rank aborts, it
-is still the launcher that kills it.
+If a job fails, the launcher is unreliable: it kills all ranks when one aborts or fails, returns the
+status of any of them, and loses their last output. Therefore, programs/run_rank.c runs between the
+launcher and each rank. The launcher learns that a rank has ended only when all have ended, and the
+output of the ranks does not pass through the launcher. If a rank calls MPI_Abort, the launcher
+still kills it.
 """
 import contextlib
 import itertools
@@ -24,7 +24,8 @@ COUNTER = itertools.count()
 
 @dataclass
 class Rank:
-    """One process of the job: how it ended (a signal is negative), and whether the test ended it."""
+    """One process of the job. `returncode` is its exit status, or the negative number of the signal
+    that ended it; `killed` says whether the test killed it."""
     number: int
     pid: int = 0
     returncode: int | None = None
@@ -42,9 +43,9 @@ class Rank:
 
 
 class Job:
-    """A job that is running. `launcher` and `command` are parts of its command line, and
-    `variables` are set in front of the program. `ends` are the ranks that end by themselves; when
-    they have ended, the others are killed. `takes`: the number of processors, if it is not one for
+    """A running job. `launcher` and `command` are parts of its command line, and `variables` are
+    set for the program only. `ends` are the ranks that end by themselves; when they have ended, the
+    others are killed. `takes` is the number of processors that the job uses; the default is one for
     each rank."""
 
     def __init__(self, run_rank, launcher, command, *, ranks, ends=None, variables=None, env=None, cwd=None,
@@ -100,7 +101,7 @@ class Job:
             if source != self.process.stdout.fileno():
                 os.close(source)
             elif len(self.ranks) < self.size or self.process.wait() < 0:
-                self.end()  # they wait for ranks that never come, or for a launcher that has ended
+                self.end()  # the ranks would wait for missing ranks, or for a launcher that was killed
         self.selector.register(source, selectors.EVENT_READ, read)
 
     def accept(self):
@@ -108,8 +109,8 @@ class Job:
         self.selector.register(connection, selectors.EVENT_READ, lambda: self.hear(connection))
 
     def hear(self, connection):
-        """A rank sends `rank N` when it exists, `pid N` when the launcher can no longer stop it
-        from reporting, and `status N` when its program has ended."""
+        """Handles a message of run_rank.c: `rank N` after it has started, `pid N` when the launcher
+        can no longer prevent its reports, and `status N` when its program has ended."""
         try:
             word, _, number = connection.recv(64).decode().partition(" ")
         except ConnectionError:
@@ -157,7 +158,7 @@ class Job:
         return [key for key in self.selector.get_map().values() if key.fileobj is not self.listener]
 
     def step(self, end):
-        """Handles the next event. Returns False if there is none in time."""
+        """Handles the next events. Returns False if there are none before the time `end`."""
         events = self.selector.select(max(0, end - time.monotonic()))
         for key, _ in events:
             key.data()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The launcher and the compiler command of an MPI. Those of a build were found by
-src/generate/find_mpi.py, because they have different names, and PATH may first contain the commands
-of another MPI."""
+"""Finds the launcher and the compiler command of an MPI implementation. For the MPI of a build,
+src/generate/find_mpi.py has found them: their names differ between systems, and a command in PATH
+may belong to another MPI."""
 import json
 import os
 import shutil
@@ -11,9 +11,9 @@ OTHER_BUILD = os.environ.get("QMPI_OTHER_BUILD")  # the build folder for the oth
 
 
 def mpi_command(name: str, kind: str, build: Path) -> str | None:
-    """Returns `mpiexec` or `mpicc` of an MPI (mpich, openmpi): that of this build or of the other
-    build, if one of them is for this MPI and has the command, otherwise the command in PATH whose
-    name contains that of the MPI. None: there is none."""
+    """Returns the command `name` (mpiexec, mpicc) of the MPI `kind` (mpich, openmpi). If this build
+    or the other build is for this MPI and has found the command, returns that one; otherwise, the
+    command `name.kind` in PATH, or None."""
     for folder in filter(None, (build, OTHER_BUILD)):
         with open(Path(folder) / "tests/mpi.json", encoding="utf-8") as file:
             told = json.load(file)

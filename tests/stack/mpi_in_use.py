@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The MPI with which the test programs run. For the standard ABI (QMPI_TEST_MPI=abi), any library
-with this ABI is possible: QMPI_TEST_ABI selects one, as mpich, openmpi, or the path of its file. If
-it is not set, it is the library with which the programs were linked.
+with this ABI is possible: QMPI_TEST_ABI selects one by its implementation (mpich, openmpi) or by
+its path. The default is the library with which the programs were linked.
 """
 import atexit
 import os
@@ -13,14 +13,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-# The processor for which the build is, which may be emulated.
+# The processor architecture of the build, which may be emulated.
 PROCESSOR = os.environ.get("QMPI_TEST_PROCESSOR", platform.machine())
 EMULATED = PROCESSOR != platform.machine()
-# The interpreter for programs in Python that call MPI: one for this processor.
+# The interpreter for Python programs that call MPI. It is built for this processor.
 PYTHON = os.environ.get("QMPI_TEST_PYTHON", sys.executable)
 BUILD_MPI = os.environ.get("QMPI_TEST_MPI", "mpich")
 LINKED = Path(os.environ.get("QMPI_TEST_MPI_LIBRARY") or f"/usr/lib/{PROCESSOR}-linux-gnu/libmpi_abi.so")
-MARKS = {"mpich": b"MPIR_", "openmpi": b"ompi_"}  # parts of symbols that only this library exports
+MARKS = {"mpich": b"MPIR_", "openmpi": b"ompi_"}  # prefixes of symbols that only this implementation exports
 
 
 def soname(library):
@@ -54,7 +54,7 @@ def folder_of(library):
 
 
 IMPLEMENTATION = BUILD_MPI  # mpich, openmpi
-ENVIRONMENT = {}  # the variables with which programs find it
+ENVIRONMENT = {}  # the variables with which programs find the MPI library
 if BUILD_MPI == "abi":
     library = library_with_abi()
     IMPLEMENTATION = implementation_of(library)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The settings for Open MPI's launcher, for all places where this project starts it."""
+"""The settings with which this project starts Open MPI's launcher."""
 
-# Root may start it, with more ranks than processors. The names of these settings differ between
-# versions of PRRTE, the launcher since Open MPI 5; it still accepts the old names, but prints a
-# warning. hwloc must find the cores, because PRRTE binds spawned processes to them. It need not
-# read the registers of PCI devices, which takes a third of the processor time of a small job. PMIx
-# need not store its few values in mapped files.
+# Root may start jobs, and jobs may have more ranks than processors. The names of these settings
+# differ between Open MPI 4 and PRRTE, the launcher since Open MPI 5; PRRTE still accepts the old
+# names, but prints a warning. hwloc must find the cores, because PRRTE binds spawned processes to
+# them. hwloc need not read the registers of PCI devices, which would take a third of the processor
+# time of a small job. PMIx need not store its few values in mapped files.
 LAUNCHER = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -20,7 +20,7 @@ LAUNCHER = {
     "PMIX_MCA_mca_base_suppress_deprecated_warning": "1",
 }
 
-# A process without a launcher does not start one. MPI_Init of Open MPI 4 also needs the component
-# `isolated` if MPI_T was initialized before; Open MPI 5 has neither this component nor the excluded
-# ones.
+# Settings for a process without a launcher, which must not start one by itself. If MPI_T was
+# initialized first, MPI_Init of Open MPI 4 works only with the pmix component `isolated`, so the
+# other components are excluded. Open MPI 5 has none of these components.
 SINGLETON = {"OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_pmix": "^cray,ext3x,flux,pmix3x,s1,s2"}

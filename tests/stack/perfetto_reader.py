@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Reads traces in Perfetto's format as its documentation describes, and strictly: anything that is
-undefined, out of order or incomplete is an error."""
+"""A strict reader of traces in Perfetto's documented format: anything that is undefined, out of
+order or incomplete is an error."""
 import shutil
 import subprocess
 import sys
@@ -39,7 +39,7 @@ class Slice:
     begin: int
     depth: int
     annotations: dict
-    end: int | None = None  # an instant ends when it begins
+    end: int | None = None  # for an instant, the same as `begin`
     flows: list = field(default_factory=list)
     correlation: int | None = None
     is_instant: bool = False
@@ -58,7 +58,7 @@ class Perfetto:
     """A trace: slices and instants by track, counters, and flows {id: [(is_end, slice)]}."""
 
     def __init__(self, data, messages):
-        """`data`: the path of a file, or bytes; several files can be joined."""
+        """`data` is the path of a file, or the content of one or several concatenated files."""
         self.messages = messages
         self.tracks, self.sequences, self.flows, self.counters = {}, {}, {}, {}
         self.slices, self.snapshots = [], set()
@@ -83,7 +83,7 @@ class Perfetto:
             yield from self.unpacked(part.packet)
 
     def check_known(self, message):
-        """Checks that all fields are in the documentation, so that none is unknown."""
+        """Checks that perfetto.proto defines all fields of the message."""
         copy = type(message)()
         copy.CopyFrom(message)
         copy.DiscardUnknownFields()
@@ -113,7 +113,7 @@ class Perfetto:
             self.read_event(sequence, packet)
 
     def read_descriptor(self, descriptor):
-        # If several files are joined, each of them may describe the root track.
+        # Each of several concatenated files may describe the root track.
         assert self.tracks.get(descriptor.uuid, descriptor) == descriptor
         assert descriptor.uuid not in self.tracks or not descriptor.uuid
         if descriptor.parent_uuid:
@@ -168,8 +168,6 @@ class Perfetto:
             for number in numbers:
                 self.flows.setdefault(number, []).append((is_end, made))
 
-    # ---- Questions
-
     def process_of(self, track):
         descriptor = self.tracks[track]
         while not descriptor.HasField("process"):
@@ -177,7 +175,7 @@ class Perfetto:
         return descriptor
 
     def everything(self):
-        """Returns the parts that are equal in two files of the same trace."""
+        """Returns all contents that must be equal in two files of the same trace."""
         return {
             "tracks": {uuid: str(descriptor) for uuid, descriptor in self.tracks.items()},
             "sequences": {number: sequence.track for number, sequence in self.sequences.items()},
@@ -198,7 +196,7 @@ class Perfetto:
         for ends in self.flows.values():
             assert sorted(is_end for is_end, _ in ends) == [False, True]
             begin, end = (made for _, made in sorted(ends, key=lambda it: it[0]))
-            # viewers draw it from the end of one slice to the begin of the other
+            # Viewers draw the arrow from the end of one slice to the beginning of the other.
             assert begin.end < end.begin
             found.append((begin, end))
         return found

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Distributes the machine's processors among the test files that run in parallel.
 
-Waiting ranks of MPICH use all processor time for about 0.2 ms before they yield
-(tools/programs/yielding.c), so that many jobs on the same processors would keep each other from
-ending. Each job takes as many processors as it has ranks, and waits until they are free; a job with
-more ranks than processors runs alone. Launchers and starting processes mostly wait for other
-things, so two more processes than there are processors may run. Ranks of Open MPI yield while they
-wait (the tests set this), and its launcher is idle for half a second, so several jobs share the
-processors, even those with more ranks. The same applies to jobs of MPICH whose ranks sleep instead
-of working and waiting: each takes one processor.
+Waiting ranks of MPICH are busy for about 0.2 ms before they yield (tools/programs/yielding.c), so
+many jobs on the same processors would delay each other endlessly. Therefore, each job takes as many
+processors as it has ranks, and waits until they are free; a job with more ranks than processors
+runs alone. Launchers and starting processes are mostly idle, so two more processors are distributed
+than the machine has.
+
+Ranks of Open MPI yield while they wait (the tests set this), and its launcher is idle for half a
+second. Therefore, several of its jobs share the processors, even jobs with more ranks than
+processors. A job of MPICH whose ranks mostly sleep takes only one processor.
 """
 import contextlib
 import fcntl
@@ -21,11 +22,11 @@ from mpi_in_use import OPEN_MPI
 BUILD = pathlib.Path(os.environ.get("QMPI_BUILD_ROOT", "build")).resolve()
 AVAILABLE = len(os.sched_getaffinity(0))
 COUNT = 6 * AVAILABLE if OPEN_MPI else AVAILABLE + 2
-in_use = 0  # the number that this process has taken; it may run other commands while its job runs
+in_use = 0  # 1 while this process has processors; commands that it runs meanwhile share them
 
 
 def lock(stack, path):
-    """Waits for the lock, and holds it until the stack is closed or the process ends."""
+    """Waits for the lock, and holds it until `stack` is closed or the process ends."""
     file = stack.enter_context(open(path, "w", encoding="ascii"))
     fcntl.flock(file, fcntl.LOCK_EX)
 
@@ -43,8 +44,8 @@ def try_lock(stack, path):
 
 @contextlib.contextmanager
 def processors(wanted):
-    """Within this context, the process has `wanted` processors. If there are fewer, and ranks do
-    not yield, it has all of them."""
+    """Within this context, the process has `wanted` processors. If the machine has fewer, it has all
+    of them, so that it runs alone; with Open MPI, whose ranks yield, other jobs may run."""
     global in_use
     if in_use:
         yield

@@ -29,7 +29,8 @@ LU = """'ScaLAPACK, LU factorization input file'
 
 
 def scalapack(folder, *, sizes=(5, 13), block=4, right=3, grid=(2, 1), more="T"):
-    """Returns the program, which reads its input from the current directory, or skips the test."""
+    """Writes the input file LU.dat to `folder`, and returns the program, which must run there. Skips
+    the test if the program is not installed."""
     found = next(Path("/usr/lib").glob(f"{PROCESSOR}-*/scalapack/{BUILD_MPI}-tests/xdlu"), None)
     if not found:
         pytest.skip("ScaLAPACK's tests are not installed for this MPI")
@@ -39,7 +40,7 @@ def scalapack(folder, *, sizes=(5, 13), block=4, right=3, grid=(2, 1), more="T")
 
 
 def netpipe():
-    """Returns the program, or skips the test."""
+    """Returns the program. Skips the test if it is not installed."""
     found = shutil.which("NPopenmpi" if OPEN_MPI else "NPmpich2")
     if ABI or not found:
         pytest.skip("NetPIPE is not installed for this MPI")

@@ -37,8 +37,7 @@ MPIEXEC = mpi_command("mpiexec", IMPLEMENTATION, BUILD) or "mpiexec"
 
 
 def abi_compiler() -> str:
-    """Returns a command that compiles programs for the standard ABI, like the compiler commands of
-    an MPI."""
+    """Returns a command like mpicc that compiles programs for the standard ABI."""
     folder = tempfile.mkdtemp(prefix="qmpi-test-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = Path(folder) / "mpicc"
@@ -55,8 +54,8 @@ MPICC = abi_compiler() if ABI else mpi_command("mpicc", MPI_NAME, BUILD) or "mpi
 
 
 def read_macros() -> dict[str, str]:
-    """Returns the macros of mpi.h. The build has asked the compiler for them, except for the
-    standard ABI."""
+    """Returns the macros of mpi.h, from the file that the build has created or, for the standard
+    ABI, from the compiler."""
     built = BUILD / "src" / "generate" / "mpi.macros"
     text = built.read_text() if built.exists() else subprocess.run(
         [MPICC, "-E", "-dM", "-include", "mpi.h", "-x", "c", os.devnull],
@@ -83,17 +82,17 @@ TOOLS_FOLDER = f"qmpi{SUFFIX}"
 
 
 def private_tmpdir() -> str:
-    """All jobs of a user share a folder in the temporary directory, which a job that ends may
-    remove while another one creates it. Therefore, this process has its own directory, even if a
-    test changes TMPDIR. Any user may use it."""
+    """Creates a temporary directory for the jobs of this process; any user may write to it. By
+    default, all jobs of a user share a folder, which a job that ends may remove while another job
+    creates it. This directory stays in use even if a test changes TMPDIR."""
     folder = tempfile.mkdtemp(prefix="qmpi-test-")
     os.chmod(folder, 0o1777)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
-# Ranks that wait yield. Open MPI starts faster without looking for networks. Sockets are needed for
-# spawned processes.
+# Waiting ranks yield. Open MPI starts faster if it does not look for networks, but it needs sockets
+# for spawned processes.
 OPEN_MPI_SETTINGS = open_mpi.LAUNCHER | {
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_orte_tmpdir_base": private_tmpdir() if OPEN_MPI else tempfile.gettempdir(),
@@ -112,8 +111,8 @@ SANITIZER_REPORT = re.compile(r"AddressSanitizer:|runtime error:|UndefinedBehavi
 
 @dataclass
 class Result:
-    """The result of a command, or of the ranks of a job, one after the other; the output of the
-    launcher is separate."""
+    """The result of a command or of a job. The output of a job is that of its ranks, one after the
+    other; `launcher` is the output of the launcher."""
     returncode: int
     stdout: str
     stderr: str
@@ -122,13 +121,14 @@ class Result:
 
     @property
     def trace(self) -> list[str]:
-        """The notes of the test tools and programs, in order, without the mark."""
+        """The notes of the test tools and programs, in order, without the prefix."""
         mark = "trace: "
         return [line[len(mark):] for line in self.stderr.splitlines() if line.startswith(mark)]
 
     @property
     def calls(self) -> list[str]:
-        """The trace without the notes of tools when they are loaded and initialized."""
+        """The trace without the notes that tools print when they are loaded, initialized and
+        finalized."""
         return [line for line in self.trace if not re.match(r"(load|init|exit) ", line)]
 
     @property
@@ -139,9 +139,9 @@ class Result:
 
     @property
     def messages(self) -> list[str]:
-        """The same without messages about PMPI tools that wrap only one of MPI_Init and
-        MPI_Init_thread, like many test tools. tests/pmpi/test_pmpi_work.py tests this message and
-        its hint."""
+        """Like all_messages, but without the warning that a PMPI tool wraps only one of MPI_Init
+        and MPI_Init_thread, which applies to many test tools. tests/pmpi/test_pmpi_work.py tests
+        this warning and its hint."""
         lines, found = self.all_messages, []
         for line in lines:
             if re.search(r" wraps MPI_Init(_thread)?, but not MPI_Init", line):
@@ -165,15 +165,15 @@ def clean_environment() -> dict[str, str]:
     environment = {key: value for key, value in os.environ.items() if not unwanted.match(key)}
     environment["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0"
     environment |= (OPEN_MPI_SETTINGS if OPEN_MPI else {}) | ENVIRONMENT
-    # the user who runs the tests may have a configuration
+    # Ignores the configuration of the user who runs the tests.
     environment["XDG_CONFIG_HOME"] = str(BUILD / "no-configuration")
     environment["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
     return environment
 
 
 def launch(ranks, **variables) -> list[str]:
-    """Returns the launcher to be put in front of a program; the variables are set only for the
-    ranks."""
+    """Returns the launcher and its options, to be followed by a program. The variables are set only
+    for the ranks."""
     command = [MPIEXEC, "-n", str(ranks)]
     for name, value in variables.items():
         command += ["-x", f"{name}={value}"] if OPEN_MPI else ["-genv", name, str(value)]
@@ -182,8 +182,8 @@ def launch(ranks, **variables) -> list[str]:
 
 @contextmanager
 def folder_open_to_all(*files):
-    """Returns a folder of copies that any user may read, including libqmpi, because the build
-    folder and pytest's folder may be accessible only to their owner."""
+    """Yields a folder with copies of libqmpi and of `files` that any user may read. The build folder
+    and pytest's folder may be accessible only to their owner."""
     with tempfile.TemporaryDirectory(prefix="qmpi-test-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -195,16 +195,16 @@ def folder_open_to_all(*files):
 
 
 def without_launcher(stderr) -> str:
-    """Returns the output of processes: Open MPI's launcher prints a remark between two rules about
-    each that fails."""
+    """Returns stderr without the remarks, each between two rules, that Open MPI's launcher prints
+    about failed processes."""
     rule = "-" * 74 + "\n"
     return re.sub(f"{rule}.*?{rule}", "", stderr, flags=re.S) if OPEN_MPI else stderr
 
 
 def lines_without_remarks(stderr) -> list[str]:
-    """Returns the output of processes, without the notes of test tools and programs, and without
-    remarks of Open MPI's library or PMIx about the machine or the launcher, which libqmpi does not
-    affect."""
+    """Returns the lines of stderr without those of the launcher, without the notes of test tools
+    and programs, and without remarks of Open MPI's library or PMIx about the machine, which libqmpi
+    does not affect."""
     remark = re.compile(r"\[[^][]+:\d+\] |\[[^][]+\]\[\[" if OPEN_MPI or ABI else "(?!)")
     return [line for line in without_launcher(stderr).splitlines()
             if not line.startswith("trace: ") and not remark.match(line)]
@@ -218,19 +218,20 @@ class OpenMpiCrashed(Exception):
     """Ends a test function, which is then run again from the beginning: see tests/conftest.py."""
 
 
-can_rerun = False  # within a test function, until it was repeated twice
+can_rerun = False  # set by tests/conftest.py: the test function that runs now may be repeated
 
 
 def run_again():
-    """After a crash of Open MPI (see run_job), files of this job must not count. In a fixture, only
-    the job is repeated."""
+    """Called after a crash of Open MPI (see run_job). Repeats the whole test function, so that it
+    does not see files of the crashed job. If that is not possible (in a fixture, for example),
+    returns, and the caller repeats only the job."""
     if can_rerun:
         raise OpenMpiCrashed
 
 
 def run_command(command, env, timeout=TIME_LIMIT, cwd=None) -> Result:
-    """Runs `command` in a process group of its own, and ends the group after the time limit. It
-    takes one processor or, if it is a launcher, those of all ranks."""
+    """Runs `command` in a session of its own, and kills its process group after the time limit. The
+    command takes one processor or, if it is a launcher, one for each rank."""
     command = [str(part) for part in command]
     ranks = command[command.index("-n") + 1] if MPIEXEC in command and "-n" in command else ""
     for _ in range(3):
@@ -267,22 +268,21 @@ def communicate(command, env, timeout, cwd):
         raise AssertionError(
             f"not done after {timeout} s: {command}\nstdout:\n{stdout}\nstderr:\n{stderr}"
         ) from None
-    except BaseException:  # this process is being ended itself
+    except BaseException:  # this process itself is being ended
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         raise
     return process.returncode, stdout, stderr
 
 
-# The line in which the MPI library prints the argument of MPI_Abort, in a rank or through the
-# launcher.
+# The line with the argument of MPI_Abort, which the MPI library or the launcher prints.
 ABORTED = re.compile(r"(?:^Abort\(|^with errorcode )(-?\d+)", re.MULTILINE)
 
 
 def status_of(ranks, launcher, launcher_status):
     """Returns the status with which a job was aborted, or with which the first failed rank ended.
-    The launcher may kill all ranks when one aborts, including that one; in that case, only its own
-    status is known."""
+    The launcher may kill all ranks when one aborts, including the aborting one; in that case, only
+    the status of the launcher is known."""
     for text in (*(rank.stderr for rank in ranks), launcher):
         if found := ABORTED.search(text):
             return int(found[1]) & 0xff
@@ -293,15 +293,15 @@ def status_of(ranks, launcher, launcher_status):
 
 
 def run_job(command, env, *, ranks, ends=None, variables=None, timeout=TIME_LIMIT, cwd=None, takes=None) -> Result:
-    """Runs `command` in each rank of a job. `ends` are the ranks that end by themselves (None:
-    all), after which the others are killed; `variables` are set only for the ranks; for `takes`,
-    see Job."""
+    """Runs `command` in each rank of a job. `ends` are the ranks that end by themselves, after which
+    the others are killed; the default is all ranks. `variables` are set only for the ranks. For
+    `takes`, see Job."""
     variables = variables or {}
     if YIELDING:
         preloaded = variables.get("LD_PRELOAD") or env.get("LD_PRELOAD")
         variables = {**variables, "LD_PRELOAD": ":".join(filter(None, [preloaded, str(YIELDING)]))}
     launcher = launch(ranks)
-    if OPEN_MPI:  # they are then also set for spawned processes
+    if OPEN_MPI:  # its launcher also sets the variables for spawned processes
         launcher, variables = launch(ranks, **variables), {}
     for _ in range(3):
         with Job(RUN_RANK, launcher, command, ranks=ranks, ends=ends, variables=variables, env=env,
@@ -309,11 +309,11 @@ def run_job(command, env, *, ranks, ends=None, variables=None, timeout=TIME_LIMI
             done = job.wait(timeout)
             said = job.launcher_output.decode(errors="replace")
             print(f"$ {job.describe()}")
-        # Open MPI 4.1 sometimes crashes, even without qmpi. The launcher crashes if several
-        # processes report errors at once: in a thread of PMIx, in orte_rml_oob_send_buffer_nb. A
-        # rank crashes in MPI_Finalize (about one of a thousand on a busy machine): the thread that
-        # orte_finalize is about to join calls a function of a component that was just unloaded. A
-        # crash that libqmpi causes each time still makes the test fail.
+        # Open MPI 4.1 sometimes crashes, even without qmpi. The launcher may crash if several
+        # processes report errors at the same time: in a thread of PMIx, in
+        # orte_rml_oob_send_buffer_nb. On a busy machine, about one rank in a thousand crashes in
+        # MPI_Finalize: a thread that orte_finalize is about to join calls a function of a component
+        # that was just unloaded. A crash that libqmpi causes each time still makes the test fail.
         crashed = any(rank.returncode == -signal.SIGSEGV for rank in done)
         if not (OPEN_MPI and (job.launcher_died or crashed)):
             break
@@ -326,7 +326,7 @@ def run_job(command, env, *, ranks, ends=None, variables=None, timeout=TIME_LIMI
 
 
 def wait_until(is_so, seconds=60):
-    """Waits for an effect of another process. Returns the last result of `is_so`."""
+    """Calls `is_so` until its result is true or the time is over. Returns its last result."""
     end = time.monotonic() + seconds
     while not (answer := is_so()) and time.monotonic() < end:
         time.sleep(0.02)
@@ -335,16 +335,16 @@ def wait_until(is_so, seconds=60):
 
 def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), timeout=TIME_LIMIT, cwd=None,
             wrapper=(), ends=None, spawns=False, sleeps=False) -> Result:
-    """Runs a program of the build folder (or of a path) as an MPI job.
+    """Runs a program as an MPI job. `name` is a program in PROGRAMS, or a path.
 
-    ranks    1: started directly, without a launcher; else by mpiexec
-    tools    the value of QMPI_TOOLS; None: not set
-    env      further variables; a value None unsets
-    preload  the libraries of LD_PRELOAD, for the ranks only; (): none
+    ranks    the number of ranks; a single rank is started directly, without mpiexec
+    tools    the value of QMPI_TOOLS, which is unset by default
+    env      further variables; those with the value None are unset
+    preload  the libraries in LD_PRELOAD, which is set only for the ranks
     wrapper  a command in front of the program, such as valgrind
-    ends     the ranks that end by themselves, where not all do: the others are killed then
-    spawns   spawned processes get the libraries too; PRRTE gives them its own environment
-    sleeps   all ranks sleep most of the time, also those that wait (tools/programs/yielding.c): they share a processor
+    ends     the ranks that end by themselves, by default all; the others are killed after them
+    spawns   the launcher gets LD_PRELOAD too, because PRRTE passes its own environment to spawned processes
+    sleeps   ranks sleep most of the time, even while they wait (tools/programs/yielding.c), so they share a processor
     """
     environment = clean_environment()
     environment["QMPI_TOOL_PATH"] = str(TOOLS)
@@ -368,8 +368,8 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
                          takes=1 if sleeps and MPI_NAME == "mpich" else None,
                          variables={"LD_PRELOAD": libraries} if libraries else {})
     else:
-        # Avoids a helper process, which LD_PRELOAD would also affect. Launchers do not support this
-        # setting.
+        # Without these settings, Open MPI would start a helper process, which LD_PRELOAD would also
+        # affect. They must not be set for a launcher.
         if OPEN_MPI and not any("mpiexec" in str(part) for part in command):
             environment = open_mpi.SINGLETON | environment
         if libraries:
@@ -382,9 +382,9 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
 
 @functools.cache
 def can_spawn(name, *args) -> bool:
-    """Returns whether this MPI library can spawn the processes for a program. Debian's MPICH before
-    5 never can; 5.0 can, but often crashes, or does not reach them if more than one group is
-    spawned."""
+    """Returns whether this program can spawn its processes with this MPI library. Debian's MPICH
+    before 5 can never spawn processes. MPICH 5.0 can, but often crashes, or does not reach the
+    processes if it spawns more than one group."""
     try:
         results = (run_mpi(name, *args, preload=(), spawns=True) for _ in range(1 if OPEN_MPI else 8))
         return all(result.returncode == 0 and "cannot spawn" not in result.stdout for result in results)

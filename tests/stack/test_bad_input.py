@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""For each error in QMPI_TOOLS, there is one message that names the entry and has a hint, exit
-status 2 and no MPI call; or, with QMPI_ON_ERROR=skip, the rest of the stack."""
+"""For each error in QMPI_TOOLS, one message names the entry and gives a hint, and the program ends
+with status 2 before any MPI call is carried out. With QMPI_ON_ERROR=skip, it runs with the rest of
+the stack."""
 import os
 import re
 import shutil
@@ -17,12 +18,12 @@ RUN = ["init", "comm_rank", "finalize"]
 
 # Offsets and values in an ELF header.
 CLASS_AT, DATA_AT, TYPE_AT, MACHINE_AT = 4, 5, 16, 18
-OTHER_PROCESSOR = {"x86_64": 183, "aarch64": 62}[PROCESSOR]  # the number of aarch64, and of x86-64
+OTHER_PROCESSOR = {"x86_64": 183, "aarch64": 62}[PROCESSOR]  # EM_AARCH64 or EM_X86_64
 BIG_ENDIAN, CLASS_32, EXECUTABLE = 2, 1, 2
 
 
 def altered(folder, offset, new, name="altered.so"):
-    """Returns a copy of a good tool in which some bytes are replaced."""
+    """Creates a copy of a good tool in which the bytes at `offset` are replaced by `new`."""
     data = bytearray(tool("beta").read_bytes())
     data[offset:offset + len(new)] = new
     path = folder / name
@@ -46,7 +47,7 @@ def half_of_a_tool(folder):
     return truncated(folder, tool("beta").stat().st_size // 2)
 
 
-# Name of the case -> (the bad entry, made in a folder; words that the message must contain).
+# Name of the case -> (function that creates the bad entry in a folder, words in the message).
 CASES = {
     "unknown name": (lambda folder: "no_such_tool", "no such tool"),
     "unknown file name": (lambda folder: "no_such_tool.so.1", "no such tool"),
@@ -145,7 +146,7 @@ def test_with_skip_the_rest_of_the_stack_runs(case, tmp_path):
 
 
 def test_a_trailing_backslash_is_an_error():
-    """This error is only possible at the end of the variable, so it is not in the table above."""
+    """In the tests above, another entry follows, so the backslash would not be the last character."""
     for on_error, code in (("stop", 2), ("skip", 0)):
         result = run_mpi("calls", *RUN, tools="alpha:beta\\", env={"QMPI_ON_ERROR": on_error})
         assert result.returncode == code
@@ -258,7 +259,7 @@ def test_terminal_control_characters_of_an_entry_do_not_break_the_lines():
 
 @pytest.fixture
 def not_root():
-    """Returns a wrapper that runs a program as a user other than root, because root may read all
+    """Returns a wrapper that runs a program as another user if this one is root, who may read all
     files."""
     if os.geteuid() != 0:
         return []
@@ -292,7 +293,7 @@ def test_unreadable(closed, on_error, code, not_root):
 @pytest.mark.parametrize("other", [name for name in ("libmpich.so.12", "libmpi.so.40", "libmpi_abi.so.1")
                                    if name != MPI_SONAME])
 def test_a_tool_built_for_another_mpi_is_refused(tmp_path, other):
-    """Creates a library that needs another MPI's library; it is never loaded."""
+    """The tool is linked with a library that has the name of another MPI's library."""
     compiler = shutil.which("cc")
     if not compiler:
         pytest.skip("there is no C compiler")
@@ -312,7 +313,7 @@ def test_a_tool_built_for_another_mpi_is_refused(tmp_path, other):
 
 
 def test_a_tool_built_with_another_version_of_the_mpi_library_is_refused(tmp_path):
-    """Creates a tool with the address of a predefined handle that the library in use lacks."""
+    """The tool refers to a predefined handle that the MPI library in use does not have."""
     compiler = shutil.which("cc")
     if not compiler:
         pytest.skip("there is no C compiler")

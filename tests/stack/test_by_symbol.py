@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The inline functions of the headers are also exported as symbols, for tools in other
-languages."""
+"""libqmpi also exports the inline functions of its headers, for tools in other languages."""
 from support import run_mpi
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""QMPI_Context_get_calling_address returns an address in the calling function, whatever is in
-between."""
+"""QMPI_Context_get_calling_address returns an address in the function that called MPI, whatever
+layers are in between."""
 import json
 import re
 
@@ -90,7 +90,7 @@ def test_outside_a_call_there_is_no_caller(layers):
 
 @pytest.mark.parametrize("tools", [
     "caller", "caller:caller", "pmpi_quiet:caller", "caller,asks=no:pmpi_quiet:caller",
-    "counter:pmpi_quiet:caller",  # both leave their frames in the call that they make last
+    "counter:pmpi_quiet:caller",
     "delay,functions=MPI_Comm_size,after=1us:pmpi_quiet:caller",  # an observer
     "caller,asks=no:pmpi_quiet:counter:pmpi_quiet:caller",
     "pmpi_quiet:caller,asks=no:pmpi_quiet:caller"])
@@ -110,8 +110,7 @@ def test_a_call_that_was_left_by_longjmp_has_its_caller_when_it_is_made_again(to
 @pytest.mark.parametrize("tools", ["caller", "caller:caller", "alpha:caller", "pmpi_quiet:caller",
                                    "caller,asks=no:pmpi_quiet:caller", "log:caller"])
 def test_calls_of_user_level_threads_that_do_not_nest_keep_their_callers(program, tools):
-    """The tool prints the caller again after the other thread has begun or ended a call in
-    between."""
+    """The tool prints the caller again after the other thread has begun or ended a call."""
     result = run_mpi("callers", program, ranks=1, tools=tools,
                      env={"QMPI_TOOL_PATH": f"{TOOLS}:{BUILD}/tools"})
     assert (result.returncode, result.stdout) == (0, "done\n")
@@ -128,8 +127,8 @@ def test_calls_of_user_level_threads_that_do_not_nest_keep_their_callers(program
 @pytest.mark.parametrize("program", ["fibers", "fiber"])
 @pytest.mark.parametrize("above", ["", "caller:", "pmpi_quiet:"])
 def test_call_sites_of_user_level_threads_that_do_not_nest_are_told_apart(tmp_path, program, above):
-    """An observer asks for the caller when the call returns, also below a layer that is a
-    function."""
+    """`profile` is an observer, which asks for the caller when the call returns. Above it, there may
+    be a layer of interceptors or of PMPI wrappers."""
     result = run_mpi("callers", program, ranks=1, cwd=tmp_path,
                      tools=f"{above}profile,output=out.json,format=json",
                      env={"QMPI_TOOL_PATH": f"{TOOLS}:{BUILD}/tests/pmpi/tools:{BUILD}/tools"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/compatibility.md: tools of earlier releases run, and the version is as documented."""
+"""Tools of earlier releases run, and versions are as docs/compatibility.md describes."""
 import re
 import subprocess
 

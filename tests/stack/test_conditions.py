@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Conditions of layers: the ranks, nodes and programs in which they are on, and for which
-functions."""
+"""Conditions of layers: on which ranks and nodes and in which programs a layer is on, and which
+functions it intercepts."""
 import json
 import re
 import socket
@@ -15,11 +15,12 @@ ENDS = ["MPI_Init", "MPI_Finalize"]
 PATH = {"QMPI_TOOL_PATH": f"{TOOLS}:{BUNDLED_TOOLS}"}
 NODE = socket.gethostname()
 
-# Odd ranks have an additional variable, and run another program under the same name.
+# A wrapper: odd ranks run the first of the two programs that follow, with the variable ODD; even
+# ranks run the second one.
 DIFFER = ["sh", "-c", 'odd=$1; shift; rank=${PMI_RANK:-$OMPI_COMM_WORLD_RANK}; '
           'if [ $((rank % 2)) = 1 ]; then ODD=1; export ODD; exec "$odd" "$@"; else exec "$0" "$@"; fi']
 
-# Options, and the ranks among four on which they switch the layer on.
+# Name -> (the options of a layer, the ranks of four on which the layer is on).
 CONDITIONS = {
     "ranks": ("@ranks=1-2", {1, 2}),
     "both": ("@ranks=1-,@ranks=every 2", {2}),
@@ -37,13 +38,13 @@ def run(*steps, tools, ranks=1, **more):
 
 
 def notes(text, who):
-    """Returns the functions that a layer printed; the layer is given by name, and number if it
-    prints that."""
+    """Returns the functions that a layer printed. `who` is the name of its tool, followed by the
+    number of the layer if the tool prints it."""
     return re.findall(rf"(?m)^trace: {who} (MPI_\w+)", text)
 
 
 def run_on_odd_programs(folder, tools, *steps, ranks=4):
-    """Odd ranks have the variable ODD, and run the program under the name odd-calls."""
+    """Runs `calls`. Odd ranks have the variable ODD, and run it under the name odd-calls."""
     odd = folder / "odd-calls"
     odd.symlink_to(program("calls"))
     return run_mpi(odd, *steps, tools=tools, ranks=ranks, env=PATH, cwd=folder, timeout=60,
@@ -52,7 +53,8 @@ def run_on_odd_programs(folder, tools, *steps, ranks=4):
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory):
-    """Runs one job of four ranks under layers of all kinds with all conditions."""
+    """Runs a job of four ranks under layers of all kinds with all conditions. Returns its directory,
+    {(condition, tool): (number of the layer, name of the tool)}, and its ranks."""
     folder = tmp_path_factory.mktemp("job")
     stack, where = [], {}
     pmpi = iter(["pmpi_call", "pmpi_table", "pmpi_constant", "pmpi_asks"])
@@ -96,8 +98,8 @@ def test_an_observer_sees_all_calls_on_its_ranks_and_none_on_others(job, name):
 
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_tools_that_merge_have_the_calls_of_their_ranks_alone(job, name):
-    """This does not depend on whether rank 0, which writes the file, is among them. If the layer is
-    on in no rank, nothing is written."""
+    """This holds even if the layer is off on rank 0, which writes the file. If the layer is off on
+    all ranks, nothing is written."""
     folder, _, _ = job
     ranks = CONDITIONS[name][1]
     paths = [folder / f"{tool}.{name}.json" for tool in ("count", "profile")]
@@ -138,7 +140,7 @@ def test_several_lists_leave_what_all_contain():
 
 
 def test_until_the_rank_is_known_the_layer_sees_its_calls():
-    """Without a launcher, the rank is known from MPI."""
+    """Without a launcher, the rank is known only after MPI_Init."""
     result = run("get_version", *RUN, tools="alpha,@ranks=1:alpha,@ranks=0:pmpi_call,@ranks=1")
     assert notes(result.stderr, "alpha 1") == ["MPI_Get_version", "MPI_Init"]
     assert notes(result.stderr, "alpha 2") == ["MPI_Get_version", *CALLS]
@@ -149,7 +151,8 @@ def test_until_the_rank_is_known_the_layer_sees_its_calls():
 
 
 def test_what_mpi_says_counts_more_than_a_variable():
-    """A process that is started by a process of a job inherits its variables."""
+    """A program that a process of a job starts inherits the job's variables, which may have another
+    rank than MPI reports."""
     result = run(tools="alpha,@ranks=3:alpha,@ranks=0", env={"SLURM_PROCID": 3})
     assert notes(result.stderr, "alpha 1") == CALLS[:1]
     assert notes(result.stderr, "alpha 2") == CALLS[1:]
@@ -172,7 +175,7 @@ def test_a_sites_set_may_be_for_larger_jobs(tmp_path):
 
 
 def test_a_layer_that_starts_off_can_be_switched_on():
-    """A later switch takes precedence, but @functions still limits the layer."""
+    """A switch takes precedence over the conditions, but @functions still limits the layer."""
     tools = "alpha,@enabled=no:alpha,@if-env=NONE,@functions=MPI_Barrier:pmpi_call,@program=none:" \
             "pmpi_tally,@ranks=1"
     result = run_mpi("switch", "init", "rank", "on=1", "on=2", "on=3", "on=4", "rank", "barrier", "off=1",
@@ -185,7 +188,7 @@ def test_a_layer_that_starts_off_can_be_switched_on():
 
 
 def test_a_layer_is_called_for_what_it_keeps_also_where_a_condition_leaves_it_off():
-    """The same if @functions excludes it."""
+    """This also applies to a function that @functions excludes."""
     for condition in ("@enabled=no", "@functions=MPI_Barrier"):
         result = run(tools=f"keeper,keeps=yes,{condition}:alpha")
         assert notes(result.stderr, "keeper 1") == ["MPI_Comm_rank"]
@@ -194,7 +197,8 @@ def test_a_layer_is_called_for_what_it_keeps_also_where_a_condition_leaves_it_of
 
 
 def test_pcontrol_switches_on_what_only_its_option_left_off():
-    """For any tool, once; a switch by the layer itself takes precedence."""
+    """MPI_Pcontrol(1) switches on the layers, of any tool, that only @enabled=no has left off. A layer
+    that was switched in another way stays as it is."""
     tools = "alpha,@enabled=no:alpha,@enabled=no,@ranks=1:pmpi_call,@enabled=no:pmpi_tally,@enabled=no:" \
             "alpha,@enabled=no,@functions=MPI_Barrier"
     result = run_mpi("switch", "init", "rank", "level=0", "level=2", "rank", "on=4", "off=4", "level=1", "rank",
@@ -209,15 +213,15 @@ def test_pcontrol_switches_on_what_only_its_option_left_off():
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_preloaded_pmpi_tool_starts_off_too(order):
-    """The loader finds the tool before libqmpi, or after it."""
+    """The tool may be before or after libqmpi in LD_PRELOAD."""
     result = run(tools="pmpi_call,@enabled=no:alpha", preload=[LIBQMPI, tool("pmpi_call")][::order])
     assert (notes(result.stderr, "pmpi_call"), notes(result.stderr, "alpha 2")) == (ENDS, CALLS)
 
 
 @pytest.mark.skipif(not program("switch_fortran").exists(), reason="no Fortran compiler")
 def test_a_fortran_wrapper_is_not_called_for_what_the_layer_does_not_see():
-    """pmpi_fortran has its own Fortran wrappers, which the program calls while it is the topmost
-    layer."""
+    """The program calls the Fortran wrappers of pmpi_fortran while this is the topmost layer that is
+    on."""
     stacks = {"pmpi_fortran": 2, "pmpi_fortran,@enabled=no": 1, "pmpi_fortran,@functions=MPI_Comm_size": 0}
     for tools, calls in stacks.items():
         result = run_mpi("switch_fortran", ranks=1, tools=f"{tools}:alpha", preload=())
@@ -289,8 +293,8 @@ def test_a_misspelt_option_is_an_error_all_the_same():
 
 
 def test_the_conditions_of_a_stack_hold_in_addition_to_those_of_its_layers(tmp_path):
-    """One of four ranks is in both sets. A layer is optional if its own option says so, whatever
-    its stack is."""
+    """The first layer is on only on rank 2, which is in both sets. The second layer has only the
+    condition of its stack. The missing tool is skipped, because its stack is optional."""
     (tmp_path / "conf").write_text("[stack inner]\nalpha\n  @ranks = 1-2\nalpha\n[stack outer]\ninner\n  @ranks = every 2\n"
                                    "nonesuch\n")
     result = run(tools="outer,@optional=yes,@functions=MPI_Barrier:alpha,@enabled=yes", ranks=4,

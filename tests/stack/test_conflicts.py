@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Layers that cannot be used together: one message that names both, and the origin of each."""
+"""For layers that cannot be used together, there is one message, which names both layers and where
+each is listed."""
 import re
 
 import pytest
@@ -20,7 +21,7 @@ def runs(result):
     return [line for line in result.trace if line.endswith("is initialized")]
 
 
-# The stack -> the layers that conflict, and the reason.
+# Stack -> the end of the message, which contains the two layers and the reason.
 CONFLICTS = {
     "exclusive:exclusive": "layer 1 cannot be used together with 'adds-*', and layer 2 provides 'adds-messages'",
     "tolerant:exclusive": "layer 2 cannot be used together with 'adds-*', and layer 1 provides 'adds-messages'",
@@ -40,7 +41,7 @@ CONFLICTS = {
 
 
 def split(reason):
-    """Returns the upper and the lower layer."""
+    """Returns the numbers of the upper and of the lower layer."""
     return sorted(int(layer) for layer in re.findall(r"layer (\d)", reason))
 
 
@@ -68,7 +69,7 @@ def test_the_upper_layer_is_left_out_if_the_run_is_to_continue(stack):
     assert result.returncode == 0
     assert [line for line in result.messages if "conflicts with" in line] != []
     assert "  the run continues without this layer (QMPI_ON_ERROR=skip)" in result.messages
-    # the init of the upper one did not run
+    # The init function of the upper layer did not run.
     assert runs(result) == ["exclusive 3 is initialized"] * ("exclusive" in stack)
     assert [line for line in result.calls if "Comm_rank" in line and "app" not in line] == [
         f"alpha {2 if 'exclusive' in stack else 3} MPI_Comm_rank"]
@@ -86,8 +87,8 @@ def test_either_layer_can_be_forced(stack):
 @pytest.mark.parametrize("stack", ["tolerant:tolerant", "exclusive:alpha", "once:alpha", "no_alpha:no_alpha:beta",
                                    "exclusive:service,offer=regions@1.0:service,provides=something", "older:newer:older"])
 def test_what_does_not_conflict_runs(stack):
-    """The stacks contain tools that were compiled with a header in which the description was
-    shorter."""
+    """The tools `older` and `newer` have shorter descriptions, as if they were compiled with an
+    earlier header."""
     result = run(stack)
     assert (result.returncode, result.messages) == (0, [])
     assert len(runs(result)) == sum(name in ("tolerant", "exclusive", "once", "no_alpha", "older", "newer")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""An exception in the init function of a tool is an error of the layer, and no lock stays
-locked."""
+"""If the init function of a tool throws an exception, that is an error of the layer, and libqmpi
+holds no lock afterwards."""
 import pytest
 
 from support import run_mpi, tool
@@ -19,7 +19,8 @@ def message(what):
 @pytest.mark.parametrize("what", WHAT)
 @pytest.mark.parametrize("name, arguments", [("catches", []), ("calls", ["init", "finalize"])])
 def test_the_run_stops_with_one_message(name, arguments, what):
-    """This includes programs that would catch it, and C programs, which could not."""
+    """The exception reaches neither the C++ program `catches`, which would catch it, nor the C
+    program `calls`, which could not."""
     result = run_mpi(name, *arguments, ranks=1, tools=f"alpha:throws,what={what}:beta")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.messages[0] == message(what)

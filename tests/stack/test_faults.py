@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A fault while a layer is loaded is reported with its entry. Afterwards, signals have their
-previous actions."""
+"""A fault while a layer is loaded is reported with the entry of the layer. After all layers are
+loaded, signals have their previous actions again."""
 import signal
 
 import pytest

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A child that was forked while another thread was in libqmpi or in the loader does not wait for
-that thread."""
+"""A process may be forked while another thread is in libqmpi or in the loader. The child, which
+does not have this thread, does not wait for its locks."""
 import pytest
 
 from mpi_in_use import EMULATED

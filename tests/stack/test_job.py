@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The helpers report what the ranks of a job did, and nothing of a job remains."""
+"""The helpers in job.py and support.py report what the ranks of a job did, and leave no process of
+a job behind."""
 import shutil
 import signal
 import subprocess
@@ -19,7 +20,7 @@ def shell(text, **more):
 
 
 def is_there(pid, word=b""):
-    """Returns whether this process runs with the given word in its command line."""
+    """Returns whether the process exists and has `word` in its command line."""
     try:
         return word in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -46,8 +47,8 @@ def test_a_test_in_which_open_mpi_crashed_is_run_again_in_an_empty_directory(tmp
 
 
 def test_a_rank_that_ends_badly_does_not_keep_another_from_its_end(tmp_path):
-    """The launcher would kill rank 0 as soon as it learned of the end of rank 1, for which rank 0
-    waits."""
+    """Rank 1 fails, and rank 0 ends after it. If the launcher learned that rank 1 had failed, it
+    would kill rank 0."""
     result = shell("""mkfifo fifo.$rank
         if [ $rank = 1 ]; then until [ -p fifo.0 ]; do :; done; exec 3>fifo.0; exit 9; fi
         read line <fifo.0; echo all; exit 2""", cwd=tmp_path)
@@ -81,8 +82,8 @@ __attribute__((constructor)) static void begin(void) { if (*getenv("PMI_RANK") =
 
 @pytest.mark.skipif(OPEN_MPI, reason="by its connection MPICH's launcher notices that a rank ends")
 def test_a_rank_that_takes_its_time_to_end_is_not_killed_meanwhile(tmp_path):
-    """MPICH's launcher reports this as soon as its connection is closed, and the status of the job
-    is 9."""
+    """Rank 0 closes its connection to the launcher some time before it ends. MPICH's launcher would
+    then kill it, and the status of the job would be 9."""
     (tmp_path / "lingers.c").write_text(LINGERS)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "lingers.so", "lingers.c"], cwd=tmp_path, check=True)
     result = run_mpi("calls", "init", "a step that there is not", preload=[tmp_path / "lingers.so"])
@@ -110,4 +111,4 @@ def test_a_job_that_does_not_end_is_ended_with_all_that_it_started(tmp_path):
                 ranks=2, timeout=3, cwd=tmp_path)
     for path in tmp_path.glob("pid.*"):
         while is_there(path.read_text().strip(), sleep.encode()):
-            time.sleep(0.02)  # the message is on its way
+            time.sleep(0.02)  # run_rank may not have killed the program yet

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""If the launcher of another MPI started the job, each rank is a program of its own, and a warning
-says so."""
+"""If the launcher of another MPI has started a job, each process is rank 0 of a job of its own, and
+a warning says so."""
 import pytest
 
 from mpi_commands import mpi_command

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Wrong calls of the interface return an MPI error class and change nothing."""
+"""Wrong calls of QMPI functions return an MPI error class and change nothing."""
 import pytest
 
 from support import program, run_mpi

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""libqmpi with another MPI library than the one that it was built with.
+"""libqmpi with an MPI library other than the one for which it was built.
 
-Another version of the same MPI: a copy of the library in which one function has another name, so
-that libqmpi knows a function that the library lacks, and the library has one that libqmpi does not
-know. Libraries of another kind: programs of each MPI that is installed, none of which may be ended
-by a signal.
+Another version of the same MPI is simulated by a copy of the library in which one function is
+renamed, so that libqmpi knows a function that the library lacks, and the library has a function
+that libqmpi does not know. For MPI libraries of other kinds, programs are built with each installed
+MPI; no signal may end them.
 """
 import glob
 import os
@@ -55,7 +55,7 @@ def compile_with(command, folder, *arguments):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Returns the program, and the library in which MPI_Comm_idup is named MPI_Xomm_idup."""
+    """Creates a folder with the program and a library in which MPI_Comm_idup is named MPI_Xomm_idup."""
     folder = tmp_path_factory.mktemp("other_version")
     compile_with([MPICC], folder)
     content = Path(LIBRARY).read_bytes()
@@ -131,7 +131,7 @@ def needed_by(library):
 
 
 def test_bundled_tools_need_no_library_of_an_mpi_but_the_one_whose_name_all_versions_have():
-    """In Open MPI 6, the predefined handles are in another library than libmpi.so.40."""
+    """In Open MPI 6, the predefined handles are no longer in libmpi.so.40."""
     for tool in BUNDLED_TOOLS.glob("*.so"):
         ours = {name for name in needed_by(tool) if re.match(r"lib(mpi|open.|pmi|hwloc|event)", name)}
         assert ours <= ({MPI_SONAME} if MPI_NAME == "openmpi" else set()), tool
@@ -141,7 +141,7 @@ def test_bundled_tools_need_no_library_of_an_mpi_but_the_one_whose_name_all_vers
 
 
 def find_abi():
-    """Returns the installed libraries with the standard ABI, each with its header."""
+    """Returns the installed libraries with the standard ABI, and the folder of their header."""
     found = {}
     for library in sorted(glob.glob("/usr/lib/*/libmpi_abi*.so*") + glob.glob("/usr/local/lib/libmpi_abi*.so*")):
         found.setdefault(os.path.realpath(library), library)
@@ -159,7 +159,8 @@ PROGRAMS = [*(f"shared {kind}" for kind, command in COMMANDS.items() if command)
 
 
 def build_program(what, folder):
-    """Returns the kind and the path of the program; skips the test if it cannot be built."""
+    """Builds one of PROGRAMS. Returns its kind of MPI and its path, or skips the test if it cannot
+    be built."""
     how, name = what.split()
     if how == "abi":
         library = next(path for path in ABI_LIBRARIES if path.name == name)

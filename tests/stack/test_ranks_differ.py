@@ -3,7 +3,7 @@
 they have libqmpi.
 
 No such job hangs: a tool works with the processes that have it, and an error in one process ends
-the job with a message of that process.
+the job with the message of this process.
 """
 import json
 import re
@@ -17,13 +17,13 @@ from support import (ASAN, BUNDLED_TOOLS, HAS_SESSIONS, LIBQMPI, MPI_NAME, MPICC
                      can_spawn, clean_environment, launch, program, run_mpi, tool)
 
 RANK = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
-# The job ends by MPI_Abort under all launchers.
+# The argument of MPI_Abort, with which all launchers end the job.
 STATUS = 2
 
 
 def by_rank(**settings):
-    """Returns a command that sets variables in the ranks given as rank0="A=b", ...; an empty text
-    unsets LD_PRELOAD."""
+    """Returns a command that sets variables in single ranks. For example, rank0="A=b" sets A in rank
+    0. An empty string unsets LD_PRELOAD."""
     cases = []
     for name, setting in settings.items():
         command = f"export {setting}" if setting else "unset LD_PRELOAD"
@@ -52,7 +52,7 @@ def damaged(folder):
 # ---- Spawned processes -------------------------------------------------------------------------------------
 
 def child(tools, **env):
-    """Returns a shell command that starts a child under a stack."""
+    """Returns a shell command that starts the spawned program under a stack of its own."""
     settings = {"LD_PRELOAD": ":".join(map(str, ([ASAN] if ASAN else []) + [LIBQMPI])), "QMPI_TOOLS": tools,
                 "QMPI_TOOL_PATH": BUNDLED_TOOLS, **env}
     return " ".join(["exec", "env", *(f"{name}={value}" for name, value in settings.items()),
@@ -70,11 +70,11 @@ def run_parents(folder, *children):
 @pytest.mark.parametrize("wrong", ["cuont", "/no/such/directory/tool.so", "damaged/count.so"])
 @pytest.mark.parametrize("which", [[0], [1], [0, 1]], ids=["first", "second", "both"])
 def test_an_error_of_a_spawned_process_ends_the_job(which, wrong, tmp_path):
-    """This also ends the parents, which are a job of their own and wait for the child in MPI."""
+    """The parents wait for the child in MPI. They must end too, although they are another job."""
     damaged(tmp_path / "damaged")
     wrong = wrong.replace("damaged", str(tmp_path / "damaged"))
     status, text = run_parents(tmp_path, *(child(wrong if i in which else "count,output=children") for i in range(2)))
-    assert status != 0, text  # the status of a parent, which the launcher kills
+    assert status != 0, text  # the launcher kills the parents
     assert text.count(f"QMPI_TOOLS, entry 1 '{wrong}': ") == 1, text
     assert "was spawned" not in text
 
@@ -140,7 +140,8 @@ def test_a_program_that_opens_a_session_instead_of_calling_mpi_init_does_not_run
 @pytest.mark.skipif(not OPEN_MPI, reason="other MPI libraries use the descriptor themselves")
 @pytest.mark.parametrize("tools", ["count", "cuont"])
 def test_a_descriptor_that_another_launcher_named_is_left_alone(tools):
-    """This program was started by a rank of MPICH's launcher, but has other descriptors."""
+    """The program was started by a process of an MPICH job and has its variables, but the number in
+    PMI_FD belongs to a descriptor of its own."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         environment = clean_environment() | {
@@ -157,7 +158,7 @@ def test_a_descriptor_that_another_launcher_named_is_left_alone(tools):
 
 @pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
 def test_a_tool_that_crashes_on_one_rank_ends_the_job():
-    # Open MPI's launcher ends the job when it learns of the end of rank 1: see job.py.
+    # Open MPI's launcher ends the job only when it learns that rank 1 has ended: see job.py.
     result = run("barrier", rank1=f"QMPI_TOOLS={tool('dies')}", ends={1} if OPEN_MPI else None)
     assert result.returncode == STATUS
     assert len(re.findall(r"^qmpi: rank 1 on \S+: .*: terminated by SIG\w+ while it was loaded or initialized$",
@@ -167,8 +168,8 @@ def test_a_tool_that_crashes_on_one_rank_ends_the_job():
 # ---- Hydra with -pmi-port ------------------------------------------------------------------------------------
 
 def run_by_port(setting, rank, *, tools="count"):
-    """Runs two ranks that connect to the launcher by themselves; one of them has the setting. Also
-    returns the time."""
+    """Runs two ranks that connect to the launcher through its port. The setting applies to `rank`
+    only; an empty one unsets LD_PRELOAD. Returns the completed process and its run time."""
     change = f"export {setting}" if setting else "unset LD_PRELOAD"
     script = f'if [ "$PMI_ID" = {rank} ]; then {change}; fi; export LD_PRELOAD; exec "$@"'
     environment = clean_environment() | {"QMPI_TOOLS": tools, "QMPI_TOOL_PATH": str(BUNDLED_TOOLS)}
@@ -196,8 +197,7 @@ def test_a_tool_that_crashes_on_one_rank_ends_a_job_with_a_port(rank):
 @pytest.mark.parametrize("host", ["elsewhere.invalid", "localhost"])
 @pytest.mark.parametrize("rank", [0, 1])
 def test_the_host_of_the_port_may_have_any_name(host, rank):
-    """Hydra's proxy runs on this host even if it uses another name for it, which need not be
-    resolvable."""
+    """Hydra's proxy runs on the same host, even if the name in PMI_PORT cannot be resolved."""
     done, _ = run_by_port(f"PMI_PORT={host}:${{PMI_PORT##*:}} QMPI_TOOLS={tool('dies')}", rank)
     assert done.returncode == STATUS
     assert done.stderr.count("while it was loaded or initialized") == 1
@@ -206,7 +206,7 @@ def test_the_host_of_the_port_may_have_any_name(host, rank):
 
 @BY_PORT
 @pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
-# 192.0.2.1 is never assigned (RFC 5737)
+# 192.0.2.1 is reserved for documentation (RFC 5737), so no host answers there.
 @pytest.mark.parametrize("port", ["elsewhere.invalid:1", "192.0.2.1:9", "nowhere"])
 def test_a_job_ends_even_if_the_port_does_not_answer(port):
     done, _ = run_by_port(f"PMI_PORT={port} QMPI_TOOLS={tool('dies')}", 1)
@@ -220,7 +220,7 @@ def test_a_job_ends_even_if_the_port_does_not_answer(port):
 @BY_PORT
 @pytest.mark.parametrize("rank", [0, 1])
 def test_the_launcher_tells_which_ranks_have_libqmpi_in_a_job_with_a_port(rank):
-    """Otherwise, the other rank would wait ten seconds for this one."""
+    """Otherwise, the rank with libqmpi would wait ten seconds for the other one."""
     done, seconds = run_by_port("", rank)
     assert done.returncode == 0
     assert f"qmpi:   rank {rank}: no libqmpi, or no tools" in done.stderr
@@ -302,7 +302,7 @@ def test_options_that_wait_for_other_processes_are_off_where_some_lack_the_layer
 
 
 def test_a_tool_of_the_site_that_one_node_cannot_load_does_not_hang_the_job(tmp_path):
-    """In a file of the site, the default is on-error = skip."""
+    """The site's file has on-error = skip, so that the layer is left out where it cannot be loaded."""
     site = tmp_path / "site.conf"
     site.write_text("[below]\non-error = skip\ncount\n", encoding="utf-8")
     result = run("barrier", tools=None, env={"QMPI_CONFIG": site},
@@ -341,7 +341,7 @@ def test_equal_stacks_are_not_mentioned():
 # ---- Waiting -----------------------------------------------------------------------------------------------
 
 def test_it_is_said_for_which_ranks_a_tool_waits_at_the_end(tmp_path):
-    """Rank 1 continues to MPI_Finalize after rank 0 has printed the message."""
+    """Rank 1 calls MPI_Finalize only after rank 0 has printed the message."""
     wrapper = f"""case {RANK} in
     0) "$@" 2>&1 | while read line; do echo "$line"; case "$line" in *waiting*) touch said ;; esac; done ;;
     1) exec "$1" init barrier await=said finalize ;;
@@ -390,8 +390,8 @@ int main(void)
 
 @pytest.mark.skipif(MPI_NAME != "mpich", reason="makes MPICH's launcher unknown to libqmpi")
 def test_an_error_of_libqmpis_own_messages_does_not_raise_the_default_handler(tmp_path):
-    """libqmpi does not know that rank 1 does not have it, and receives a message of the program,
-    which is too long."""
+    """In rank 0, libqmpi does not know that rank 1 runs without libqmpi. Instead of a message of
+    libqmpi, it receives one of the program, which is too long for its buffer."""
     (tmp_path / "message.c").write_text(MESSAGE)
     subprocess.run([MPICC, "-o", tmp_path / "message", tmp_path / "message.c"], check=True)
     wrapper = f"""case {RANK} in
@@ -408,7 +408,7 @@ def test_an_error_of_libqmpis_own_messages_does_not_raise_the_default_handler(tm
 # ---- Programs ----------------------------------------------------------------------------------------------
 
 def test_programs_of_one_job_with_stacks_of_their_own(tmp_path):
-    """The command is mpiexec -n 1 qmpi run … -- app : -n 1 qmpi run … -- app"""
+    """The command is `mpiexec -n 1 qmpi run … -- app : -n 1 qmpi run … -- app`."""
     app = program("calls")
     parts = []
     for name in "ab":

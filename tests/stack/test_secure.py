@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A privileged program (AT_SECURE) ignores all variables of qmpi.
 
-The program is linked with libqmpi, because the loader would not preload it. Root runs copies of the
-program that belong to another user or group and have the set-uid or set-gid bit. A copy without
-this bit shows that the variables would otherwise have an effect.
+The program is linked with libqmpi, because the loader does not preload libraries for privileged
+programs. Root runs copies of the program that belong to another user and group and have the set-uid
+or set-gid bit. A copy without these bits shows that the variables would otherwise have an effect.
 """
 import os
 
@@ -68,8 +68,7 @@ def test_a_privileged_program_ignores(variable, mode, folder):
 
 
 def test_the_privileged_program_does_run_through_libqmpi(folder):
-    """This shows that the tests above are meaningful: without libqmpi, the program must not even
-    start."""
+    """Without libqmpi, the program cannot even start, so the tests above do test libqmpi."""
     library = folder / LIBQMPI.resolve().name
     hidden = folder / "hidden"
     library.rename(hidden)

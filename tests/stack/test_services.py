@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Services that layers offer to each other: which layer finds what at which time, and which ones
-are notified of a switch."""
+"""Services that layers offer to each other: which service a layer finds at which time, and which
+layers are notified of a switch."""
 import pytest
 
 from support import ASAN, BUILD, BUNDLED_TOOLS, needs_ptrace, run_mpi, tool
 
-# The answer of a layer: ten times its tool_id, plus a digit for the tool, plus 5 for each second
-# offer.
+# A layer answers with ten times its tool_id, plus a digit for its tool, plus 5 if the service is the
+# second (or fourth, …) that it offers.
 needs_cpp = pytest.mark.skipif(not tool("service_typed").exists(), reason="no C++ compiler")
 
 
@@ -18,13 +18,13 @@ def run(stack, *steps, **kwargs):
 
 
 def notes(result, layer, what):
-    """Returns the notes of a layer, without its name."""
+    """Returns the notes of a layer that begin with `what`, without these words."""
     mark = f"service {layer} {what} "
     return [line[len(mark):] for line in result.trace if line.startswith(mark)]
 
 
 def test_the_nearest_layer_below_is_found_before_the_nearest_above():
-    """In init, the layers above have not offered anything yet."""
+    """When a layer is initialized, the layers above it have not offered anything yet."""
     offers = "service,offer=a@1.0,find=a@1.0"
     result = run(f"{offers}:alpha,functions=Barrier:{offers}:pmpi_call:{offers}:service,find=a@1.0", "rank", "barrier")
     found = {1: 31, 3: 51, 5: 31, 6: 51}
@@ -36,8 +36,8 @@ def test_the_nearest_layer_below_is_found_before_the_nearest_above():
 
 
 def test_a_version_fits_if_the_major_number_is_the_same_and_the_minor_number_not_lower():
-    """A version that does not match does not hide others further away. The same major number cannot
-    be offered twice."""
+    """A layer with an unsuitable version does not hide suitable layers further away. A layer cannot
+    offer the same major number twice."""
     asked = ["a@1.0", "a@1.2", "a@1.3", "a@1.4", "a@2.0", "a@3.0", "b@1.0", "a@0.0"]
     result = run(f"service,find={'+'.join(asked)}:service,offer=a@1.2+a@2.65535+a@1.3:service,offer=a@1.3", "rank")
     there = {"a@1.0": 21, "a@1.2": 21, "a@1.3": 31, "a@2.0": 26, "b@1.0": "MPI_ERR_NAME"}
@@ -60,8 +60,8 @@ def test_layers_that_are_off_are_passed_over():
 
 
 def test_a_layer_is_told_what_it_finds_and_whenever_that_changes():
-    """They are called before the callbacks of QMPIX_Register_stack_changed, from the application
-    down, including those of layers that are off."""
+    """These callbacks are called before those of QMPIX_Register_stack_changed, from the top layer
+    down, and also for layers that are off."""
     stack = "service,watch=a@1.0:keeper:service,offer=a@1.0:service,watch=a@1.0+b@1.0:service,offer=a@1.1"
     result = run(stack, "rank", "off=5", "off=1", "on=5", "off=3", "off=5", "on=5", "on=1")
     calls = [line for line in result.calls if "told" in line or "watches" in line or line.startswith("app")]
@@ -97,7 +97,7 @@ def test_a_watch_may_begin_later_and_only_once():
 
 def test_a_callback_may_switch_layers_and_is_called_again_when_it_has_returned():
     result = run("service,watch=a@1.0,switches=3:service,offer=a@1.0:service,offer=a@1.0", "off=2", "on=2")
-    # In init, nothing can be switched: layer 2 is reported, and stays on.
+    # In init, layer 2 is reported, but the callback cannot switch layer 3 off yet.
     assert notes(result, 1, "is")[:] == ["told: layer 2 answers 21", "told: layer 3 answers 31",
                                          "told: layer 0 answers 0", "told: layer 2 answers 21"]
 

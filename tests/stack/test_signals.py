@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A signal may arrive at any instruction of a call. Calls of its handler, or a jump out of it, do
-not affect the interrupted call and the calls that follow."""
+"""A signal may arrive at any instruction of an MPI call. MPI calls in its handler do not affect the
+interrupted call, and if the handler leaves the call by a jump, later calls are not affected."""
 import re
 
 import pytest
@@ -11,7 +11,8 @@ from support import BUILD, run_mpi
 pytestmark = pytest.mark.skipif(PROCESSOR != "x86_64", reason="a program can make only x86-64 trap after each "
                                                                 "instruction")
 
-# PMPI layers above, below and between native ones; observers; layers of both kinds in one tool.
+# PMPI layers above, below and between native layers; observers; `delay`, which has an observer and
+# intercepts functions.
 STACKS = ["counter", "counter:counter", "pmpi_quiet:counter", "pmpi_tally:counter",
           "counter:pmpi_quiet_now:pmpi_quiet:counter", "empty:pmpi_quiet:empty:empty",
           "count,output=/dev/null:pmpi_quiet:count,output=/dev/null",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The order and the independence of layers, the ways in which a layer continues, and where tools
+"""The order and the independence of layers, how a layer calls the next function, and where tools
 are found."""
 import os
 import shutil
@@ -41,8 +41,8 @@ def test_order_holds_in_each_rank():
 
 
 def test_preloading_the_whole_launcher_is_the_same():
-    """LD_PRELOAD=libqmpi.so mpiexec …: the launcher makes no MPI call, so that nothing happens in
-    it."""
+    """With `LD_PRELOAD=libqmpi.so mpiexec …`, the launcher loads libqmpi too, but makes no MPI call,
+    so nothing happens in the launcher."""
     result = succeed("/usr/bin/env", "LD_PRELOAD=" + str(LIBQMPI), *launch(2),
                      program("calls"), *RUN, tools="alpha", preload=())
     assert result.calls.count("alpha 1 MPI_Comm_rank") == 2
@@ -98,7 +98,7 @@ def test_each_layer_has_its_own_options():
     ]
 
 
-# ---- On from a layer: QMPI_Get_function ----------------------------------------------------------
+# ---- QMPI_Get_function ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cache", ["yes", "no"])
@@ -203,8 +203,8 @@ def copy_tool(name, folder, file_name=None):
 
 
 def library_path():
-    """Needed for copies of tools, because their own run path leads to libqmpi only beside the
-    originals."""
+    """Returns the variable with which copies of tools find libqmpi. The run path in a tool leads to
+    libqmpi only from its original folder."""
     return {"LD_LIBRARY_PATH": str(LIBQMPI.parent)}
 
 
@@ -322,7 +322,7 @@ def test_a_linked_program_may_be_preloaded_too():
 
 
 def test_the_program_is_unmodified():
-    """These tests are only meaningful if the test programs do not load libqmpi themselves."""
+    """The test programs must not load libqmpi themselves."""
     text = subprocess.run(["readelf", "-d", program("calls")], check=True, capture_output=True,
                           text=True, env={**os.environ, "LC_ALL": "C"}).stdout
     assert MPI_LIBRARY in text and "libqmpi" not in text

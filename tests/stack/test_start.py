@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""When the stack is built, and that calls before MPI_Init and after MPI_Finalize pass through
-it."""
+"""When the stack is built. MPI calls before MPI_Init and after MPI_Finalize also pass through it."""
 import shutil
 import subprocess
 
@@ -22,7 +21,7 @@ FIRST_CALLS = {
 
 
 def steps_after(first):
-    """Returns the remaining steps of a correct program that begins with `first`."""
+    """Returns the steps that complete a correct program that begins with `first`."""
     return {
         "init": ["finalize"],
         "init_thread": ["finalize"],
@@ -50,7 +49,7 @@ def test_calls_after_finalize_go_through_the_stack():
              "initialized": "MPI_Initialized", "wtime": "MPI_Wtime"}
     steps = ["init", "finalize", *after]
     result = run_mpi("calls", *steps, ranks=1, tools="alpha:beta")
-    raw = run_mpi("calls", *steps, ranks=1, preload=())  # it refuses the last call, MPI_Wtime
+    raw = run_mpi("calls", *steps, ranks=1, preload=())  # MPICH refuses MPI_Wtime after MPI_Finalize
     assert (result.returncode, result.stdout) == (raw.returncode, raw.stdout)
     expected = []
     for step, function in after.items():
@@ -256,8 +255,8 @@ int main(int argc, char **argv)
 
 @pytest.fixture(scope="module")
 def leaves(tmp_path_factory):
-    """Compiles a program that changes to the directory in its first argument, and unsets the
-    variables in the others."""
+    """Compiles a program that changes to the directory given as its first argument and unsets the
+    variables named by its other arguments before it initializes MPI."""
     folder = tmp_path_factory.mktemp("leaves")
     (folder / "leaves.c").write_text(LEAVES)
     subprocess.run([MPICC, "-o", folder / "leaves", folder / "leaves.c"], check=True)
@@ -266,7 +265,8 @@ def leaves(tmp_path_factory):
 
 @pytest.fixture
 def relative(tmp_path):
-    """Creates a directory with a tool, a directory of tools, and a file that lists one."""
+    """Creates a directory with a tool, a directory of tools, and a configuration file that lists the
+    tool."""
     folder = tmp_path / "here, a:b"
     (folder / "tools").mkdir(parents=True)
     for place in (folder, folder / "tools"):

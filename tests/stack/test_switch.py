@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Layers that are switched off and on while the program runs: exactly the layers that are on see a
-call, for all mixtures of native and PMPI layers, and calls in progress are completed."""
+"""Layers are switched off and on while the program runs. Exactly the layers that are on see a call,
+in all combinations of native and PMPI layers, and calls in progress are completed."""
 import re
 
 import pytest
@@ -11,7 +11,8 @@ from test_valgrind import ASAN, VALGRIND, errors_of_ours, run_under_valgrind
 
 NATIVE = {"alpha", "beta"}
 
-# A path through all subsets of three layers, which switches one layer at a time, and back.
+# The layers to be switched, one after the other, to visit all subsets of three layers and return to
+# the first one.
 WALK = [3, 2, 3, 1, 3, 2, 3, 2, 3, 1, 3, 2, 3, 1]
 
 THREE = [
@@ -38,7 +39,7 @@ def succeed(*args, **kwargs):
 
 
 def without_counts(calls):
-    """Removes the count with which notes of tools of tests/pmpi end."""
+    """Removes the count at the end of notes that tools of tests/pmpi print."""
     return [re.sub(r" \d+$", "", call) for call in calls]
 
 
@@ -54,7 +55,8 @@ def expected_notes(stack, off, function):
 
 
 def check_walk(stack, walk, **kwargs):
-    """Returns one call of each of two functions after each switch, and the expected notes."""
+    """Switches the layers in `walk`, one after the other. Checks that two functions are seen by
+    exactly the layers that are on, before the first switch and after each switch."""
     steps, expected, off = ["init"], [], set()
     for tool_id in [None, *walk]:
         if tool_id:
@@ -67,7 +69,7 @@ def check_walk(stack, walk, **kwargs):
     result = succeed(*steps, "finalize", tools=stack, **kwargs)
     calls = without_counts(result.calls)
     assert calls[calls.index("app rank"):calls.index("app finalize")] == expected
-    asks = "pmpi_asks:" in stack  # it keeps no pointers, but libqmpi cannot know this
+    asks = "pmpi_asks:" in stack  # libqmpi warns: it cannot know that this tool keeps no pointers
     assert (len(result.messages) > 0) == asks
 
 
@@ -92,7 +94,7 @@ def test_the_counts_of_two_ranks_stop_at_the_switch_and_go_on_after_it():
 
 
 def test_a_preloaded_tool_is_switched():
-    """The loader finds the tool before libqmpi, or after it."""
+    """The tool may be before or after libqmpi in LD_PRELOAD."""
     for order in ([tool("pmpi_call"), LIBQMPI], [LIBQMPI, tool("pmpi_call")]):
         check_walk("pmpi_call:alpha", [1, 2, 1, 2], preload=order)
 
@@ -106,8 +108,7 @@ def test_switching_to_what_is_already_so_changes_nothing():
 
 
 def test_the_caller_is_right_whichever_layers_are_on():
-    """If PMPI layers are above it, the caller is recorded where they call the first native
-    layer."""
+    """Below PMPI layers, the caller is recorded where these call the first native layer."""
     stack = ["pmpi_call", "caller", "pmpi_constant", "caller"]
     steps, off = ["init"], set()
     expected = []
@@ -136,8 +137,8 @@ def test_a_layer_that_is_off_at_the_end_reports_what_it_saw():
     "alpha:beta", "pmpi_call:alpha", "pmpi_fortran:alpha", "pmpi_fortran:pmpi_fortran",
     "alpha:pmpi_fortran"])
 def test_calls_of_a_fortran_program_follow_the_switch(stack):
-    """pmpi_fortran has its own Fortran wrappers, which the program calls while it is the topmost
-    layer."""
+    """The program calls the Fortran wrappers of pmpi_fortran while this is the topmost layer that is
+    on."""
     result = run_mpi("switch_fortran", ranks=1, tools=stack, preload=())
     assert (result.returncode, result.stdout, result.messages) == (0, "ranks 0 0 0 0\n", [])
     calls = [line for line in result.calls if "comm_rank" in line.lower()]
@@ -203,8 +204,8 @@ def test_calls_of_a_fortran_program_do_not_pass_by_a_layer_that_keeps_functions(
 
 
 def test_what_is_not_possible_is_refused():
-    """The tool tries these in init: switching before the stack exists, layers that do not exist,
-    NULL."""
+    """In its init, the tool tries to switch layers before the stack exists, to switch layers that do
+    not exist, and to pass NULL."""
     result = succeed("init", "rank", "finalize", tools="keeper:alpha:keeper")
     assert not [line for line in result.trace if "wrong answers" in line]
 
@@ -229,7 +230,8 @@ def test_a_pmpi_tool_that_keeps_what_dlsym_told_it_is_named():
 
 
 def test_a_preloaded_tool_that_looked_up_early_is_pointed_elsewhere():
-    """The pointers that dlsym returned before the stack existed lead through slots of libqmpi."""
+    """Pointers that dlsym returned before the stack existed lead through slots of libqmpi, which
+    switches update."""
     check_walk("pmpi_keeps:alpha:pmpi_call", WALK,
                preload=[LIBQMPI, tool("pmpi_keeps")])
 
@@ -255,8 +257,9 @@ def test_many_switches_take_no_memory():
     switches = 200000 if ASAN else 250000
     result = succeed("init", f"repeat={switches}", "finalize", timeout=240,
                      tools="keeper,told=no:caller:pmpi_tally:caller:keeper,told=no:caller")
-    # In KiB. A node for each switch would take 16 MiB, or 12 in the build with sanitizers. The
-    # kernel's numbers are not exact, and AddressSanitizer keeps freed memory for a while.
+    # In KiB. If each switch kept a new node, the memory would grow by 16 MiB, or by 12 MiB in the
+    # build with sanitizers. Some growth is allowed: the kernel's numbers are not exact, and
+    # AddressSanitizer keeps freed memory for a while.
     assert int(re.search(r"^grown (-?\d+)$", result.stdout, re.MULTILINE)[1]) < 8192
 
 

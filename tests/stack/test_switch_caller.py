@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The caller that layers see if a PMPI tool above them keeps the pointer to the next function: it
-leads to a node that a switch has made obsolete."""
+"""A PMPI tool keeps its pointer to the next function, which then leads to a node that a switch has
+made obsolete. The layers below still know the caller."""
 import pytest
 
 from support import run_mpi
@@ -24,14 +24,14 @@ def test_it_is_known_after_a_layer_below_was_switched(stack):
 
 
 def test_it_is_known_to_a_layer_that_is_off_but_still_called():
-    """The saved pointer still leads to this layer, which is no longer the first native layer."""
+    """The saved pointer still leads to layer 2, which is no longer the first native layer."""
     seen = callers("pmpi_keeps:caller:caller", "rank", "off=2", "rank", "on=2", "rank")
     assert seen == ["caller 2 MPI_Comm_rank from caller_of_rank",
                     "caller 3 MPI_Comm_rank from caller_of_rank"] * 3
 
 
 def test_it_is_known_to_that_layer_also_after_a_call_was_left_by_longjmp():
-    """The frame of the call that was left is above those of the calls that follow."""
+    """The recorded frame of the call that was left is above the frames of the calls that follow."""
     seen = callers("pmpi_keeps:caller:caller", "rank", "left", "off=2", "rank")
     assert [call for call in seen if "Comm_rank" in call] == [
         "caller 2 MPI_Comm_rank from caller_of_rank",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Several threads: no call is lost or counted twice, and the stack is built once, by whichever
-thread comes first."""
+"""With several threads, no call is lost or counted twice, and only the first thread that calls MPI
+builds the stack."""
 import pytest
 
 from support import run_mpi

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""valgrind finds no error in libqmpi and in tools. Errors in the MPI library (called by libqmpi or
-not) do not count. An error counts if the innermost function outside valgrind and the C library is
-in libqmpi or in a tool."""
+"""valgrind finds no errors in libqmpi and in tools. An error counts if the innermost function
+outside valgrind and the C library is in libqmpi or in a tool. Errors in the MPI library do not
+count, even if libqmpi has called it."""
 import shutil
 from xml.etree import ElementTree
 
@@ -20,7 +20,8 @@ NOT_TO_BLAME = ("vgpreload", "/libc.so", "/libc-", "/ld-linux", "/ld-", "/libpth
 
 
 def culprit(stack):
-    """Returns the object that owns the memory of an error, or that made the access."""
+    """Returns the library that caused an error: that of the innermost frame outside valgrind and the
+    C library."""
     for frame in stack.iter("frame"):
         library = frame.findtext("obj") or ""
         if not any(part in library for part in NOT_TO_BLAME):
@@ -77,7 +78,7 @@ def test_the_way_round_bad_entries_is_clean(tools, tmp_path):
 
 
 def test_a_damaged_library_is_read_within_its_bounds(tmp_path):
-    """The file is truncated at many places; it is mapped, so that reading beyond its end would
+    """A library is truncated at many places. libqmpi maps the file, so reading beyond its end would
     cause a bus error."""
     whole = tool("alpha").read_bytes()
     entries = []
@@ -94,7 +95,7 @@ def test_a_damaged_library_is_read_within_its_bounds(tmp_path):
 
 
 def test_a_fault_of_a_tool_is_found(tmp_path):
-    """Otherwise, the tests above would pass for any library."""
+    """If valgrind found no errors at all, the tests above would always pass."""
     report = tmp_path / "report.xml"
     run_under_valgrind(report, "calls", "init", "finalize", tools="leaky")
     assert [error for error in errors_of_ours(report) if error.startswith("UninitCondition")]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The interface in C++, included after MPICH's mpi.h. The program contains a tool, which intercepts
-// two functions, continues in both ways, and makes wrong calls. Numbers outside the range of the
-// enumeration are tested in C, because they cannot be written in C++.
+// Uses the interface in C++, where it is included after mpi.h. The program contains a tool, which
+// intercepts two functions and makes wrong calls. One interceptor calls the next function by
+// QMPIX_NEXT, the other by QMPI_Get_function. Numbers outside the range of the enumeration are
+// tested in C, because they cannot be written in C++.
 #include <mpi.h>
 
 #include <qmpi/qmpi.h>

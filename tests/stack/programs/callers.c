@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls MPI from functions with known names, which are exported so that a tool can find the caller
- * by dladdr. With the argument `threads`, four threads call from four functions repeatedly; with
- * `comes_back`, the error handler leaves a call by longjmp, and the call is made again.
+ * Calls MPI from functions with known names. The functions are exported, so that a tool can find
+ * their names with dladdr. Arguments:
+ *   threads      four threads call MPI repeatedly, each from a function of its own
+ *   comes_back   an error handler leaves a call by longjmp, and the call is made again
+ *   fiber        the main thread and a user-level thread alternate, each within a call of the other
+ *   fibers       the same with two user-level threads
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -66,7 +69,8 @@ static void leave(MPI_Comm *comm, int *code, ...)
     longjmp(before, 1);
 }
 
-/* Both calls are made from one place, so that their frames have the same address. */
+/* The call that is left and the next one have the same call site, so that their frames have the
+ * same address. */
 __attribute__((noinline, visibility("default"))) int caller_that_comes_back(void);
 int caller_that_comes_back(void)
 {
@@ -87,7 +91,7 @@ static void leave_a_call(void)
     MPI_Errhandler_free(&handler);
 }
 
-/* The contexts of main while it waits, and of the two fibers. */
+/* The contexts of main, which waits for the fibers, and of the two fibers. */
 static ucontext_t contexts[3];
 static int running, home, finished[3];
 static char stacks[3][1 << 18] __attribute__((aligned(16)));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application that makes the MPI calls on its command line in this order, and prints the result
- * of each on stdout: `calls init comm_rank finalize`. Before each, it prints `trace: app STEP` on
- * stderr, so that the steps are in order with the notes of the test tools. An unknown step ends it
- * with status 99.
+ * An application that makes the MPI calls listed on its command line, for example
+ * `calls init comm_rank finalize`, and prints the result of each call on stdout. Before each call,
+ * it prints `trace: app STEP` on stderr, between the notes of the test tools. An unknown step ends
+ * the program with status 99.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -16,7 +16,7 @@
 static MPI_Session session;
 #endif
 
-/* Sets `received` and the tag that the status tells. */
+/* Sets `*received` to the received value and `*tag` to the tag in the status. */
 static int send_to_self(int *received, int *tag)
 {
     int sent = 5;

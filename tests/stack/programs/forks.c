@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Usage: forks [LIBRARY]. Forks repeatedly while another thread switches a layer, or loads and
- * unloads LIBRARY. Each child switches the other layer, looks up a function and calls MPI. Prints
- * how many children ended normally.
+ * Usage: forks [LIBRARY]. Forks repeatedly while another thread switches layer 1 or, if LIBRARY is
+ * given, loads and unloads this library. Each child switches layers 1 and 2, looks up a function
+ * and calls MPI. Prints how many children succeeded.
  */
 #define _GNU_SOURCE
 #include <qmpi/qmpi.h>
@@ -36,7 +36,8 @@ static void *load(void *library)
     return NULL;
 }
 
-/* Switches each layer on again. The next switch completes one that the fork has interrupted. */
+/* Switches both layers, which are on at the end. The first switch in the child completes a switch
+ * that the fork has interrupted. */
 static int be_child(void)
 {
     int initialized = 0, enabled = 0, wrong = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forks while another thread makes a tool in this program publish its MPI_T variables. The child
- * initializes MPI_T. Prints whether that was possible.
+ * Contains a tool that publishes MPI_T variables. Forks while another thread is in the tool's
+ * publisher, and prints whether the child can initialize MPI_T.
  */
 #define _GNU_SOURCE
 #include <qmpi/mpit.h>
@@ -14,7 +14,8 @@
 
 enum { SECONDS = 10 };
 
-static int begun[2], go_on[2]; /* pipes: the publisher has begun; it may continue */
+/* Pipes that are written to when the publisher has begun, and when it may continue. */
+static int begun[2], go_on[2];
 
 static void publish(int tool_id)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `handler SIGNAL`: installs handlers for faults before MPI is initialized, and causes a fault
- * afterwards.
+/* Usage: handler SIGNAL. Installs a handler for the signal, initializes MPI, and raises the signal.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_rank SOCKET [NAME=VALUE]... PROGRAM [ARGUMENT]... is between the launcher and one rank of a
- * test's job, so that a test reads the output and the status of the rank itself, whatever the
- * launcher reports. tests/stack/job.py has the other end of the socket (an abstract name).
+ * run_rank SOCKET [NAME=VALUE]... PROGRAM [ARGUMENT]...
+ *
+ * Runs between the launcher and one rank of a test's job, so that the test can read the output and
+ * the status of the rank directly, whatever the launcher reports. SOCKET is the abstract name of
+ * the socket of tests/stack/job.py.
  *
  * The process that the launcher started only waits, and keeps the launcher's descriptors. Its child
- * leaves the session, so that the launcher cannot kill it; it runs the program, which the launcher
- * can kill, and reports to the test how the program ended. Then it waits for the test, because a
- * launcher kills all ranks as soon as it learns that one has failed, and the others may still have
- * output.
+ * starts the program, which the launcher can kill. Then the child leaves the session, so that the
+ * launcher cannot kill the child itself. It reports to the test how the program ended, and waits
+ * for the test before it ends: a launcher kills all ranks as soon as it learns that one has failed,
+ * and the other ranks may still have output.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,7 +35,7 @@ static _Noreturn void fail(const char *what)
     exit(127);
 }
 
-/* Ends in the same way as the program, so that the launcher sees what it would have seen. */
+/* Ends in the same way as the program, so that the launcher sees the status of the program. */
 static _Noreturn void end_as(int status)
 {
     if (WIFSIGNALED(status)) {
@@ -75,8 +77,8 @@ static void tell(int fd, const char *word, long number)
     send(fd, text, (size_t)length, MSG_NOSIGNAL); /* if the test has ended, no error is reported */
 }
 
-/* Waits for the next message of the test; the first one contains the pipes for stdout and stderr.
- * Returns false if the test has ended, or wants nothing more. */
+/* Waits for the next message of the test. The first message contains the pipes for stdout and
+ * stderr. Returns false if the test has closed the connection. */
 static bool hear(int fd, int pipes[2])
 {
     char text[8], control[CMSG_SPACE(2 * sizeof(int))];
@@ -92,7 +94,7 @@ static bool hear(int fd, int pipes[2])
     return true;
 }
 
-/* The process that becomes the program when its gate is opened. */
+/* Waits until the parent writes to the pipe `gate`, and then executes the program. */
 static _Noreturn void run(int gate, const int pipes[2], char **arguments)
 {
     char byte;
@@ -116,7 +118,8 @@ static int rank_here(void)
     return -1;
 }
 
-/* Closes descriptors, because the launcher waits for all processes that have its descriptors. */
+/* Closes all descriptors but two, because the launcher waits for all processes that have its
+ * descriptors. */
 static void close_all_but(int saved, int saved_too)
 {
     const int null = open("/dev/null", O_RDWR);
@@ -127,7 +130,7 @@ static void close_all_but(int saved, int saved_too)
             close(fd);
 }
 
-/* Waits until the program has ended, by itself or because the test has closed its side. */
+/* Waits until the program has ended. Kills it if the test closes the connection. */
 static int watch(int fd, pid_t program, const sigset_t *child_ends)
 {
     struct pollfd watched[2] = {{.fd = fd, .events = POLLIN},
@@ -147,8 +150,8 @@ static int watch(int fd, pid_t program, const sigset_t *child_ends)
     }
 }
 
-/* The test decides when programs begin, because no program may begin before all ranks are out of
- * the launcher's reach. */
+/* The test decides when the program begins: no program may begin before all processes that run this
+ * function are out of the launcher's reach. */
 static int run_and_tell(char **arguments)
 {
     int pipes[2], gate[2], ignored[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Spawns a process for each argument, which is a shell command that starts this program, and waits
- * for all of them in a barrier.
+ * Each argument is a shell command that starts this program without arguments. Spawns a process for
+ * each command, and waits for all of these processes in a barrier.
  */
 #include <mpi.h>
 

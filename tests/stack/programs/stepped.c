@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Raises a signal after each instruction of an MPI call: the processor traps if its trap flag is
- * set. The handler makes an MPI call.
+ * Receives a signal after each instruction of an MPI call: while its trap flag is set, the
+ * processor traps after each instruction.
  *
- *   stepped signals  MPI_Wtime in the handler; checks what the interrupted calls give
- *   stepped reads    MPI_T_pvar_read of the first layer's MPI_Comm_rank counter, too
- *   stepped jumps    the handler of the n-th instruction leaves by siglongjmp, for one n after
- *                    another; other calls follow each. No call may load a library, because the
- *                    handler would leave the loader in an inconsistent state
+ *   stepped signals  the handler calls MPI_Wtime; checks the results of the interrupted calls
+ *   stepped reads    the handler also reads a counter of MPI_Comm_rank by MPI_T_pvar_read
+ *   stepped jumps    the handler leaves a call by siglongjmp after its n-th instruction, for
+ *                    increasing n; other calls follow each jump. No call may load a library,
+ *                    because a jump would leave the loader in an inconsistent state
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -46,7 +46,7 @@ static void clear_trap(ucontext_t *context)
 static volatile sig_atomic_t stepping, signals, jump_at, backwards;
 static sigjmp_buf start;
 static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handle; /* MPI_T_PVAR_HANDLE_NULL: no variable is read */
+static MPI_T_pvar_handle handle; /* if MPI_T_PVAR_HANDLE_NULL, no variable is read */
 
 static void step(int number, siginfo_t *info, void *data)
 {
@@ -135,8 +135,9 @@ static const struct call {
              {"MPI_Get_processor_name", get_name}};
 enum { CALLS = sizeof calls / sizeof *calls };
 
-/* The second call is left only if it has not reached a layer yet. The same function then makes it
- * again, so that its frame has the address of the frame that was left. */
+/* With `jumps`, two calls are left: MPI_Wtime at any instruction, and MPI_Comm_size only before it
+ * has reached a layer. The same function then makes the call again, so that the new frame has the
+ * address of the frame that was left. */
 static const struct call left = {"MPI_Wtime", get_time};
 enum { ANYWHERE = 1 << 20, BEFORE_LAYERS = 25 };
 
@@ -179,7 +180,7 @@ static void make_with_jumps(const struct call *call, int last)
         wrong += !caller_of_size() + !call->make();
     if (!done && n < last) {
         signals = 0;
-        jump_at = n += 1 + n / 40; /* only few of the many instructions in the MPI library */
+        jump_at = n += 1 + n / 40; /* increasing steps: the MPI library has many instructions */
         begin_steps();
         const int right = call->make();
         end_steps();

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application that switches layers while it runs. Its command line contains the steps. Before
- * each, it prints `trace: app STEP` on stderr:
- *   init rank barrier size finalize   MPI calls, those but the ends from functions that it exports
- *   level=N                           MPI_Pcontrol(N)
- *   single                            init for one thread: with several, MPICH 5 holds a lock
- *                                     while it calls an error handler
- *   left                              MPI_Comm_size fails; the error handler leaves it by longjmp
- *   off=N on=N                        switches layer N
- *   race=N   two threads call MPI_Comm_rank all the while that N switches of all layers but the
- *            lowest are made, in no order; prints how many calls there were
- *   both=N   two threads make N switches each of all layers but the lowest at the same time
- *   count=N  N calls of MPI_Comm_size, for tests/count_steps.c
- *   repeat=N N switches of all layers, in no order; prints what memory grew in all but the first
- *            tenth of them
+ * An application that switches layers while it runs. Its arguments are steps. Before each step, it
+ * prints `trace: app STEP` on stderr.
+ *   init, finalize        initialize MPI for several threads, and finalize it
+ *   single                initializes MPI for one thread: with several, MPICH 5 holds a lock while
+ *                         it calls an error handler
+ *   rank, barrier, size   call MPI_Comm_rank, ... from exported functions
+ *   level=N               calls MPI_Pcontrol(N)
+ *   left                  MPI_Comm_size fails, and the error handler leaves the call by longjmp
+ *   off=N, on=N           switch layer N
+ *   race=N                makes N switches of randomly chosen layers above the lowest, while two
+ *                         threads call MPI_Comm_rank; prints how many calls they made
+ *   both=N                two threads at the same time each make N switches of the layers above
+ *                         the lowest
+ *   count=N               N calls of MPI_Comm_size, for tests/count_steps.c
+ *   repeat=N              makes N switches of randomly chosen layers; prints how much the memory
+ *                         grew after the first tenth of them
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -34,7 +36,7 @@ enum { THREADS = 2 };
 static atomic_bool stop;
 static int failures;
 
-/* These calls are not tail calls, because the function itself must be the caller. */
+/* The addition prevents a tail call, because the function itself must be the caller. */
 #define CALLER(name, call)                                                                         \
     __attribute__((noinline, visibility("default"))) int name(void);                               \
     int name(void)                                                                                 \
@@ -108,7 +110,8 @@ static void *call_on(void *counter)
     return NULL;
 }
 
-/* Waits for calls, so that calls and switches alternate, however the threads are scheduled. */
+/* Waits until each thread has made another call, so that calls and switches alternate, however the
+ * threads are scheduled. */
 static void wait_for_calls(atomic_long *calls)
 {
     for (int i = 0; i < THREADS; i++) {

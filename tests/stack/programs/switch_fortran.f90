@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: MIT
-! A Fortran program that switches layer 1 off and on between its calls; prints the ranks it got.
+! A Fortran program that switches layer 1 off and on between its calls of MPI_Comm_rank, and prints the ranks.
 program switch_fortran
     use, intrinsic :: iso_c_binding, only: c_int
     implicit none

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Four threads with MPI_THREAD_MULTIPLE. `count N`: each makes N calls of MPI_Comm_rank and N of
- * MPI_Iprobe. `race`: all make the first MPI call of the process, MPI_Initialized, at the same
- * time.
+ * Runs four threads with MPI_THREAD_MULTIPLE. With `count N`, each thread calls MPI_Comm_rank and
+ * MPI_Iprobe N times. With `race`, all threads make the first MPI call of the process,
+ * MPI_Initialized, at the same time.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Libraries that cannot be used as tools, each for a different reason (BROKEN):
- *   1 fails     its init gives up with QMPIX_Tool_fail
- *   2 silent    refers to QMPI_Register_tool_name but announces nothing
+ *   1 fails     its init calls QMPIX_Tool_fail
+ *   2 silent    refers to QMPI_Register_tool_name, but does not call it
  *   3 undefined needs a function that nobody defines
  *   4 plain     has nothing to do with MPI
- *   5 leaky     works, but branches on uninitialised memory: to see that valgrind is heard
+ *   5 leaky     works, but branches on uninitialised memory, which valgrind must report
  *   6 twins     announces two tools
  *   7 dies      its constructor ends the process by a signal
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool that uses no inline function of the headers, like a tool in another language, for which
- * the inline functions are also exported. It intercepts and observes MPI_Comm_rank.
+ * A tool that uses no inline functions of the headers, like a tool in another language. Instead, it
+ * looks up the symbols that libqmpi exports for them. It intercepts and observes MPI_Comm_rank.
  */
 #define _GNU_SOURCE
 #include "trace.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints for each MPI call the name of the function that contains its caller, as dladdr finds it.
+ * Prints for some MPI calls the name of the function that contains the caller, as dladdr finds it.
  * In MPI_Barrier, it calls MPI_Comm_size itself, from a function that it exports. Calls of
- * MPI_Comm_rank on MPI_COMM_SELF, which four threads make, are checked and only counted: thread i
- * must call from caller_in_thread_i each time. At the end, it asks for the caller outside a call.
- * With the option asks=no, the layer passes MPI_Comm_size on without a note.
+ * MPI_Comm_rank on MPI_COMM_SELF, which four threads make, are not printed but checked and counted:
+ * all of a thread's calls must have the same caller. When the process ends, the tool asks for the
+ * caller outside a call. With the option asks=no, the layer does not ask for the caller of
+ * MPI_Comm_size.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -16,7 +17,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static QMPI_Context last_context; /* used to ask outside a call, which the draft does not forbid */
+static QMPI_Context last_context; /* used outside a call, which the draft does not forbid */
 static int last_tool_id;
 
 static bool quiet[256]; /* [tool_id] */
@@ -48,8 +49,8 @@ static void note(QMPI_Context context, const char *function)
     trace("caller %d %s from %s", tool_id, function, name_of(address));
 }
 
-/* The first name from which a call comes identifies the thread; later calls must come from the same
- * name. */
+/* Prints the caller of the thread's first call. Counts a call as right if it has the same caller,
+ * otherwise as wrong. */
 static void check_thread(QMPI_Context context)
 {
     static _Thread_local const void *first[256];
@@ -78,7 +79,7 @@ static int caller_size(QMPI_Context context, MPI_Comm comm, int *size)
     if (!quiet[context->tool_id])
         note(context, "MPI_Comm_size");
     const int result = QMPIX_NEXT(context, Comm_size)(QMPIX_NEXT_CONTEXT(context), comm, size);
-    __asm__ volatile("" ::: "memory"); /* keeps its frame on the stack during the call */
+    __asm__ volatile("" ::: "memory"); /* prevents a tail call */
     return result;
 }
 

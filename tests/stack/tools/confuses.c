@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts in the storage of a layer, but keeps the tool_id in a variable that all layers share, so
- * that the layers of `confuses:confuses` count in one storage. Option `own=yes`: each in its own.
- * Options `static=yes`: the storage is in a variable; `shares=yes`: it declares that it is shared.
+ * Counts calls in the storage of a layer, but keeps the tool_id in a variable that all layers
+ * share, so that both layers of `confuses:confuses` count in the same storage. Options:
+ *   own=yes      each layer counts in its own storage
+ *   static=yes   the storage is in a static variable instead of on the heap
+ *   shares=yes   the tool declares that its layers share their storage
  */
 #include <qmpi/qmpi.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts all calls of all functions exactly, from any number of threads, and how often its init
- * ran, and prints both in MPI_Finalize.
+ * Counts the calls of each function, also with several threads, and how often its init runs for
+ * each layer. Prints these numbers in MPI_Finalize.
  */
 #include "trace.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Declares conflicts in its description, which the macro DECLARES selects. Its init prints a note.
- *   1  provides adds-messages, and excludes it
+ * Declares conflicts in its description. Its init prints a note. The macro DECLARES selects:
+ *   1  provides adds-messages, and conflicts with adds-*
  *   2  provides adds-messages
- *   3  excludes the tools [a]lpha, and other_*, which there are none of
- *   4  may be listed once
- *   5  as compiled with a header from before `flags`: what follows its description is no part of it
- *   6  from before `conflicts`
+ *   3  conflicts with the tools [a]lpha and other_* (there is no tool of the latter pattern)
+ *   4  conflicts with itself, so that it can be listed only once
+ *   5  is like a tool compiled with a header without `flags` and the members that follow: these
+ *      contain garbage, which libqmpi must not read
+ *   6  the same for a header without `conflicts`
  */
 #include "trace.h"
 

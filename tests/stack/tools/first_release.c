@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool as it was compiled for release 0.1: it includes no current header. All that it knows of
- * qmpi is copied from the headers of that release and must never be changed: names, types, numbers
- * of functions, the layout of nodes and records. Its references have no symbol versions. A handle
- * is an int or a pointer, and fits into a long.
+ * A tool like one that was compiled with release 0.1. It includes no current header of qmpi, only
+ * copies of declarations in the headers of that release, which must never be changed: names, types,
+ * numbers of functions, and the layout of nodes and other structures. Its references have no symbol
+ * versions. An MPI handle is an int or a pointer, so it fits into a long.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ struct tool_info { /* QMPIX_Tool_info */
 
 enum { MPI_BARRIER_T = 37, MPI_COMM_RANK_T = 87 };
 
-/* These have other names here, because mpi.h may declare functions of the same names. */
+/* These functions have other names in this file, because mpi.h may declare the original names. */
 int register_name(const char *name, void (*init)(int)) __asm__("QMPI_Register_tool_name");
 int register_function(int tool_id, int function,
                       void (*interceptor)(void)) __asm__("QMPI_Register_tool_function");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The standard ABI has no MPI_Fint, and has other functions that convert handles to int and
- * back. */
+/* Defines MPI_Fint, and the functions that convert communicators to it and back, for the standard
+ * ABI, which has other names for these functions. */
 #ifndef FORTRAN_HANDLES_H
 #define FORTRAN_HANDLES_H
 

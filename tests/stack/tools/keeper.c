@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks up its next function once, in init, and keeps the pointer. It looks it up again when it is
- * notified that the stack was changed; with the option told=no, it does not request notification.
- * With switches=N, it switches layer N off at each notification; with keeps=yes, it is called for
- * MPI_Comm_rank even while it is off. Its init tries calls that are not allowed yet, or wrong, and
- * prints the results.
+ * Looks up its next function of MPI_Comm_rank in init, and keeps the pointer. When it is notified
+ * that the stack was changed, it looks the function up again. Its init makes wrong calls and calls
+ * that are not allowed yet, and prints a note if one of them has an unexpected result. Options:
+ *   told=no      it is not notified
+ *   switches=N   it switches layer N off at each notification
+ *   keeps=yes    it is called for MPI_Comm_rank even while it is off
  */
 #include "trace.h"
 

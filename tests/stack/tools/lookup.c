@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Continues by QMPI_Get_function, in all ways that are allowed for a tool.
- *   MPI_Comm_rank   intercepted; the next one is looked up on each call, or once (cache=yes)
- *   MPI_Barrier     intercepted; before it goes on it calls, below itself, MPI_Comm_size and
- *                   MPI_Get_version, which it does not intercept
- *   init            calls MPI_Initialized below itself
- *   MPI_Finalized   intercepted; with MPI finalized it calls the cached MPI_Get_version again
- * Option below=N: looks up functions as if it were layer N, which is allowed.
+ * Calls the functions of the layers below by QMPI_Get_function, in all allowed ways.
+ *   MPI_Comm_rank   intercepted; calls the next function, which it looks up in each call or, with
+ *                   the option cache=yes, in init
+ *   MPI_Barrier     intercepted; first calls MPI_Comm_size and MPI_Get_version of the layers below,
+ *                   which it does not intercept
+ *   MPI_Finalized   intercepted; if MPI is finalized, calls MPI_Get_version by the pointer that it
+ *                   looked up in init
+ *   init            calls MPI_Initialized of the layers below
+ * With the option below=N, MPI_Barrier looks up functions as if the layer were layer N, which is
+ * allowed.
  */
 #include "trace.h"
 
@@ -24,7 +27,7 @@ struct layer {
     int tool_id;
     int looks_as;
     int caches;
-    struct target rank, size, version; /* stored, for cache=yes */
+    struct target rank, size, version; /* looked up in init */
 };
 
 static struct target look_up(int tool_id, enum QMPI_Functions_enum number)

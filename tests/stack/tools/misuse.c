@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes wrong calls of the whole interface, in the constructor, in init and in an MPI call, and
- * prints each one that did not return the documented error class or that changed an output. Wrong
- * registrations pass `intruder`, which must never run. For a stack of three layers.
+ * Calls the functions of the interface wrongly, in the constructor, in init and in an MPI call.
+ * Prints each call that does not return the documented error class, or that changes an output.
+ * Wrong registrations pass `intruder`, which must never run. The tool must be in a stack of three
+ * layers.
  */
 #include "trace.h"
 
@@ -40,7 +41,7 @@ static void second_init(int tool_id)
 
 /* ---- Outputs must stay as they are ----------------------------------------------------------- */
 
-static char mark; /* outputs point to it before a call that fails */
+static char mark; /* outputs point here before a call that must fail */
 
 static void check_get_function(int tool_id, int number)
 {
@@ -150,7 +151,7 @@ static void check_contexts(QMPI_Context context, int tool_id)
         trace("misuse WRONG: a call with a context touched its output");
 }
 
-/* ---- The three moments ----------------------------------------------------------------------- */
+/* ---- In the constructor, in an MPI call, in the finalizer, and in init ----------------------- */
 
 static void check_announcing(void (*init)(int))
 {
@@ -164,8 +165,8 @@ static void check_announcing(void (*init)(int))
     BAD_ARG(QMPI_Register_tool_name("a/b", second_init));
     BAD_ARG(QMPI_Register_tool_name(long_name, second_init));
     EXPECT(MPI_SUCCESS, QMPI_Register_tool_name("misuse", init));
-    BAD_ARG(QMPI_Register_tool_name("misuse", second_init)); /* the first registration stays
-                                                                valid */
+    /* The first registration stays valid. */
+    BAD_ARG(QMPI_Register_tool_name("misuse", second_init));
     BAD_ARG(QMPIX_Register_tool_info(NULL, &good));
     BAD_ARG(QMPIX_Register_tool_info("misuse", NULL));
     BAD_ARG(QMPIX_Register_tool_info("misuse", &small));
@@ -230,10 +231,10 @@ static void init(int tool_id)
     EXPECT(MPI_ERR_ARG, QMPIX_Register_finalizer(tool_id, NULL));
     EXPECT(MPI_SUCCESS, QMPIX_Register_finalizer(tool_id, intruding_finalizer));
     EXPECT(MPI_SUCCESS, QMPIX_Register_finalizer(tool_id, finalizer)); /* replaces the first one */
-    /* These calls fail, because MPI is not initialized. */
+    /* This call fails, because MPI is not initialized. */
     MPI_Comm comm;
     EXPECT(MPI_ERR_OTHER, QMPIX_Tool_create_comm(tool_id, &comm));
-    /* The functions below an upper layer are not known yet. */
+    /* Layer 1, which is above, is not initialized yet, so its next functions are not known. */
     check_get_function(1, MPI_SEND_T);
     check_layers();
     check_numbers(tool_id);
@@ -243,7 +244,7 @@ static void init(int tool_id)
 __attribute__((constructor)) static void register_tool(void)
 {
     check_announcing(init);
-    /* Before start-up, there is no layer to register for. */
+    /* This is also so before start-up, when there are no layers. */
     if (QMPIX_Tool_count(NULL) != MPI_ERR_ARG)
         trace("misuse WRONG: QMPIX_Tool_count(NULL)");
 }

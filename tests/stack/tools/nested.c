@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes MPI calls of its own: MPI_Initialized in its constructor and its init; MPI_Comm_size (which
- * enters the stack at the top) and PMPI_Comm_rank (which no layer sees) in MPI_Barrier, where it
- * prints the caller before and after them.
+ * Makes MPI calls of its own: MPI_Initialized in its constructor and in its init; MPI_Comm_size,
+ * which enters the stack at the top, and PMPI_Comm_rank, which no layer sees, in MPI_Barrier. It
+ * prints the caller of MPI_Barrier before and after MPI_Comm_size, and at the end.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -36,7 +36,7 @@ static int nested_barrier(QMPI_Context context, MPI_Comm comm)
     return result;
 }
 
-/* Intercepted, to find out whether the layer's own calls in init return to the layer. */
+/* Must not be called for the layer's own calls in its constructor and in init. */
 static int nested_initialized(QMPI_Context context, int *flag)
 {
     trace("nested MPI_Initialized");

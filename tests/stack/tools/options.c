@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool that describes itself, and prints the options of each of its layers. */
+/* A tool that describes its options, and prints those of each of its layers. */
 #include "trace.h"
 
 #include <qmpi/qmpi.h>

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Offers and uses services as its options say, and prints the results. A LIST is NAME@MAJOR.MINOR,
- * with `+` between several. It has an observer, so that it can be compiled for the standard ABI.
- *   offer=LIST     in init
- *   find=LIST      in init, in MPI_Comm_rank, and by another thread in MPI_Barrier
- *   watch=LIST     from init on; quiet=yes: notes only in MPI_Finalize whether it knows the last
- *   rewatch=LIST   as watch, in MPI_Comm_rank
- *   switches=N     whenever a callback finds a layer, it switches layer N off
- *   forks=N        whenever a callback finds one, a thread forks; the child switches layer N off
- *   provides=LIST, conflicts=LIST, communicates=yes: QMPIX_Tool_declare, with names only
- *   misuse=yes     makes calls that must fail, in init and in MPI_Comm_rank
+ * Offers and uses services as its options say, and prints the results. The elements of a LIST are
+ * separated by `+`; each is NAME@MAJOR.MINOR. The tool uses an observer instead of interceptors, so
+ * that it can be compiled for the standard ABI.
+ *   offer=LIST     offers services in init
+ *   find=LIST      finds services in init, in MPI_Comm_rank, and in another thread in MPI_Barrier
+ *   watch=LIST     watches services from init on
+ *   quiet=yes      with watch: prints only in MPI_Finalize whether the last callback was right
+ *   rewatch=LIST   watches services from MPI_Comm_rank on
+ *   switches=N     whenever a callback is told of a layer, it switches layer N off
+ *   forks=N        whenever a callback is told of a layer, a thread forks a child that switches
+ *                  layer N off
+ *   provides=LIST, conflicts=LIST, communicates=yes   calls QMPIX_Tool_declare; these elements are
+ *                  names without versions
+ *   misuse=yes     makes wrong calls in init and in MPI_Comm_rank
  *   fail=yes       its init fails at the end
  */
 #include "service.h"
@@ -33,7 +37,7 @@ struct item {
 
 struct layer {
     int tool_id;
-    int item_told; /* the result of the last callback */
+    int item_told; /* the offering layer of which the last callback was told */
     int switches;
     int forks;
     int quiet;

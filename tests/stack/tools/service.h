@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of the services that test tools offer, for C and C++. */
+/* The function table of the services that test tools offer, for C and C++. */
 #ifndef TEST_SERVICE_H
 #define TEST_SERVICE_H
 

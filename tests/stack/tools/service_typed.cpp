@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Offers and uses the service of service.h by the functions that QMPIX_SERVICE defines, in C++.
+// A C++ tool that offers and uses the service `typed` by the functions that QMPIX_SERVICE defines.
 #include "service.h"
 #include "trace.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool whose init function throws an exception: a class of the standard library, a class of its
- * own, or a number. */
+/* A tool whose init function throws an exception as its option `what` says: one of the standard
+ * library, one of its own class, or a number. */
 #include <qmpi/qmpi.h>
 
 #include <cstring>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints each MPI call on its way down: `TOOL TOOL_ID MPI_X`, and when it is loaded and
- * initialized. It is compiled once, and linked with trace_name.c under several names. In each call,
- * it asks for its storage, and prints a note if it is not that of the layer. With
- * functions=Comm_rank+Barrier, it intercepts only these.
+ * Prints `TOOL TOOL_ID MPI_X` for each MPI call before it calls the next function, and notes when
+ * it is loaded, initialized and finalized. It is compiled once, and linked with trace_name.c under
+ * several names. In each call, it checks that its storage is that of the layer. With an option such
+ * as functions=Comm_rank+Barrier, it intercepts only these functions.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -19,7 +19,7 @@ extern const char trace_tool[]; /* the name of the tool, in trace_name.c */
 
 struct layer {
     int tool_id;
-    atomic_int calls; /* several threads change it */
+    atomic_int calls;
 };
 
 static void trace_note(QMPI_Context context, const char *function)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Violates the rule of tools that its option `does` names, usually in MPI_Comm_rank. Validation
- * finds each violation: see tests/cli/test_validate.py.
+ * Violates a rule for tools, usually in MPI_Comm_rank; the option `does` selects the rule. `qmpi
+ * validate` finds each violation: see tests/cli/test_validate.py.
  */
 #include <qmpi/observer.h>
 
@@ -115,7 +115,7 @@ static void leave_objects(void)
         PMPI_Irecv(&received, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
 }
 
-/* Right: nothing is left. */
+/* This is allowed: nothing is left over. */
 static void use_objects(void)
 {
     int sent[2] = {1, 2}, received[2];
@@ -257,7 +257,7 @@ static int my_Comm_rank(QMPI_Context c, MPI_Comm comm, int *rank)
         hoard();
     if (is("writes-storage"))
         write_storage(c);
-    result = next(below, comm, &mine); /* right: a variable of its own */
+    result = next(below, comm, &mine); /* a variable of its own is allowed */
     *rank = mine;
     return result;
 }
@@ -283,8 +283,8 @@ static int my_Finalize(QMPI_Context c)
 
 QMPIX_PCONTROL_READER static int my_Pcontrol(QMPI_Context c, const int level, ...)
 {
-    return QMPIX_NEXT(c, Pcontrol)(QMPIX_NEXT_CONTEXT(c), level); /* without the variable
-                                                                     arguments */
+    /* The variable arguments are lost. */
+    return QMPIX_NEXT(c, Pcontrol)(QMPIX_NEXT_CONTEXT(c), level);
 }
 
 static void init(int tool_id)
