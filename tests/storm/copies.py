@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Copies libraries under numbered names, so that the loader takes each for a different one:
-copies.py STAMP FOLDER NAME=SOURCE=FIRST=COUNT… writes FOLDER/NAME<FIRST>.so and so on."""
+"""Copies libraries under numbered names, so that the loader treats each copy as another library.
+
+copies.py STAMP FOLDER NAME=SOURCE=FIRST=COUNT… writes COUNT copies of each SOURCE, from
+FOLDER/NAME<FIRST>.so on.
+"""
 import shutil
 import sys
 from pathlib import Path

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Writes the headers for the storm's programs and tools from the generated list of this MPI's
-functions: their numbers in the ledger, and rows of wrappers for PMPI tools and for tools of MPICH's
-variant. Usage: functions.py numbers|fortran|pmpi|mpich WRAPPERS NUMBERS_OR_MPI_HEADER OUTPUT"""
+"""Writes headers for the storm's programs and tools. They contain the numbers of functions in the
+ledger (`numbers`, `fortran`), or lists of the functions that PMPI tools (`pmpi`) and tools of
+MPICH's variant (`mpich`) wrap. WRAPPERS is the generated list of this MPI's functions.
+
+Usage: functions.py numbers|fortran|pmpi|mpich WRAPPERS NUMBERS_OR_MPI_HEADER OUTPUT
+"""
 import re
 import sys
 from pathlib import Path
@@ -10,8 +13,7 @@ ROW = re.compile(r"W\((?P<result>[^,]+), (?P<x>\w+), (?P<number>\w+), "
                  r"\(QMPI_Context context(?:, )?(?P<parameters>.*?)\), "
                  r"\(QMPIX_NEXT_CONTEXT\(context\)(?:, )?(?P<arguments>.*)\)\) ?\\?$")
 
-# There are PMPI tools with all functions, with about half of them, and with the few that are called
-# often.
+# PMPI tools wrap all functions, about half of them, or only these few, which are called often.
 FEW = {"Init", "Init_thread", "Finalize", "Comm_rank", "Comm_size", "Barrier", "Wtime",
        "Initialized", "Isend", "Waitall", "T_pvar_read", "Comm_dup", "Allreduce"}
 
@@ -75,7 +77,7 @@ def main():
     found = list(prototypes(wrappers))
     if what in ("numbers", "fortran"):
         extra = [line for line in Path(extra).read_text().splitlines() if line[:1] not in ("#", "")]
-        # Functions that a newer MPI has in addition, which no program of the storm calls.
+        # A newer MPI has further functions, which get the next numbers. The storm does not call them.
         extra += [name for row in found if (name := public_name(row["x"])) not in extra]
     if what == "fortran":
         Path(output).write_text("\n".join(fortran_include(found, extra)) + "\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares the calls that the layers saw with those that were made. Each difference is one line of
+"""Compares the calls that the layers saw with the calls that were made. Each difference is a line of
 text."""
 import collections
 import csv
@@ -12,12 +12,13 @@ from ledger import FUNCTIONS, LAYERS, ON
 
 # Functions that the program also calls after MPI_Finalize, when most tools have already reported.
 OUTSIDE = {"MPI_Finalize", "MPI_Initialized", "MPI_Finalized", "MPI_Get_version"}
-# A line of log. The second line of a call that contains others, `... MPI_X(`, is not counted.
+# A line of the tool `log`. A call that contains other calls has a second line, `... MPI_X(`, which
+# does not match.
 LOG_LINE = re.compile(r"^\[[^]]*\] (?:\d[\d.]* )? *(MPIX?_\w+)\(", re.M)
 
 
 def arrivals(ledger):
-    """Yields for each layer the number of calls of each function that reached its place in the
+    """Returns for each layer the number of calls of each function that reached its place in the
     stack."""
     program = list(ledger.program)
     downs = [list(ledger.column(layer, "down")) for layer in range(LAYERS)]
@@ -32,7 +33,8 @@ def arrivals(ledger):
 
 
 def bounds(ledger, layer, arrived):
-    """Yields (function, least, most): how many calls a layer at this place must have seen."""
+    """Yields (function, least, most): the minimum and the maximum number of calls that the layer must
+    have seen if `arrived` calls reached its place."""
     mark, low, high = (ledger.column(layer, name) for name in ("mark", "low", "high"))
     state = ledger.state(layer)
     for f in range(FUNCTIONS):
@@ -48,7 +50,8 @@ def wrong_number(layer, kind, seen, least, most, name):
 
 
 def counting_layer(ledger, layer, entry, arrived, names):
-    """Checks a layer of one of the storm's own tools. Child processes also load preloaded tools."""
+    """Checks a layer of one of the storm's own tools. A preloaded tool may be initialized several
+    times, because child processes load it too."""
     if ledger.inits(layer) != 1 and not (entry.preloaded and ledger.inits(layer)):
         yield f"layer {layer} ({entry.kind}) was initialised {ledger.inits(layer)} times"
     kind, takes, seen = entry.kind, ledger.column(layer, "takes"), ledger.column(layer, "seen")
@@ -61,7 +64,7 @@ def counting_layer(ledger, layer, entry, arrived, names):
 
 
 def qmpi_trace(place, *words):
-    """Returns what the command prints about a trace, on both streams."""
+    """Runs `qmpi trace` with these arguments, and returns the completed process."""
     environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"} | {
         "LD_LIBRARY_PATH": str(place.build / "src")}
     return subprocess.run([place.build / "cli" / ("qmpi" + place.suffix), "trace", *words], env=environment, check=False,
@@ -69,15 +72,15 @@ def qmpi_trace(place, *words):
 
 
 def trace_calls(place, path):
-    """Returns the calls in a trace."""
+    """Returns the number of calls of each function in a trace."""
     result = qmpi_trace(place, "--to=csv", path)
     rows = csv.DictReader(result.stdout.splitlines())
     return collections.Counter(row["function"] for row in rows if row["event"] == "enter")
 
 
 def trace_problems(place, path, ranks):
-    """Checks what the command reports as missing in a trace. All processes end with
-    MPI_Finalize."""
+    """Checks that a trace is complete according to `qmpi trace`, and that all of its processes end
+    with MPI_Finalize."""
     which = "rank 0" if ranks == 1 else f"ranks 0-{ranks - 1}"
     summary = qmpi_trace(place, path)
     if not re.search(rf"(?m)^end +MPI_Finalize \({which}\)$", summary.stdout):
@@ -93,7 +96,7 @@ def trace_problems(place, path, ranks):
 
 
 def told_by(kind, paths, place):
-    """Returns the calls that the output of a bundled tool contains."""
+    """Returns the number of calls of each function in the output of a bundled tool."""
     told = {}
     if kind == "trace":
         return trace_calls(place, paths[0])
@@ -109,8 +112,8 @@ def told_by(kind, paths, place):
 
 
 def bundled_layer(ranks, layer, kind, place, folder):
-    """Checks a layer of a bundled tool that counts calls, over the ranks that have it. `ranks`
-    contains their ledgers, with the calls that arrived, and the number of the layer there."""
+    """Checks the output of a bundled tool for all ranks that have this layer. `ranks` contains for
+    each of them (ledger, arrivals, number of the layer in this rank)."""
     files = sorted(folder.glob(f"{kind}.{layer}*"))
     if not files:
         yield f"layer {layer} ({kind}) wrote no file"

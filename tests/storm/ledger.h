@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ledger: one file for each process of a run, which the program, all tools and all plugins map,
- * and in which each of them records what it does. It remains after the process has ended in any
- * way. The judge (judge.py, which knows this layout) compares the calls that the layers saw with
- * those that were made. Everything here may be done in a signal handler, in a child after fork, and
- * by any thread.
+ * The ledger is a file for each process of a run. The program, all tools and all plugins map it and
+ * record in it what they do. The file remains, however the process ends. Then judge.py, which reads
+ * it with ledger.py, compares the calls that the layers saw with those that were made.
+ * The functions here may be called in a signal handler, in a child after fork, and by any thread.
  */
 #ifndef STORM_LEDGER_H
 #define STORM_LEDGER_H
@@ -19,15 +18,15 @@
 #include <unistd.h>
 
 enum {
-    STORM_FUNCTIONS = 832, /* at least the number of functions in functions.txt: see
-                              tools/native.c */
+    STORM_FUNCTIONS = 832, /* not less than the number of functions: see tools/native.c */
     STORM_LAYERS = 17,     /* 1 … 16; 0 is not used */
     STORM_EVENTS = 96,
     STORM_MESSAGES = 32,
     STORM_MESSAGE = 240
 };
 
-/* The address to which the next call of a thread will return. `unknown`: not known. */
+/* The address range to which the next MPI call of a thread will return. If `unknown` is set, it is
+ * not known. */
 struct storm_caller {
     const void *from, *to;
     int unknown;
@@ -37,32 +36,31 @@ typedef uint64_t storm_counts[STORM_FUNCTIONS];
 
 struct storm_layer {
     uint64_t inits;     /* how often the layer was initialized */
-    uint64_t on;        /* 1: switched on; 0: off; 2: being switched all the time */
+    uint64_t on;        /* 1: on; 0: off; 2: it is being switched repeatedly */
     storm_counts takes; /* 1: the layer intercepts the function */
     storm_counts seen;  /* calls that reached the layer */
     storm_counts down;  /* calls that the layer itself made to the layers below */
     storm_counts top;   /* calls that the layer itself made by MPI_X, which begin at the top */
     storm_counts mark;  /* calls that had reached the layer's place when it was last switched */
-    storm_counts low;   /* the minimum number of earlier calls that it must have seen, */
-    storm_counts high;  /* and the maximum number */
+    storm_counts low;   /* of the calls before `mark`, the minimum that it must have seen */
+    storm_counts high;  /* … and the maximum */
 };
 
 struct storm_ledger {
-    struct storm_caller *(*caller)(void); /* returns that of this thread; NULL until the program is
-                                             ready */
+    struct storm_caller *(*caller)(void); /* returns the caller of this thread; NULL until the
+                                             program is ready */
     uint64_t steps;                       /* number of steps of the script that were carried out */
     uint64_t ended;                       /* 1: the script was completed */
     uint64_t jumps;                       /* number of calls that a longjmp left */
-    uint64_t racing;                      /* layers are being switched, so that callers are
-                                             unknown */
+    uint64_t racing;                      /* 1: layers are being switched, so callers are unknown */
     uint64_t message_count;
     char message[STORM_MESSAGES][STORM_MESSAGE];
     uint64_t events[STORM_EVENTS]; /* how often each kind of step was carried out */
     storm_counts program;          /* calls that the program made */
-    storm_counts slack;            /* number of these that may have been left before they reached a
+    storm_counts slack;            /* of these, calls that may have been left before they reached a
                                       layer */
-    storm_counts untold; /* number of these that tools may not report at the end: those of child
-                            processes, and those that longjmp left */
+    storm_counts untold; /* of these, calls that tools need not report at the end: those of
+                            child processes, and those that longjmp left */
     struct storm_layer layer[STORM_LAYERS];
 };
 
@@ -71,7 +69,7 @@ static inline void storm_add(uint64_t *counter, uint64_t amount)
     __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);
 }
 
-/* Records a difference. If there are too many, they are only counted. */
+/* Records a difference. From the STORM_MESSAGES-th on, differences are only counted. */
 __attribute__((format(printf, 2, 3))) static inline void storm_wrong(struct storm_ledger *ledger,
                                                                      const char *format, ...)
 {
@@ -95,8 +93,8 @@ static inline const char *storm_rank_text(void)
     return "0";
 }
 
-/* Returns the ledger of this process: the file $STORM_LEDGER.RANK. If there is none, the library is
- * used for something else, such as `qmpi check`, and the records are discarded. */
+/* Returns the ledger of this process, the file $STORM_LEDGER.RANK. Outside a run (for example, in
+ * `qmpi check`), there is no such file, and the records are discarded. */
 static inline struct storm_ledger *storm_open_ledger(void)
 {
     char path[512];
@@ -119,7 +117,7 @@ static inline struct storm_ledger *storm_open_ledger(void)
     return map;
 }
 
-/* The address range of this object, as a range of callers. */
+/* The address range of this program or library, from which it calls MPI. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads the ledger of ledger.h."""
+"""Creates and reads ledgers. ledger.h defines their layout."""
 import struct
 
 FUNCTIONS, LAYERS, EVENTS, MESSAGES, MESSAGE = 832, 17, 96, 32, 240

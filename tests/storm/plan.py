@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Plans: what one run does. A plan depends only on its seed; README.md describes how to extend
-it."""
+"""The plan of a run: its script, its stack, and the expected results. A plan depends only on its
+seed, the MPI implementation and the allowed themes."""
 from random import Random
 
 import stack
@@ -17,9 +17,9 @@ class Plan:
         self.threads = 1
         self.status = 0          # the expected status of the process
         self.finalizes = False
-        self.handlers = None     # kinds of error handlers, in a run that is compared with one without tools
-        self.variants = None     # of the stack, by rank; None: all ranks have the same stack
-        self.fails = ""          # the entry that stops the job; "": none
+        self.handlers = None     # how errors are handled, in a run that is compared with one without tools
+        self.variants = None     # the stack of each rank, if they differ
+        self.fails = ""          # the entry that stops the job, if any
         self.preload = []        # further libraries for LD_PRELOAD, after libqmpi
         self.program = "storm_c"
         self.choose_program(["c"] * 8 + ["mpi", "mpi", "f08", "f08", "linked", "behind"])
@@ -30,7 +30,7 @@ class Plan:
                                          [*chosen.without(self.random), *self.absent])
         chosen.fill(self)
 
-    # ---- what themes and steps use
+    # ---- For themes and steps
 
     @property
     def fortran(self):
@@ -38,21 +38,24 @@ class Plan:
 
     @property
     def absent(self):
-        """Returns what is missing for the standard ABI: PMPI tools and programs in Fortran."""
+        """The PMPI tools and programs that do not exist for the standard ABI: those in Fortran."""
         return ["fortran", "mpi", "f08"] if self.mpi == "abi" else []
 
     def choose_program(self, names):
-        """Returns one of these names, or the one that was chosen before."""
+        """Chooses one of these programs. If it does not exist for this MPI, the program stays the
+        same."""
         name = self.random.choice(names)
         if name not in self.absent:
             self.program = f"storm_{name}"
 
     def of_the_language(self, action):
-        """Returns the name of a step in the program's language, or sometimes in C."""
+        """Returns the name of an action in the language of the program or, in some cases, in C."""
         return f"f_{action}" if self.fortran and self.random.random() < 0.8 else action
 
     def add(self, action, *numbers, thread=0):
-        if self.program == "storm_behind":  # names are looked up in the MPI library there
+        # In storm_behind, dlsym finds MPI functions in the MPI library, so that layers do not see
+        # calls through them. Other look-ups and plugins are used instead.
+        if self.program == "storm_behind":
             if action == "look_up":
                 numbers = (1, numbers[1])
             elif action in ("open", "churn") and 16 <= numbers[0] < 20:
@@ -74,8 +77,8 @@ class Plan:
             step(thread)
 
     def begin(self, beside=None, outside=True):
-        """Adds MPI_Init and the communicators. `beside`: what other threads do meanwhile;
-        `outside`: whether calls may be made before."""
+        """Adds MPI_Init and the creation of communicators. `beside` adds steps that other threads
+        carry out during MPI_Init; `outside` says whether calls may be made before MPI_Init."""
         if outside and self.random.random() < 0.3:
             self.all_threads(lambda thread: self.add(self.of_the_language("outside"), 0, self.random.randint(1, 3),
                                                      thread=thread))
@@ -91,8 +94,9 @@ class Plan:
         self.next_phase()
 
     def end(self, late=None):
-        """Adds MPI_Finalize, and possibly calls after it. `late`: how these are deferred to the end
-        of the process."""
+        """Adds MPI_Finalize, and possibly calls after it. `late` is the argument of the action
+        finalize_last, which defers these steps to the end of the process; if it is None, they are
+        not deferred."""
         self.next_phase()
         self.finalizes = True
         self.add("cleanup")
@@ -106,11 +110,11 @@ class Plan:
             for thread in threads:
                 self.add("outside", 2, 1, thread=thread)
 
-    # ---- what the run and the judge use
+    # ---- For the run and the judge
 
     @property
     def linked(self):
-        """Returns whether libqmpi is linked, so that it need not be preloaded."""
+        """Whether the program is linked with libqmpi, so that it need not be preloaded."""
         return self.program in ("storm_linked", "storm_behind")
 
     @property
@@ -129,16 +133,16 @@ class Plan:
                         for number, entry in enumerate(self.layers, 1) if not entry.preloaded)
 
     def stack_of(self, rank):
-        """Returns (tool_id, number in the plan, entry) of the layers that a rank has."""
+        """Returns (tool_id, number in the plan, entry) for each layer of a rank."""
         if self.variants is None:
             return [(number, number, entry) for number, entry in enumerate(self.layers, 1)]
         return [(tool_id, number, self.layers[number - 1])
                 for tool_id, number in enumerate(self.variants[rank].numbers, 1)]
 
     def tools_of(self, rank, **places):
-        """Returns QMPI_TOOLS for a rank with a variant. The storm's tools identify their layer by
-        its number in that rank, while a bundled tool with the same options is the same layer in all
-        ranks."""
+        """Returns QMPI_TOOLS for a rank with a stack of its own. The options of the storm's tools
+        contain the number of the layer in this rank. Those of a bundled tool contain the number in
+        the plan, so that it is the same layer in all ranks."""
         texts = [entry.text.format(n=tool_id if entry.counts else number, **places)
                  for tool_id, number, entry in self.stack_of(rank)]
         for place, text in sorted(self.variants[rank].broken.items(), reverse=True):

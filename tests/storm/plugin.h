@@ -7,7 +7,8 @@
 
 #include <mpi.h>
 
-/* The work of a plugin: `calls` rounds on `comm`, in which this process has `rank`. */
+/* The arguments of a plugin, which makes its MPI calls `calls` times on `comm`. This process has
+ * the rank `rank` there. */
 struct storm_use {
     struct storm_ledger *ledger;
     MPI_Comm comm;

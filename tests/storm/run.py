@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Carries out one plan, and reports its differences from the expected results."""
+"""Carries out a plan, and reports differences from the expected results."""
 import os
 import re
 import shlex
@@ -25,7 +25,7 @@ UNWANTED = re.compile(r"(QMPI_|LD_|PMI|OMPI_|PRTE_|STORM_|ASAN_|UBSAN_)")
 
 @dataclass
 class Place:
-    """Folders: the storm's own build folder, and that of the libqmpi under test."""
+    """The build folders, and the MPI that is used."""
     home: Path      # the build folder with the storm's programs and tools
     build: Path     # the build folder with libqmpi and the bundled tools
     mpi: str
@@ -34,14 +34,16 @@ class Place:
 
     @property
     def suffix(self):
-        """The suffix of the names of libqmpi and the command."""
+        """The suffix in the file names of libqmpi and of the command qmpi."""
         return "" if self.mpi == "mpich" else f"-{self.mpi}"
 
     def __post_init__(self):
-        """Sets the implementation of the library, and the variables with which programs find it."""
+        """Sets the implementation of the MPI library, the variables with which programs find it, and
+        whether libqmpi can clean up."""
         os.environ["QMPI_TEST_MPI"] = self.mpi
         import mpi_in_use
-        # qemu-user starts no process without a signal at its end, as the one that cleans up is (src/util/spawn.c).
+        # The process that cleans up is started in a way that qemu-user refuses: without a signal at its end
+        # (src/util/spawn.c).
         self.cleans_up = not mpi_in_use.EMULATED
         self.implementation, self.library = mpi_in_use.IMPLEMENTATION, mpi_in_use.ENVIRONMENT
 
@@ -53,7 +55,7 @@ class Outcome:
     events: dict = field(default_factory=dict)
     calls: int = 0
     output: str = ""
-    skipped: str = ""  # why it was not run; "": it was
+    skipped: str = ""  # why the plan was not carried out, if it was not
 
 
 def environment(plan, place, folder, bare):
@@ -76,12 +78,13 @@ def environment(plan, place, folder, bare):
                  "QMPI_TOOL_PATH": str(place.build / "tools"),
                  "LD_LIBRARY_PATH": ":".join([str(place.build / "src"), *place.library.values()])}
     if plan.program == "storm_behind":
-        # The MPI library comes first there, so the loader binds the calls of a constructor to it.
+        # In this program, the MPI library precedes libqmpi, so that calls in the constructors of tools
+        # would lead directly to it. Therefore, tools make no such calls.
         environment["STORM_QUIET"] = "1"
     preload += [text.format(tools=storm) for text in plan.preload]
     if place.implementation == "openmpi":
-        # Open MPI 6.0.0rc2 crashes if two threads create windows and it checks whether UCX can be
-        # used for them.
+        # Open MPI 6.0.0rc2 may crash if two threads create windows, because it checks whether it can
+        # use UCX for them.
         environment |= open_mpi.LAUNCHER | {"OMPI_MCA_osc": "^ucx"}
         if plan.ranks == 1:  # without a daemon; launchers crash with these settings
             environment |= open_mpi.SINGLETON
@@ -91,7 +94,8 @@ def environment(plan, place, folder, bare):
 
 
 def by_rank(plan, storm, folder):
-    """Returns a command in front of the program that sets for each rank what its variant needs."""
+    """Returns a command, to be followed by the program, that sets QMPI_TOOLS for each rank, or unsets
+    LD_PRELOAD."""
     cases = []
     for rank, variant in enumerate(plan.variants):
         tools = shlex.quote(plan.tools_of(rank, tools=storm, run=folder))
@@ -109,7 +113,8 @@ def command(plan, place, program=None, folder=None):
 
 
 def execute(words, env, folder, timeout):
-    """Returns the status (negative: the signal; None: it did not end) and the output."""
+    """Returns the status and the output of a command. The status is the negative number of the signal
+    that ended the process, or None if the time limit was reached."""
     process = subprocess.Popen(words, env=env, cwd=folder, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                start_new_session=True)
@@ -124,8 +129,8 @@ def execute(words, env, folder, timeout):
 
 
 def becomes_empty(folder, seconds=60):
-    """Returns whether nothing is left in the folder; after a process was killed, another process
-    cleans up."""
+    """Waits until no file of qmpi is left in the folder, and returns whether this is so. If a process
+    was killed, another process removes its files some time later."""
     end = time.time() + seconds
     while any(folder.glob("qmpi*")):
         if time.time() > end:
@@ -134,13 +139,13 @@ def becomes_empty(folder, seconds=60):
     return True
 
 
-# Correct messages of some of the runs.
+# Messages of libqmpi and the tools that are right in some runs.
 ENDED = re.compile(r"qmpi: (?:count|profile) \(layer \d+\): rank \d+ ended without MPI_Finalize.*\n")
 EXPECTED = re.compile(r"qmpi: layer \d+ \(\w+\) looked up functions of the layers below with dlsym: .*\n"
                       r"qmpi:   \w+: .*\n")
 
 
-# Correct messages if ranks differ.
+# Messages that are right if ranks differ.
 DIFFERENT = re.compile(r"qmpi: the processes of this job have different tools.*\n(?:qmpi:   .*\n)+|"
                        r"qmpi: (?:ranks? [\d, -]+ (?:on \S+|\(rank \d+ is on \S+\)): )?QMPI_TOOLS, entry \d+ '.*': "
                        r"(?:.*the file is truncated|no such tool)\n(?:qmpi:   .*\n)+")
@@ -153,7 +158,8 @@ def unexpected_lines(output, plan):
 
 
 def wrong_end(plan, output):
-    """Checks a job that an error of some ranks ends; the error must be printed once."""
+    """Checks a job that the error of some ranks ends. The error must be printed once for each position
+    in the stack at which it occurs."""
     said = [line for line in output.splitlines() if "no such tool" in line and plan.fails in line]
     places = {place for variant in plan.variants for place, text in variant.broken.items() if text == plan.fails}
     if len(said) != len(places):
@@ -217,7 +223,8 @@ def run_bare(plan, place, folder, handlers, skip):
 
 
 def without_deaths(plan, place, folder, handlers, skip):
-    """Finds the calls that crash the program without tools."""
+    """Runs the script without tools until no call crashes the program. Adds the calls that do to
+    `skip`. Returns the status and the results of the last run."""
     for _ in range(200):
         status, results = run_bare(plan, place, folder, handlers, skip)
         if status == 0 or not results or " = " in results[-1]:
@@ -227,7 +234,8 @@ def without_deaths(plan, place, folder, handlers, skip):
 
 
 def truth_of(plan, place, folder):
-    """If errors are fatal, MPI may refuse only the last call."""
+    """Returns the expected results, from runs without tools. If errors are fatal, all calls that MPI
+    refuses are left out, except possibly the last one."""
     skip = set()
     if plan.handlers != FATAL:
         status, results = without_deaths(plan, place, folder, plan.handlers, skip)
@@ -243,13 +251,13 @@ def truth_of(plan, place, folder):
     return Truth(skip, status, results)
 
 
-# Without qmpi, UCX 1.18 fails in this way in 5 of 360 runs of seed 98: threads that create windows
-# add the same entry twice.
+# UCX 1.18 may fail in this way if threads create windows, because they add the same entry twice.
+# Without qmpi, this happened in 5 of 360 runs of seed 98.
 UCX_FAILED = re.compile(r"proto_select\.c:\d+ +Assertion `khret == UCS_KH_PUT_BUCKET_EMPTY' failed")
 
 
 def run(plan, place, verbose=False, bare=False, leave=False):
-    """Repeats a run in which UCX has failed, at most twice."""
+    """Carries out a plan. If UCX fails, repeats the run at most twice."""
     for _ in range(2):
         outcome = run_once(plan, place, verbose, bare, leave)
         if not UCX_FAILED.search(outcome.output):

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Random stacks. An entry describes the capabilities of its layer, so that a plan requires nothing
-of it that its kind does not guarantee."""
+"""Random stacks. An entry describes what its layer can do, so that a plan does not require more of
+it."""
 from dataclasses import dataclass, field
 
 
 @dataclass
 class Entry:
     kind: str
-    text: str = ""        # the entry of QMPI_TOOLS; {n}: the number of the layer
-    counts: bool = True   # it counts in the ledger
-    tells: bool = False   # its output, in RUN/KIND.N, contains how often functions were called
+    text: str = ""        # the entry of QMPI_TOOLS, in which {n} stands for the number of the layer
+    counts: bool = True   # it records calls in the ledger
+    tells: bool = False   # its output file, RUN/KIND.N, contains the number of calls of each function
     pmpi: bool = False
     talks: bool = False   # it makes calls by MPI_X, or in its constructor
-    signals: bool = True  # a handler that calls MPI may interrupt its functions
-    jumps: bool = True    # … and left by longjmp
-    preloaded: str = ""   # not listed, but preloaded: "front" of libqmpi, or "behind" it
+    signals: bool = True  # a signal handler that calls MPI may interrupt its functions
+    jumps: bool = True    # its functions may be left by longjmp
+    preloaded: str = ""   # "front" or "behind": not listed, but preloaded before or after libqmpi
     bottom: bool = False  # it makes calls that are not recorded, so no layer may be below it
     keeps: bool = False   # it keeps pointers to the next functions, so nothing below it may be switched
 
@@ -22,9 +22,9 @@ class Entry:
 @dataclass
 class Variant:
     """The stack of one rank, if it differs from that of the plan."""
-    numbers: list = field(default_factory=list)  # numbers of the plan's layers, from 1 on
-    broken: dict = field(default_factory=dict)   # position among these -> an entry that cannot be used
-    absent: bool = False                         # it has no libqmpi
+    numbers: list = field(default_factory=list)  # the numbers of its layers in the plan
+    broken: dict = field(default_factory=dict)   # position in this list -> an entry that cannot be used
+    absent: bool = False                         # the rank has no libqmpi
 
 
 def native(random):
@@ -47,8 +47,7 @@ PMPI_TOOLS = ["all", "half", "few", "few", "asks", "keeps", "depends", "shares",
 
 
 def leave_out(names):
-    """Excludes PMPI tools of these kinds from all stacks from now on, to search for other
-    errors."""
+    """Excludes these kinds of PMPI tools from all stacks that are created later."""
     PMPI_TOOLS[:] = [name for name in PMPI_TOOLS if name not in names]
 
 
@@ -70,7 +69,8 @@ BUNDLED = {
 }
 
 
-# Bundled tools that query MPI about arguments of the program.
+# Entries of bundled tools for the theme `handles`. Many of them query MPI about the arguments of
+# calls.
 ASKING = {
     **BUNDLED,
     "profile sync": "profile,@force=yes,sync=yes,format=json,output={run}/profile.{n}",
@@ -82,7 +82,7 @@ ASKING = {
 
 
 def asking(random):
-    """Returns a function that makes entries of one to three of them."""
+    """Returns functions that create one to three of these entries."""
     def make(name):
         entry = bundled_entry(name, ASKING[name])
         entry.tells = entry.tells and name != "log errors"
@@ -92,7 +92,7 @@ def asking(random):
     return [lambda _, name=name: make(name) for name in names]
 
 
-# Tools whose output contains how often functions were called.
+# Entries of tools whose output contains the number of calls of each function.
 REPORTING = {
     **{name: text for name, text in BUNDLED.items() if name.split()[0] in ("count", "profile", "log")},
     "trace": "trace,output={run}/trace.{n}", "trace own": "trace,format=own,sites=yes,output={run}/trace.{n}",
@@ -100,8 +100,8 @@ REPORTING = {
 
 
 def reporting(random):
-    """Returns a function that makes entries of one or two of them; trace is at least in every other
-    run."""
+    """Returns functions that create one or two of these entries. At least half of the results include
+    `trace`."""
     names = random.sample(list(REPORTING), random.choice([1, 2]))
     if random.random() < 0.5:
         names[0] = random.choice(["trace", "trace own"])
@@ -121,9 +121,9 @@ def bundled_entry(name, text, tells=False):
 
 
 def preloaded(random, entries, linked):
-    """Adds a tool that is not listed: it joins the stack at the top or at the bottom. In front of
-    libqmpi, it also receives calls that other tools make by MPI_X. A preloaded library cannot be
-    behind one that is linked."""
+    """Returns at most one entry of a PMPI tool that is not listed, but preloaded. Before libqmpi, it
+    becomes the top layer, and also receives the calls that other tools make by MPI_X. After libqmpi,
+    it becomes the bottom layer; this is not possible if the program is linked with libqmpi."""
     listed = {entry.kind for entry in entries}
     names = [name for name in ("few", "half") if f"pmpi {name}" not in listed]
     places = [] if any(entry.talks for entry in entries) else ["front"]
@@ -149,7 +149,8 @@ def random_entry(random, mpi):
 
 
 def random_stack(random, mpi, wanted=(), linked=False, without=()):
-    """Makes 1 to 8 layers, including the requested kinds, and excluding PMPI tools in `without`."""
+    """Returns the entries of at least one layer. The functions in `wanted` create some of them; PMPI
+    tools in `without` are excluded."""
     def draw(make):
         entry = make(random)
         while entry.kind.removeprefix("pmpi ") in without:
@@ -159,12 +160,12 @@ def random_stack(random, mpi, wanted=(), linked=False, without=()):
     entries = [draw(make) for make in wanted]
     count = max(random.choice([1, 2, 2, 3, 3, 4, 5, 6, 8]), len(entries))
     while len(entries) < count:
-        if entries and random.random() < 0.2:  # the same entry again
+        if entries and random.random() < 0.2:  # repeats an entry
             entries.append(random.choice(entries))
         else:
             entries.append(draw(lambda random: random_entry(random, mpi)))
     random.shuffle(entries)
-    if len(entries) <= 5 and random.random() < 0.3:  # adds a run of observers
+    if len(entries) <= 5 and random.random() < 0.3:  # adds several adjacent observers
         place = random.randrange(len(entries) + 1)
         entries[place:place] = [observer(random) for _ in range(random.randint(2, 8 - len(entries)))]
     if random.random() < 0.1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The catalogue of ordinary steps, and the themes of random runs."""
+"""The steps of scripts, and the themes of random runs."""
 from dataclasses import dataclass
 from typing import Callable
 
@@ -10,7 +10,8 @@ def number(most):
     return lambda random: random.randrange(most)
 
 
-# Steps that any thread may make at any time between `setup` and `cleanup`: (action, its arguments).
+# Steps that any thread may carry out at any time between `setup` and `cleanup`: (action, functions
+# that choose its arguments).
 CALM = [
     ("sendrecv", number(64), number(1000)), ("sendrecv_replace", number(64)),
     ("isend_irecv", number(64), number(1000), number(5)),
@@ -29,7 +30,7 @@ CALM = [
     ("short_threads", number(4)),
 ]
 
-# Steps of programs in Fortran, which also make the others.
+# Further steps, which only programs in Fortran can carry out.
 FORTRAN = [("f_ask", number(30)), ("f_sendrecv", number(1000)), ("f_requests", number(1000)),
            ("f_allreduce",), ("f_allreduce",), ("f_collectives", number(1000)), ("f_objects",)]
 
@@ -44,12 +45,12 @@ class Theme:
     weight: int
     fill: Callable
     layers: Callable = lambda random: []
-    without: Callable = lambda random: []  # PMPI tools that are excluded from the theme
+    without: Callable = lambda random: []  # the PMPI tools that a run must not use
 
 
 def undisturbed(random):
-    """In most runs, excludes the tools that load and copy libraries, because their own errors would
-    hide others."""
+    """Returns the tools to be excluded: in most runs, those that load libraries, or that need
+    libraries of their own. Errors with these would hide other errors."""
     return ("opens_init", "opens_end", "shares", "depends") if random.random() < 0.7 else ()
 
 
@@ -70,7 +71,7 @@ def calm(plan):
 
 
 def ranks(plan):
-    """A job of two ranks, with a launcher; all processes carry out the same script."""
+    """A job of two ranks, which carry out the same script."""
     plan.ranks = 2
     plan.threads = plan.random.choice([1, 1, 2])
     plan.random.choice([calm, switches, plugins, signals, crowd])(plan)
@@ -82,8 +83,9 @@ def threads(plan):
 
 
 def switchable(plan):
-    """Returns the layers that may be switched: none below one that keeps its next functions.
-    Look-ups find a tool in front of libqmpi even if it is off."""
+    """Returns the layers that may be switched. Excludes the layers below one that keeps its next
+    functions (and this layer), and a tool preloaded before libqmpi, which dlsym finds even if it is
+    off."""
     keepers = [i for i, entry in enumerate(plan.layers, 1) if entry.keeps]
     return [i for i, entry in enumerate(plan.layers, 1)
             if entry.preloaded != "front" and (not keepers or i < keepers[0])]
@@ -107,7 +109,7 @@ def switches(plan):
 def race(plan):
     """Layers are switched while other threads call MPI and load libraries."""
     some_threads(plan)
-    if plan.random.random() < 0.5:  # switching a layer also changes where Fortran calls lead
+    if plan.random.random() < 0.5:  # a switch also changes the targets of Fortran calls
         plan.choose_program(["mpi", "f08"])
     plan.begin()
     layers = switchable(plan)
@@ -182,7 +184,7 @@ def signals(plan):
     plan.next_phase()
     for _ in range(plan.random.randint(1, 4)):
         for thread in range(plan.threads):
-            plan.add("ask", 9, thread=thread)  # makes lazy binding happen first
+            plan.add("ask", 9, thread=thread)  # so that functions are bound before there are signals
             what = plan.random.randrange(3)
             if what == 0:
                 plan.add("timer", plan.random.choice([10, 20, 100]),
@@ -212,7 +214,8 @@ def jumps(plan):
 
 
 def crowd(plan):
-    """Many objects are loaded before libqmpi examines them: preloaded, or opened by the program."""
+    """Many libraries are loaded before libqmpi examines the libraries of the process. They are
+    preloaded, or the program opens them."""
     count = plan.random.choice([100, 505, 520, 640, 640])
     if plan.random.random() < 0.6:
         plan.choose_program(["f08", "f08", "mpi"])
@@ -236,13 +239,13 @@ def leaving(plan):
     plan.status = {3: -9, 4: 5}.get(kind, status)
 
 
-# How errors are handled: see handles_begin.
+# How errors are handled. See handles_begin in programs/handles.c.
 RETURNED, COUNTED, FATAL = range(3)
 
 
 def handles(plan):
-    """Calls with handles that are null, freed or otherwise wrong: MPI returns the same as without
-    tools."""
+    """Calls have handles that are null, freed or otherwise wrong. The results must be the same as
+    without tools."""
     if plan.fortran:
         plan.program = "storm_c"
     plan.handlers = plan.random.choice([RETURNED, COUNTED, COUNTED, FATAL, FATAL])
@@ -255,13 +258,13 @@ def handles(plan):
 
 
 OPEN, COMM, USE, FREE, DISCONNECT, CLOSE = range(6)  # the actions of the step `session`
-# their times: before MPI_Init, until MPI_Finalize, after it
+# When these actions are carried out: before MPI_Init, between it and MPI_Finalize, or after it.
 BEFORE, WITHIN, AFTER = range(3)
-WAYS_TO_END = [0, 0, 0, 1, 2, 3, 4]                  # the HOW of the step `finalize_last`
+WAYS_TO_END = [0, 0, 0, 1, 2, 3, 4]                  # arguments of the step `finalize_last`
 
 
 def session(random, opens, closes):
-    """Returns the steps of one session with their times: [(time, what, rounds)]."""
+    """Returns the steps of a session, [(time, action, rounds)]. It opens and closes at these times."""
     def times(count):
         return sorted(random.randint(opens, closes) for _ in range(count))
 
@@ -274,8 +277,8 @@ def session(random, opens, closes):
 
 
 def some_sessions(random):
-    """Returns the steps of up to two sessions, [(time, what, number, rounds)]. The second one is
-    open while the first one is, or begins later."""
+    """Returns the steps of one or two sessions, [(time, action, number of the session, rounds)]. All
+    steps of the second session are between two steps of the first one, or after it."""
     opens = random.choice([BEFORE, BEFORE, BEFORE, WITHIN])
     closes = random.randint(opens, AFTER)
     result = [(time, what, 0, rounds) for time, what, rounds in session(random, opens, closes)]
@@ -291,8 +294,9 @@ def some_sessions(random):
 
 
 def is_one_life(steps):
-    """Returns whether MPI is initialized only once, because there is always a session, or MPI_Init
-    without MPI_Finalize. MPICH 4.0 cannot be initialized twice."""
+    """Returns whether MPI is initialized only once. This requires that between the first and the last
+    step, a session is always open, or the program is between MPI_Init and MPI_Finalize. MPICH 4.0
+    cannot be initialized twice."""
     opened = 0
     for time, what, *_ in steps:
         if what == OPEN:
@@ -314,10 +318,12 @@ def sessions(random):
 
 
 def reported_after(steps):
-    """Returns after how many steps the tools have reported. They report in MPI_Finalize (None), or,
-    if it ends later, at the end of the session from which the first communicator of all processes
-    was created, if that was created before MPI_Finalize and while no other session was open, and
-    was not disconnected before."""
+    """Returns after how many steps the tools have reported, or None if they report in MPI_Finalize.
+
+    Tools report when a certain session ends, if this is after MPI_Finalize. It is the session of the
+    first communicator of all processes that was created before MPI_Finalize and while no other
+    session was open. The communicator must not have been disconnected before the session ends.
+    """
     opened, chosen, reported = [], None, None
     for place, (time, what, number, _) in enumerate(steps):
         if what == OPEN:
@@ -335,8 +341,8 @@ def reported_after(steps):
 
 
 def lives(plan):
-    """Sessions that begin before MPI_Init or end after MPI_Finalize, some of them in a
-    destructor."""
+    """Sessions may begin before MPI_Init and end after MPI_Finalize. MPI_Finalize and later steps may
+    be carried out at the end of the process."""
     random = plan.random
     plan.program = "storm_c"
     plan.ranks = random.choice([1, 2])
@@ -368,8 +374,8 @@ DAMAGED, UNKNOWN = "{run}/damaged.so", "no_such_tool"
 
 
 def variant_of(plan):
-    """Returns the stack of one rank: the whole stack, a part of it, without libqmpi, or with a tool
-    that cannot be used."""
+    """Returns the stack of a rank: the whole stack, a part of it, or a part of it with a tool that
+    cannot be used. Some ranks have no libqmpi."""
     numbers = list(range(1, len(plan.layers) + 1))
     kind = plan.random.choice(["whole", "whole", "part", "part", "absent", "damaged", "unknown"])
     if kind == "absent":
@@ -381,8 +387,7 @@ def variant_of(plan):
 
 
 def differ(plan):
-    """A job whose ranks differ: in their stacks, in their errors, or in whether they have
-    libqmpi."""
+    """A job whose ranks differ in their stacks, in their errors, or in whether they have libqmpi."""
     plan.ranks = plan.random.choice([2, 2, 2, 4])
     plan.program = "storm_c"
     plan.layers = [entry for entry in plan.layers if not entry.preloaded]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Usage: handler SIGNAL. Installs a handler for the signal, initializes MPI, and raises the signal.
- */
+/* Usage: handler SIGNAL. Installs a handler for the signal, initializes MPI, and raises
+ * the signal. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <signal.h>

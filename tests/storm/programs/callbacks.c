@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps in which MPI calls functions of the program, which make MPI calls themselves: copying and
- * deleting attributes, error handlers, operators, generalized requests. `nested` is the depth.
+ * Steps in which MPI calls functions of the program that make MPI calls themselves: callbacks for
+ * attributes, error handlers, operators, and generalized requests.
  */
 #include "program.h"
 
@@ -12,7 +12,7 @@ static _Thread_local int copied, deleted, raised, applied, asked;
 static _Thread_local sigjmp_buf back;
 static _Thread_local int leaves;
 
-/* The calls of callbacks, which are allowed anywhere. */
+/* Makes MPI calls that are allowed in any callback. */
 static void nested_calls(void)
 {
     int rank = -1, flag = -1;
@@ -84,8 +84,8 @@ static void ignore(MPI_Comm *comm, int *code, ...)
     (void)code;
 }
 
-/* Returns the result of MPI_Send after an error handler has returned: the error, or success in
- * MPICH 5. It is not inlined, because sigsetjmp would then be in the same function. */
+/* Returns the result of a failing MPI_Send whose error handler returns: the error or, in MPICH 5,
+ * success. It is not inlined, because sigsetjmp would then be in the same function. */
 static __attribute__((noinline)) int returned_by_send(MPI_Comm comm)
 {
     MPI_Errhandler handler;
@@ -98,8 +98,9 @@ static __attribute__((noinline)) int returned_by_send(MPI_Comm comm)
     return error;
 }
 
-/* a[0]: 0: error by a wrong rank; 1: by MPI_Comm_call_errhandler; 2: the handler leaves by longjmp,
- * unless the process has threads, because MPI may then hold a lock. */
+/* a[0] % 3 is 0: MPI_Send to a wrong rank fails; 1: MPI_Comm_call_errhandler is called; 2: as 0,
+ * but the handler leaves the call by longjmp, except with MPI_THREAD_MULTIPLE, because MPI may then
+ * hold a lock. */
 static void errors(struct storm_thread *thread, const long *a)
 {
     MPI_Errhandler handler;

@@ -2,7 +2,8 @@
 /*
  * Reads the script and carries it out. The first line is `threads N`, and each further line is
  *     PHASE THREAD EVENT ACTION [NUMBER…]
- * Steps of a thread in a phase run in the order of the lines. EVENT is the counter in the ledger.
+ * In each phase, a thread carries out its steps in the order of the lines. EVENT is the number of
+ * the step's counter in the ledger.
  */
 #include "program.h"
 
@@ -20,7 +21,7 @@ int storm_thread_count = 1, storm_rank, storm_size = 1, storm_level, storm_verbo
 
 static struct numbered_step *steps;
 static int step_count, phase_count, phase_now;
-static int phases_of_run; /* number of phases; later ones run when the process ends */
+static int phases_of_run; /* the phases after these run when the process ends */
 static pthread_barrier_t phase_end;
 
 struct storm_caller *storm_caller(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps of fortran.F90 as actions, and the C functions that they need. */
+/* The actions that are implemented in fortran.F90, and the C functions that they call. */
 #include "program.h"
 
 void storm_book(int number);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls with handles that are null, freed, of another kind or invalid, by one process. The result
- * of MPI for each call, and the number of calls of an error handler, are written to the file
- * $STORM_RESULTS; they must be the same with and without tools. Everything except the call itself
- * is done by PMPI, which no tool sees. $STORM_SKIP contains the numbers of calls to leave out,
- * because they crash the program without tools.
+ * Steps in which one process makes calls with handles that are null, freed, of another kind or
+ * invalid. The results of each call and the number of calls of error handlers, which must be the
+ * same with and without tools, are written to the file $STORM_RESULTS. Calls to prepare a step and
+ * to clean up are mostly made by PMPI, so that no tool sees them. $STORM_SKIP contains the numbers
+ * of calls to be left out, because they crash the program without tools.
  */
 #include "program.h"
 
@@ -12,10 +12,10 @@
 
 enum { FREED = 4, BYTES = 64 };
 
-/* The kinds of arguments of a call. */
+/* The kinds of handles that a call takes. */
 enum field { COMM, TYPE, GROUP, REQUEST, WIN, FILE_HANDLE, OP, INFO, ERRHANDLER, KEYVAL, MESSAGE };
 enum { FIELDS = MESSAGE + 1 };
-enum { MESSAGES = 12 }; /* these are the first calls of the table, which send or receive */
+enum { MESSAGES = 12 }; /* the first calls of the table, which send or receive */
 enum { HANDLES_NULL, HANDLES_FREED, HANDLES_OTHER, HANDLES_NEVER, HOWS };
 
 union handle {
@@ -66,8 +66,8 @@ static void on_file_error(MPI_File *file, int *code, ...)
     handled++;
 }
 
-/* MPI libraries give the handle that was freed last to the next object, which may belong to a tool.
- * Therefore, several are freed, and the first one stays unused. */
+/* MPI libraries use the handle that was freed last for the next object, which may belong to a tool.
+ * Therefore, several handles are freed. The first of them, which is used in calls, stays free. */
 #define FREE_SEVERAL(field, member, MAKE, FREE)                                                    \
     do {                                                                                           \
         union handle several[FREED];                                                               \
@@ -119,7 +119,8 @@ static void set_return(MPI_Errhandler errhandler)
     PMPI_File_set_errhandler(MPI_FILE_NULL, errhandler);
 }
 
-/* a[0]: 0: errors are returned; 1: an error handler counts them; 2: they end the job. */
+/* a[0] says how errors are handled. 0: they are returned; 1: error handlers count them; 2: they end
+ * the job. */
 static void handles_begin(struct storm_thread *thread, const long *a)
 {
     const char *path = getenv("STORM_RESULTS");
@@ -161,7 +162,7 @@ static void handles_end(struct storm_thread *thread, const long *a)
     OK(Comm_free, (&good[COMM].comm));
 }
 
-/* ---- Handles that are wrong ------------------------------------------------------------------ */
+/* ---- Wrong handles --------------------------------------------------------------------------- */
 
 static union handle null_of(enum field field)
 {
@@ -205,8 +206,8 @@ static union handle null_of(enum field field)
     return null;
 }
 
-/* Returns a handle with the bits that all of MPICH's handles of this kind share, and a number that
- * no handle has. */
+/* Returns a handle that was never valid. For MPICH, it has the bits that all handles of this kind
+ * share, and a number that no handle has; otherwise, it is 0. */
 static union handle never_of(enum field field)
 {
     union handle never = {.keyval = 0};
@@ -219,9 +220,9 @@ static union handle never_of(enum field field)
     return never;
 }
 
-/* Returns whether the MPI library detects that a handle was freed, or does not use it. Otherwise,
- * it would take the handle for a valid one and overwrite the object that is at its place now;
- * handles of Open MPI are addresses. */
+/* Returns whether a freed handle can be passed: the MPI library detects that it was freed, or does
+ * not use it. Otherwise, the library would treat the handle as valid and overwrite the object that
+ * is now at its place. In Open MPI, where handles are addresses, this is so for all handles. */
 static bool can_be_freed(enum field field, const struct given *given, bool moves)
 {
     return sizeof(MPI_Comm) == sizeof(int) &&
@@ -238,7 +239,7 @@ static union handle wrong(enum field field, long how, const struct given *given,
         return null_of(field);
     case HANDLES_FREED:
         return can_be_freed(field, given, moves) ? freed[field] : null_of(field);
-    case HANDLES_OTHER: /* if handles are addresses, the library would read from them */
+    case HANDLES_OTHER: /* null if handles are addresses, from which the library would read */
         if (field == FILE_HANDLE || sizeof(MPI_Comm) != sizeof(int))
             another = null_of(field);
         else if (field == TYPE)
@@ -253,7 +254,7 @@ static union handle wrong(enum field field, long how, const struct given *given,
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* Posts a receive that matches any message that the call sends. */
+/* Posts a receive that matches any message of the call. */
 static MPI_Request await(const struct given *given)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -269,8 +270,8 @@ static void withdraw(MPI_Request request)
     PMPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Sends a message that matches any receive of the call; drop_message receives it if the call has
- * not. */
+/* Sends a message that matches any receive of the call. If the call does not receive it,
+ * drop_message does. */
 static MPI_Request offer(const struct given *given)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -372,7 +373,7 @@ static int call_Probe(struct given *given)
     return error;
 }
 
-/* The type is wrong and the message is valid, or the message is wrong. */
+/* If the datatype is to be wrong, the message is valid; otherwise, the message is wrong. */
 static int call_Mrecv(struct given *given)
 {
     MPI_Message message = given->of[MESSAGE].message;
@@ -507,7 +508,7 @@ static int call_Comm_set_errhandler(struct given *given)
     return error;
 }
 
-/* Frees a copy of the handle; valid handles are not freed. */
+/* Passes a copy of the handle to the function, unless the handle is valid. */
 #define FREES(X, field, member)                                                                    \
     static int call_##X(struct given *given)                                                       \
     {                                                                                              \
@@ -832,7 +833,7 @@ static bool is_skipped(int number)
     return false;
 }
 
-/* Makes the fields of a call wrong: one of them, or all. */
+/* Makes one or all of the handles of a call wrong. */
 static void bend(struct given *given, unsigned fields, bool moves, long which, long how)
 {
     int places[FIELDS], count = 0;
@@ -852,7 +853,8 @@ static int class_of(int error)
     return class;
 }
 
-/* a[0]: the call; a[1]: which fields are wrong; a[2]: how; a[3]: count, peer and status. */
+/* a[0] selects the call, a[1] the handles that are wrong, a[2] in which way they are wrong, and
+ * a[3] the count, the peer and the status. */
 static void handle(struct storm_thread *thread, const long *a)
 {
     static MPI_Status status;

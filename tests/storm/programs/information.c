@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps with MPI's tool information interface. `watch` finds a performance variable that signal
- * handlers may read, because a layer publishes it. */
+/* Steps with MPI's tool information interface (MPI_T). `watch` finds a performance variable that a
+ * layer publishes, so that signal handlers may read it. */
 #include "information.h"
 #include "program.h"
 
@@ -8,8 +8,8 @@ MPI_T_pvar_session storm_pvar_session;
 MPI_T_pvar_handle storm_pvar_handle;
 int storm_pvar_count;
 
-/* Queries the numbers of variables, and the name of one. In Open MPI, variables of components that
- * MPI_Init has closed have no name any more. */
+/* Queries how many variables there are, and the names of some control variables. In Open MPI,
+ * variables of components that MPI_Init has closed no longer have a name. */
 static void variables(struct storm_thread *thread, const long *a)
 {
     int count = -1, length = 0, verbosity, binding, scope;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps of the life cycle of a process: before MPI_Init, MPI_Init, the communicators of threads,
- * the end. */
+/* Steps of the life cycle of a process: calls before MPI_Init, MPI_Init, the communicators of
+ * threads, MPI_Finalize, and sessions. */
 #include "../../stack/tools/fortran_handles.h"
 #include "program.h"
 
 #include <dlfcn.h>
 
-/* Makes calls that are allowed before MPI_Init and after MPI_Finalize, and in several threads at
- * once. */
+/* Makes a[1] times the calls that are allowed before MPI_Init and after MPI_Finalize, also in
+ * several threads at the same time. a[0] is 0 before MPI_Init, 1 after it, and 2 after
+ * MPI_Finalize. */
 static void outside(struct storm_thread *thread, const long *a)
 {
     int flag = -1, version = 0, subversion = 0;
@@ -22,8 +23,7 @@ static void outside(struct storm_thread *thread, const long *a)
     }
 }
 
-/* a[0]: 0: MPI_Init; 1: MPI_Init_thread with level a[1], from MPI_THREAD_SINGLE to
- * MPI_THREAD_MULTIPLE. */
+/* Calls MPI_Init if a[0] is 0, otherwise MPI_Init_thread with the level that a[1] selects. */
 static void init(struct storm_thread *thread, const long *a)
 {
     static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
@@ -39,10 +39,10 @@ static void init(struct storm_thread *thread, const long *a)
     }
 }
 
-/* MPI_T is initialized only once, because some versions of MPICH crash at the second time. The
- * first call of MPI_Wtime is made here, while there are one thread and no signals, because Open MPI
- * initializes the origin of its clock in it without a lock; a second thread that does so at the
- * same time gets a negative time. */
+/* Initializes MPI_T, only once, because some versions of MPICH crash at the second time. Makes the
+ * first call of MPI_Wtime here, while there are no other threads and no signals: in this call, Open
+ * MPI sets the origin of its clock without a lock, and a second thread that does so at the same
+ * time would get a negative time. */
 static void setup(struct storm_thread *thread, const long *a)
 {
     int provided = -1;
@@ -57,7 +57,7 @@ static void setup(struct storm_thread *thread, const long *a)
         MPI_Comm *comm = &storm_threads[i].comm;
         OK(Comm_dup, (MPI_COMM_WORLD, comm));
         OK(Comm_set_errhandler, (*comm, MPI_ERRORS_RETURN));
-#ifdef MPI_Comm_c2f /* it is a macro in MPICH 4.0 and 5.0, and a function in 4.2 */
+#ifdef MPI_Comm_c2f /* a macro in MPICH 4.0 and 5.0, a function in 4.2 */
         storm_threads[i].fortran_comm = MPI_Comm_c2f(*comm);
 #else
         storm_threads[i].fortran_comm = PMPI_Comm_c2f(*comm);
@@ -90,9 +90,9 @@ __attribute__((destructor)) static void leave(void)
 }
 
 /* finalize_last HOW: all later phases, which begin with MPI_Finalize, are carried out when the
- * process ends. HOW: 0 to 2: by a library of the program, see tools/last.c; 3: in a destructor of
- * the program; 4: in an exit handler of the program. If the library is opened here, its destructor
- * runs after those of the tools; if it was preloaded, before them. */
+ * process ends. HOW is 0 to 2: by a library of the program (see tools/last.c); 3: in a destructor
+ * of the program; 4: in an exit handler of the program. The destructor of the library runs before
+ * those of the tools if the library was preloaded, and after them if it is opened here. */
 static void finalize_last(struct storm_thread *thread, const long *a)
 {
     enum { IN_PROGRAM = 3, BY_ATEXIT = 4 };
@@ -126,7 +126,7 @@ static struct {
     MPI_Comm comm; /* a communicator of all processes */
 } sessions[SESSIONS];
 
-/* `untold`: the tools have already reported, and need not report the call. */
+/* If `untold` is set, tools have already reported, so they need not report this call. */
 #define IN_SESSION(X, ARGUMENTS)                                                                   \
     do {                                                                                           \
         storm_add(&storm->untold[STORM_##X], untold ? 1 : 0);                                      \
@@ -142,7 +142,7 @@ static void session_comm(int number, int untold)
     IN_SESSION(Group_free, (&group));
 }
 
-/* The program may query its rank only after MPI_Init, so the rank is taken from the
+/* Before MPI_Init, storm_rank and storm_size are not set, so these are taken from the
  * communicator. */
 static void session_use(int number, int rounds, int untold)
 {

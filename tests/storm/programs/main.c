@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The program in C, without the steps that the Fortran programs carry out. */
+/* The program in C, which has no steps in Fortran. */
 #include "program.h"
 
 const struct storm_action storm_fortran_actions[] = {{0}};

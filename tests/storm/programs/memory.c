@@ -13,7 +13,8 @@ static void memory(struct storm_thread *thread, const long *a)
     OK(Free_mem, (place));
 }
 
-/* Buffered sends use one buffer for the whole process, so they are for programs with one thread. */
+/* Buffered sends use one buffer for the whole process, so only programs with one thread
+ * make them. */
 static void buffered(struct storm_thread *thread, const long *a)
 {
     static char room[4096 + MPI_BSEND_OVERHEAD];
@@ -47,8 +48,8 @@ static void windows(struct storm_thread *thread, const long *a)
 
 /*
  * ROMIO holds a lock of the process while the ranks that open a file wait for each other. If two
- * threads open files in a different order on two ranks, they never return. Therefore, with threads,
- * each process opens a file of its own.
+ * threads opened two files in different orders on two ranks, there would be a deadlock. Therefore,
+ * if a process has several threads, it opens only files of its own.
  */
 static void files(struct storm_thread *thread, const long *a)
 {

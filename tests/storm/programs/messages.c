@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Point-to-point steps. Each sends to the next process of the thread's communicator and receives
- * from the previous one; in a run of one process, it does both with itself. The received data are
- * compared with what the neighbor, which carries out the same script, must have sent. */
+/* Steps of point-to-point communication. In each step, a thread sends to the next rank of its
+ * communicator and receives from the previous rank; in a run of one process, it communicates with
+ * itself. All processes carry out the same script, so the received data are known. */
 #include "program.h"
 
 enum { MOST = 64 };
@@ -171,7 +171,8 @@ static void cancel(struct storm_thread *thread, const long *a)
     CHECK(flag);
 }
 
-/* Makes many cheap calls, so that events of other threads and timers occur during them. */
+/* Makes many fast calls, so that events of other threads and signals of timers occur
+ * during them. */
 static void ask(struct storm_thread *thread, const long *a)
 {
     for (long i = 0; i < a[0]; i++) {

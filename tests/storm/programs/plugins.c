@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps that load, use and unload libraries. Library a[0] is $STORM_LIBRARIES/plugin_a[0].so; each
- * thread has four places for open ones. `seen` makes the calls of a plugin: see tools/plugin.c.
+ * Steps that load, use and unload plugins (tools/plugin.c). Plugin N is the file
+ * $STORM_LIBRARIES/plugin_N.so. Each thread has four places for open plugins.
  */
 #include "../plugin.h"
 #include "program.h"
@@ -45,7 +45,7 @@ static void **place(struct storm_thread *thread, long number)
     return &places[thread->number][number % PLACES];
 }
 
-/* The arguments are open PLUGIN PLACE MODE; use PLACE CALLS; close PLACE. */
+/* The next three steps are open PLUGIN PLACE MODE; use PLACE CALLS; close PLACE. */
 static void open_plugin(struct storm_thread *thread, const long *a)
 {
     void **where = place(thread, a[1]);
@@ -67,7 +67,7 @@ static void close_plugin(struct storm_thread *thread, const long *a)
     *where = NULL;
 }
 
-/* churn PLUGIN TIMES CALLS MODE: opens, uses and closes it repeatedly. */
+/* churn PLUGIN TIMES CALLS MODE: opens, uses and closes the plugin repeatedly. */
 static void churn(struct storm_thread *thread, const long *a)
 {
     for (long i = 0; i < a[1]; i++) {
@@ -87,9 +87,10 @@ static void crowd(struct storm_thread *thread, const long *a)
         open_library("crowd/", a[0] + i, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* Opens the plugins a[0] … a[0] + a[1] - 1 into a list that all threads use later. */
+/* The plugins that open_list has opened, by number. All threads use them later. */
 static void *listed[64];
 
+/* open_list FIRST COUNT MICROSECONDS: opens several plugins, and waits before each. */
 static void open_list(struct storm_thread *thread, const long *a)
 {
     struct timespec pause = {0, a[2] * 1000};
@@ -100,8 +101,8 @@ static void open_list(struct storm_thread *thread, const long *a)
     }
 }
 
-/* Names the plugin whose calls the first layer does not see, which cannot be found from the sum
- * over all plugins. */
+/* use_list FIRST COUNT CALLS: uses these plugins, and reports each of them whose calls the first
+ * layer does not see. The judge could not tell which plugin it is. */
 static void use_list(struct storm_thread *thread, const long *a)
 {
     const uint64_t *seen = &storm->layer[1].seen[STORM_Comm_rank];
@@ -114,8 +115,8 @@ static void use_list(struct storm_thread *thread, const long *a)
     }
 }
 
-/* Looks up MPI_Comm_rank and calls it. a[0]: in the global scope, in the MPI library, or after this
- * object. */
+/* Looks up MPI_Comm_rank and calls it a[1] times. a[0] % 3 is 0: by RTLD_DEFAULT; 1: in the MPI
+ * library; 2: by RTLD_NEXT. */
 static void look_up(struct storm_thread *thread, const long *a)
 {
     int (*function)(MPI_Comm, int *) = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps that create processes, and those that end this one early. */
+/* Steps that create processes and threads, and a step that ends the process early. */
 #include "program.h"
 
 #include <dlfcn.h>
@@ -11,9 +11,9 @@ enum { HUNG_AFTER = 20 };
 
 static int (*set_enabled)(int, int);
 
-/* The actions of a child, which the MPI library does not know about. It must not hang. The calls of
- * the loader are for children of processes with one thread, because another thread may have held
- * its lock. */
+/* Carries out what a forked child does, and ends it. The child must not hang. If the process has
+ * several threads, the child does not call the loader, because another thread may have held the
+ * loader's lock. */
 static void be_child(long kind)
 {
     int flag = -1;
@@ -40,7 +40,7 @@ static void be_child(long kind)
     }
 }
 
-/* The arguments are fork KIND TIMES. */
+/* fork KIND TIMES: forks children, one after the other. */
 static void fork_child(struct storm_thread *thread, const long *a)
 {
     (void)thread;
@@ -71,7 +71,7 @@ static void *call_in_thread(void *argument)
     return NULL;
 }
 
-/* spawn COUNT: creates threads that end soon. */
+/* short_threads COUNT: creates threads that end soon, one after the other. */
 static void short_threads(struct storm_thread *thread, const long *a)
 {
     for (long i = 0; i < a[0]; i++) {
@@ -81,7 +81,7 @@ static void short_threads(struct storm_thread *thread, const long *a)
     }
 }
 
-/* leave KIND STATUS: ends the process at this point of the script, as planned. */
+/* leave KIND STATUS: ends the process at this point of the script. */
 static void leave(struct storm_thread *thread, const long *a)
 {
     storm->ended = 1;

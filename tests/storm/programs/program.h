@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The storm's program: an interpreter of a script, in which each line is one step of one thread in
- * one phase. Threads wait for each other between phases. All MPI calls are made by M(), which first
- * records the call in the ledger; the counts of the layers are compared with these records.
+ * The storm's program, which interprets a script. Each line of the script is a step of one thread
+ * in one phase. Between phases, threads wait for each other. Almost all MPI calls are made by M(),
+ * which first records the call in the ledger.
  */
 #ifndef STORM_PROGRAM_H
 #define STORM_PROGRAM_H
@@ -16,10 +16,9 @@ enum { STORM_THREADS = 8, STORM_ARGUMENTS = 4 };
 
 struct storm_thread {
     int number;
-    MPI_Comm comm;    /* the thread's own communicator: of this process, or of all processes of the
-                         run */
+    MPI_Comm comm;    /* the thread's own communicator of all processes */
     int fortran_comm; /* its handle in Fortran */
-    uint64_t prime;   /* identifies the thread in messages; increases with each */
+    uint64_t prime;   /* part of the data of messages; increases with each message */
 };
 
 struct storm_step {
@@ -28,8 +27,8 @@ struct storm_step {
     long a[STORM_ARGUMENTS];
 };
 
-/* A step. The number of times that it was carried out is stored in events[position in the list of
- * names at the head of the script]. */
+/* A kind of step. `a` points to the STORM_ARGUMENTS numbers of the step, of which missing ones are
+ * 0. */
 struct storm_action {
     const char *name;
     void (*run)(struct storm_thread *thread, const long *a);
@@ -41,10 +40,10 @@ extern int storm_thread_count, storm_rank, storm_size;
 extern int storm_level; /* MPI_THREAD_… */
 extern int storm_verbose;
 
-/* Returns that of this thread; async-signal-safe. */
+/* Returns the caller of this thread; async-signal-safe. */
 struct storm_caller *storm_caller(void);
 
-/* Returns QMPIX_Tool_set_enabled; NULL if there are no layers. */
+/* Returns QMPIX_Tool_set_enabled, or NULL if there are no layers. */
 int (*storm_set_enabled(void))(int, int);
 
 /* Tables of actions; each ends with a row without a name. */
@@ -57,20 +56,20 @@ extern const struct storm_action storm_message_actions[], storm_collective_actio
 /* Reads the script in $STORM_SCRIPT and carries it out. */
 int storm_run(void);
 
-/* Leaves all later phases to storm_run_rest, which carries out the steps of the first thread in
- * them. */
+/* storm_leave_rest ends the run after this phase. storm_run_rest carries out the steps of the first
+ * thread in all later phases. */
 void storm_leave_rest(void);
 void storm_run_rest(void);
 
 #define M(X, ARGUMENTS) (storm_add(&storm->program[STORM_##X], 1), MPI_##X ARGUMENTS)
 
-/* A condition that must be true; otherwise, the run counts as a difference. */
+/* If the condition is false, records a difference. */
 #define CHECK(condition)                                                                           \
     ((condition) ? (void)0                                                                         \
                  : storm_wrong(storm, "%s:%d: not so: %s", strrchr("/" __FILE__, '/') + 1,         \
                                __LINE__, #condition))
 
-/* An MPI call that must succeed. */
+/* Makes an MPI call that must succeed. */
 #define OK(X, ARGUMENTS)                                                                           \
     do {                                                                                           \
         const int storm_error = M(X, ARGUMENTS);                                                   \

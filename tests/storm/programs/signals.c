@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps in which signals arrive during MPI calls. `timer` sends them by a timer as fast as
- * possible. `between` raises one between any two instructions of a call, by the processor's trap
- * flag, so that no place is missed. Handlers make calls that are allowed in them, and these are
- * counted like all calls. `jump` leaves a call from its n-th instruction by siglongjmp.
+ * Steps in which signals arrive during MPI calls. In `timer`, a timer sends signals in quick
+ * succession. In `between`, a signal arrives after each instruction of a call, because the
+ * processor's trap flag is set. In `jump`, the handler leaves a call after its n-th instruction by
+ * siglongjmp. In the other steps, handlers make MPI calls, which are counted like all others.
  */
 #include "information.h"
 #include "program.h"
@@ -17,12 +17,12 @@
 
 enum { TRAP_FLAG = 0x100 };
 
-/* The actions of the handler in this thread; only the thread and its handler access it. */
+/* What the handler does in this thread. Only the thread and its handler access it. */
 static _Thread_local struct {
     volatile long kind, count, jump_at;
     volatile int stepping;
-    struct itimerspec once; /* the timer is set again when a handler ends, because otherwise nothing
-                               else would run */
+    struct itimerspec once; /* the handler sets the timer again at its end; with a periodic timer,
+                               nothing but handlers might run */
     timer_t timer;
     sigjmp_buf back;
 } now;
@@ -97,7 +97,7 @@ static void make_call(struct storm_thread *thread, long function)
     }
 }
 
-/* The arguments are timer MICROSECONDS CALLS KIND FUNCTION. */
+/* timer MICROSECONDS CALLS KIND FUNCTION: signals arrive at this interval during the calls. */
 static void timer(struct storm_thread *thread, const long *a)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
@@ -118,7 +118,7 @@ static void timer(struct storm_thread *thread, const long *a)
 }
 
 #ifdef __x86_64__
-/* The push must not overwrite the red zone. */
+/* The stack pointer is moved first, because the push must not overwrite the red zone. */
 static void set_trap_flag(void)
 {
     __asm__ volatile("lea -128(%%rsp), %%rsp\n\t"
@@ -134,9 +134,9 @@ static void set_trap_flag(void)
 }
 #endif
 
-/* The call is made from the same place with and without the trap flag. Unwinding its stack for the
- * first time blocks all signals, and the kernel kills a process that traps while the trap is
- * blocked. */
+/* Makes a call with or without the trap flag. A call without the trap flag must come first, from
+ * the same call site: when libqmpi unwinds the stack for the first time, it blocks all signals, and
+ * the kernel kills a process that traps while SIGTRAP is blocked. */
 static __attribute__((noinline)) void call_stepwise(struct storm_thread *thread, long function,
                                                     int step)
 {
@@ -148,7 +148,8 @@ static __attribute__((noinline)) void call_stepwise(struct storm_thread *thread,
     __asm__ volatile("nop\n\tnop" ::: "memory");
 }
 
-/* between CALLS KIND FUNCTION: one call is made first, without signals. */
+/* between CALLS KIND FUNCTION: makes one call without signals, and then CALLS calls
+ * with signals. */
 static void between(struct storm_thread *thread, const long *a)
 {
     now.kind = a[1];
@@ -158,15 +159,16 @@ static void between(struct storm_thread *thread, const long *a)
         call_stepwise(thread, a[2], i > 0);
 }
 
-/* jump INSTRUCTION TIMES FUNCTION: the call that is left may have reached some layers and not
- * others, so its function is not compared. */
+/* jump INSTRUCTION TIMES FUNCTION: leaves a call after this instruction, the next call one
+ * instruction later, and so on. The calls that are left may have reached only some of the layers,
+ * so they are added to `slack`. */
 static void jump(struct storm_thread *thread, const long *a)
 {
     static const int functions[] = {STORM_Comm_rank, STORM_Comm_size, STORM_Wtime,
                                     STORM_Initialized};
     struct storm_caller *caller = storm_caller(), before = *caller;
     install(SIGTRAP);
-    for (volatile long i = -1; i < a[1]; i++) { /* -1: without a jump */
+    for (volatile long i = -1; i < a[1]; i++) { /* the call of -1 is not left */
         now.kind = -1;
         now.count = 0;
         now.jump_at = i < 0 ? 0 : 1 + (a[0] + i) % 400;

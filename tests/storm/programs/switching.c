@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps that switch layers off and on. The program is not linked with libqmpi, so it looks up the
- * call. The number of calls that a layer must see is exact if nobody calls MPI during a switch; in
- * a race, there are bounds for the layers that are switched. The other layers must see all calls.
+ * Steps that switch layers off and on. The program may not be linked with libqmpi, so it looks up
+ * QMPIX_Tool_set_enabled. If no thread calls MPI during a switch, the number of calls that a layer
+ * must see is exact. In a race, it is only bounded for the layers that are switched; the other
+ * layers must see all calls.
  */
 #include "program.h"
 
@@ -21,8 +22,8 @@ int (*storm_set_enabled(void))(int, int)
     return count && count(&layers) == MPI_SUCCESS && layers ? function : NULL;
 }
 
-/* Returns the number of calls that reached the place of the layer: those of the program, and those
- * of layers. */
+/* Returns the number of calls that reached the place of the layer: calls of the program, calls of
+ * layers by MPI_X, and calls of the layers above to the layers below them. */
 static uint64_t arrived(int layer, int function)
 {
     uint64_t sum = storm->program[function];
@@ -31,7 +32,7 @@ static uint64_t arrived(int layer, int function)
     return sum;
 }
 
-/* Records the calls that reached the layer since it was last switched. */
+/* Adds the calls that reached the layer's place since it was last switched to `low` and `high`. */
 static void settle(int number)
 {
     struct storm_layer *layer = &storm->layer[number];
@@ -54,9 +55,8 @@ static void switch_layer(struct storm_thread *thread, const long *a)
     storm->layer[layer].on = a[1] ? ON : OFF;
 }
 
-/* Before and after a phase in which layers of the set a[0] are switched; afterwards, all of them
- * are on.
- */
+/* race_begins and race_ends are the steps before and after a phase in which the layers of the set
+ * a[0] are switched. After this phase, all of them are on. */
 static void race_begins(struct storm_thread *thread, const long *a)
 {
     (void)thread;
@@ -81,7 +81,8 @@ static void race_ends(struct storm_thread *thread, const long *a)
     }
 }
 
-/* Switches the layers of the set a[0]; a[1] is the number of switches. */
+/* race SET SWITCHES NUMBER: chooses a layer at random, SWITCHES times, and switches it if it is in
+ * the set. At the end, switches all layers of the set on. */
 static void race(struct storm_thread *thread, const long *a)
 {
     uint64_t state = thread->prime + (uint64_t)a[2];

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: MIT
-! Tells the tool where Fortran's MPI_IN_PLACE is.
+! Passes the address of Fortran's MPI_IN_PLACE to the tool.
 subroutine storm_constants()
   use mpi
   implicit none

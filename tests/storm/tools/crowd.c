@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One of many small libraries that make the process large. */
+/* A small library. A process loads many copies of it. */
 int storm_crowd(void);
 
 int storm_crowd(void)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Fortran side of a PMPI tool, written as in real tools: the wrapper of mpi_init_ stores the
- * address of Fortran's MPI_IN_PLACE, and the other wrappers replace it by that of C and call the
- * tool's C wrappers.
+ * The Fortran wrappers of a PMPI tool, written as in real tools. Those of the init functions store
+ * the address of Fortran's MPI_IN_PLACE. All of them call the tool's C wrappers, to which
+ * mpi_allreduce_ passes C's MPI_IN_PLACE instead of Fortran's.
  */
 #include "pmpi.h"
 
-#ifdef MPI_Comm_f2c /* these are macros, as in MPICH 4.0 and 5.0 */
+#ifdef MPI_Comm_f2c /* macros, as in MPICH 4.0 and 5.0 */
 #define COMM(f) MPI_Comm_f2c(f)
 #define TYPE(f) MPI_Type_f2c(f)
 #define OP(f) MPI_Op_f2c(f)
 #else
-/* These are functions, which the layers below see. */
+/* MPI_X_f2c are functions, so the layers below see their calls. */
 #define CONVERSION(X, HANDLE, NAME)                                                                \
     static HANDLE NAME(MPI_Fint handle)                                                            \
     {                                                                                              \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library without MPI calls that a PMPI tool opens and closes. It has an exit handler and a
+/* A library that a PMPI tool opens and closes. It makes no MPI calls, and has an exit handler and a
  * destructor. */
 #include <stdlib.h>
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library of the program that calls one of its functions when the process ends, like frameworks
- * that finalize MPI then: in a destructor function, or in the destructor of a static object that
- * was created when the library was loaded or first used.
+ * A library that calls a function of the program when the process ends, like frameworks that
+ * finalize MPI at that time. It does so in a destructor function (DESTRUCTOR), or in the destructor
+ * of a static C++ object that was created when the library was loaded (OBJECT) or first used
+ * (LATE_OBJECT).
  */
 #include <stddef.h>
 
 enum { DESTRUCTOR, OBJECT, LATE_OBJECT };
 
-/* The C library has these for C++; no header declares them. */
+/* Compilers of C++ use these for static objects; no header declares them. */
 int __cxa_atexit(void (*call)(void *), void *argument, void *object);
 extern void *__dso_handle;
 
 void storm_last_call(void (*last)(void), int how);
 
-static void (*functions[LATE_OBJECT + 1])(void); /* NULL: none */
+static void (*functions[LATE_OBJECT + 1])(void); /* NULL if there is nothing to call */
 
 static void destroy(void *argument)
 {

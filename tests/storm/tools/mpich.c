@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool of MPICH's variant, built with MPICH's own mpi.h. Each wrapper looks up the next function
- * in each call.
- */
+/* A tool for MPICH's variant of QMPI, built with MPICH's own mpi.h. Its wrappers look up the next
+ * function in each call. */
 #include "tool.h"
 
 #include <mpi.h>

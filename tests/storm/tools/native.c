@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A native tool with an interceptor for each function. It reaches the next one by QMPIX_NEXT, or
- * looks it up in each call (-DLOOK_UP). Options: `take`: how many of four functions it intercepts
- * (4: all); `seed`: which ones; `talks=1`: it makes its own MPI calls in init and in MPI_Barrier.
+ * A native tool with an interceptor for each function. It calls the next function by QMPIX_NEXT or,
+ * with -DLOOK_UP, looks it up in each call. Options:
+ *   take=N    it intercepts N quarters of the functions
+ *   seed=N    selects these functions
+ *   talks=1   it makes MPI calls of its own in init and in MPI_Barrier
  */
 #include "tool.h"
 
@@ -17,7 +19,8 @@ struct layer {
 static struct layer layers[256];
 static _Thread_local int inside;
 
-/* Makes calls below this layer, at the top, and below all layers. */
+/* Makes a call to the layers below this one, a call that enters the stack at the top, and a call
+ * that no layer sees. */
 static void talk(int tool_id)
 {
     const struct storm_tool_call call = storm_tool_call_begin();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An observer of all functions. Each call that begins must end, with the same description. */
+/* An observer of all functions. Checks that the callback at the end of a call gets the word that
+ * the callback at the beginning has stored. */
 #include "tool.h"
 
 #include <qmpi/observer.h>

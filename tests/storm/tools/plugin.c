@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plugin of the program, or a library with MPI calls that plugins and tools share. Its caller
- * tells it where to count; it records where its calls come from. BINDING selects how it calls MPI.
+ * A plugin of the program or, with -DSHARED, a library with MPI calls that plugins and tools share.
+ * It records its calls, and the address range from which it makes them, in the ledger that it is
+ * passed. BINDING selects how it calls MPI.
  */
 #include "../plugin.h"
 #include "storm_numbers.h"
@@ -20,7 +21,7 @@ void storm_shared_calls(const struct storm_use *use);
 void storm_plugin(const struct storm_use *use);
 
 #ifdef LARGE
-/* This number of relocations, in a segment that becomes read-only, makes loading take some time. */
+/* These many relocations, in a segment that becomes read-only, make loading slow. */
 extern int storm_large;
 int storm_large = 5;
 #define P8                                                                                         \

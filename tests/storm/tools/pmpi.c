@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A PMPI tool that does not use libqmpi. The number of its layer is in its environment
- * (env.STORM_LAYER), and it counts in a variable of its own in addition to the ledger. It is built
- * with these macros:
- *   WRAPS       STORM_PMPI_ALL, STORM_PMPI_HALF or STORM_PMPI_FEW: what it defines
- *   BY_NAME     it asks dlsym for the next function on each call; KEEPS: once
- *   DEPENDS     it has a library of its own that holds its state (state.c)
- *   SHARES      it needs a library with MPI calls that the program's plugins need, too
- *   OPENS       it opens a library in its constructor, which it closes at MPI_Init or MPI_Finalize
- *   TALKS       it makes calls of its own in MPI_Barrier and, unless STORM_QUIET is set, in its
- *               constructor
+ * A PMPI tool. Its environment contains the number of its layer (option env.STORM_LAYER). It counts
+ * its calls in the ledger and in a variable of its own. These macros select how it is built:
+ *   WRAPS     the functions that it wraps: STORM_PMPI_ALL, STORM_PMPI_HALF or STORM_PMPI_FEW
+ *   BY_NAME   it looks up the next function by dlsym in each call
+ *   KEEPS     with BY_NAME: it looks up each function only once
+ *   DEPENDS   it needs a library of its own that stores its state (state.c)
+ *   SHARES    it needs a library with MPI calls that plugins of the program also need (plugin.c)
+ *   OPENS     it opens a library in its constructor, and closes it in MPI_Init (1) or MPI_Finalize
+ *             (2)
+ *   TALKS     it makes an MPI call of its own in MPI_Barrier and, unless STORM_QUIET is set, in its
+ *             constructor
  */
 #include "pmpi.h"
 
@@ -94,7 +95,7 @@ static void note(int function)
 #define CALL(X) (P##X)
 #endif
 
-/* The parentheses around the name prevent the expansion of a macro of mpi.h. */
+/* The parentheses around the name prevent the expansion of macros of mpi.h. */
 #define WRAP(RESULT, X, NAME, PARAMETERS, ARGUMENTS)                                               \
     RESULT(NAME) PARAMETERS                                                                        \
     {                                                                                              \

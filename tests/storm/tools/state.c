@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A PMPI tool's own library without MPI calls, which stores the layer that uses it. Two layers of
- * the tool must not share it. */
+/* A library of a PMPI tool that stores the first layer that uses it. It makes no MPI calls. Two
+ * layers of the tool must not share a copy of it. */
 int storm_state_enter(int layer);
 
 static int owner;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that the storm's tools share: a layer records each call that reaches it, and compares
- * the calling address with that recorded by the program. */
+/* Functions that the storm's tools share. A layer records each call that reaches it, and compares
+ * the calling address with the address range that the caller has recorded. */
 #ifndef STORM_TOOL_H
 #define STORM_TOOL_H
 
@@ -29,7 +29,7 @@ static inline void storm_check_caller(int layer, int function, const char *addre
                     function, (const void *)address, caller->from, caller->to);
 }
 
-/* A call of the layer itself, whose calling address the program does not know. */
+/* An MPI call that a layer makes itself. During this call, the caller is unknown. */
 struct storm_tool_call {
     struct storm_caller *caller, before;
 };
@@ -50,7 +50,8 @@ static inline void storm_tool_call_end(const struct storm_tool_call *call)
         *call->caller = call->before;
 }
 
-/* A layer takes about `quarters` of four functions, as its option `take` says. */
+/* Returns whether a layer intercepts the function, if it intercepts `quarters` of four
+ * functions. */
 static inline int storm_chosen(int function, int quarters, int seed)
 {
     return (function * 7 + seed) % 4 < quarters;
