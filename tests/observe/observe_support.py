@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Runs a program of this folder under the witness, and compares the observed calls with the actual
-ones.
+"""Runs a program under the tool `witness`, and compares the observed calls with those of the program.
 
-A program writes down its calls (`expected.RANK`, programs/expect.h), and the witness writes down
-the observed calls (`witness.RANK`, tools/witness.c). Both files have one line for each call.
+The program writes down its calls in the file expected.RANK (see programs/expect.h), and the witness
+writes down the observed calls in witness.RANK (see tools/witness.c). Both files have a line for each
+call.
 """
 from collections import Counter
 from fnmatch import fnmatchcase
@@ -20,12 +20,12 @@ PMPI_TOOLS = BUILD / "tests" / "pmpi" / "tools"
 HAS_COUNTER = PROCESSOR == "aarch64" or "tsc" in open(
     "/sys/devices/system/clocksource/clocksource0/available_clocksource", encoding="ascii").read()
 
-# The values of fields that a line of the program leaves out.
+# The values of fields that are missing in a line of the program.
 DEFAULTS = {
     "result": "0", "sent": "0", "received": "0", "transfers": "-", "comm": "-", "root": "-",
     "started": "-", "completed": "-", "fault": "-",
 }
-# Fields that have the value of another field if they are left out.
+# Fields that have the value of another field if they are missing.
 SAME_AS = {
     "sent_before": "sent", "received_before": "received", "transfers_before": "transfers",
     "comm_after": "comm", "root_before": "root", "came": "received",
@@ -38,7 +38,8 @@ def observe_program(name) -> Path:
 
 
 def run_observed(name, *args, env=None, **kwargs):
-    """Calls run_mpi with the tools of this folder in the tool path, followed by the PMPI tools."""
+    """Calls run_mpi for a program of tests/observe or, if there is none of this name, tests/stack. Tools
+    are searched for in tests/observe, tests/pmpi and tests/stack, in this order."""
     path = observe_program(name)
     environment = {"QMPI_TOOL_PATH": f"{OBSERVE_TOOLS}:{PMPI_TOOLS}:{TOOLS}", **(env or {})}
     return run_mpi(path if path.exists() else program(name), *args, env=environment, **kwargs)
@@ -77,14 +78,14 @@ def differences(expected: dict[str, str], seen: dict[str, str]) -> list[str]:
 
 
 def plain(line: dict[str, str]) -> str:
-    """Formats a line without arguments, for messages."""
+    """Formats a line for messages, without the function and its arguments."""
     return " ".join(f"{name}={value}" for name, value in line.items()
                     if not name.startswith("a.") and name != "function")
 
 
 def check_rank(folder, rank) -> list[dict[str, str]]:
-    """Checks that each call was observed once, in order, and that all values are exact. Returns the
-    observed calls."""
+    """Checks that the calls of a rank were observed once each, in order and with the right values.
+    Returns the observed calls."""
     expected, seen = read(folder, "expected", rank), read(folder, "witness", rank)
     wrong = []
     for number, (true, got) in enumerate(zip(expected, seen), 1):
@@ -103,9 +104,9 @@ def check_rank(folder, rank) -> list[dict[str, str]]:
 
 
 def check_unordered(folder, rank) -> None:
-    """Checks that each call was observed once, for threads, whose calls have no order."""
+    """Like check_rank, but for programs with threads, whose calls have no order."""
     keys = ["function", *DEFAULTS, *SAME_AS]
-    # these programs use `*` for these fields, or they are not observed
+    # Programs with threads allow any value of these fields, or they are not observed.
     for free in ("root", "root_before", "comm_after", "came"):
         keys.remove(free)
 
@@ -118,13 +119,13 @@ def check_unordered(folder, rank) -> None:
 
 
 def witness(folder, more="") -> str:
-    """Returns the entry of QMPI_TOOLS for the witness that writes into `folder`."""
+    """Returns the entry of QMPI_TOOLS for a witness that writes to `folder`."""
     return f"witness,folder={folder}{more}"
 
 
 def check_program(name, folder, *args, ranks=2, more="", upper=(), lower=(), check=check_rank,
                   **kwargs):
-    """Runs the program with the witness and other layers above and below it, and checks each
+    """Runs the program under the witness, with the given layers above and below it, and checks each
     rank."""
     tools = ":".join([*upper, witness(folder, more), *lower])
     result = run_observed(name, folder, *args, ranks=ranks, tools=tools, **kwargs)

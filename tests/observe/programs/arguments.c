@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests that arguments are passed on unchanged, for all kinds, by value and by pointer, and that
- * results need not be error codes. On one rank.
+ * Tests that an observer sees the arguments as the program passes them, for all kinds, by value and
+ * by pointer, and also results that are not error codes. Runs on one rank.
  */
 #include "expect.h"
 
@@ -82,7 +82,7 @@ static void results(void)
     const MPI_Aint address = MPI_Aint_add(40, 2);
     expect_call("MPI_Aint_add", MPI_SUCCESS, says("result=%ld a.base=40 a.disp=2", (long)address));
 #endif
-    /* A call that fails, and one that fails before it has any effect. */
+    /* Calls that fail. */
     int size;
     const int error = MPI_Comm_size(MPI_COMM_NULL, &size);
     EXPECT_TRUE(error != MPI_SUCCESS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls each collective on an intracommunicator in all its forms, as root and as another rank; v-
- * and w-variants have different counts. Arguments that are significant only at the root are invalid
- * elsewhere. Runs on 1 to 4 ranks, and on MPI_COMM_SELF.
+ * Calls each collective on an intracommunicator in all its forms, as root and as another rank. In
+ * the v- and w-variants, counts differ between ranks. Arguments that are significant only at the
+ * root are invalid on other ranks. Runs on 1 to 4 ranks, with MPI_COMM_WORLD and MPI_COMM_SELF.
  */
 #include "every_form.h"
 
@@ -11,9 +11,9 @@
 static int me, size;
 static MPI_Comm comm;
 static int out[256], in[256];
-static MPI_Datatype gaps; /* 2 of 4 ints */
+static MPI_Datatype gaps; /* 2 ints with a gap between them */
 
-/* i + 1 ints for rank i, at different displacements, and their total. */
+/* i + 1 ints for rank i, at different displacements, and the total number of bytes. */
 static const struct counts by_rank = COUNTS(1, 2, 3, 4);
 static const struct displacements places = COUNTS(0, 10, 20, 30);
 static const struct counts garbage = COUNTS(-1, -1, -1, -1);
@@ -70,7 +70,7 @@ static MPI_Datatype ints[MOST];
 
 static void all_to_all(void)
 {
-    /* i + 1 ints to rank i, with different datatypes. */
+    /* With both arrays, rank i gets i + 1 ints in different datatypes. */
     static const struct counts elements = COUNTS(1, 1, 3, 2);
     const MPI_Datatype mixed[MOST] = {MPI_INT, MPI_2INT, MPI_INT, MPI_2INT};
     const long all_mine = 4L * size * (me + 1);
@@ -83,7 +83,7 @@ static void all_to_all(void)
     EVERY_FORM(Reduce_scatter, reduce_scatter, REDUCE_SCATTER, TOGETHER, 4 * (me + 1), "");
     EVERY_FORM(Reduce_scatter_block, reduce_scatter_block, REDUCE_SCATTER_BLOCK, 12 * size, 12, "");
     EVERY_FORM(Scan, scan, SCAN, 28, 28, "");
-    /* On the first rank, nothing is written. */
+    /* Rank 0 receives nothing. */
     EVERY_FORM(Exscan, exscan, SCAN, 28, me == 0 ? 0 : 28, "");
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Creates communicators in all ways on three ranks, and checks the ranks in MPI_COMM_WORLD of their
- * members. With ranks=yes, the witness asks for each rank of each communicator that it sees.
- * Handles are freed and reused for communicators with other processes, by calls that are observed
- * and calls that are not.
+ * Creates communicators in all ways on three ranks, to test the ranks of their members in
+ * MPI_COMM_WORLD. The witness, which has the option ranks=yes, asks for them in each call with a
+ * communicator. Communicators are freed by calls that the witness observes and by calls that it
+ * does not observe, so that handles are reused for other processes.
  */
 #include "expect.h"
 
 static int rank;
 static int number;
 
-/* Sends a message to the own process on `comm`. */
+/* Sends a message on `comm` from this process to itself. */
 static void message(MPI_Comm comm, const char *ranks)
 {
     int me;
@@ -42,12 +42,12 @@ static void split(void)
         else
             PMPI_Comm_split(MPI_COMM_WORLD, 0, keys[i % 3][rank], &comm);
         message(comm, orders[i % 3]);
-        /* All ways to free it are combined with all orders. */
+        /* Combines each way to free the communicator with each order of ranks. */
         let_go(&comm, i / 3);
     }
     for (int i = 0; i < 3; i++) {
         MPI_Comm comm;
-        /* Each time, a different rank is left out. */
+        /* A different rank is left out in each round. */
         const int left_out = rank == i;
         DO(Comm_split, (MPI_COMM_WORLD, left_out ? MPI_UNDEFINED : 1, -rank, &comm), "@world");
         if (left_out)
@@ -85,7 +85,7 @@ static void made_otherwise(void)
     DO(Comm_split_type, (MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, -rank, MPI_INFO_NULL, &shared),
        "@world");
     PMPI_Comm_size(shared, &size);
-    if (size < 3) { /* in MPICH 5.0.2, each process is alone */
+    if (size < 3) { /* in MPICH 5.0.2, which puts each process in a communicator of its own */
         let_go(&shared, 0);
         DO(Comm_split, (MPI_COMM_WORLD, 0, -rank, &shared), "@world");
     }
@@ -100,7 +100,7 @@ static void made_otherwise(void)
     let_go(&shared, 0);
 }
 
-/* The call has a communicator if it queries one, and none otherwise. */
+/* Makes local calls. QMPIX_Call_get_comm returns a communicator only for those that query one. */
 static void questions(void)
 {
     int value, flag;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests which requests functions of Wait… and Test… complete, with requests whose completion is
- * known. Two ranks: rank 0 sends, rank 1 receives.
+ * Tests which requests the functions MPI_Wait… and MPI_Test… are observed to complete, with
+ * requests whose completion is known. Runs on two ranks: rank 0 sends, and rank 1 receives.
  */
 #include "expect.h"
 
 static int rank, peer;
 static int numbers[64];
 
-/* Starts three receives on rank 1 and three sends on rank 0, which are complete at the barrier at
- * the latest. */
+/* Starts three sends on rank 0 and the three matching receives on rank 1. */
 static void begin(MPI_Request requests[3])
 {
     for (int i = 0; i < 3; i++) {
@@ -48,7 +47,7 @@ static void all_of_them(void)
     DO(Waitall, (3, requests, MPI_STATUSES_IGNORE), done(3, saved));
     begin(requests);
     copy(saved, requests);
-    requests[3] = requests[2]; /* null handles in the array are left out */
+    requests[3] = requests[2]; /* null handles in the array do not count as completed */
     requests[2] = MPI_REQUEST_NULL;
     requests[4] = MPI_REQUEST_NULL;
     DO(Waitall, (5, requests, statuses), done(3, saved));
@@ -59,7 +58,7 @@ static void all_of_them(void)
     copy(saved, requests);
     while (!flag)
         DO(Testall, (3, requests, &flag, MPI_STATUSES_IGNORE), flag ? done(3, saved) : "");
-    /* It cannot be complete yet: the message of rank 1 is sent after the test. */
+    /* The next receive cannot be complete during the tests: its message is sent after them. */
     if (rank == 1) {
         MPI_Request unmatched;
         PMPI_Irecv(numbers, 1, MPI_INT, peer, 50, MPI_COMM_WORLD, &unmatched);
@@ -173,8 +172,7 @@ static void truncated(int form)
     EXPECT_TRUE(request[1] == MPI_REQUEST_NULL);
 }
 
-/* Completed requests have no handle any more; the others are completed by calls that are not
- * observed. */
+/* Returns the field for the requests that were completed, whose handles are null now. */
 static const char *done_among(const MPI_Request *saved, const MPI_Request *requests)
 {
     MPI_Request finished[3];
@@ -186,8 +184,9 @@ static const char *done_among(const MPI_Request *saved, const MPI_Request *reque
     return done(count, finished);
 }
 
-/* The first of three operations fails: MPI_ERR_IN_STATUS. MPI may report the others as pending. If
- * statuses are ignored, Open MPI returns the error of the operation. */
+/* The first of three operations fails, so the call returns MPI_ERR_IN_STATUS. MPI may report the
+ * other operations as pending. If statuses are ignored, Open MPI returns the error of the operation
+ * instead. */
 static void some_fail(int form)
 {
     MPI_Request requests[3], saved[3];
@@ -218,8 +217,8 @@ static void some_fail(int form)
     }
     PMPI_Error_class(error, &class);
     EXPECT_TRUE(form == 4 || class == MPI_ERR_IN_STATUS);
-    EXPECT_TRUE(form == 1 || requests[0] == MPI_REQUEST_NULL); /* MPICH 5 then leaves all
-                                                                  requests */
+    /* MPI_Testall of MPICH 5 keeps all requests if one fails. */
+    EXPECT_TRUE(form == 1 || requests[0] == MPI_REQUEST_NULL);
     PMPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the result of QMPIX_Function_describe for each function number: a line `function …` for
- * each function of this MPI, and a line `parameter …` for each parameter; fields are separated by
- * `|`. Checks that numbers which this MPI lacks are errors.
+ * Prints the results of QMPIX_Function_describe: a line `function|…` for each function of this MPI,
+ * followed by a line `parameter|…` for each of its parameters. Prints `wrong|…` if a number that is
+ * not that of a function of this MPI is not an error.
  */
 #include <qmpi/observer.h>
 

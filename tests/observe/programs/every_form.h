@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls one collective in its six forms: blocking, nonblocking and persistent, each with int and
- * MPI_Count counts. Persistent ones are started once, because MPICH 4.0 loses the communicator and
- * the datatypes of some at the second start. ARGS(PICK) is the list of arguments up to the
- * communicator; PICK(counts) selects the array of the right type from a `struct counts`, and
- * PICK(displacements) does the same.
+ * Macros that call a collective in its six forms: blocking, nonblocking and persistent, each with
+ * counts of type int and MPI_Count. Persistent operations are started only once, because MPICH 4.0
+ * loses the communicator and the datatypes of some of them at the second start.
+ *
+ * ARGS(PICK) is the list of arguments up to the communicator. In this list, PICK(array) selects the
+ * array of the right type from a `struct counts` or `struct displacements`.
  */
 #ifndef TEST_EVERY_FORM_H
 #define TEST_EVERY_FORM_H
@@ -31,8 +32,8 @@ struct displacements {
 #define SMALL(array) (array).small
 #define LARGE(array) (array).large
 
-/* Returns the fields for the bytes that the call reads and writes in this process; `root`: fields
- * for the root, or "". */
+/* Returns the fields for the numbers of bytes that the call sends and receives in this process,
+ * followed by `root`, which is the field for the root or "". */
 static inline const char *amount(long sent, long received, const char *root)
 {
     return says("@ sent=%ld received=%ld %s", sent, received, root);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes down what a program knows about its own calls: one line for each call in
- * FOLDER/expected.RANK. Observers are compared with these lines, so nothing here comes from
- * libqmpi; the values are constants in the text of the program.
+ * FOLDER/expected.RANK. The lines do not depend on libqmpi: the values in them are constants in the
+ * source of the program.
  *
- * A line is the function and fields NAME=VALUE; observe_support.py compares it with what the test
- * tool `witness` saw and defines the values of missing fields (no bytes, no transfer, no root, …).
- * `@` is the communicator of the last expect_on(), and `@world` and `@self` are the predefined
- * ones. A transfer is `>peer/world/tag/bytes` if it is sent, `<…` if it is received. `*` matches
- * anything.
+ * A line is the function, followed by fields NAME=VALUE. observe_support.py compares it with the
+ * line of the test tool `witness`, and defines the values of missing fields (no bytes, no transfer,
+ * no root, …). `@` stands for the communicator of the last expect_on(), and `@world` and `@self`
+ * for the predefined ones. A transfer is `>peer/world/tag/bytes` if it is sent, and `<…` if it is
+ * received. `*` matches anything.
  *
- * `came` is the data that a receive posted by the call gets in the end, if it differs from
+ * `came` is the number of bytes that a nonblocking receive finally gets, if it differs from
  * `received`.
  *
- * All calls that the witness must observe are made with DO; other calls are made as PMPI calls.
+ * All calls that the witness must observe are made with DO or recorded with expect_call; other
+ * calls are made as PMPI calls.
  */
 #ifndef TEST_EXPECT_H
 #define TEST_EXPECT_H
@@ -26,9 +27,9 @@
 #endif
 #include <stddef.h>
 
-/* argv[1] is the folder. This must be called first. */
+/* Opens the file in the folder argv[1]. Must be called first. */
 void expect_begin(int argc, char **argv);
-/* Ends the program with a message unless `good`. */
+/* Ends the program with a message if `good` is 0. */
 void expect_true(int good, const char *what);
 #define EXPECT_TRUE(condition) expect_true((condition) != 0, #condition)
 
@@ -36,7 +37,7 @@ void expect_true(int good, const char *what);
 void expect_on(MPI_Comm comm);
 /* Writes a line, or ends the program if the call has failed. */
 void expect_call(const char *function, int error, const char *fields);
-/* Does the same for a call that must fail. */
+/* Writes a line, or ends the program if the call has not failed. */
 void expect_failure(const char *function, int error, const char *fields);
 
 /* Returns formatted text that is valid until this thread has made 255 more calls. */
@@ -45,17 +46,17 @@ __attribute__((format(printf, 1, 2)))
 #endif
 const char *
 says(const char *format, ...);
-/* Returns `fields`, followed by the field `seen` for a request unless it is null. */
+/* Returns `fields`, followed by a field of the name `seen` for the request, unless it is null. */
 const char *expect_request(const char *seen, const char *fields, MPI_Request request);
-/* Returns the bytes of a handle. */
+/* Returns the bytes of an object (a handle, for example) as a hexadecimal number. */
 const char *expect_hex(const void *object, size_t size);
 #define COMM(value) expect_hex(&(MPI_Comm){value}, sizeof(MPI_Comm))
 #define REQUEST(value) expect_hex(&(MPI_Request){value}, sizeof(MPI_Request))
 #define DATATYPE(value) expect_hex(&(MPI_Datatype){value}, sizeof(MPI_Datatype))
 
-/* Makes one call and writes what must be observed; `fields` is evaluated after the call. In an MPI
- * without large counts, MPI_X_c is replaced by the function with small counts; in one that is older
- * than MPI_X, by MPIX_X if there is one. If there is neither, nothing is done. */
+/* Makes one call and writes what must be observed; `fields` is evaluated after the call. If this
+ * MPI lacks MPI_X, calls MPIX_X; if it lacks MPI_X_c, calls the function with small counts. If
+ * there is no such function either, does nothing. */
 #define DO(X, ARGUMENTS, fields)                                                                   \
     DO_AS(EXISTS_SECOND(EXISTS_##X, 0, none, ~), EXISTS_THIRD(EXISTS_##X, 0, none, ~), ARGUMENTS,  \
           fields)
@@ -74,7 +75,7 @@ const char *expect_hex(const void *object, size_t size);
         expect_call(#function, error_of_call, fields);                                             \
     } while (0)
 
-/* Statements for an MPI that has a function for DO(X, …). */
+/* The statements are carried out only if this MPI has a function for DO(X, …). */
 #define WHERE_EXISTS(X, ...) WHERE_AS(EXISTS_SECOND(EXISTS_##X, 0, none, ~), __VA_ARGS__)
 #define WHERE_AS(exists, ...) WHERE_AS_IT(exists, __VA_ARGS__)
 #define WHERE_AS_IT(exists, ...) WHERE_##exists(__VA_ARGS__)
@@ -93,7 +94,8 @@ const char *expect_hex(const void *object, size_t size);
                         expect_request("completed", "", old_request)));                            \
     } while (0)
 
-/* Call MPI_Init, and begin and end the other parts. */
+/* expect_init calls expect_begin and MPI_Init, and sets the communicator to MPI_COMM_WORLD;
+ * expect_finalize calls MPI_Finalize. */
 void expect_init(int argc, char **argv, int *rank, int *size);
 void expect_finalize(void);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads and writes files in all ways on two ranks: at explicit offsets, with individual and shared
- * file pointers, ordered, collective, split, nonblocking; and reads at the end of the file. Each
- * call transfers 20 bytes unless another number is given.
+ * Reads and writes a file in all ways on two ranks: at explicit offsets, with individual and shared
+ * file pointers, ordered, collectively, with split collectives, and without blocking. Also reads
+ * beyond the end of the file. Each call transfers 20 bytes unless another number is given.
  */
 #include "expect.h"
 
@@ -28,7 +28,7 @@ static MPI_File file;
         PMPI_File_seek(file, 0, MPI_SEEK_SET);                                                     \
         DO_AND_WAIT(X##_c, ARGUMENTS, request, fields);                                            \
     } while (0)
-/* The first half gets the buffer, and the second one waits. */
+/* The `begin` call transfers the data; the `end` call only waits. */
 #define SPLIT(X, FIRST, fields)                                                                    \
     do {                                                                                           \
         PMPI_File_seek(file, 0, MPI_SEEK_SET);                                                     \
@@ -69,7 +69,7 @@ static void individual_pointers(void)
     SPLIT(File_read_all, (file, numbers, 5, MPI_INT), RECEIVED);
 }
 
-/* Writes are ahead of reads: all file pointers start at the beginning of the file. */
+/* All writes come before the reads, which start at the beginning of the file. */
 static void shared_pointers(void)
 {
     PMPI_File_seek_shared(file, 0, MPI_SEEK_SET);
@@ -101,7 +101,7 @@ static void ends_of_files(void)
     PMPI_Type_contiguous(3, MPI_INT, &three);
     PMPI_Type_commit(&gaps);
     PMPI_Type_commit(&three);
-    PMPI_Barrier(MPI_COMM_WORLD); /* the other process may still read the part that is cut off */
+    PMPI_Barrier(MPI_COMM_WORLD); /* the other process must not read any more what is cut off now */
     DO(File_set_size, (file, 28), "");
     DO(File_read_at, (file, 8, numbers, 50, MPI_INT, &status), "received=20 received_before=200");
     DO(File_read_at, (file, 8, numbers, 50, MPI_INT, MPI_STATUS_IGNORE),
@@ -110,9 +110,8 @@ static void ends_of_files(void)
        "received=3 received_before=50");
     DO(File_read_at, (file, 28, numbers, 5, MPI_INT, MPI_STATUS_IGNORE),
        "received=0 received_before=20");
-    /* The amount is that in the status of the MPI library: for a collective read, MPICH 4.0 returns
-     * 50 ints.
-     */
+    /* The expected amount is taken from the status, because MPICH 4.0 reports 50 ints for a
+     * collective read. */
     DO(File_read_at_all, (file, 0, numbers, 50, MPI_INT, &status),
        says("received=%d received_before=200", bytes_of(&status)));
     DO(File_read_at_all, (file, 0, numbers, 50, MPI_INT, MPI_STATUS_IGNORE),

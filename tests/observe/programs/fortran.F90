@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: MIT
-! A Fortran program that writes down what it does: see expect.h. Built with `use mpi` and, with F08
-! defined, with `use mpi_f08`. Two ranks. What C and Fortran write differently is here: MPI_IN_PLACE,
-! MPI_BOTTOM, MPI_STATUS_IGNORE, array sections, LOGICAL flags.
+! A Fortran program that writes down its calls: see expect.h. It is built with `use mpi` and, with F08
+! defined, with `use mpi_f08`. Runs on two ranks. It uses what differs between C and Fortran: MPI_IN_PLACE,
+! MPI_STATUS_IGNORE and array sections.
 program fortran
     use MODULE
     implicit none
@@ -69,7 +69,7 @@ program fortran
         call say('MPI_Bcast comm=* received=28 root=1')
     end if
 
-    ! Every second element: still ten of them.
+    ! Ten elements, which are not contiguous.
     if (rank == 0) then
         call MPI_Send(numbers(1:20:2), 10, MPI_INTEGER, peer, 6, MPI_COMM_WORLD, ierror)
         call say('MPI_Send comm=* sent=40 transfers=>1/1/6/40')
@@ -82,7 +82,7 @@ program fortran
     call say('MPI_Comm_split comm=*')
     call MPI_Sendrecv_replace(numbers, 3, MPI_INTEGER, rank, 1, rank, 1, comm, MPI_STATUS_IGNORE, &
                               ierror)
-    ! This rank's number is its peer's in the reversed communicator.
+    ! `comm` has the reverse order, so its rank `rank` is the other process.
     if (rank == 0) then
         call say('MPI_Sendrecv_replace comm=* sent=12 received=12 transfers=>0/1/1/12,<0/1/1/12')
     else

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Creates communicators in all ways, and names them for the tool `identity`: NAME<PARENT=PROCESSES
- * is the same on all members; `?` as the number means that the identity cannot be known. Each
- * communicator has a different name. The command line lists the steps in their order.
+ * Creates communicators in all ways, and names them for the tool `identity`. The name is
+ * NAME<PARENT=PROCESSES: NAME is different for each communicator and the same on all members, and
+ * PROCESSES is the number of processes, or `?` if the identity cannot be known. The arguments are
+ * the steps to be carried out.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -45,7 +46,7 @@ static int half_size(int odd)
     return (size + !odd) / 2;
 }
 
-/* ---- On one parent --------------------------------------------------------------------------- */
+/* ---- From one parent ------------------------------------------------------------------------- */
 
 static void create_copies(void)
 {
@@ -165,10 +166,10 @@ static void create_topologies(void)
     drop(graph);
 }
 
-/* ---- By the members alone -------------------------------------------------------------------- */
+/* ---- By calls of the members only ------------------------------------------------------------ */
 
-/* Creates communicators of the first process and one other, many of them with the same two, so that
- * numbers of calls differ between processes. */
+/* Creates communicators of rank 0 and one other process, several for each other process, so that
+ * the numbers of calls differ between processes. */
 static void create_pairs(MPI_Comm parent, const char *parent_name)
 {
     MPI_Group all, pair;
@@ -218,8 +219,8 @@ static void create_intercommunicators(void)
     name_it(other, "dup_inter", "inter", size);
     drop(half);
     drop(inter);
-    /* With four processes, the first of one side and the second of the other form a communicator,
-     * and vice versa. */
+    /* With four processes, the first process of each side forms a communicator with the second
+     * process of the other side. */
     MPI_Comm_split(other, size == 4 ? (rank == 0 || rank == 3) : 0, 0, &part);
     name_it(part,
             size != 4                  ? "part_of_inter"
@@ -230,9 +231,9 @@ static void create_intercommunicators(void)
     drop(other);
 }
 
-/* ---- More of them ---------------------------------------------------------------------------- */
+/* ---- Special cases --------------------------------------------------------------------------- */
 
-/* Reuses one handle many times, then handles that were freed in another order. */
+/* Reuses one handle many times, and then several handles that were freed in different orders. */
 static void use_handles_again(void)
 {
     enum { COUNT = 5 };
@@ -266,8 +267,8 @@ static void fail(void)
     drop(comm);
 }
 
-/* Communicators that the layers do not see have no identity, and neither have those created from
- * them. */
+/* A communicator whose creation the layers do not see has no identity, nor have communicators that
+ * are created from it. */
 static void create_unseen(void)
 {
     MPI_Comm unseen, child, next;
@@ -282,7 +283,7 @@ static void create_unseen(void)
     drop(next);
 }
 
-/* The first rank switches the layer off at a time when the others do not. */
+/* Only rank 0 switches the layer off and on. */
 static void switch_layer(void)
 {
     MPI_Comm first, second;
@@ -365,7 +366,8 @@ static void create_in_threads(void)
 
 /* ---- Beyond the world ------------------------------------------------------------------------ */
 
-/* Even a communicator with processes of only one world was created from one with both. */
+/* These communicators have no identity, because they were created from one with processes of two
+ * worlds. This includes the last one, although all of its processes belong to one world. */
 static void meet_other_world(MPI_Comm inter, int is_child)
 {
     MPI_Comm merged, mine;
@@ -379,7 +381,8 @@ static void meet_other_world(MPI_Comm inter, int is_child)
     MPI_Comm_disconnect(&inter);
 }
 
-/* The children form a world of their own, and create in it what a separate job would. */
+/* The children form a world of their own, in which they create the same communicators as a separate
+ * job. */
 static void spawn(char **argv)
 {
     MPI_Comm inter = MPI_COMM_NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Like identities.c, but with sessions only, on two ranks. */
+/* Like identities.c, but uses only sessions. Runs on two ranks. */
 #include <mpi.h>
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Uses MPI_IN_PLACE in each collective that allows it, in all forms. Data that stay in place do not
- * count. Arguments that MPI_IN_PLACE makes insignificant are invalid. Runs on 1 to 4 ranks, and on
- * MPI_COMM_SELF, where no other process receives data.
+ * count. Arguments that MPI_IN_PLACE makes insignificant are invalid. Runs on 1 to 4 ranks, with
+ * MPI_COMM_WORLD and MPI_COMM_SELF, where no other process receives data.
  */
 #include "every_form.h"
 
@@ -21,7 +21,7 @@ static const MPI_Datatype ints[MOST] = {MPI_INT, MPI_INT, MPI_INT, MPI_INT};
 #define GARBAGE MPI_IN_PLACE, -1, MPI_DATATYPE_NULL
 #define GARBAGE_V(PICK) MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL
 
-/* In the following collectives, only the root is in place. */
+/* In the following collectives, only the root passes MPI_IN_PLACE. */
 #define IS_ROOT (me == root)
 #define GATHER(PICK)                                                                               \
     IS_ROOT ? MPI_IN_PLACE : data, IS_ROOT ? -1 : 2, IS_ROOT ? MPI_DATATYPE_NULL : MPI_INT,        \

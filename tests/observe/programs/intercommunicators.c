@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Intercommunicators on three ranks. Group A is rank 2, and group B is ranks 0 and 1, so that the
- * groups have different sizes, and their ranks differ from those in MPI_COMM_WORLD. Contains
- * collectives with MPI_ROOT and MPI_PROC_NULL, in which processes that take no part pass invalid
- * arguments, as far as MPICH permits it (counts are those of the remote group), and messages.
+ * Calls collectives and sends messages on an intercommunicator of three ranks. Group A is rank 2,
+ * and group B is ranks 0 and 1, so that the groups have different sizes, and ranks differ from
+ * those in MPI_COMM_WORLD. In collectives with MPI_ROOT and MPI_PROC_NULL, processes that take no
+ * part pass invalid arguments, as far as MPICH permits this.
  */
 #include "every_form.h"
 
@@ -18,9 +18,9 @@ static const struct counts twos = COUNTS(2, 2, 2, 2);
 static const struct displacements bytes = COUNTS(0, 40, 80, 120);
 static const MPI_Datatype ints[MOST] = {MPI_INT, MPI_INT, MPI_INT, MPI_INT};
 
-/* ---- With a root: the last of group A or of group B ------------------------------------------ */
+/* ---- With a root, which is the last process of group A or of group B ------------------------- */
 
-static int root; /* the value that this process passes */
+static int root; /* the argument that this process passes */
 #define IS_ROOT (root == MPI_ROOT)
 #define IS_OTHER (root >= 0) /* this process is not in the group of the root */
 #define BCAST(PICK) out, 3, MPI_INT, root, comm
@@ -71,7 +71,7 @@ static void with_root(int in_mine)
     out, PICK(by_rank), PICK(places), MPI_INT, in, PICK(mine), PICK(places), MPI_INT, comm
 #define ALLTOALLW(PICK) out, PICK(twos), PICK(bytes), ints, in, PICK(twos), PICK(bytes), ints, comm
 #define ALLREDUCE(PICK) out, in, 5, MPI_INT, MPI_SUM, comm
-/* Each group has six ints, whose parts are defined by the local group. */
+/* Each group sends six ints, which the processes of the other group share among themselves. */
 #define REDUCE_SCATTER(PICK) out, in, PICK(*shares), MPI_INT, MPI_SUM, comm
 #define REDUCE_SCATTER_BLOCK(PICK) out, in, in_a ? 6 : 3, MPI_INT, MPI_SUM, comm
 
@@ -91,7 +91,7 @@ static void all_to_all(void)
     DO(Barrier, (comm), "@");
 }
 
-/* ---- Messages: A's only process and the second of B ------------------------------------------ */
+/* ---- Messages between the only process of A and the second one of B -------------------------- */
 
 static void messages(void)
 {

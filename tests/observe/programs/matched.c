@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes a message while the receive of another one is not complete: the layer `again` below the
- * observer does so, as another thread could. MPI gives both messages the same handle.
+ * A message is probed before the observer knows that the receive of another one is complete: the
+ * layer `again`, which is below the observer, does this, as another thread could. MPI gives both
+ * messages the same handle.
  */
 #include "expect.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Neighborhood collectives in all forms, on two ranks: a line (without neighbors beyond its ends),
- * a ring (with the other process on both sides), a graph, a directed graph with different numbers
- * of edges in each direction, and one without edges. Each block that is sent counts once for each
- * receiver, but data that all neighbors receive count only once, because they are read once.
+ * Neighborhood collectives in all forms, on two ranks. Topologies are a line (without neighbors
+ * beyond its ends), a grid with one periodic dimension, a graph, a directed graph with different
+ * numbers of edges in each direction, and a graph without edges. A block for each neighbor counts
+ * separately, but data that all neighbors receive count only once, because they are read once.
  */
 #include "every_form.h"
 
@@ -16,12 +16,11 @@ enum { READS_PAST_COUNTS = 0 };
 #endif
 
 static int rank, sources, destinations; /* numbers of sources and destinations */
-static int is_symmetric = 1;            /* in all processes, there are as many sources as
-                                           destinations */
+static int is_symmetric = 1;            /* each process has as many sources as destinations */
 static MPI_Comm comm;
 static int out[256], in[256];
 
-/* Block i has i + 1 ints. In a line or ring, the blocks of missing neighbors must not count. */
+/* The numbers of ints in each block. In a line, the blocks of missing neighbors must not count. */
 static struct counts counts_out, counts_in;
 static const struct displacements places = COUNTS(0, 10, 20, 30);
 static const MPI_Aint bytes[MOST] = {0, 40, 80, 120};
@@ -65,8 +64,8 @@ static void line(void)
     DO(Cart_create, (MPI_COMM_WORLD, 1, (int[]){2}, (int[]){0}, 0, &comm), "@world");
     expect_on(comm);
     sources = destinations = 1;
-    /* The neighbors before and after each process: block 1 of rank 0 goes to block 0 of rank 1.
-     * Blocks without a receiver have counts, too. */
+    /* Blocks 0 and 1 belong to the previous and the next process, so block 1 of rank 0 goes to
+     * block 0 of rank 1. Blocks of missing neighbors have counts, too. */
     set(&counts_out, 0, rank == 0 ? 9 : 5);
     set(&counts_out, 1, rank == 0 ? 7 : 9);
     set(&counts_in, 0, rank == 0 ? 9 : 7);
@@ -75,7 +74,7 @@ static void line(void)
     PMPI_Comm_free(&comm);
 }
 
-/* Two dimensions, one of which is periodic with a single process, which is its own neighbor. */
+/* Two dimensions. One of them is periodic and has a single process, which is its own neighbor. */
 static void ring(void)
 {
     DO(Cart_create, (MPI_COMM_WORLD, 2, ((int[]){2, 1}), ((int[]){0, 1}), 0, &comm), "@world");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All nine one-sided calls and their request-based forms, on a communicator of two ranks in the
- * reverse order of MPI_COMM_WORLD: its rank 0 accesses the window of rank 1 and its own. Then
+ * All one-sided calls and their request-based forms, on a communicator of two ranks in the reverse
+ * order of MPI_COMM_WORLD. Its rank 0 accesses the window of rank 1 and its own. Special cases are
  * MPI_PROC_NULL, counts of 0, MPI_NO_OP (which does not read the origin buffer) and datatypes with
  * gaps.
  */
@@ -98,7 +98,7 @@ static void datatypes(void)
     MPI_Datatype gaps;
     PMPI_Type_vector(3, 2, 4, MPI_INT, &gaps);
     PMPI_Type_commit(&gaps);
-    /* The origin's datatype belongs to this process. */
+    /* The number of bytes is that of the origin's count and datatype. */
     DO(Put, (out, 2, gaps, peer, 0, 12, MPI_INT, window), to(48));
     DO(Get, (in, 12, MPI_INT, peer, 0, 2, gaps, window), from(48));
     PMPI_Type_free(&gaps);
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
     PMPI_Comm_rank(reversed, &me);
     expect_on(reversed);
     DO(Win_allocate, (256, sizeof *base, MPI_INFO_NULL, reversed, &base, &window), "@");
-    PMPI_Comm_free(&reversed); /* the window still has the processes */
+    PMPI_Comm_free(&reversed); /* the processes of the window must still be known */
     DO(Win_fence, (0, window), "");
     if (me == 0)
         DO(Put, (out, 3, MPI_INT, 1, 0, 3, MPI_INT, window), "sent=12 transfers=>1/0/-/12");

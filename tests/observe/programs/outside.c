@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that may be called before MPI_Init and after MPI_Finalize, and the arguments of
- * MPI_Pcontrol, on one rank.
+ * Calls functions that are allowed before MPI_Init and after MPI_Finalize, and MPI_Pcontrol with
+ * different arguments, on one rank.
  */
 #include "expect.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests what MPI_Start and MPI_Startall start, on two ranks: rank 0 sends, rank 1 receives.
- * Persistent and partitioned requests are started twice and freed, and their handles are reused.
+ * Tests which operations MPI_Start and MPI_Startall are observed to start, on two ranks: rank 0
+ * sends, and rank 1 receives. Persistent and partitioned requests are started twice and freed, and
+ * their handles are reused.
  */
 #include "expect.h"
 
@@ -39,7 +40,7 @@ static void start_and_wait(MPI_Request *request, const char *fields)
         DO(Request_free, (&request), "");                                                          \
     } while (0)
 
-/* The receive must be posted first, because a ready send may fail otherwise. */
+/* The receive must be posted first; otherwise, the ready send may fail. */
 static void ready_persistent(int large)
 {
     MPI_Request request;
@@ -65,8 +66,8 @@ static void persistent(void)
     void *detached;
     int size;
     PMPI_Buffer_attach(room, sizeof room);
-    /* The same handle belongs to one request after the other. Each start must be assigned to the
-     * current one. */
+    /* These requests have the same handle, one after the other. Each start must be assigned to the
+     * current request. */
     if (rank == 0) {
         PERSISTENT(Send_init, 1);
         PERSISTENT(Send_init_c, 2);
@@ -87,8 +88,9 @@ static void persistent(void)
     ready_persistent(1);
 }
 
-/* Requests that are freed by an unobserved call or while they are active, a buffer that is larger
- * than the message, and a communicator that is freed before the start. */
+/* Special cases: requests that are freed while they are active or by a call that is not observed, a
+ * buffer that is larger than the message, a communicator that is freed before the start, and a
+ * request that is created by a call that is not observed. */
 static void persistent_otherwise(void)
 {
     MPI_Request request, saved;
@@ -104,7 +106,7 @@ static void persistent_otherwise(void)
                 rank == 0 ? 0 : 8, REQUEST(request)));
         saved = request;
         if (rank == 0 && i == 1) {
-            DO(Request_free, (&request), ""); /* it is sent nevertheless */
+            DO(Request_free, (&request), ""); /* the message is sent nevertheless */
             continue;
         }
         DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &saved));
@@ -126,8 +128,8 @@ static void persistent_otherwise(void)
     expect_on(MPI_COMM_WORLD);
     DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &request));
     DO(Request_free, (&request), "");
-    /* The request is created by an unobserved call and has the handle that was just freed, so
-     * nothing is known about it. */
+    /* The next request has the handle that was just freed. It is created by a call that is not
+     * observed, so nothing must be known about it. */
     if (rank == 0)
         PMPI_Send_init(numbers, 3, MPI_INT, peer, 10, MPI_COMM_WORLD, &request);
     else
@@ -160,7 +162,8 @@ static void all_started(void)
         DO(Request_free, (&requests[i]), "");
 }
 
-/* Creates more requests than there are entries for; freed ones make room for others. */
+/* Creates more requests than libqmpi has entries for at first. In the second round, the entries of
+ * freed requests are reused. */
 static void many(void)
 {
     enum { MANY = 1100 };
@@ -185,7 +188,7 @@ static void many(void)
 }
 
 #ifdef MPI_SESSION_NULL
-/* Each partition of 3 ints is made ready separately; all of them count at the start. */
+/* Partitions of 3 ints each become ready separately, but all data count in MPI_Start. */
 static void partitioned(void)
 {
     MPI_Request request;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All point-to-point functions, on two ranks: rank 0 sends, rank 1 receives. Then special cases:
- * MPI_PROC_NULL, no data, buffers larger than the message, datatypes with gaps, MPI_BOTTOM, probes,
- * wildcards, and cancelling. The communicator has the reverse order of MPI_COMM_WORLD, so that its
- * ranks differ from those in MPI_COMM_WORLD.
+ * All point-to-point functions, on two ranks: rank 0 sends, and rank 1 receives. Special cases are
+ * MPI_PROC_NULL, empty messages, buffers larger than the message, datatypes with gaps, MPI_BOTTOM,
+ * probes, wildcards, and cancelled operations. The communicator has the reverse order of
+ * MPI_COMM_WORLD, so that its ranks differ from those in MPI_COMM_WORLD.
  */
 #include "expect.h"
 
@@ -13,7 +13,7 @@ static int numbers[64];
 
 #define SENDS (me == 0)
 
-/* Receives four ints with tag 7 from rank 0, or sends them, by a call that is not observed. */
+/* Rank 0 sends four ints with tag 7, or rank 1 receives them, by a call that is not observed. */
 static void counterpart(void)
 {
     if (SENDS)
@@ -115,7 +115,7 @@ static void sends(void)
                  DO(Comm_detach_buffer_c, (comm, &detached, &large), "@"));
 }
 
-/* Four ints arrive; receives ask for `room`. */
+/* Each message has four ints; some receives have room for more. */
 static void receives(void)
 {
     MPI_Status status;
@@ -171,7 +171,7 @@ static void exchange(void)
                 request, fields);
     DO_AND_WAIT(Isendrecv_replace_c, (numbers, 4, MPI_INT, peer, to, peer, from, comm, &request),
                 request, fields);
-    /* In one of the calls, one direction is MPI_PROC_NULL. */
+    /* Each call has MPI_PROC_NULL in one direction. */
     if (SENDS)
         DO(Sendrecv,
            (numbers, 4, MPI_INT, peer, 7, in, 4, MPI_INT, MPI_PROC_NULL, 5, comm,
@@ -197,7 +197,7 @@ static void matched(void)
             counterpart();
         return;
     }
-    /* The receive has no arguments for communicator and source; both are those of the probe. */
+    /* A matched receive has no arguments for communicator and source; those of the probe count. */
     const char *mine = says("@ received=16 transfers=<%d/%d/7/16 received_before=24 "
                             "transfers_before=<%d/%d/7/24",
                             peer, world_peer, peer, world_peer);
@@ -210,8 +210,8 @@ static void matched(void)
     DO(Mrecv_c, (numbers, 6, MPI_INT, &message, MPI_STATUS_IGNORE), mine);
     DO(Mprobe, (peer, MPI_ANY_TAG, comm, &message, MPI_STATUS_IGNORE), "@");
     DO_AND_WAIT(Imrecv, (numbers, 6, MPI_INT, &message, &request), request, room);
-    DO(Improbe, (peer, 99, comm, &flag, &message, MPI_STATUS_IGNORE), "@"); /* there is no such
-                                                                               message */
+    /* There is no message with this tag. */
+    DO(Improbe, (peer, 99, comm, &flag, &message, MPI_STATUS_IGNORE), "@");
     EXPECT_TRUE(!flag);
     while (!flag)
         DO(Improbe, (peer, 7, comm, &flag, &message, MPI_STATUS_IGNORE), "@");
@@ -219,8 +219,9 @@ static void matched(void)
     for (flag = 0; !flag;)
         DO(Iprobe, (MPI_ANY_SOURCE, 7, comm, &flag, &status), "@");
     DO(Recv, (numbers, 4, MPI_INT, status.MPI_SOURCE, 7, comm, MPI_STATUS_IGNORE), received(16, 7));
-    PMPI_Mprobe(peer, 7, comm, &message, MPI_STATUS_IGNORE); /* the observer has not seen the
-                                                                probe */
+    /* This probe is not observed, so the communicator and the rank in MPI_COMM_WORLD
+     * are unknown. */
+    PMPI_Mprobe(peer, 7, comm, &message, MPI_STATUS_IGNORE);
     DO(Mrecv, (numbers, 4, MPI_INT, &message, MPI_STATUS_IGNORE),
        says("received=16 transfers=<%d/-/7/16 transfers_before=<any/-/any/16", peer));
 }
@@ -265,7 +266,7 @@ static void datatypes(void)
         DO(Send, (numbers, 2, gaps, peer, 7, comm), sent(48, 7));
         DO(Send, (MPI_BOTTOM, 1, absolute, peer, 7, comm), sent(20, 7));
         DO(Send, (numbers, 9, nothing, peer, 7, comm), sent(0, 7));
-        /* Four ints are received as elements of three ints, and 7 bytes as ints, so that the number
+        /* The next message has four ints and is received in elements of three ints, so the number
          * of elements is not whole. */
         DO(Send, (numbers, 4, MPI_INT, peer, 7, comm), sent(16, 7));
         DO(Send, (numbers, 7, MPI_BYTE, peer, 7, comm), sent(7, 7));
@@ -285,7 +286,7 @@ static void datatypes(void)
     PMPI_Type_free(&nothing);
 }
 
-/* A receive that is cancelled completes without data. Also sends a message to the own process. */
+/* A cancelled receive completes without data. Then the process sends a message to itself. */
 static void cancelled_and_to_self(void)
 {
     MPI_Request request, saved;

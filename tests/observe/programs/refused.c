@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls with null handles, which MPI refuses. If the observer asks about these handles before the
- * call, this must not invoke the program's error handler.
+ * Calls with null handles, which MPI refuses. The program's error handler must be called only once
+ * for each call, although an observer asks about these handles before it.
  */
 #include "expect.h"
 
@@ -14,11 +14,11 @@ static void handle(MPI_Comm *comm, int *error, ...)
     handled++;
 }
 
-/* After the handler has returned, MPICH 5 returns MPI_SUCCESS, so the observer treats the call as
- * successful. */
+/* If the error handler returns, MPICH 5 returns MPI_SUCCESS, so the observer treats the call as
+ * successful, and these fields may have any value. */
 #define AFTER_SUCCESS " sent=* received=* transfers=* started=* completed=* fault=*"
 
-/* A call that is refused if MPI checks its arguments. */
+/* Makes a call that MPI must refuse. */
 #define REFUSED(X, ARGUMENTS, fields)                                                              \
     do {                                                                                           \
         handled = 0;                                                                               \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls for the observers of a run, in one process: messages whose statuses are ignored or not,
- * persistent requests, matched probes. With an argument N, eight threads call MPI_Comm_rank while
- * all layers named `member` except the lowest are switched N times by qmpi.TOOL.enabled.
+ * Makes calls for a run of adjacent observers, in one process: messages whose statuses are ignored
+ * or not, a persistent request, and a matched probe. With an argument N, eight threads call
+ * MPI_Comm_rank instead, while randomly chosen layers named `member`, except the lowest, are
+ * switched N times by their control variables.
  */
 #include <mpi.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that uses only sessions, on two ranks: MPI_COMM_WORLD does not exist, and world ranks
- * are those in mpi://WORLD. A second session repeats this. It begins before the first one ends,
- * because MPICH 4.0 cannot be initialized again.
+ * Uses only sessions, on two ranks. MPI_COMM_WORLD does not exist, so world ranks are those in
+ * mpi://WORLD. A second session makes the same calls. It begins before the first one ends, because
+ * MPICH 4.0 cannot be initialized again.
  */
 #include "expect.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Creates datatypes in all ways, and names them for the tool `signature`: SEQUENCE/HOW. SEQUENCE is
- * the type signature, with a letter for each basic type; HOW makes the name unique. With `grow`,
- * prints by how much memory has grown for each type.
+ * Creates datatypes in all ways, and names them for the tool `signature`. The name is SEQUENCE/HOW:
+ * SEQUENCE is the type signature, with a character for each basic type, and HOW makes the name
+ * unique. With the argument `grow`, the program prints by how much memory grows for each datatype.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ static void name_it(MPI_Datatype type, const char *name)
 static void drop(MPI_Datatype type, const char *name)
 {
     name_it(type, name);
-    name_it(type, name); /* the second time, the signature is taken from the cache */
+    name_it(type, name); /* now, the signature is taken from the cache */
     MPI_Type_free(&type);
 }
 

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: MIT
-! Calls from a procedure of a module, and from one that is inside another.
+! MPI calls from a procedure of a module, which is called by the main program and by an internal procedure.
 module grid
     use MODULE
     implicit none

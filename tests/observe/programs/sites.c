@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls MPI from stacks of many kinds, one for each argument. It is compiled in several ways,
- * because frames depend on the compiler. The test knows the functions by name.
+ * Calls MPI from stacks of many kinds, which the arguments select. It is compiled with different
+ * options, because stack frames depend on them. test_sites.py contains the names of the functions.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define FUNCTION static __attribute__((noinline, noclone))
-/* The statement after a call keeps the call from becoming a tail call. */
+/* Follows a call, to prevent that it becomes a tail call. */
 #define STAY() __asm__ volatile("" ::: "memory")
 /* The tool needs this much stack to read debug information. */
 #define STACK (1 << 20)
@@ -89,7 +89,7 @@ FUNCTION void vary(int size, int depth)
     STAY();
 }
 
-/* Parameters are on the stack, and are then addressed by another register. */
+/* Because the frame is aligned, parameters on the stack are addressed by another register. */
 FUNCTION void align(int depth, int b, int c, int d, int e, int f, int g, int h)
 {
     char aligned[256] __attribute__((aligned(128)));
@@ -144,7 +144,8 @@ static void frames(void)
     sort();
 }
 
-/* Each call has a new stack that contains words of earlier ones. */
+/* Calls itself in a way that depends on `state`, so that frames of different kinds alternate. The
+ * stack contains words that earlier calls have left there. */
 FUNCTION void wander(unsigned state, int depth)
 {
     state = state * 1103515245 + 12345;
@@ -208,7 +209,7 @@ FUNCTION void interrupted(void)
     STAY();
 }
 
-/* Runs a handler on its own stack and on that of the program. */
+/* Runs a signal handler on a stack of its own, and then on that of the program. */
 static void signals(void)
 {
     static char memory[STACK];
@@ -293,8 +294,7 @@ static void *open_plugin(const char *folder, int number, callback **call)
 
 typedef int closer(void *library);
 
-/* Returns dlclose of the C library as dlsym finds it; UCX does so to call it from its own
- * dlclose. */
+/* Looks up dlclose in the C library, as UCX does, which calls it from its own dlclose. */
 static closer *found_dlclose(void)
 {
     closer *found = (closer *)(uintptr_t)dlsym(dlopen("libc.so.6", RTLD_NOW), "dlclose");
@@ -303,7 +303,7 @@ static closer *found_dlclose(void)
     return found;
 }
 
-/* Opens two libraries, one after the other, at the same address. */
+/* Opens and closes two libraries alternately, usually at the same address. */
 static void plugins(const char *folder, closer *close_library)
 {
     callback *place = NULL, *call;
@@ -319,7 +319,7 @@ static void plugins(const char *folder, closer *close_library)
     printf("%d in the same place\n", same);
 }
 
-/* Opens a library by a name that is relative to a directory which the program then leaves. */
+/* Opens a library by a relative path, and changes the directory before the library calls MPI. */
 static void relative(const char *folder)
 {
     callback *call;
@@ -344,7 +344,7 @@ static void *open_and_close(void *number)
     return NULL;
 }
 
-/* Two threads each open and close a library at the same time. */
+/* Two threads open and close libraries at the same time. */
 static void close_at_once(const char *folder)
 {
     pthread_t threads[2];
@@ -355,7 +355,7 @@ static void close_at_once(const char *folder)
         pthread_join(threads[i], NULL);
 }
 
-/* ---- Without files --------------------------------------------------------------------------- */
+/* ---- Without file descriptors ---------------------------------------------------------------- */
 
 static long pages_in_use(int statm)
 {
@@ -366,8 +366,7 @@ static long pages_in_use(int statm)
     return used;
 }
 
-/* Calls MPI when the program has used up its file descriptors, and prints by how many pages it
- * grows. */
+/* Uses up all file descriptors, calls MPI, and prints by how many pages the program grows. */
 static void without_descriptors(void)
 {
     const int statm = open("/proc/self/statm", O_RDONLY);

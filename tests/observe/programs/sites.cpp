@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Inlined functions and exceptions of C++. The test knows the functions that call MPI by name.
+// MPI calls from inlined functions and during exceptions. test_sites.py contains the names of the
+// functions.
 #include <mpi.h>
 #include <stdexcept>
 #include <vector>

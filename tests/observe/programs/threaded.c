@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Four threads on each of two ranks, with MPI_THREAD_MULTIPLE. Each has its own messages,
- * collectives and persistent requests, on communicators that are created and freed meanwhile.
+ * Runs four threads on each of two ranks, with MPI_THREAD_MULTIPLE. Each thread makes its own calls
+ * with messages, collectives and persistent requests, on communicators of its own, some of which it
+ * creates and frees.
  */
 #include "expect.h"
 
