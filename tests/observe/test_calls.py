@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each call of a program is observed once, in order, and all values about it are exact."""
+"""Each call of a program is observed once, in order, and with the right values."""
 import pytest
 
 from observe_support import OBSERVE_PROGRAMS, check_program, check_unordered, completed, observe_program, read
@@ -18,8 +18,8 @@ def test_completion(tmp_path, lower):
 
 
 def test_completion_without_statuses(tmp_path):
-    """This includes calls that fail: Open MPI's MPI_Waitall then returns the error of the
-    operation."""
+    """The observer does not request statuses that the program ignores. If an operation fails, Open
+    MPI's MPI_Waitall then returns the error of this operation instead of MPI_ERR_IN_STATUS."""
     def check_requests(folder, rank):
         calls = zip(read(folder, "expected", rank), read(folder, "witness", rank), strict=True)
         for expected, seen in calls:
@@ -70,7 +70,7 @@ def test_files(tmp_path):
 
 
 def test_world_ranks_in_communicators_of_every_making(tmp_path, monkeypatch):
-    monkeypatch.delenv("MPIR_CVAR_NOLOCAL")  # one of them has the ranks of a node
+    monkeypatch.delenv("MPIR_CVAR_NOLOCAL")  # one of the communicators consists of the ranks of a node
     check_program("observe_communicators", tmp_path, ranks=3, more=",ranks=yes")
 
 

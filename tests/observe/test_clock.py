@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The clock: its properties, and its relation to that of rank 0, with clocks whose differences are
-known.
+"""Tests the clock of a process, and the conversion of its times to those of rank 0's clock.
 
-tools/skew.c gives each rank a clock, and tools/times.c prints what libqmpi determines about it.
+tools/skew.c gives the ranks clocks with known differences, and tools/times.c prints the times that
+libqmpi returns.
 """
 import re
 import time
@@ -20,7 +20,7 @@ may_lack_counter = pytest.mark.skipif(PROCESSOR == "aarch64", reason="each proce
 
 
 def run_times(*steps, ranks=1, options="", program="calls", tools="times{}", spawns=False, **env):
-    """Returns the trace of `times`, without the words of the program."""
+    """Runs a program under the tool `times`, with skew.so preloaded."""
     result = run_observed(program, *steps, ranks=ranks, tools=tools.format(options), env=env,
                           preload=[LIBQMPI, SKEW], spawns=spawns)
     assert result.returncode == 0
@@ -28,9 +28,10 @@ def run_times(*steps, ranks=1, options="", program="calls", tools="times{}", spa
 
 
 def run_skewed(clocks, nodes=None, program="calls", steps=("init", "comm_rank", "finalize"), **kwargs):
-    """Runs with clocks [(nanoseconds, ppm)] of the ranks. Returns the result, and a function that
-    reads the times from a trace: {(phase, rank): [times]}, each with the times of rank 0's clock
-    before and after, the time that libqmpi returns, and its bound."""
+    """Runs a job whose ranks have the clocks [(nanoseconds, ppm)]. Returns the result, and a function
+    that reads moments from a trace: {(phase, rank): [(before, after, time, bound)]}. `before` and
+    `after` are times of rank 0's clock, between which the moment was; libqmpi returned `time`, and
+    `bound` for its error."""
     since = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     env = {"QMPI_CLOCK": "monotonic", "SKEW_SINCE": since,
            "SKEW_CLOCKS": ",".join(f"{shift}/{ppm}" for shift, ppm in clocks)}
@@ -54,15 +55,15 @@ def run_skewed(clocks, nodes=None, program="calls", steps=("init", "comm_rank", 
 
 
 def examples_of(result, phase):
-    """Returns {rank: converted time}, for one number of ticks."""
+    """Returns {rank: time} for the number of ticks that all ranks have converted to a time."""
     return {int(rank): int(world) for rank, world in
             re.findall(rf"{phase} (\d+) example (\d+)", "\n".join(result.trace))}
 
 
 def check_bounds(moments):
     for (phase, rank), of_rank in moments.items():
-        # The results after both measurements differ from those after the first, unless the clock is
-        # that of rank 0.
+        # Unless a rank has the clock of rank 0, the times after the second measurement differ from
+        # those after the first one.
         if any(bound for *_, bound in of_rank) and phase == "both":
             assert of_rank != moments["first", rank]
         for first, last, world, bound in of_rank:
@@ -86,7 +87,7 @@ def test_known_clocks_are_found_within_the_bound(clocks):
 
 
 def test_spawned_processes_have_the_time_of_their_own_rank_0():
-    """In this test, the children have the clocks of the same ranks of the parents' world."""
+    """The children have the same clocks as the parents with the same ranks."""
     if not can_spawn(observe_program("observe_identities"), "spawn"):
         pytest.skip("this MPI library cannot spawn")
     result, read = run_skewed(CLOCKS["both"], program="observe_identities", steps=["spawn"],

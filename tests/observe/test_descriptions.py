@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Each function of this MPI is described as mpi.h declares it, and belongs to the group of its
-chapter.
+"""libqmpi describes each function of this MPI as mpi.h declares it. The function belongs to the group
+that corresponds to its chapter in the MPI standard.
 
-libqmpi's descriptions come from the program `describe`, and the expected ones from mpi.h, by the
-compiler.
+The program `describe` prints libqmpi's descriptions. The compiler reads the declarations in mpi.h.
 """
 import os
 import re
@@ -23,7 +22,7 @@ KNOWN = set((SOURCE / "src/functions/functions.txt").read_text(encoding="utf-8")
 GROUPS = ["point_to_point", "completion", "collective", "one_sided", "io", "datatype",
           "communicator", "group", "topology", "environment", "info", "process",
           "tool_information"]
-# The kinds in the order of QMPIX_Kind, as the C types that they represent.
+# The names of the kinds in this file, in the order of QMPIX_Kind. Many are C types.
 KINDS = ["other", "int", "MPI_Aint", "MPI_Count", "MPI_Offset", "MPI_Fint", "double", "char",
          "void", "function", "MPI_Status", "MPI_Comm", "MPI_Datatype", "MPI_Errhandler", "MPI_File",
          "MPI_Group", "MPI_Info", "MPI_Message", "MPI_Op", "MPI_Request", "MPI_Session", "MPI_Win",
@@ -61,7 +60,7 @@ class Function:
 
     @property
     def declared(self) -> list[Parameter]:
-        """The parameters that mpi.h names."""
+        """The parameters that mpi.h declares, without those that `...` stands for."""
         return self.parameters[:1] if self.is_variadic else self.parameters
 
 
@@ -92,8 +91,8 @@ def functions():
 
 
 def declared_in(include, folder) -> dict[str, list[str]]:
-    """Returns the declarations of mpi.h, as name -> parameters, from the compiler's
-    preprocessor."""
+    """Returns the functions that mpi.h declares, {name: parameters}. Preprocesses mpi.h with the
+    compiler."""
     source = folder / "mpi_h.c"
     # Open MPI declares functions that were removed in MPI 3 only if this macro is set.
     source.write_text("#define OMPI_OMIT_MPI1_COMPAT_DECLS 0\n#include <mpi.h>\n"
@@ -119,7 +118,7 @@ def standard(tmp_path_factory):
 
 
 def name_in(declaration) -> str:
-    """Returns the name of a parameter; empty: it has none."""
+    """Returns the name in the declaration of a parameter, or "" if there is none."""
     found = re.search(r"\b([A-Za-z_]\w*)(?=\s*(?:\[|\)|$))", declaration)
     has_type = found and re.search(r"\b(?!const\b|struct\b|enum\b)\w", declaration[:found.start()])
     return found[1] if has_type else ""
@@ -127,8 +126,7 @@ def name_in(declaration) -> str:
 
 @pytest.fixture(scope="module")
 def provided() -> set[str]:
-    """Returns the functions that the MPI library defines; those of later versions of the standard
-    are missing."""
+    """Returns the PMPI functions that the MPI library defines."""
     text = subprocess.run(["nm", "-D", "--defined-only", LINKED], check=True, capture_output=True,
                           text=True).stdout
     return set(re.findall(r" (PMPIX?_\w+)", text))
@@ -147,14 +145,15 @@ def split(parameters: str) -> list[str]:
 
 
 def exported() -> set[str]:
-    """Returns the functions that the MPI library has, from libqmpi's entry points."""
+    """Returns the MPI functions that libqmpi exports, which are those of the MPI library."""
     text = subprocess.run(["nm", "-D", "--defined-only", LIBQMPI], check=True, capture_output=True,
                           text=True).stdout
     return set(re.findall(r"\b(MPIX?_\w+)$", text, flags=re.MULTILINE))
 
 
 def check_by_compiler(lines, folder):
-    """Checks claims by compiling them. The compiler's error for a wrong claim names its line."""
+    """Checks that the compiler accepts these declarations and static assertions. For a wrong one, its
+    error message contains the line."""
     source = folder / "claims.c"
     source.write_text("#include <qmpi/qmpi.h>\n" + "\n".join(lines) + "\n", encoding="utf-8")
     includes = [SOURCE / "include", LIBQMPI.parent / "generate" / "include", MPI_INCLUDE]
@@ -175,13 +174,13 @@ def test_every_function_is_described(functions):
 
 
 def test_types_are_those_of_the_declaration(functions, tmp_path):
-    """A second declaration, made from the described types, must agree with that in mpi.h."""
+    """A second declaration with the described types must agree with that in mpi.h."""
     lines = []
     for function in functions.values():
         types = [parameter.type for parameter in function.declared]
         types += ["..."] if function.is_variadic else []
         result = "void *" if function.result == "other" else function.result  # MPICH 5: PMPIX_Async_get_state
-        # the function may also be a macro
+        # The parentheses prevent the expansion if the function is also a macro.
         lines.append(f"{result} (P{function.name})({', '.join(types) or 'void'});")
     check_by_compiler(lines, tmp_path)
 
@@ -192,7 +191,7 @@ def test_a_wrong_type_would_be_found(tmp_path):
 
 
 def test_types_are_written_as_in_the_declaration(functions, declarations):
-    """The compiler cannot distinguish the kinds of handles if all of them are ints."""
+    """The previous test cannot distinguish kinds of handles if all of them are ints."""
     for function in functions.values():
         declared = declarations[function.name]
         described = function.declared
@@ -205,8 +204,8 @@ def test_types_are_written_as_in_the_declaration(functions, declarations):
 
 
 def test_names_are_those_of_the_standard(functions, declarations, standard):
-    """For functions that are not in the standard, the names are those in mpi.h, or made up if it
-    has none."""
+    """For functions that are not in the standard, the names are those in mpi.h or, if it has no names,
+    invented ones."""
     unnamed = 0
     for function in functions.values():
         wanted = standard.get(re.sub("^MPIX_", "MPI_", function.name), [])
@@ -280,7 +279,7 @@ def test_pcontrol_has_its_words(functions):
 
 # ---- Groups --------------------------------------------------------------------------------------
 
-# The groups, by the chapters of the MPI standard.
+# Some functions of each group, according to the chapters of the MPI standard.
 MEMBERS = {
     "point_to_point": """Send Recv Ssend Bsend Rsend Isend Irecv Issend Ibsend Irsend Sendrecv
         Sendrecv_replace Isendrecv Probe Iprobe Mprobe Improbe Mrecv Imrecv Send_init Recv_init
@@ -340,7 +339,7 @@ def test_groups_are_the_standards_chapters(functions, provided, group):
 
 
 def test_prefixes_tell_the_group(functions):
-    """All functions of this MPI with these prefixes belong to one group."""
+    """All functions with the same prefix belong to the same group, with few exceptions."""
     prefixes = {"MPI_T_": "tool_information", "MPI_File_": "io", "MPI_Win_": "one_sided",
                 "MPI_Type_": "datatype", "MPI_Info_": "info", "MPI_Group_": "group",
                 "MPI_Session_": "environment"}
@@ -354,7 +353,8 @@ def test_prefixes_tell_the_group(functions):
 
 
 def test_an_extension_is_in_the_group_of_the_function_that_it_became(functions):
-    """Persistent collectives of MPI 4 are named MPIX_X_init in Open MPI 4.1."""
+    """In Open MPI 4.1, the persistent collectives of MPI 4 are named MPIX_X_init. Their group is that
+    of MPI_X."""
     for name, function in functions.items():
         became = functions.get(f"MPI_{name[5:-5]}")
         if re.fullmatch(r"MPIX_\w+_init", name) and became:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Each communicator has the same id on all its members, and no two communicators have the same one.
+"""A communicator has the same id in all of its processes, and different communicators have different
+ids.
 
-programs/identities.c names its communicators, and tools/identity.c prints what it finds out about
-each.
+programs/identities.c names its communicators, and tools/identity.c prints their identities.
 """
 from collections import defaultdict
 from dataclasses import replace
@@ -16,7 +16,7 @@ ALL = ["copies", "parts", "topologies", "groups", "intercommunicators", "again"]
 
 
 def noted(result):
-    """Returns {name: {(rank, id, parent, processes)}}."""
+    """Returns what the tool printed: {name: [(rank, id, parent, processes)]}."""
     found = defaultdict(list)
     for line in result.trace:
         kind, *values = line.split()
@@ -33,7 +33,7 @@ def run_identities(*parts, ranks=2, tools="identity", name="observe_identities",
 
 
 def check_identities(result, layers=1):
-    """Returns {name: id}."""
+    """Checks the identities of all communicators. Returns {name: id} of those that must be known."""
     found, ids = noted(result), {}
     for text, notes in found.items():
         name, _, rest = text.partition("<")
@@ -109,8 +109,8 @@ def test_memory_does_not_grow():
 
 
 def test_spawned_processes_have_the_identities_of_a_job_of_their_own():
-    """Those of the parents are numbered as if no process had been spawned, even if spawning
-    fails."""
+    """The identities of the parents' communicators are also the same as without spawned processes,
+    even if spawning fails."""
     alone = run_identities("copies", "parts")
     parents = run_identities("copies", "spawn", "parts", spawns=True)
     if not can_spawn(observe_program("observe_identities"), "spawn"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests which functions a layer observes, the order of its callbacks, and what is refused."""
+"""Tests which functions a layer observes, in which order callbacks are called, and which
+registrations and questions are errors."""
 import re
 
 import pytest
@@ -75,7 +76,7 @@ def intercepted(options):
 
 
 def test_functions_that_are_not_chosen_are_not_intercepted():
-    """Functions that are not observed cost nothing."""
+    """Calls of functions that are not observed must not become slower."""
     assert intercepted(",functions=MPI_Barrier+MPI_Bcast+lacking") == {"MPI_Barrier", "MPI_Bcast"}
     assert intercepted(",twice=yes,functions=MPI_Barrier") == {"MPI_Barrier"}
     one_sided, everything = intercepted(f",groups={ONE_SIDED}"), intercepted("")
@@ -136,8 +137,8 @@ def test_wrong_questions_are_errors_and_set_nothing():
     notes = notes_of(result, "wrong")
     asked = [line for line in notes if re.match(
         r"wrong (bytes|transfers|neighbors|binding|comm|root|peer|started|completed|argument|caller) ", line)]
-    # In `before`, it is not yet known what a call has started, even if the question is also wrong
-    # in another way.
+    # In `before`, requests are not known yet, so these questions may have another error class, even
+    # if they are also wrong in another way.
     allowed = ("argument", "other")
     assert len(asked) == 25
     assert all(line.endswith(allowed) for line in asked), asked

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Adjacent observers are called by one interceptor, without a difference for them.
+"""One interceptor calls the callbacks of all observers in a run of adjacent observers. For them, this
+must make no difference.
 
-The callbacks of random stacks of observers are compared with a model of the stack in which each
-layer calls the next one. There are layers of other kinds between some of the observers.
+The tests compare the callbacks in random stacks of observers with a model in which each layer calls
+the next one. There are layers of other kinds between some of the observers.
 """
 import random
 import re
@@ -14,8 +15,8 @@ from support import MPI_NAME, TOOLS
 
 MPICH_TOOLS = BUILD / "tests" / "mpich" / "tools"
 OTHERS = ["now", "lazy", "counter"] + (["teller"] if MPI_NAME == "mpich" else [])
-# The calls of programs/runs.c: (function, number of requests that it completes, status that it
-# passes).
+# The calls of programs/runs.c: (function, number of requests that it completes, whether its status
+# is given or ignored).
 CALLS = [
     ("MPI_Init_thread", 0, "none"), ("MPI_Comm_size", 0, "none"), ("MPI_Barrier", 0, "none"),
     ("MPI_Isend", 0, "none"), ("MPI_Recv", 0, "ignored"), ("MPI_Wait", 1, "ignored"),
@@ -25,19 +26,19 @@ CALLS = [
     ("MPI_Wait", 1, "given"), ("MPI_Send_init", 0, "none"), ("MPI_Request_free", 0, "none"),
     ("MPI_Finalize", 0, "none"),
 ]
-# With the flag `statuses`, an observer passes a status to these functions although the program
-# ignores it.
+# If the program ignores the status of these functions, an observer with the flag `statuses` passes
+# one to the layers below.
 STATUS_GIVEN = ("MPI_Recv", "MPI_Mprobe", "MPI_Mrecv", "MPI_Wait", "MPI_Waitall")
 OPTIONS = ["acts", "statuses", "requests", "intercept", "nested", "few", "only=before", "only=after", "time", "entry"]
-# The functions that `few` observes, and those that are observed for it without callbacks, because
-# MPI_Start and MPI_Mrecv depend on them.
+# With the option `few`, a member observes the functions in FEW. libqmpi also intercepts those in
+# TRACKED, without callbacks, because what is known about MPI_Start and MPI_Mrecv depends on them.
 FEW = ("MPI_Barrier", "MPI_Start", "MPI_Mrecv")
 TRACKED = ("MPI_Mprobe", "MPI_Send_init", "MPI_Request_free")
 
 
 def expected_notes(stack, calls=None):
-    """`stack`: for each layer, the options of a member, or None for another layer. `calls`:
-    (function, requests, status, layers that are off)."""
+    """Returns the notes of all members. `stack` contains the options of each member, or None for a
+    layer of another kind. `calls` contains (function, requests, status, layers that are off)."""
     notes = []
     off = ()
 
@@ -137,7 +138,8 @@ def test_random_stacks_that_are_switched(seed):
 
 
 def runs_of(result):
-    """Returns {tool_id: (functions observed in a run with the layer below, functions observed)}."""
+    """Returns {tool_id: (joined, observed)}: of `observed` functions, the layer observes `joined` in a
+    run with the layer below."""
     found = re.findall(r"layer (\d+) observes (\d+) functions, (\d+) of them in a run", result.stderr)
     return {int(tool_id): (int(joined), int(observed)) for tool_id, observed, joined in found}
 
@@ -162,8 +164,8 @@ def test_which_observers_form_a_run(stack, joined):
 
 
 def test_ten_witnesses_of_a_run_agree(tmp_path):
-    """All results of the helper functions are right for each observer, and so are the requests,
-    although MPI has overwritten the handles."""
+    """The results of all helper functions are right for each observer. This includes requests, whose
+    handles MPI has overwritten."""
     folders = [tmp_path / str(number) for number in range(10)]
     for folder in folders:
         folder.mkdir()
@@ -181,7 +183,8 @@ def test_ten_witnesses_of_a_run_agree(tmp_path):
 
 
 def test_layers_of_a_run_are_switched_while_threads_call():
-    """A call ends in the layers in which it began, and layers that stay on see every call."""
+    """A layer that observes the beginning of a call also observes its end. The lowest layer, which
+    stays on, observes all calls."""
     height = 6
     result = run_stack([["quiet"]] * height, [None] * height, 1000)
     assert (result.returncode, result.messages) == (0, [])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Datatypes have equal signatures if and only if they are sequences of the same basic types.
+"""Datatypes have equal signatures if and only if they consist of the same sequence of basic types.
 
-programs/signatures.c names its datatypes by these sequences, and tools/signature.c prints their
+programs/signatures.c names its datatypes by these sequences, and tools/signature.c prints the
 signatures.
 """
 from collections import defaultdict
@@ -18,8 +18,8 @@ def run_signatures(*args, ranks=1, tools="signature"):
 
 
 def noted(result):
-    """Returns {sequence: {(hash, count, packed)}} for one element, and the same for three
-    elements."""
+    """Returns two dictionaries {sequence: {(hash, count, packed)}}: for one element of each datatype
+    and for three elements."""
     one, three = defaultdict(set), defaultdict(set)
     for line in result.trace:
         kind, name, *values = line.split()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The callers of a call, and the descriptions of their addresses, on stacks of many kinds. The tool
-`sites` compares each walk with the C library's unwinder."""
+"""Tests the callers of a call, and the descriptions of their addresses, on stacks of many kinds. The
+tool `sites` compares each list of callers with that of the C library's unwinder."""
 import os
 import random
 import re
@@ -19,7 +19,7 @@ COMPILED = ["O0", "O2", "fp", "large"]
 
 
 def walks(name, *args, tools="sites", lines=False, **kwargs):
-    """Returns what the tool printed: a list of callers for each call."""
+    """Runs a program under `sites`. Returns a list of callers for each call that the tool printed."""
     result = run_observed(name, *args, ranks=1, tools=tools, **kwargs)
     assert result.returncode == 0 and result.messages == []
     assert "some walks, 0 wrong" in result.trace
@@ -29,7 +29,7 @@ def walks(name, *args, tools="sites", lines=False, **kwargs):
 
 
 def upper(found):
-    """Returns the callers of the leaf, without the leaf itself; `main` may be inlined."""
+    """Returns the callers of the function `leaf` for each call, as a string."""
     assert all(callers[0] == LEAF for callers in found)
     return [" ".join(callers[1:]) for callers in found]
 
@@ -43,7 +43,7 @@ def line_of(file, place):
 def test_frames_of_changing_size(how):
     main = "frames main" if how == "O0" else "frames < main"
     found = upper(walks(f"observe_sites_{how}", "frames"))
-    # the number of frames in qsort depends on the version of the C library
+    # The number of frames in qsort depends on the version of the C library.
     found = [re.sub("(libc )+", "libc ", callers) for callers in found]
     if ASAN:  # AddressSanitizer also calls the comparison function of qsort
         found = [callers for callers in found if "interceptor" not in callers]
@@ -61,7 +61,8 @@ def test_thousands_of_random_stacks(how):
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer comes first")
 @pytest.mark.parametrize("how", COMPILED)
 def test_no_such_stack_is_unwound_in_full(how):
-    """The walk supports the rules of all these frames, so it takes nanoseconds."""
+    """libqmpi's fast walk supports the unwind rules of all these frames, so it need not call the C
+    library's unwinder."""
     result = run_observed(f"observe_sites_{how}", "frames", "random", "thread", "coroutines", "barrier",
                           OBSERVE_PROGRAMS, ranks=1, tools="sites,describe=no",
                           preload=(OBSERVE_TOOLS / "unwinds.so", LIBQMPI))
@@ -75,8 +76,8 @@ def test_lines_are_those_of_the_calls():
 
 
 def test_debug_information_is_read_again_after_its_release():
-    """Descriptions are kept. Only an address that was not described before opens the debug
-    information again."""
+    """Descriptions are kept. Debug information is opened again only for an address that was not
+    described before."""
     result = run_observed("observe_sites_O2", "frames", "frames", ranks=1, tools="sites,release=yes")
     released = [line for line in result.trace if line.startswith("released")]
     assert released[0] == "released: mapped before, not mapped now" and len(released) > 2
@@ -91,7 +92,7 @@ def test_debug_information_is_read_again_after_its_release():
 @pytest.mark.parametrize("how", COMPILED)
 def test_threads_signals_coroutines_and_jumps(how):
     program = f"observe_sites_{how}"
-    # handlers return to code of the C library or of the vDSO, or of an emulator, which belongs to no file
+    # Handlers return to code of the C library, of the vDSO, or of an emulator, which belongs to no file.
     inside = re.compile(r"one handle( libc| linux-vdso\S*| nowhere)( libc)* interrupted signals( <)? main")
     assert upper(walks(program, "thread")) == ["one start"] * 2
     signals = upper(walks(program, "signals"))
@@ -105,7 +106,7 @@ def test_threads_signals_coroutines_and_jumps(how):
 @pytest.mark.parametrize("how", COMPILED)
 @pytest.mark.parametrize("closed", ["", "found="], ids=["dlclose", "dlsym"])
 def test_a_library_in_the_place_of_another_one(how, closed):
-    """This includes programs that have found the C library's dlclose by dlsym, as UCX does."""
+    """With `dlsym`, the program has found the C library's dlclose by dlsym, as UCX does."""
     found = walks(f"observe_sites_{how}", f"{closed}{OBSERVE_PROGRAMS}")
     assert [callers[:-1] for callers in found] == [
         callers for _ in range(3) for name in ("plugin_first", "plugin_second") for callers in (
@@ -115,7 +116,7 @@ def test_a_library_in_the_place_of_another_one(how, closed):
 
 def test_a_library_that_was_closed_is_still_known():
     result = run_observed("observe_sites_O0", OBSERVE_PROGRAMS, ranks=1, tools="sites,end=yes")
-    # whether the address is the same depends on the kernel
+    # Whether the address is the same depends on the kernel.
     assert re.search("^[0-5] in the same place$", result.stdout, re.MULTILINE)
     last = [line for line in result.trace if line.startswith("at the end: ")]
     assert [re.sub(r":\d+", "", line) for line in last] == [
@@ -123,13 +124,14 @@ def test_a_library_that_was_closed_is_still_known():
 
 
 def test_a_library_that_was_opened_by_a_relative_name():
-    """The file is found even if the program has changed its directory."""
+    """The file is found although the program has changed its directory."""
     assert walks("observe_sites_O0", f"relative={OBSERVE_PROGRAMS}") == [
         ["plugin_first", "call_back", "relative", "main"]]
 
 
 def test_libraries_that_two_threads_close():
-    """A thread does not read what the loader frees for the other one."""
+    """While a thread walks its stack, the other one may close a library. The memory that the loader
+    then frees is not read."""
     result = run_observed("observe_sites_O0", f"closing={OBSERVE_PROGRAMS}", ranks=1, tools="sites,describe=no")
     assert result.returncode == 0 and "some walks, 0 wrong" in result.trace
 
@@ -143,21 +145,21 @@ def test_a_program_that_the_loader_was_told_to_run():
 
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer's own memory grows")
 def test_a_program_without_file_descriptors():
-    """Without descriptors, the bounds of the stack cannot be read."""
+    """Without file descriptors, the bounds of the stack cannot be read."""
     result = run_observed("observe_sites_O2", "descriptors", ranks=1, tools="sites,describe=no")
     assert "some walks, 0 wrong" in result.trace
     assert int(result.stdout.split()[-1]) < 100, "pages"
 
 
 def section(path, name):
-    """Returns the offset of a section in a file, and its size."""
+    """Returns the offset and the size of a section in a file."""
     listed = subprocess.run(["readelf", "-SW", path], check=True, capture_output=True, text=True).stdout
     found = re.search(rf"\] {re.escape(name)} +PROGBITS +\w+ (\w+) (\w+)", listed)
     return int(found[1], 16), int(found[2], 16)
 
 
 def damage(original, sections, seed):
-    """Returns the bytes of a program with some wrong bytes in these sections."""
+    """Returns a copy of `original` with some wrong bytes in these sections."""
     chance, data = random.Random(seed), bytearray(original)
     for _ in range(chance.choice([1, 2, 4, 16, 64])):
         at, size = chance.choice(sections)
@@ -169,7 +171,8 @@ def damage(original, sections, seed):
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer reads these tables itself")
 @pytest.mark.parametrize("how", ["O2", "fp"])
 def test_a_program_whose_unwind_tables_are_damaged_runs_as_without_tools(how, tmp_path):
-    """The program never throws an exception. With DAMAGED=N, N damaged programs are tried."""
+    """The program itself does not need its unwind tables, because it throws no exceptions. The variable
+    DAMAGED sets the number of damaged programs."""
     original = observe_program(f"observe_sites_{how}")
     sections = [section(original, ".eh_frame")] * 9 + [section(original, ".eh_frame_hdr")]
     program = tmp_path / "damaged"
@@ -215,7 +218,8 @@ def test_fortran(module, how):
 
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer is found first")
 def test_without_debug_information_the_exported_function_is_known(tmp_path):
-    """The library that reads debug information is missing, as in an installation without libdw."""
+    """A copy of libqmpi does not find the library that reads debug information, as in an installation
+    without libdw."""
     copy = tmp_path / "libqmpi.so"
     shutil.copy(LIBQMPI, copy)
     (tmp_path / "qmpi").mkdir()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""valgrind finds no error in libqmpi or in a tool that observes; these tests detect planted errors;
-a call that does not return has no `after`."""
+"""valgrind finds no errors in libqmpi and in observers. The checks of observe_support.py find wrong
+values. For a call that does not return, `after` is not called."""
 import pytest
 
 from observe_support import (PMPI_TOOLS, OBSERVE_TOOLS, check_rank, observe_program, run_observed,

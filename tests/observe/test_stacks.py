@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The values are the same at each position of the observer, and with any layers above and below
-it."""
+"""The observed values are the same at each position of the observer in the stack, with any layers
+above and below it."""
 import pytest
 
 from observe_support import check_program, check_rank, run_observed, witness
 
 pytestmark = pytest.mark.usefixtures("separate_nodes")
 
-# Layers above and below: PMPI tools of tests/pmpi and native layers of tests/stack.
+# (layers above, layers below): PMPI tools of tests/pmpi and native tools.
 PLACES = [
     (["now"], []), ([], ["now"]), (["lazy"], ["next_pmpi"]), (["counter"], ["counter"]),
     (["empty", "now"], ["lazy", "counter"]),
@@ -31,7 +31,7 @@ def test_collectives(tmp_path, upper, lower):
 
 
 def test_three_observers_agree(tmp_path):
-    """The upper one of two passes a status to the lower one in place of MPI_STATUS_IGNORE."""
+    """If the program passes MPI_STATUS_IGNORE, the first observer passes a status to the lower ones."""
     folders = [tmp_path / name for name in ("first", "second", "third")]
     for folder in folders:
         folder.mkdir()

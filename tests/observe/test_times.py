@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The time of a call is read once for adjacent observers, and does not include their own time."""
+"""Adjacent observers share the times at which a call begins and ends. These do not include the time
+of the observers themselves."""
 import re
 
 import pytest
 
 from observe_support import HAS_COUNTER, run_observed
 
-# The time that callbacks and interceptors take, much longer than MPI_Barrier with one process.
+# How long callbacks and interceptors sleep: much longer than MPI_Barrier takes with one process.
 LONG = 200  # in milliseconds
 IN_NANOSECONDS = LONG * 1_000_000
 
@@ -14,7 +15,8 @@ CALLS = 3
 
 
 def run_timed(*layers, calls=CALLS, clock="monotonic"):
-    """Returns {tool_id: (lines before, lines after)} for calls of MPI_Barrier in the layers."""
+    """Calls MPI_Barrier under these layers. Returns {tool_id: (before, after)}: lists of what the
+    callbacks `before` and `after` of the layer printed for each call."""
     result = run_observed("switch", "init", *["barrier"] * calls, "finalize", ranks=1,
                           tools=":".join(layers), env={"QMPI_CLOCK": clock})
     assert (result.returncode, result.messages) == (0, [])
@@ -28,17 +30,18 @@ def run_timed(*layers, calls=CALLS, clock="monotonic"):
 
 
 def fields(text):
-    """Parses `name VALUE name VALUE`; an entry has two values."""
+    """Parses `name VALUE name VALUE`. The field `entry` has two values: an error class and a time."""
     words = re.findall(r"[a-z]+ -?\d+(?: -?\d+)?", text)
     return {word.split()[0]: [int(number) for number in word.split()[1:]] for word in words}
 
 
 def times(after):
+    """Returns the durations of the calls, in ticks."""
     return [line["end"][0] - line["begin"][0] for line in after]
 
 
 def shortest(after):
-    """Returns the shortest of a few calls, because a busy machine makes some calls longer."""
+    """Returns the duration of the shortest call. On a busy machine, some calls take longer."""
     return min(times(after))
 
 
@@ -85,7 +88,7 @@ def test_readings_go_forward(clock):
 
 
 def test_the_time_holds_no_work_of_observers():
-    """The time does not include other layers above and below, nor the layer itself."""
+    """The time excludes the callbacks of all layers of the run, including those of the layer itself."""
     seen = run_timed("timed,time=yes", f"timed,time=yes,sleep={LONG}", "timed,time=yes")
     for _, after in seen.values():
         assert shortest(after) < IN_NANOSECONDS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Once the first message has been received, this layer probes for the next one before the layers
- * above know that the receive is complete. It receives that message when the program calls
+ * When the first message has been received, this layer probes the next one, before the layers above
+ * learn that the receive is complete. It receives the next message when the program calls
  * MPI_Barrier.
  */
 #include "trace.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layer with an observer of all functions, and with interceptors of MPI_Comm_rank and
- * MPI_Comm_size; the latter passes MPI_COMM_SELF to the layers below. Prints the order in which
- * they are called.
+ * A layer with an observer of all functions and with interceptors of MPI_Comm_rank and
+ * MPI_Comm_size. The interceptor of MPI_Comm_size passes MPI_COMM_SELF to the layers below. Each
+ * callback and interceptor prints a line, so that their order can be tested.
  */
 #define _GNU_SOURCE
 #include "trace.h"

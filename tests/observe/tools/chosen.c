@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An observer of a chosen set. Options: functions=MPI_Send+MPI_Barrier; groups=NUMBER (of
- * QMPIX_GROUP_…); only=before or only=after: no other callback; twice=yes: first registers an
- * observer of all functions. Prints `chosen TOOL_ID MPI_X` in each callback; with tell=yes, first
- * prints `chosen TOOL_ID intercepts MPI_X` for each function that libqmpi intercepts for it.
+ * An observer of chosen functions. Each callback prints `chosen TOOL_ID MPI_X`. Options:
+ *   functions=MPI_Send+MPI_Barrier   observes these functions; `lacking` is one that this MPI lacks
+ *   groups=NUMBER                    observes these groups (the sum of QMPIX_GROUP_… constants)
+ *   only=before, only=after          has only this callback
+ *   twice=yes                        first registers an observer of all functions
+ *   tell=yes    init prints `chosen TOOL_ID intercepts MPI_X` for each function that libqmpi
+ *               intercepts for the layer
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -25,7 +28,7 @@ static int read_functions(const char *list, enum QMPI_Functions_enum *functions)
     int count = 0;
     snprintf(text, sizeof text, "%s", list);
     for (char *name = strtok(text, "+"); name; name = strtok(NULL, "+")) {
-        if (!strcmp(name, "lacking")) { /* a function that this MPI lacks */
+        if (!strcmp(name, "lacking")) {
             int exists = 1, number = 0;
             while (QMPIX_Function_exists((enum QMPI_Functions_enum)number, &exists) ==
                        MPI_SUCCESS &&
@@ -58,7 +61,7 @@ static void init(int tool_id)
     QMPIX_Tool_get_option(tool_id, "groups", &groups);
     QMPIX_Tool_get_option(tool_id, "only", &only);
     QMPIX_Tool_get_option(tool_id, "twice", &twice);
-    /* These variables no longer exist when init returns. */
+    /* libqmpi must copy these variables, because they no longer exist when init has returned. */
     enum QMPI_Functions_enum numbers[64];
     QMPIX_Observer observer = {.size = sizeof observer, .before = callback, .after = callback};
     if (twice && QMPIX_Register_tool_observer(tool_id, &observer) != MPI_SUCCESS)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints `identity RANK NAME ID PARENT PROCESSES` for each communicator that the program names
- * (MPI_Comm_set_name); ID is `-` if it is unknown. With quiet=yes, the layer observes the same
- * function, but does not request identities.
+ * Prints `identity RANK NAME ID PARENT PROCESSES` for each communicator that the program names by
+ * MPI_Comm_set_name. If the identity is unknown, ID, PARENT and PROCESSES are `-`. With quiet=yes,
+ * the layer does not request identities, but prints the same lines.
  */
 #define _GNU_SOURCE
 #include "trace.h"

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One of the observers of a run. Prints for each callback: the word that it finds, the requests of
- * the record, and whether the call has a status or statuses. `before` stores its tool_id in the
- * word.
- *
- * Options: only=before or only=after; acts, statuses, requests, time, entry: the flags of the
- * observer; intercept: also intercepts MPI_Barrier; few: observes only MPI_Barrier, MPI_Start and
- * MPI_Mrecv; nested: in `before` of MPI_Barrier, calls the layers below once more; quiet: prints
- * only, in MPI_Finalize, the number of callbacks, and how many of them got a wrong context,
- * observer or word.
+ * An observer for runs of adjacent observers. Each callback prints the word that it finds, the
+ * requests in the record, and whether the call has a status. `before` stores the tool_id in the
+ * word. Options: only=before, only=after                 has only this callback acts, statuses,
+ * requests, time, entry   flags of the observer intercept   also intercepts MPI_Barrier few
+ * observes only MPI_Barrier, MPI_Start and MPI_Mrecv nested      `before` of MPI_Barrier also calls
+ * the layers below quiet       prints only, in MPI_Finalize, how often each callback was called,
+ * and how often one of them got a wrong context, observer or word
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -25,7 +23,7 @@ struct member {
     atomic_ullong before, after, wrong;
 };
 
-static _Thread_local int within; /* in a call of `nested` */
+static _Thread_local int within; /* this thread is in a call that `nested` makes */
 
 static struct member *check(const QMPIX_Call *call, const QMPIX_Word *word,
                             unsigned long long expected)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An MPI_Waitall that returns as soon as the first operation has failed, and reports the others as
- * pending, as MPI permits (MPI 4.0, section 3.7.5).
+ * Intercepts MPI_Waitall. If the first operation fails, it returns immediately and reports the
+ * other operations as pending, which MPI permits (MPI 4.0, section 3.7.5).
  */
 #include <qmpi/qmpi.h>
 

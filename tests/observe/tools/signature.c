@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints `signature NAME HASH COUNT PACKED HASH COUNT PACKED` for each datatype that the program
- * names (MPI_Type_set_name): for one element and for three. Also computes the signatures of types
- * whose extent the program queries.
+ * names by MPI_Type_set_name. The first three values are those of one element, the others those of
+ * three elements. Also computes the signatures of datatypes whose extent the program queries.
  */
 #define _GNU_SOURCE
 #include "trace.h"

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the callers of each call of MPI_Comm_rank and MPI_Comm_size: the functions at each
- * address, inlined ones first, in source order from the inside out. Compares each walk with the
- * result of the C library's unwinder. It makes calls of MPI_Comm_size itself, in MPI_Barrier.
- * Options: `describe=no`: only compares; `end=yes`: describes at the end; `release=yes`: releases
- * the debug information after each call, and checks whether it is still mapped.
+ * Prints the callers of each call of MPI_Comm_rank and MPI_Comm_size. For each caller's address, it
+ * prints the innermost inlined function first. It compares the callers with those that the C
+ * library's unwinder finds. In MPI_Barrier, it calls MPI_Comm_size itself. Options:
+ *   describe=no   only compares
+ *   end=yes       prints the callers of the last call once more in MPI_Finalize
+ *   release=yes   releases the debug information after each call, and prints whether it is still
+ *                 mapped
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -30,13 +32,14 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path ? path : "?";
 }
 
-/* Prints the functions of an address, as in "inner < function (file.c) library". */
+/* Prints the functions at an address, as in "inner:LINE < function:LINE". If they are unknown,
+ * prints the name of the library. Returns the length of the text. */
 static int print(char *text, int room, const void *address)
 {
     const QMPIX_Address *found, *again = NULL;
     const char *library;
     size_t offset;
-    /* The file alone may tell less. */
+    /* First describes the address by its place in the file, which may tell less. */
     if (QMPIX_Address_find(address, &library, &offset) == MPI_SUCCESS)
         QMPIX_Library_describe(library, offset, &found);
     if (QMPIX_Address_describe(address, &found) != MPI_SUCCESS)
@@ -67,7 +70,7 @@ static void print_all(const char *what, void *const *callers, int count)
     trace("%s: %s", what, length ? text : "");
 }
 
-/* Returns whether the library that reads debug information is mapped. */
+/* Returns whether a library with this part of its path is mapped. */
 static bool is_mapped(const char *library)
 {
     char line[512];
@@ -84,13 +87,13 @@ static void release(void)
 {
     const bool before = is_mapped("/qmpi-symbols.module");
     QMPIX_Debug_info_release();
-    QMPIX_Debug_info_release(); /* nothing is open at this time */
+    QMPIX_Debug_info_release(); /* allowed when nothing is open */
     trace("released: %smapped before, %smapped now", before ? "" : "not ",
           is_mapped("/qmpi-symbols.module") ? "" : "not ");
 }
 
-/* Checks that all callers are in the unwinder's list, in its order, and the first ones without
- * gaps. */
+/* Checks that all callers are in the unwinder's list, in the same order, and that none of the last
+ * ones is missing. */
 static void compare(void *const *callers, int count)
 {
     void *all[DEEP + 56];
@@ -102,7 +105,7 @@ static void compare(void *const *callers, int count)
             found = i;
         }
     }
-    rest = all_count - 1 - found; /* _start and two functions of the C library */
+    rest = all_count - 1 - found; /* up to three: _start and two functions of the C library */
     walks++;
     if (k == count && (rest <= 3 || count == DEEP))
         return;
@@ -146,8 +149,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
     }
 }
 
-/* This call is made by the tool itself, which is native. The callers of a call from elsewhere are
- * found, too. */
+/* Checks the results of erroneous calls. */
 static void check_errors(void)
 {
     const QMPIX_Address *description = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Preloaded to give the ranks different clocks. SKEW_CLOCKS has an entry `NANOSECONDS/PPM` for each
- * rank, separated by commas: the number to add to CLOCK_MONOTONIC, and by how much it is too fast
- * from SKEW_SINCE on. Such a clock is that of another time namespace. SKEW_NODES contains the name
- * of a node for each rank, which only libqmpi sees. With SKEW_COUNTER=no, the kernel seems to offer
- * no cycle counter.
+ * rank, separated by commas. NANOSECONDS is added to CLOCK_MONOTONIC, and PPM says by how much the
+ * clock is too fast from the time SKEW_SINCE on. The process then seems to be in another time
+ * namespace. SKEW_NODES contains the name of a node for each rank, which only libqmpi sees. With
+ * SKEW_COUNTER=no, the kernel seems to have no cycle counter.
  */
 #undef _FILE_OFFSET_BITS /* this macro would replace open64 by open */
 #define _GNU_SOURCE
@@ -21,7 +21,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Returns the entry of this rank; NULL: none. */
+/* Returns the entry of this rank and the rest of the list, or NULL. */
 static const char *entry(const char *variable)
 {
     const char *rank = getenv("PMI_RANK"), *list = getenv(variable);

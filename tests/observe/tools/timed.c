@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An observer that requests the times of MPI_Barrier and prints them in ticks.
- *
- * Options: time, entry, acts: the flags of the observer; sleep=MS: the duration of each callback;
- * intercept=MS: also intercepts MPI_Barrier, for this duration; nested: in `before`, calls the
- * layers below once more.
+ * An observer of MPI_Barrier that prints the times of each call in ticks. Options:
+ *   time, entry, acts   flags of the observer
+ *   sleep=MS            each callback takes this many milliseconds
+ *   intercept=MS        an interceptor of MPI_Barrier takes this many milliseconds
+ *   nested              `before` also calls the layers below
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -20,7 +20,7 @@ struct timed {
     int nested;
 };
 
-static _Thread_local int within; /* in a call of `nested` */
+static _Thread_local int within; /* this thread is in a call that `nested` makes */
 
 static void take(long milliseconds)
 {

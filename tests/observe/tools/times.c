@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the results of <qmpi/clock.h> in `init`, after MPI_Init and in MPI_Finalize. Options:
- * `ask=no` does not request offsets; `observe=no` has interceptors instead of an observer;
- * `off=RANK` switches the layer off on that rank after MPI_Init; `fail=RANK` makes `init` fail on
- * that rank at its end; `messages=N` sends N messages between the ranks with their times of
- * sending, and prints how many seem to arrive before they were sent.
+ * Prints the results of the functions in <qmpi/clock.h> in `init`, after MPI_Init and in
+ * MPI_Finalize. Options:
+ *   ask=no       does not request offsets
+ *   observe=no   has interceptors instead of an observer
+ *   off=RANK     switches the layer off on this rank after MPI_Init
+ *   fail=RANK    makes `init` fail on this rank
+ *   messages=N   each rank sends N messages that contain the time of sending, and prints how many
+ * of the messages that it receives seem to arrive before they were sent
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -21,13 +24,14 @@
 enum { MOMENTS = 50 };
 static struct {
     uint64_t ticks;
-    unsigned long long before, after; /* the actual times */
+    unsigned long long before,
+        after; /* times of the kernel's clock, which skew.c does not change */
 } moments[MOMENTS];
 
 static uint64_t example; /* a time on the clock of rank 0 */
 static int layer, rank, size, messages, off;
 
-/* Calls the kernel, because the tests replace the function of the C library. */
+/* Calls the kernel directly, because skew.c replaces the function of the C library. */
 static unsigned long long true_time(void)
 {
     struct timespec time;

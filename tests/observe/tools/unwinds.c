@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded before libqmpi: counts how often libqmpi lets the C library unwind a stack. */
+/* Preloaded before libqmpi, to count how often libqmpi calls the C library's unwinder. */
 #define _GNU_SOURCE
 #include "trace.h"
 

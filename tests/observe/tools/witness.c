@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Observes all functions and writes one line for each call to FOLDER/witness.RANK: the function,
- * the results of the helper functions of <qmpi/observer.h> in `after` (and in `before`, in fields
- * named …_before), and each argument (`a.NAME=VALUE`). It also tests what the header guarantees for
- * all calls; a field `fault` names what was violated.
+ * Observes all functions, and writes a line for each call to FOLDER/witness.RANK. The line contains
+ * the function, the results of the helper functions of <qmpi/observer.h> in `after`, those in
+ * `before` (in fields named …_before), and each argument (`a.NAME=VALUE`). The witness also checks
+ * guarantees of the header that hold for all calls; a field `fault` names one that is violated.
  *
- * Options: folder=FOLDER; ranks=yes: also writes the world ranks of the communicator of the call;
- * few=yes: does not request statuses that the program ignores.
+ * Options:
+ *   folder=FOLDER   required
+ *   ranks=yes       also writes the ranks in MPI_COMM_WORLD of the members of the call's
+ * communicator few=yes         does not request statuses that the program ignores
  */
 #define _GNU_SOURCE
 #include "fortran_handles.h"
@@ -96,7 +98,7 @@ static void note_transfer(void *data, const QMPIX_Transfer *transfer)
     }
 }
 
-/* QMPIX_Call_get_peer returns the peer of the first transfer. */
+/* Returns whether QMPIX_Call_get_peer returns the peer of the first transfer. */
 static int peer_agrees(const QMPIX_Call *call, const struct said *said)
 {
     int got[3] = {-77, -77, -77};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Carries a word from `before` to `after`: the number of the call, which `after` must find even
- * with nested calls; in MPI_Barrier's callbacks, MPI_Comm_rank is called from the top of the stack.
- * Prints the words that were lost, and the calls without a caller's address.
+ * `before` stores the number of the call in the word, which `after` must find unchanged, even if
+ * calls are nested. In `before` of MPI_Barrier, the tool calls MPI_Comm_rank, which enters the
+ * stack at the top. In MPI_Finalize, it prints how many words were lost or not empty at first, and
+ * how many calls had no caller's address or were nested.
  */
 #define _GNU_SOURCE
 #include "trace.h"

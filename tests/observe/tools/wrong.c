@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registers observers wrongly, asks the helper functions invalid questions, and prints the results:
- * `wrong WHAT CLASS`. Then it observes MPI_Init, MPI_Comm_rank, MPI_Send and MPI_Finalize, and
- * continues in the same way.
+ * Registers observers wrongly, calls helper functions wrongly, and prints the results: `wrong WHAT
+ * CLASS`. It observes a few functions, in whose callbacks it makes further wrong calls.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -32,7 +31,7 @@ static void each(void *data, const QMPIX_Transfer *transfer)
     (void)transfer;
 }
 
-/* All outputs are set to 77 first; an error must not change them. */
+/* The outputs have certain values first, which an error must not change. */
 static void ask_wrongly(const QMPIX_Call *call)
 {
     MPI_Count sent = 77;
