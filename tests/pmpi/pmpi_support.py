@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs programs under PMPI tools, and computes the records that the tools of tests/pmpi must make."""
+"""Runs programs under PMPI tools, and computes the notes that the tools of tests/pmpi must print."""
 import re
 import subprocess
 from pathlib import Path
@@ -48,8 +48,8 @@ def qmpi(*arguments, env=None, **more):
 
 
 def expected_calls(stack, steps=RUN):
-    """Returns the records of a run of `steps`: the layers in order at each call, PMPI layers with their own counts of
-    calls. The layers are those of bound.c, and NATIVE ones by trace.c."""
+    """Returns the notes of a run of `steps`: for each call, those of all layers in order. Layers of native tools print
+    their number (trace.c), and those of PMPI tools the number of calls that they have seen (bound.c)."""
     notes = []
     for number, step in enumerate(steps, 1):
         notes.append(f"app {step}")
@@ -60,7 +60,7 @@ def expected_calls(stack, steps=RUN):
 
 
 def check_stack(stack, result, steps=RUN):
-    """Asserts that every layer saw every call once and in order, and that the program got its results."""
+    """Asserts that each layer saw each call once and in order, and that the program got the right results."""
     assert result.calls == expected_calls(stack, steps)
     assert result.stdout == run_mpi("calls", *steps, ranks=1, preload=()).stdout
     assert result.messages == []
@@ -73,7 +73,7 @@ def run_stack(*stack, steps=RUN, **kwargs):
 
 
 def one_message(result, expected):
-    """Asserts that the run was refused by one message with a hint, without other output."""
+    """Asserts that libqmpi printed a single message, with a hint, and that stderr contains nothing else."""
     heads = [line for line in result.messages if not line.startswith(" ")]
     assert len(heads) == 1, result.messages
     assert expected in "\n".join(result.messages)
@@ -97,5 +97,5 @@ def compile_library(folder, name, code, *arguments):
 
 
 def entries(folder):
-    """Returns the entries without the directory that Open MPI makes for its jobs."""
+    """Returns the names in a directory, except for the directory that Open MPI creates for its jobs."""
     return sorted(path.name for path in folder.iterdir() if not path.name.startswith("ompi."))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All ways in which a PMPI tool finds its next function, alone and in stacks."""
+"""All ways in which a PMPI tool may find the next functions, with the tool alone and in stacks."""
 import pytest
 
 from mpi_in_use import PROCESSOR
@@ -10,8 +10,7 @@ from support import LIBQMPI, MPI_SONAME
 CALL, TABLE, DATA = {"x86_64": ("R_X86_64_JUMP_SLOT", "R_X86_64_GLOB_DAT", "R_X86_64_64"),
                      "aarch64": ("R_AARCH64_JUMP_SLOT", "R_AARCH64_GLOB_DAT", "R_AARCH64_ABS64")}[PROCESSOR]
 
-# The tools, with the relocations by which they refer to PMPI_Comm_rank, and whether they are bound when they are
-# loaded.
+# Tool -> (the relocation by which it refers to PMPI_Comm_rank, whether it is bound when it is loaded).
 RELOCATIONS = {
     "lazy": (CALL, False), "now": (CALL, True), "writable": (CALL, False),
     "noplt": (TABLE, True), "noplt_lazy": (TABLE, False),
@@ -20,11 +19,11 @@ RELOCATIONS = {
     "sysv": (CALL, False), "symbolic": (CALL, False), "unlinked": (CALL, False),
     "pages_4k": (CALL, False), "pages_64k": (CALL, False),
 }
-# The tools that look it up by its name. early_… does so in a constructor.
+# The tools that look up functions by dlsym; those named early_… do so in a constructor.
 BY_NAME = ["next_pmpi", "next_mpi", "default_pmpi", "library_pmpi", "library_mpi", "own_pmpi",
            "early_next_pmpi", "early_next_mpi", "early_default_pmpi", "early_library_pmpi",
            "early_library_mpi", "early_own_pmpi", "defines_pmpi", "early_defines_pmpi"]
-# Further linkers, if the build has found them.
+# The tools that were built with other linkers or linker options, if the build has found these.
 LINKERS = [name for name in ("gold", "gold_now", "lld", "lld_now", "packed")
            if pmpi_tool(name).exists()]
 BINDINGS = [*RELOCATIONS, *BY_NAME, *LINKERS]
@@ -37,7 +36,7 @@ def test_the_tool_is_bound_as_its_name_says(name):
     kind, now = RELOCATIONS[name]
     relocations = [line.split()[2] for line in readelf("-r", pmpi_tool(name)).splitlines()
                   if "PMPI_Comm_rank" in line]
-    # For aarch64, the linker adds a slot for each function in a table, which nothing uses.
+    # For an address in data, the linker for aarch64 also creates a jump slot, which nothing uses.
     assert relocations == ([DATA, CALL] if PROCESSOR == "aarch64" and kind == DATA else [kind])
     assert ("BIND_NOW" in readelf("-d", pmpi_tool(name))) == now
     assert ("GNU_RELRO" in readelf("-l", pmpi_tool(name))) == (name != "writable")
@@ -115,7 +114,8 @@ def pages(result, name):
 
 @every_binding
 def test_page_protection_is_what_the_loader_left(name):
-    """The protection is as without libqmpi: above and below a native layer, which needs adapters, and in a copy."""
+    """The protection is the same as without libqmpi: above a native layer, which requires adapters, below it, and for
+    a copy of the tool."""
     plain = pages(succeed("calls", *RUN, preload=[pmpi_tool(name)]), name)
     assert len(plain) == 1 and plain[0].endswith("writable code no")
     result = succeed("calls", *RUN, tools=f"{name}:alpha:{name}")
@@ -123,7 +123,7 @@ def test_page_protection_is_what_the_loader_left(name):
 
 
 def test_the_protection_shown_differs_with_how_a_tool_is_linked():
-    # On aarch64, the table that _GLOBAL_OFFSET_TABLE_ names has no slots of functions, and is read-only in any case.
+    # On aarch64, the table at _GLOBAL_OFFSET_TABLE_ contains no slots of functions, so it is always read-only.
     lazy = "r--p" if PROCESSOR == "aarch64" else "rw-p"
     for name, expected in (("now", "constant r--p, table r--p, data rw-p"),
                            ("lazy", f"constant r--p, table {lazy}, data rw-p"),
@@ -133,7 +133,7 @@ def test_the_protection_shown_differs_with_how_a_tool_is_linked():
 
 
 def test_what_a_tool_has_made_writable_stays_so():
-    """The tool may write to the table again without checking it."""
+    """The tool may write to the table later without checking its protection."""
     for preload in ([LIBQMPI], [LIBQMPI, pmpi_tool("opened")]):
         for tools in ("opened:alpha:opened", "alpha:opened"):
             result = succeed("calls", *RUN, tools=tools, preload=preload)
@@ -164,7 +164,7 @@ def test_a_pmpi_layer_leads_straight_to_the_pmpi_layer_below(name):
 
 @pytest.mark.parametrize("name", TELLING)
 def test_a_layer_that_does_not_wrap_a_function_is_passed_over(name):
-    """`tally` wraps MPI_Comm_rank, but neither MPI_Comm_size nor MPI_Barrier. The layer below receives both."""
+    """`tally` wraps MPI_Comm_rank, but neither MPI_Comm_size nor MPI_Barrier, which reach the layer below it."""
     result = succeed("calls", *RUN, tools=f"{name}:tally:now")
     assert target_address(result, name) == ["libtally.so"]
     notes = [line for line in result.calls if line.startswith((name, "now "))]

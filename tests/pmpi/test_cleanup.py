@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The temporary directory of copies: the process that removes it, files that are never removed, and what the program
-may do meanwhile."""
+"""The temporary directory with the copies of tools: the clean-up process, which removes it when the program has ended,
+other files, which it never removes, and what the program may do meanwhile."""
 import fcntl
 import os
 import platform
@@ -31,7 +31,7 @@ def needs_cleanup():
 
 
 def cleanup_of(folder):
-    """Returns the process that waits to remove a directory, when it has started."""
+    """Waits until the clean-up process of a directory has started, and returns its directory in /proc."""
     needs_cleanup()
     return wait_until(lambda: find_cleanup(folder))
 
@@ -62,7 +62,8 @@ def kill_cleanup_of(folder):
 
 @contextmanager
 def running(folder):
-    """Starts a program with copies in `folder`, which waits. Returns it and the directory of its copies."""
+    """Runs a program that has copies of tools in `folder` and then waits for input. Yields its process and the
+    directory of the copies."""
     environment = clean_environment() | {
         "QMPI_TOOLS": TWICE, "QMPI_TOOL_PATH": f"{PMPI_TOOLS}:{TOOLS}", "TMPDIR": str(folder),
         "LD_PRELOAD": ":".join([ASAN] * bool(ASAN) + [str(LIBQMPI)])}
@@ -81,7 +82,8 @@ def running(folder):
 
 
 def run_to_its_kill(folder):
-    """Kills a run with copies, and waits until its clean-up process has removed them."""
+    """Runs a program that has copies of tools in `folder` and kills itself. Waits until its clean-up process has
+    removed them."""
     needs_cleanup()
     before = set(entries(folder))
     result = run_pmpi(SURROUNDINGS, "initialized", "kill", tools=TWICE, env={"TMPDIR": folder})
@@ -152,7 +154,7 @@ def test_what_is_still_used_stays_when_others_come_and_go(tmp_path):
 
 
 def left_behind(root, name, mode=0o700, inode=None, machine=platform.node()):
-    """Makes a directory like one that a killed process has left."""
+    """Creates a directory like that of a process that was killed together with its clean-up process."""
     folder = root / name
     (folder / "1").mkdir(parents=True)
     folder.chmod(mode)
@@ -224,7 +226,7 @@ def test_a_program_that_closes_all_descriptors_keeps_its_copies(tmp_path):
 def test_the_clean_up_process_has_nothing_of_the_programs(tmp_path):
     with running(tmp_path) as (process, folder):
         cleanup = cleanup_of(folder)
-        # Changing its directory is the last thing that the process does before it waits.
+        # The last thing that this process does before it waits is to change its directory.
         assert wait_until(lambda: os.readlink(cleanup / "cwd") == "/"
                           and len(descriptors_of(cleanup)) == 3)
         descriptors = descriptors_of(cleanup)

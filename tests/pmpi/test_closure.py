@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The owner of a library: a PMPI tool owns the libraries that it needs or opens, and no others."""
+"""Which libraries belong to a PMPI tool: those that it needs or opens, and no others. Their MPI calls lead to the
+layers below the tool."""
 import shutil
 
 import pytest
@@ -20,7 +21,7 @@ def count(result, note):
 
 
 def ranks_seen(result, *tool_ids):
-    """Returns the number of calls of MPI_Comm_rank that the native layers recorded."""
+    """Returns how many calls of MPI_Comm_rank each of these native layers saw."""
     return [count(result, f"alpha {tool_id} MPI_Comm_rank") for tool_id in tool_ids]
 
 
@@ -40,8 +41,8 @@ def test_a_plugin_of_the_programs_is_the_programs_whenever_it_is_opened(when, pl
 @pytest.mark.parametrize("when", ["early", "starting", "late"])
 @pytest.mark.parametrize("private", ["pmpicaller", "plugin_pmpicaller"])
 def test_a_tools_library_that_the_program_uses_later_is_the_tools_and_the_programs(when, private):
-    """Each has its own library. The tool's calls reach the tool and the layers below, and the program's calls reach all
-    layers."""
+    """The tool and the program each have a copy of the library. MPI calls of the tool's copy reach the tool and the
+    layers below, and those of the program's copy reach all layers."""
     result = succeed(PLUGINS, when, library(private), CALLS,
                      tools="alpha:needs_pmpicaller,env.TEST_TURN=1:alpha")
     assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 3]
@@ -50,7 +51,7 @@ def test_a_tools_library_that_the_program_uses_later_is_the_tools_and_the_progra
 
 @pytest.mark.parametrize("stack", ["alpha:opens:alpha", "alpha:opens:alpha:needs_pmpicaller"])
 def test_a_library_that_is_opened_while_a_tool_is_loaded_is_not_the_tools(stack):
-    """This is so even if a tool becomes a layer while libqmpi looks for the owner of the caller."""
+    """Tools become layers while libqmpi searches the owner of the calling code, which must not be mistaken."""
     result = succeed(CONCURRENT, "open", library("plugin_pmpicaller"), tools=stack, timeout=30)
     assert result.stdout == "crossed\n"
     assert ranks_seen(result, 1, 3) == [5, 5]
@@ -63,7 +64,8 @@ def test_a_first_call_that_is_made_while_a_tool_is_loaded_goes_through_all_layer
 
 
 def test_a_constructor_that_calls_mpi_while_another_thread_loads_a_tool_does_not_wait():
-    """That thread cannot use the loader. Its call bypasses the tools, and a message says so."""
+    """The loader is locked while the constructor runs, and the thread that loads the tools needs the loader. Therefore,
+    the call of the constructor does not wait for this thread. It bypasses the tools, and a message says so."""
     result = succeed(CONCURRENT, "construct", library("constructs"), timeout=30,
                      tools="alpha:needs_pmpicaller,env.TEST_TURN=1:alpha")
     assert result.stdout == "crossed\n"
@@ -91,7 +93,8 @@ def test_a_library_that_a_tool_opens_leads_to_the_layer_below(opens, private, se
 @pytest.mark.parametrize("opens", [None, "later"])
 @pytest.mark.parametrize("private", ["pmpicounter", "pmpicaller"])
 def test_a_library_that_a_tool_closes_stays(opens, private):
-    """The next library that the program opens is at the address of the closed one. Exit handlers run at exit."""
+    """If the library were really closed, the next library that the program opens would be at its address. The exit
+    handlers of the library run only at exit."""
     result = succeed(PLUGINS, "late", library("plugin_pmpicaller"), CALLS, tools="alpha:opens:alpha",
                      env={"TEST_OWN": library(private), "TEST_OPENS": opens, "TEST_CLOSES": 1})
     assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 1]
@@ -151,7 +154,7 @@ COUNTS = ("#include <stdio.h>\nint next_number(void);\n"
           "int MPI_Barrier(long c) { fprintf(stderr, \"trace: own %d\\n\", next_number());\n"
           "return PMPI_Barrier(c); }\n")
 VERSIONS = "COUNTER_1 { global: next_number; local: *; };\n"
-SUFFIX = "-Wl,--defsym=so.1=0"  # the linker stores this name and names that it ends only once
+SUFFIX = "-Wl,--defsym=so.1=0"  # defines a symbol `so.1`, whose name shares its text with the end of libpart.so.1
 
 
 @pytest.mark.parametrize("name, arguments, tools_arguments", [
@@ -204,14 +207,14 @@ WRAPS = ("#include <stdio.h>\nint (*also)(long c, int *r);\nint inner(void);\n"
          "int MPI_Comm_rank(long c, int *r) { fprintf(stderr, \"trace: inner MPI_Comm_rank\\n\");\n"
          "if (also) also(c, r);\nreturn PMPI_Comm_rank(c, r); }\n")
 OUTER = "int inner(void);\nint outer(void);\nint outer(void) { return inner(); }\n"
-# A part of the tool that calls PMPI, in another library than the wrappers.
+# A library of the tool that calls PMPI and does not contain the wrappers.
 PART = ("int PMPI_Comm_rank(long c, int *r);\nextern int (*also)(long c, int *r);\n"
         "static int call(long c, int *r) { return PMPI_Comm_rank(c, r); }\n"
         "__attribute__((constructor)) static void begin(void) { also = call; }\n")
 
 
 def parts(folder, *needed):
-    """Builds a tool whose wrappers are in a library that it needs, and this library."""
+    """Builds a tool and a library that it needs, which contains its wrappers. Returns both."""
     inner = compile_library(folder, "libinner.so", WRAPS)
     outer = compile_library(folder, "libouter.so", OUTER, "-l:libinner.so", *needed, "-Wl,-rpath,$ORIGIN")
     return outer, inner
@@ -252,7 +255,7 @@ def test_no_library_of_a_preloaded_tool_bypasses_the_layers_below(how, tmp_path)
         parts(tmp_path, "-l:libpart.so")
     elif how == "preloaded":
         preload.append(part)
-    else: # This library does not use MPI, and might belong to the program.
+    else:  # This library does not use MPI, and might belong to the program.
         preload.append(compile_library(tmp_path, "libanother.so", "int another;", "-l:libpart.so", "-Wl,-rpath,$ORIGIN"))
         parts(tmp_path, "-l:libpart.so")
     result = succeed("calls", *RUN, preload=preload, tools=f"alpha:{outer}:alpha")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A PMPI tool that reads environ itself finds each variable of its layer there once."""
+"""If a PMPI tool reads `environ`, it finds each variable once, with the value of its layer."""
 from pmpi_support import run_pmpi
 
 

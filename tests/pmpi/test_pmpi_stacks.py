@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stacks of PMPI tools: high ones, tools with libraries of their own, and tools in other languages."""
+"""Stacks of many layers, PMPI tools with libraries of their own, and PMPI tools in other languages."""
 import shutil
 
 import pytest
@@ -64,7 +64,7 @@ def test_a_tool_through_a_symbolic_link_is_the_same_tool(tmp_path):
     ("helped",), ("alpha", "helped"), ("helped", "alpha"), ("helped", "now", "helped"),
     ("helped", "helped", "alpha", "helped"), ("lazy", "helped", "alpha", "lazy", "helped")])
 def test_references_in_a_library_of_the_tools_own(stack):
-    """The counts in the helper show that each layer has its own helper."""
+    """The library counts calls. Its counts show that each layer has a copy of its own."""
     result = run_stack(*stack)
     assert result.trace.count("exit helped counted 6 helper 6") == stack.count("helped")
 
@@ -90,7 +90,8 @@ def test_tools_that_share_a_library_at_one_remove_have_one_each(stack):
 
 
 def test_a_shared_library_at_one_remove_is_found_as_the_loader_finds_it(tmp_path):
-    """The library in between is not loaded yet, and is not in the tool's own list of directories."""
+    """The tool needs the shared library only through another library, which is not loaded yet and is not in the run
+    path of the tool."""
     moved = shutil.copy(pmpi_tool("indirect_one"), tmp_path)
     result = succeed("calls", *RUN, tools=f"{moved}:alpha:indirect_other",
                      env={"LD_LIBRARY_PATH": f"{tmp_path}/none:{PMPI_TOOLS}"})
@@ -107,7 +108,8 @@ def test_a_tool_beside_more_libraries_than_a_few(tmp_path):
 
 @pytest.mark.parametrize("stack", [("helped", "alpha"), ("alpha", "helped", "now", "helped")])
 def test_a_tools_library_that_the_program_has_too(stack):
-    """The program's library is not the tool's: its calls of MPI are calls of the program."""
+    """The program and the tool have separate copies of the library. MPI calls of the program's copy are those of the
+    program."""
     result = succeed(pmpi_program("uses_helper"), *RUN, tools=":".join(stack))
     check_stack(stack, result)
     assert result.trace.count("exit helped counted 6 helper 6") == stack.count("helped")
@@ -117,7 +119,8 @@ def test_a_tools_library_that_the_program_has_too(stack):
     ("ends",), ("alpha", "ends"), ("ends", "alpha"), ("ends", "now", "ends"),
     ("ends", "alpha", "ends", "beta", "ends")])
 def test_wrappers_in_a_library_of_the_tools_own(stack):
-    """MPI_Init and MPI_Finalize are in the tool, the other wrappers in its library. Each has its own count."""
+    """The tool wraps MPI_Init and MPI_Finalize, and its library wraps the other functions. Each of the two counts its
+    own calls."""
     expected = []
     for call in expected_calls(stack):
         layer, function, count = (call.split() + [""])[:3]
@@ -136,7 +139,7 @@ def test_wrappers_in_a_library_of_the_tools_own(stack):
 
 
 def cpp_calls(stack):
-    """cpp.cpp counts each function separately. In this run, each is called once."""
+    """Returns the expected notes. cpp.cpp counts each function separately, and each is called once."""
     return [" ".join(line.split()[:2] + ["1"]) if line.startswith("cpp") else line
             for line in expected_calls(stack)]
 
@@ -171,7 +174,8 @@ def test_a_tool_written_in_fortran(stack, application):
 
 
 def seen(result, name):
-    """Returns the MPI functions that a layer saw, by their names in C, whatever wrapper they passed through."""
+    """Returns the C names of the MPI functions that a layer saw, in lower case, whether its C wrapper or its Fortran
+    wrapper was called."""
     notes = [line.split() for line in result.calls if line.startswith(f"{name} ")]
     functions = [next(word for word in note if word.lower().startswith("mpi_")) for note in notes]
     return [function.lower().rstrip("_") for function in functions]
@@ -183,7 +187,8 @@ def seen(result, name):
     ("fortran_wrappers",), ("alpha", "fortran_wrappers"), ("fortran_wrappers", "alpha"),
     ("lazy", "fortran_wrappers", "alpha")])
 def test_a_tools_fortran_wrappers_count_a_call_once_and_no_layer_misses_it(stack, preload):
-    """The tool wraps mpi_barrier_ and MPI_Barrier. If it is preloaded, the program may reach either."""
+    """The tool has wrappers in C and Fortran, for example MPI_Barrier and mpi_barrier_. If it is preloaded, calls of
+    the program may reach either of them."""
     libraries = [LIBQMPI, pmpi_tool("fortran_wrappers")] if preload == "yes" else [LIBQMPI]
     result = succeed(pmpi_program("fortran_calls"), tools=":".join(stack), preload=libraries)
     assert result.stdout == "rank 0 error 0\n"

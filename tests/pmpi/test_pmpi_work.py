@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""PMPI tools as layers that do more than wrap functions: they call MPI themselves, start early, finish late, take
+"""PMPI tools that do more than wrap functions: they call MPI themselves, start early, finish late, have wrappers with
 variable arguments, and run in threads."""
 import pytest
 
@@ -74,7 +74,7 @@ def test_the_programs_own_calls_of_the_tool_information_interface_reach_a_pmpi_l
 @pytest.mark.parametrize("preload", [[], ["early"], ["early_wraps"]], ids=["no", "plain", "wraps"])
 @pytest.mark.parametrize("name", ["early", "early_wraps"])
 def test_mpi_calls_of_a_constructor_reach_the_layers_below_only(name, preload):
-    """This is so even if the tool is preloaded, and its constructor runs before the stack exists."""
+    """This includes preloaded tools, whose constructors run before the stack exists."""
     if preload not in ([], [name]):
         pytest.skip("the other tool")
     itself = [f"{name} MPI_Initialized"] * (name == "early_wraps")
@@ -93,8 +93,8 @@ def test_mpi_calls_of_a_constructor_reach_the_layers_below_only(name, preload):
         assert result.calls.count(f"{name} MPI_Comm_rank") == 1
 
 
-# Tools that wrap one of the functions that initialize MPI, and a tool that calls another one of them than the
-# program.
+# Two tools that wrap only one of the functions that initialize MPI, and a tool that calls MPI_Init_thread in its
+# wrapper of MPI_Init.
 DECLARE = "int PMPI_Init(int *c, char ***v);\nint PMPI_Init_thread(int *c, char ***v, int r, int *p);\n"
 WRAP_INIT = "int MPI_Init(int *c, char ***v);\nint MPI_Init(int *c, char ***v) { "
 WRAP_THREAD = ("int MPI_Init_thread(int *c, char ***v, int r, int *p);\n"
@@ -114,7 +114,7 @@ STARTS = {"init": f"{DECLARE}{WRAP_INIT}return !!PMPI_Init(c, v); }}\n",
     ("raises:init", "init_thread", "layer 2 (init) wraps MPI_Init, but not MPI_Init_thread"),
     ("init:raises", "init", None), ("init,@enabled=no", "init_thread", None)])
 def test_a_message_names_a_tool_that_does_not_start(stack, step, missing, tmp_path):
-    """The tool cannot report this itself, and its results look correct."""
+    """The tool cannot report by itself that it was not started, and its results may look correct."""
     for name, code in STARTS.items():
         compile_library(tmp_path, f"lib{name}.so", code)
     tools = ":".join(f"{tmp_path}/lib{entry.replace(',', '.so,') if ',' in entry else entry + '.so'}"
@@ -160,7 +160,8 @@ def test_a_tool_may_finish_after_main(name, stack):
     ("finalizes",), ("alpha", "finalizes"), ("finalizes", "alpha"), ("now", "finalizes", "table"),
     ("alpha", "finalizes", "beta", "now")])
 def test_a_tool_may_finalize_mpi_in_atexit(stack):
-    """IPM does this. The layers below see MPI_Finalize at the exit, and those above when the program calls it."""
+    """IPM does this. The layers above see MPI_Finalize when the program calls it, and those below only when the process
+    ends."""
     result = succeed("calls", "init", "comm_rank", "finalize", tools=":".join(stack))
     notes = notes_of(result, "finalizes")
     assert notes == ["finalizes MPI_Finalize", "finalizes at the end: 3 calls, finalized 0",

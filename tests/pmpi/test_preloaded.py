@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""PMPI tools that are in the process already, because they are preloaded behind or in front of libqmpi, linked into the
-program as a library, or part of the program. They become layers, or the run is refused."""
+"""PMPI tools that are already in the process: preloaded before or after libqmpi, linked with the program as a library,
+or part of the program. They become layers, or the run is refused."""
 import shutil
 
 import pytest
@@ -51,7 +51,7 @@ def test_a_preloaded_tool_on_each_of_two_ranks():
 
 @pytest.mark.parametrize("stack", [("helped", "alpha"), ("alpha", "helped", "beta")])
 def test_a_preloaded_tool_with_a_library_of_its_own(stack):
-    """The references to PMPI are in that library. They must lead to the next layer, too."""
+    """The references to PMPI are in this library. They must lead to the next layer."""
     result = run_with(["libqmpi", "helped"], ":".join(stack))
     check_stack(stack, result)
     assert "exit helped counted 6 helper 6" in result.trace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A library that cannot be a PMPI layer is refused by one message with a hint, or left out if the user allows this."""
+"""A library that cannot be a PMPI layer is refused with one message and a hint, or left out if the user allows this."""
 import os
 import shutil
 import struct
@@ -24,7 +24,7 @@ def altered(folder, offset, new):
 
 
 def without_symbols(folder):
-    """Overwrites the entry of the dynamic section that points to the dynamic symbols."""
+    """Creates a tool in whose dynamic section the entry for the symbol table is overwritten."""
     data = pmpi_tool("lazy").read_bytes()
     table, = struct.unpack_from("<Q", data, 32)
     count, = struct.unpack_from("<H", data, 56)
@@ -58,7 +58,7 @@ def unresolved(folder):
     return path
 
 
-# {name of the case: (function that makes the invalid entry in a directory, text of the message)}
+# Name of the case -> (function that creates the invalid entry in a directory, part of the message).
 CASES = {
     "not a library": (lambda folder: __file__, "not an ELF file"),
     "truncated": (truncated, "the file is truncated"),
@@ -94,14 +94,14 @@ def test_left_out_where_that_is_wished(case, tmp_path):
 
 @pytest.mark.parametrize("front", [False, True])
 def test_a_preloaded_tool_that_is_not_listed_ends_no_run(front):
-    """The program would not do so without libqmpi."""
+    """The tool cannot become a layer. Without libqmpi, the program would run, so libqmpi only prints a message."""
     textrel = pmpi_tool("textrel")
     preload = (textrel, LIBQMPI) if front else (LIBQMPI, textrel)
     for tools in (None, "alpha"):
         result = succeed("calls", *RUN, tools=tools, preload=preload)
         one_message(result, f"'{textrel}', which is not in QMPI_TOOLS: {textrel} has relocations in its code")
         assert result.messages[-1] == "  the run continues without this layer"
-        if not front:  # the functions that it wraps do not reach the layers
+        if not front:  # the native layer sees all calls; before libqmpi, the tool's wrappers bypass it
             assert sum(line.startswith("alpha ") for line in result.calls) == (len(RUN) if tools else 0)
 
 
@@ -158,14 +158,14 @@ def test_a_library_that_several_others_need_is_copied_once_for_a_layer(tmp_path)
 
 
 def test_one_layer_of_a_tool_whose_library_calls_mpi_needs_no_folder(tmp_path):
-    """Without a directory, the originals are used if the program does not use them."""
+    """If no copies can be made, the tool uses the original libraries, provided that the program does not use them."""
     result = succeed("calls", *RUN, tools="helped:alpha", env={"TMPDIR": tmp_path / "absent"})
     check_stack(["helped", "alpha"], result)
 
 
 def mounted(folder, options):
-    """Returns a wrapper that mounts a file system for the run, in a namespace of its own; skips the test if that is
-    impossible. Nothing is preloaded into the commands that do this: they may be for another processor."""
+    """Returns a wrapper that mounts a file system on `folder`, in a mount namespace of its own. Skips the test if this
+    is not permitted. LD_PRELOAD is not set for the commands that mount it, which may be built for another processor."""
     mount = f'mount -t tmpfs -o {options} tmpfs {folder} && export LD_PRELOAD="$0" && exec "$@"'
     wrapper = ["sh", "-c", f'libraries=$LD_PRELOAD; unset LD_PRELOAD; exec unshare -m sh -c \'{mount}\' "$libraries" "$@"',
                "sh"]

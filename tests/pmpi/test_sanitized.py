@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tools that are built with AddressSanitizer run as layers. The library of the sanitizer is preloaded."""
+"""Tools that are built with AddressSanitizer run as layers if the library of the sanitizer is preloaded."""
 import subprocess
 
 import pytest
@@ -28,7 +28,7 @@ def test_sanitized_tools_run_and_count(stack):
 
 
 def test_native_layers_below_a_sanitized_programs_own_wrappers_or_a_tool_in_front():
-    """A program that is built with a sanitizer needs the sanitizer's library before all others."""
+    """The sanitizer's library comes before all others, as it must in a program that is built with the sanitizer."""
     result = succeed(pmpi_program("own"), *RUN, tools="alpha", preload=[*sanitizer(), LIBQMPI])
     check_stack(("own", "alpha"), result)
     front = succeed("calls", *RUN, tools="alpha", preload=[*sanitizer(), pmpi_tool("now"), LIBQMPI])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The surroundings of a PMPI layer in the process: the environment, dlsym, functions that a tool replaces outside MPI,
-temporary files and child processes; and the output of `qmpi check`."""
+"""What PMPI layers change in the process, and what they leave alone: the environment, dlsym, functions outside MPI that
+a tool replaces, temporary files and child processes. Also tests the output of `qmpi check`."""
 import shutil
 import subprocess
 import time
@@ -43,7 +43,7 @@ def test_a_layers_variables_are_its_own(name):
 
 
 def test_variables_of_a_preloaded_tool():
-    """The constructor of the tool ran earlier. Later queries get the values of the layer."""
+    """The constructor of the tool has run before the layer exists. Later queries get the values of the layer."""
     result = succeed(SURROUNDINGS, "init", "finalize", "getenv=TEST_SET",
                      tools="variables,env.TEST_SET=mine:variables,env.TEST_SET=below",
                      preload=[LIBQMPI, pmpi_tool("variables")], env={"TEST_SET": "outer"})
@@ -98,7 +98,7 @@ NAMES = ["next getppid in libc.so.6, next malloc in libc.so.6, next MPI_None in 
 @as_everywhere
 @pytest.mark.parametrize("tools", [None, "lazy:alpha"])
 def test_a_preloaded_librarys_dlsym_keeps_its_meaning(tools):
-    """The library is no tool. Its constructor calls dlsym before any constructor of libqmpi."""
+    """The library is not a tool. Its constructor, which calls dlsym, runs before those of libqmpi."""
     result = succeed(SURROUNDINGS, "getppid", "init", "getppid", "finalize", tools=tools,
                      preload=[LIBQMPI, pmpi_tool("names")])
     assert notes_of(result, "names") == [*[f"names constructor: {text}" for text in NAMES],
@@ -155,7 +155,7 @@ def test_under_qmpi_run_a_tool_sees_the_programs_calls_outside_mpi(tools, tmp_pa
 
 
 def missed(result):
-    """Returns the messages about functions that a layer does not see. A hint may follow each of them."""
+    """Returns the messages about functions that a layer does not see. Asserts that there are no others."""
     assert not [line for line in result.messages if not line.startswith(("layer ", "  hint: "))]
     return [line for line in result.messages if line.startswith("layer ")]
 
@@ -171,7 +171,8 @@ def test_under_qmpi_run_only_further_copies_miss_calls_outside_mpi_and_that_is_s
 
 @pytest.mark.parametrize("on_error, status", [("stop", 2), ("skip", 0)])
 def test_a_tool_that_must_be_preloaded_and_cannot_be_is_refused(on_error, status, tmp_path):
-    """The loader preloads no path with a space. If the user allows this, the tool sees only MPI calls."""
+    """The loader cannot preload a path with a space. If the user skips errors, the tool is loaded later and sees only
+    MPI calls."""
     folder = tmp_path / "a b"
     folder.mkdir()
     path = shutil.copy(pmpi_tool("files"), folder)
@@ -218,7 +219,8 @@ def test_what_a_tool_misses_is_said_by_one_rank_only():
 
 
 def is_emptied(folder, seconds=60):
-    """Another process removes the copies of a killed process shortly afterwards."""
+    """Waits until the directory is empty, and returns whether it is. After a process was killed, another process
+    removes its copies some time later."""
     if EMULATED:
         pytest.skip(needs_helper.kwargs["reason"])
     end = time.monotonic() + seconds
@@ -274,14 +276,14 @@ def test_copies_are_gone_after_a_tool_crashed(tools, ranks, tmp_path):
                         env={"TMPDIR": tmp_path, "ASAN_OPTIONS": options})
     assert result.returncode != 0
     if ranks > 1 and not is_emptied(tmp_path, seconds=5):
-        # The launcher may kill a rank together with its clean-up process before this process has left the group of
-        # the rank.
+        # The launcher may kill the process group of a rank before the clean-up process has left it. In that case, the
+        # next run removes the copies.
         succeed(SURROUNDINGS, "init", "finalize", tools="now:now", env={"TMPDIR": tmp_path})
     assert is_emptied(tmp_path)
 
 
 def test_copies_are_gone_after_a_refusal(tmp_path):
-    """A later layer cannot be loaded, after copies were made."""
+    """Copies were already made when a layer turns out to be impossible to load."""
     result = run_pmpi(SURROUNDINGS, "init", "finalize", tools="undefined:now:now",
                         env={"TMPDIR": tmp_path})
     assert result.returncode == 2
@@ -304,7 +306,8 @@ def test_a_child_that_ends_does_not_take_the_copies_away(tmp_path):
 
 
 def test_no_process_keeps_the_launchers_pipes_open(tmp_path):
-    """The run and its output end when the program ends."""
+    """The helper reads the output until all processes have closed it, so it would wait for a process that keeps it
+    open."""
     succeed(SURROUNDINGS, "init", "leave", tools="now:now", env={"TMPDIR": tmp_path})
     assert is_emptied(tmp_path)
 
@@ -333,7 +336,7 @@ def test_check_shows_how_pmpi_layers_are_bound():
     assert [layer["head"] for layer in layers] == [
         "layer 1: alpha", "layer 2: lazy", "layer 3: noplt", "layer 4: table", "layer 5: next_pmpi"]
     assert layers[0]["binding"] == "QMPI tool"
-    # The linker for aarch64 makes two references for an address in data.
+    # For an address in data, the linker for aarch64 creates two references.
     twice = 6 if PROCESSOR == "aarch64" else 0
     for layer, calls, table, data in ((1, 6, 0, 0), (2, 0, 6, 0), (3, twice, 0, 6), (4, 0, 0, 0)):
         assert layers[layer]["binding"].startswith(

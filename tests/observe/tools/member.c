@@ -2,11 +2,16 @@
 /*
  * An observer for runs of adjacent observers. Each callback prints the word that it finds, the
  * requests in the record, and whether the call has a status. `before` stores the tool_id in the
- * word. Options: only=before, only=after                 has only this callback acts, statuses,
- * requests, time, entry   flags of the observer intercept   also intercepts MPI_Barrier few
- * observes only MPI_Barrier, MPI_Start and MPI_Mrecv nested      `before` of MPI_Barrier also calls
- * the layers below quiet       prints only, in MPI_Finalize, how often each callback was called,
- * and how often one of them got a wrong context, observer or word
+ * word.
+ *
+ * Options:
+ *   only=before, only=after                 has only this callback
+ *   acts, statuses, requests, time, entry   flags of the observer
+ *   intercept                               also intercepts MPI_Barrier
+ *   few       observes only MPI_Barrier, MPI_Start and MPI_Mrecv
+ *   nested    `before` of MPI_Barrier also calls the layers below
+ *   quiet     prints only, in MPI_Finalize, how often each callback was called, and how often one
+ *             of them got a wrong context, observer or word
  */
 #define _GNU_SOURCE
 #include "trace.h"

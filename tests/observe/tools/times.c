@@ -7,7 +7,7 @@
  *   off=RANK     switches the layer off on this rank after MPI_Init
  *   fail=RANK    makes `init` fail on this rank
  *   messages=N   each rank sends N messages that contain the time of sending, and prints how many
- * of the messages that it receives seem to arrive before they were sent
+ *                of the messages that it receives seem to arrive before they were sent
  */
 #define _GNU_SOURCE
 #include "trace.h"

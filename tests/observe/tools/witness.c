@@ -8,7 +8,8 @@
  * Options:
  *   folder=FOLDER   required
  *   ranks=yes       also writes the ranks in MPI_COMM_WORLD of the members of the call's
- * communicator few=yes         does not request statuses that the program ignores
+ *                   communicator
+ *   few=yes         does not request statuses that the program ignores
  */
 #define _GNU_SOURCE
 #include "fortran_handles.h"

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application whose second thread acts while a tool is being loaded. libqmpi looks for the owner
- * of this thread's code at that time, and finds it when everything is loaded. The command line
- * tells what the thread does: `call` makes an MPI call. `open` opens the library that is the second
- * word, which makes calls later. `construct` opens it just before a tool is loaded, which waits
- * until the library's constructor runs.
+ * An application with a second thread, which acts while a tool is being loaded. The first argument
+ * selects what this thread does:
+ *   call        makes an MPI call
+ *   open        opens the library named by the second argument, which makes MPI calls later
+ *   construct   opens this library just before a tool is loaded; loading goes on when the library's
+ *               constructor runs
+ * With `call` and `open`, libqmpi begins to search the owner of the calling code while a tool is
+ * being loaded, and ends this search after all tools are loaded.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -23,12 +26,12 @@ enum { CALLS = 5 };
 
 static const char *library;
 static bool constructs;
-static _Thread_local bool waits; /* the thread waits before it examines the loaded objects */
+static _Thread_local bool waits; /* this thread must wait before it examines the loaded objects */
 static sem_t arrived, loaded;
 static pthread_t thread;
 static bool has_thread;
 
-/* Makes a function visible in a program whose functions are hidden. */
+/* Exports a function, because functions of this program are hidden by default. */
 #define SHOWN __attribute__((visibility("default")))
 
 /* Replaces the function of the C library. */

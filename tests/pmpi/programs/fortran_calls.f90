@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: MIT
-! A Fortran program of the old kind: mpif.h, reaching C's MPI_X through the Fortran bindings.
+! An old-style Fortran program, with mpif.h. Its calls reach the C functions through the Fortran bindings.
 program fortran_calls
     implicit none
     include 'mpif.h'

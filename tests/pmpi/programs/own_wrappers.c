@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wrappers in a program that do not jump to the next function: each has a frame on the stack while
- * the layers below are called. The wrapper of MPI_Comm_rank makes a further call in a function of
- * its own.
+ * Wrappers that are part of the program. They do not tail-call the next function, so each of them
+ * has a frame on the stack while the layers below run. The wrapper of MPI_Comm_rank makes another
+ * MPI call, in a function of its own.
  */
 #include <mpi.h>
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application whose plugin makes its MPI calls. The command line names the time at which the
- * plugin is opened, its file, and the number of calls. `early` is before MPI_Init, `late` after it.
- * `starting` is within it, in another thread. `turn` is within it, when a tool's constructor asks
- * for it. Afterwards, the application looks up an MPI function, as some programs do, and calls it
- * once.
+ * Usage: plugins WHEN PLUGIN CALLS. Opens a plugin and lets it make MPI calls. Then looks up an MPI
+ * function, as some programs do, and calls it once. WHEN is the time at which the plugin is opened:
+ *   early      before MPI_Init
+ *   starting   during MPI_Init, in another thread
+ *   turn       during MPI_Init, when the constructor of a tool calls program_turn
+ *   late       after MPI_Init
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -33,7 +34,7 @@ static void *open_plugin(void *unused)
     return NULL;
 }
 
-/* Makes a function visible in a program whose functions are hidden. */
+/* Exports a function, because functions of this program are hidden by default. */
 #define SHOWN __attribute__((visibility("default")))
 
 /* The constructor of the tool looks this function up by its name. */
@@ -46,7 +47,7 @@ void program_turn(void)
 
 /*
  * Replaces the function of the C library. libqmpi calls it for an option env.NAME=value of a layer,
- * just before the library of the layer is loaded. In every run, the other thread acts at this time.
+ * just before it loads the library of this layer. The other thread opens the plugin at this time.
  */
 SHOWN int setenv(const char *name, const char *value, int overwrite)
 {

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application that looks at its own process between MPI calls. Its command line names the steps;
- * each prints one line on stdout. MPI: initialized, init, comm_rank, barrier, pcontrol, finalize,
- * abort_one. The process: getenv=NAME, wait, children (SIGCHLDs since the first such step), fork,
- * list=FOLDER, replace=FOLDER (what lies in it by something else of that name), close (all
- * descriptors but the standard ones), read (a line), open=FILE, fopen=FILE, getppid, names, maps,
- * kill, leave (_exit). `trace: app STEP` on stderr goes before each.
+ * An application that examines its own process between MPI calls. Its arguments are steps. Before
+ * each step, it prints `trace: app STEP` on stderr; most steps print their results on stdout.
+ *   initialized, init, comm_rank, barrier, pcontrol, finalize   make MPI calls
+ *   abort_one        rank 0 calls MPI_Abort
+ *   getenv=NAME, getppid, open=FILE, fopen=FILE   call these functions
+ *   wait             waits for any child
+ *   children         prints how many SIGCHLD there were since the first such step
+ *   fork             forks a child and waits for it
+ *   list=FOLDER      prints the number of entries in a directory
+ *   replace=FOLDER   replaces the entries of a directory by other directories with the same names
+ *   close            closes all file descriptors but the standard ones
+ *   read             reads a character from stdin
+ *   names, maps      print what dlsym finds for some names, and the mapped files
+ *   kill, leave      end the process by SIGKILL, and by _exit
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -31,7 +39,7 @@ static const char *library_of(const void *address)
     return slash ? slash + 1 : info.dli_fname;
 }
 
-/* Leaves out the directory that Open MPI makes for its jobs where libqmpi makes its own. */
+/* Open MPI creates a directory for its jobs in the same place, which does not count. */
 static int counts(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && strncmp(entry->d_name, "ompi.", 5) != 0;
@@ -70,7 +78,7 @@ static void count_children(void)
     printf("children: %d\n", (int)children);
 }
 
-/* The child ends like a program, with all its exit handlers. */
+/* The child ends by exit, which runs its exit handlers. */
 static void fork_and_wait(void)
 {
     fflush(stdout);
@@ -83,7 +91,7 @@ static void fork_and_wait(void)
            WEXITSTATUS(status));
 }
 
-/* Moves each directory in `path` aside, and replaces it by another one that contains a file. */
+/* Renames each directory in `path`, and creates another one of the same name, with a file in it. */
 static void replace_entries(const char *path)
 {
     DIR *folder = opendir(path);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a program depend on the library that is the helper of a tool. */
+/* Makes the program depend on libpmpihelper.so, which a tool also needs, and checks that the
+ * program's copy of it was not used. */
 #include <stdlib.h>
 
 int helper_count(void);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simplest PMPI tool: each wrapper prints `TOOL MPI_X N`, where N is its own count of calls,
- * and calls the next function. BINDING tells how it finds the next function; the options of the
- * linker are in meson.build. In MPI_Finalize, the tool prints the protection of its pages.
+ * A simple PMPI tool: each wrapper prints `TOOL MPI_X N`, where N is the number of calls of all
+ * wrappers so far, and calls the next function. BINDING selects how the tool finds the next
+ * function; meson.build contains the options of the linker. In MPI_Finalize, the tool prints the
+ * protection of its pages.
  */
 #define _GNU_SOURCE
 #include "functions.h"
@@ -25,7 +26,7 @@
 #define BY_EARLY 6    /* dlsym in a constructor */
 #define BY_HELPER 7   /* a library of the tool's own calls PMPI_X */
 
-/* For the ways by name: the name, and the handle for dlsym. */
+/* With BY_NAME and BY_EARLY: the prefix of the names to look up, and where dlsym searches them. */
 #ifndef NAME
 #define NAME "PMPI_"
 #endif
@@ -39,8 +40,8 @@
 
 static int calls;
 
-/* One page of each kind: one that the loader protects after relocation, and one that it never
- * protects. */
+/* These are in pages that the loader protects after relocation, unless the linker was
+ * told not to. */
 extern int *const bound_constant[1];
 int *const bound_constant[1] = {&calls};
 extern char _GLOBAL_OFFSET_TABLE_[] __attribute__((visibility("hidden")));
@@ -111,8 +112,7 @@ int JOINED(HELPED_BY, count)(void);
 #define NEXT(X) JOINED(HELPED_BY, X)
 #define helper_count JOINED(HELPED_BY, count)
 #else
-/* The access is volatile, because the compiler could otherwise use the initial contents of the
- * table. */
+/* The access is volatile; otherwise, the compiler could use the initial contents of the table. */
 #define NEXT(X) (((const volatile struct table *)&bound_table)->X)
 #endif
 
@@ -129,8 +129,8 @@ __attribute__((constructor)) static void look_all_up(void)
 }
 #endif
 
-/* Returns the protection of the page of `address`, such as `rw-p`. Also tells whether any code is
- * writable. */
+/* Returns the protection of the page of `address`, such as `rw-p`. Increases `*writable_code` if
+ * any code is writable. */
 static const char *protection(const void *address, int *writable_code)
 {
     static char texts[4][8];
@@ -171,8 +171,8 @@ static void note_pages(void)
           data, code ? "yes" : "no");
 }
 
-/* Prints the library whose function the wrapper of MPI_Comm_rank calls, if this can be found
- * without changing the way in which the tool is bound. */
+/* Prints the library of the function that the wrapper of MPI_Comm_rank calls next, if this can be
+ * found out without further references to PMPI. */
 static void note_next(void)
 {
 #if BINDING >= BY_TABLE && BINDING <= BY_EARLY
@@ -211,7 +211,8 @@ static void note_state(void)
 FUNCTIONS(WRAP)
 
 #ifdef DEFINES_PMPI
-/* Darshan has such wrappers for programs that call PMPI_X. No layer may reach them. */
+/* Darshan has such wrappers for programs that call PMPI_X. Calls of other layers must not reach
+ * them. */
 #define WRAP_PMPI(RESULT, X, PARAMETERS, ARGUMENTS)                                                \
     RESULT PMPI_##X PARAMETERS                                                                     \
     {                                                                                              \
@@ -221,7 +222,8 @@ FUNCTIONS(WRAP)
 FUNCTIONS(WRAP_PMPI)
 #endif
 
-/* The tool has the wrappers at the ends of a run. Its own library has those in the middle. */
+/* With WRAPS, a tool (1) has the wrappers of MPI_Init and MPI_Finalize, and a library that it needs
+ * (2) has the others. */
 int middle_present(void);
 #if WRAPS == 2
 int middle_present(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plugin whose constructor calls MPI_Initialized, as those of some libraries do. */
+/* A plugin whose constructor calls MPI_Initialized, like the constructors of some libraries. */
 #include <mpi.h>
 
 #include <stdlib.h>

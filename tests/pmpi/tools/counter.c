@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library of a tool that contains the tool's state and does not use MPI. */
+/* A library of a tool that contains state of the tool, a number, and does not use MPI. */
 #include "trace.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A C++ tool: static objects with constructors and destructors, the standard library's containers
- * and streams, an exception thrown and caught in each wrapper, thread-local objects.
+ * A C++ tool. It has a static object with a constructor and a destructor and a thread-local object,
+ * uses containers and streams of the standard library, and throws and catches an exception in each
+ * wrapper.
  */
 #include "functions.h"
 #include "trace.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool that ends the process in its constructor or in MPI_Init, or waits in MPI_Init to be
- * killed. */
+/* A tool that ends the process by a signal in its constructor or in MPI_Init, as CRASH selects. */
 #include "trace.h"
 
 #include <mpi.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool whose constructor calls MPI before the tool's references can be redirected: PMPI_X, an
- * MPI_X that it does not wrap and, with WRAPS_IT, an MPI_X that it wraps.
+ * A tool whose constructor calls MPI. If the tool is preloaded, its references are not redirected
+ * yet at this time. The constructor calls PMPI_Initialized, MPI_Initialized, which the tool wraps
+ * only with WRAPS_IT, and MPI_Finalized, which it does not wrap.
  */
 #include "trace.h"
 

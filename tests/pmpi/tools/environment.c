@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the values of SHOWN, HIDDEN and PLAIN in its environment, read in every possible way. */
+/* Prints the variables SHOWN, HIDDEN and PLAIN in MPI_Init, as getenv, secure_getenv and environ
+ * return them. */
 #define _GNU_SOURCE
 #include "trace.h"
 
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns the value in environ, or "twice" if there are two. */
+/* Returns the value in environ, or "twice" if the variable is in it twice. */
 static const char *listed(const char *name)
 {
     const char *value = "none";

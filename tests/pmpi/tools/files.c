@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool that also replaces functions outside MPI, as Darshan does: open and fopen. */
+/* A tool that also replaces the functions open and fopen, which do not belong to MPI, as Darshan
+ * does. */
 #define _GNU_SOURCE
 #include "trace.h"
 
@@ -10,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Prints only files that the tests use, because libraries open many files. */
+/* Prints only files of the tests, because libraries open many other files. */
 static void note(const char *function, const char *path)
 {
     if (strstr(path, "test-data"))

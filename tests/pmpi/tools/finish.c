@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tools that finish when the program has left main. FINISH selects the way: in a handler of atexit,
- * in a destructor, or in a handler of atexit that also finalizes MPI, as IPM does.
+ * A tool that finishes after main has returned. FINISH selects how: in an exit handler, in a
+ * destructor, or in an exit handler that also finalizes MPI, as IPM does.
  */
 #include "trace.h"
 

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: MIT
-! A tool in Fortran: wrappers with C names, a count in a module, its own output unit. HANDLE is the
-! kind of a C handle: MPICH's are numbers, Open MPI's addresses.
+! A tool in Fortran. Its wrappers have C names; a module contains the number of calls. HANDLE is the kind
+! of a C handle, which is a number in MPICH and an address in Open MPI.
 module counts
     implicit none
     integer :: calls = 0

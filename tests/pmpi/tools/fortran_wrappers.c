@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A C tool with its own Fortran wrappers beside those in C, as mpiP and dumpi have. */
+/* A tool with wrappers of both the C functions and the Fortran procedures, like mpiP and dumpi. */
 #include "fortran_handles.h"
 #include "trace.h"
 

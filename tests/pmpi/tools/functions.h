@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that the PMPI tools of these tests wrap, as W(RESULT, X, PARAMETERS, ARGUMENTS).
- * WRAPS selects all (0), those at the ends of a run (1), or those in its middle (2).
+ * The functions that PMPI tools of these tests wrap, as W(RESULT, X, PARAMETERS, ARGUMENTS). WRAPS
+ * selects all of them (0), only MPI_Init and MPI_Finalize (1), or only the others (2).
  */
 #ifndef TEST_FUNCTIONS_H
 #define TEST_FUNCTIONS_H
@@ -30,7 +30,7 @@
     W(double, Wtime, (void), ())
 #endif
 
-/* The function X of a helper library with a prefix. */
+/* The name PREFIX_X of a function in a helper library. */
 #define JOINED(PREFIX, X) JOINED_TEXT(PREFIX, X)
 #define JOINED_TEXT(PREFIX, X) PREFIX##_##X
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A library of a PMPI tool that contains the tool's references to PMPI, and its own count. */
+/* A library of a PMPI tool that contains the tool's references to PMPI, and counts its
+ * own calls. */
 #include "functions.h"
 
 #include <stdlib.h>
 
 static int calls;
 
-/* Data of the library that refers to MPI, too. */
+/* A reference to MPI in the data of the library. */
 extern int (*helper_barrier)(MPI_Comm comm);
 int (*helper_barrier)(MPI_Comm comm) = PMPI_Barrier;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool that uses the MPI tool information interface in MPI_Init, by both names, and wraps a part
- * of it. */
+/* A tool that uses the MPI tool information interface in MPI_Init, by names with MPI_ and PMPI_,
+ * and wraps MPI_T_init_thread. */
 #include "trace.h"
 
 #include <mpi.h>
@@ -15,8 +15,9 @@ int MPI_Init(int *argc, char ***argv)
 {
     int provided = -1, by_mpi = -1, by_pmpi = -2;
     trace("%s MPI_Init", TOOL);
-    const int result =
-        PMPI_Init(argc, argv); /* Before this, repeated initialization fails in MPICH 4.0. */
+    /* MPI must be initialized first: otherwise, repeated initialization of MPI_T fails in
+     * MPICH 4.0. */
+    const int result = PMPI_Init(argc, argv);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_T_cvar_get_num(&by_mpi);
     PMPI_T_cvar_get_num(&by_pmpi);

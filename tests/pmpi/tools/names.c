@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library that replaces getppid, and a function whose name begins like those of MPI, and calls
- * the next functions. RTLD_NEXT must mean the libraries behind this one, whoever else replaces
- * dlsym. The constructor also calls dlsym; if the library is preloaded, this is before any other
- * constructor. As a TOOL, the library wraps MPI_Comm_rank.
+ * A library that calls dlsym. It replaces getppid and calls the next getppid, and defines a
+ * function whose name begins like those of MPI. RTLD_NEXT must mean the libraries after this one,
+ * although libqmpi replaces dlsym. The constructor also calls dlsym; if the library is preloaded,
+ * it runs before the constructors of libqmpi. With IS_TOOL, the library is a tool that wraps
+ * MPI_Comm_rank.
  */
 #define _GNU_SOURCE
 #include "trace.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The native counterpart of pcontrol.c. */
+/* Does the same as pcontrol.c, as a native tool. */
 #include "trace.h"
 
 #include <qmpi/qmpi.h>

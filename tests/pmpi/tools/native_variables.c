@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The native counterpart of variables.c, which must not see the variables of other layers. */
+/* A native tool that prints TEST_SET and TEST_UNSET. It must not see the variables of
+ * other layers. */
 #include "trace.h"
 
 #include <qmpi/qmpi.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A PMPI tool with its own library, which either counts without using MPI, or makes MPI calls in
- * MPI_Barrier.
+ * A PMPI tool that needs a library. With COUNTS, the library counts and does not use MPI; with
+ * CALLS, it makes MPI calls for the tool in MPI_Barrier.
  */
 #include "trace.h"
 

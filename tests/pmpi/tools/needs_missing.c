@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool that needs a library that does not exist when it is loaded. */
+/* A tool that needs a library, which the test does not let it find. */
 #include <mpi.h>
 
 int missing_answer(void);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A PMPI tool that opens the library that TEST_OWN names: in its constructor or, if TEST_OPENS is
- * set, in MPI_Init or, if its value is `barrier`, in each MPI_Barrier. If TEST_CLOSES is set, it
- * closes the library again in MPI_Init. It prints each MPI_Comm_rank, with the number that the
- * library returns if it has `next_number`. In MPI_Barrier, it lets the library make calls if it has
- * `make_calls`.
+ * A PMPI tool that opens a library. Environment variables control it:
+ *   TEST_OWN      the path of the library
+ *   TEST_OPENS    when the tool opens it: in each MPI_Barrier (`barrier`), in MPI_Init (any other
+ *                 value), or in its constructor (not set)
+ *   TEST_CLOSES   if set, the tool closes the library again in MPI_Init
+ * In MPI_Comm_rank, the tool prints the result of the library's function `next_number`, if there is
+ * one. In MPI_Barrier, it calls the library's function `make_calls`, if there is one.
  */
 #define _GNU_SOURCE
 #include "trace.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library between a tool and its helper. The tool depends on the helper only through this
- * library. */
+/* A library between a tool and the library helper.c: the tool needs that library only indirectly,
+ * through this one. */
 #include "functions.h"
 
 int helper_count(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool that reads the variable arguments of MPI_Pcontrol, a word and a double, and passes both
- * on. */
+/* A tool that reads the variable arguments of MPI_Pcontrol, which are a string, a double, a long
+ * and a double, and passes all of them on. */
 #include "trace.h"
 
 #include <mpi.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Passes calls on without output, for programs whose signal handlers make thousands of calls.
- * BINDING tells how the next functions are found: by the linker, or by name at the first call. */
+/* Passes calls on without output, for programs whose signal handlers make thousands of calls. If
+ * BINDING is 5, the next function is looked up by dlsym in each call. */
 #define _GNU_SOURCE
 #include <mpi.h>
 

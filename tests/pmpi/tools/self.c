@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool that calls MPI_X, not PMPI_X, for itself: MPI_Barrier calls MPI_Comm_rank, which the tool
- * wraps, and MPI_Comm_size, which it does not wrap. SELF tells how it finds them.
+ * A tool that makes its own calls by MPI_X instead of PMPI_X: its wrapper of MPI_Barrier calls
+ * MPI_Comm_rank, which the tool wraps, and MPI_Comm_size, which it does not wrap. SELF selects how
+ * it finds these functions.
  */
 #define _GNU_SOURCE
 #include "trace.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts calls exactly, from any number of threads, and prints the counts in MPI_Finalize. */
+/* Counts calls, also with several threads, and prints the counts in MPI_Finalize. */
 #include "trace.h"
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool whose constructor starts a thread, waits for it, and lets it make an MPI call. */
+/* A tool whose constructor starts a thread that makes MPI calls, and waits for it. */
 #include "trace.h"
 
 #include <mpi.h>
