@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The numbers of calls in the exchange, functions that run it, and functions that read what tools
-counted."""
+"""Runs the programs of tests/redirect, and reads what tools have counted. EXCHANGE contains the calls
+of the program exchange.c and of its counterparts in other languages."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ from support import ASAN, BUILD, BUNDLED_TOOLS, MPICC, QMPI, TOOLS, clean_enviro
 REDIRECT_PROGRAMS = BUILD / "tests" / "redirect" / "programs"
 REDIRECT_TOOLS = BUILD / "tests" / "redirect" / "tools"
 
-# The calls that exchange.c and its variants make in each of the two ranks.
+# The number of calls that exchange.c and its counterparts make in each of the two ranks.
 EXCHANGE = {
     "MPI_Init": 1, "MPI_Finalize": 1, "MPI_Comm_rank": 1, "MPI_Wtime": 2,
     "MPI_Send": 3, "MPI_Recv": 3, "MPI_Get_count": 1,
@@ -51,16 +51,17 @@ def redirect_environment(env=None):
 
 
 def reach(name, *args, env=None, **kwargs):
-    """Calls run_mpi with the tools of these tests, for a program of this folder or a path."""
+    """Calls run_mpi for a program of this folder or a path. Tools are searched for in tests/redirect,
+    tests/stack and among the bundled tools, in this order."""
     path = name if "/" in str(name) else redirect_program(name)
     return run_mpi(path, *args, env=redirect_environment(env), **kwargs)
 
 
 @cache
 def of_the_static_library():
-    """Returns the functions that a static MPI library itself calls as MPI_X in an exchange: these
-    calls are bound when the program is linked, and cannot be distinguished from those of the
-    program. ROMIO asks for the communicator's hints, which MPICH 4.2 does not do by PMPI."""
+    """Returns the calls that a static MPI library itself makes as MPI_X during the exchange. They are
+    bound when the program is linked, so they cannot be distinguished from calls of the program.
+    ROMIO asks for the hints of the communicator, in MPICH 4.2 by MPI_Comm_get_info."""
     options = subprocess.run([MPICC, "-show"], check=True, text=True, capture_output=True).stdout.split()
     path = next((path for option in options if option.startswith("-L")
                  if (path := Path(option[2:], "libmpich.a")).exists()), None)
@@ -76,22 +77,22 @@ def qmpi(*arguments, env=None, **more):
 
 
 def mpi_soname():
-    """Returns the name of the MPI library that the programs here need."""
+    """Returns the name of the MPI library that these programs need."""
     text = subprocess.run(["readelf", "-d", REDIRECT_PROGRAMS / "exchange_c"], check=True, text=True,
                           capture_output=True, env={**os.environ, "LC_ALL": "C"}).stdout
     return re.search(r"NEEDED.*\[(libmp[^]]*)\]", text)[1]
 
 
 def needs(path):
-    """Returns the libraries that a file needs, in their order, without those of a sanitizer."""
+    """Returns the libraries that a file needs, in their order. Those of sanitizers are left out."""
     text = subprocess.run(["readelf", "-d", path], check=True, text=True, capture_output=True,
                           env={**os.environ, "LC_ALL": "C"}).stdout
     return [name for name in re.findall(r"NEEDED.*\[(.*)\]", text) if "san.so" not in name]
 
 
 def counted(path):
-    """Returns function -> (calls of all ranks, of the rank with fewest, of the rank with most),
-    from a file of count."""
+    """Reads a file of the tool `count`. Returns {function: (calls of all ranks, minimum of a rank,
+    maximum of a rank)}."""
     data = json.loads(path.read_text())
     assert data["schema"] == "qmpi-count/1"
     return {name: (row["calls"], row["min"], row["max"])
@@ -103,7 +104,7 @@ def in_each_rank(calls, ranks=2):
 
 
 def tallied(folder, name="tally"):
-    """Returns function -> number of calls, summed over the files of the processes."""
+    """Returns {function: number of calls}, the sums of all files that the tool `tally` has written."""
     total = Counter()
     for path in folder.glob(f"{name}.*"):
         for line in path.read_text().splitlines():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Attributes in Fortran: all layers see the calls with C types, and the program gets the values for
-Fortran, whatever the layers do."""
+"""Attributes in Fortran. Layers see the calls of the program as C calls with the types of C, and the
+program gets the values of Fortran, whatever the layers do."""
 from functools import cache
 
 import pytest
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(
 BINDINGS = ["mpif_h", "mpi", "f08"]
 every_binding = pytest.mark.parametrize("binding", BINDINGS)
 
-# The calls of attributes.F90, including its C parts and its delete functions.
+# The calls of attributes.F90 and attributes.c, including those in their delete functions.
 CALLS = {
     "MPI_Init": 1, "MPI_Finalize": 1, "MPI_Comm_dup": 1, "MPI_Comm_free": 1,
     "MPI_Comm_set_errhandler": 1, "MPI_Win_create": 1, "MPI_Win_free": 1,
@@ -27,7 +27,7 @@ CALLS = {
 INTEGERS = {"MPI_Keyval_create": 1, "MPI_Attr_get": 4, "MPI_Attr_put": 1, "MPI_Attr_delete": 1,
             "MPI_Comm_get_attr": 22, "MPI_Comm_set_attr": 9}
 
-# Lines that attributes.F90 prints. Those about MPI's own attributes depend on the MPI library.
+# What attributes.F90 prints, without the lines about most predefined attributes, which depend on the MPI library.
 VALUES = """\
 nothing yet none
 set 1099511627781
@@ -115,7 +115,7 @@ def test_the_caller_is_the_fortran_program(binding, tools, layers):
                 if note.startswith(f"site {layer} ") and "_attr from" in note]
         assert len(mine) == sum(number for name, number in expected(binding).items()
                                 if name.endswith("_attr"))
-        # The delete functions also belong to the program.
+        # The delete functions, which make some of the calls, also belong to the program.
         assert {note.split(" from ")[1].split()[0] for note in mine} == {f"attributes_{binding}"}
 
 
@@ -152,8 +152,8 @@ def test_a_layer_may_pass_calls_of_mpi_1_on_as_those_of_mpi_2(binding, tools):
 @every_binding
 @every_stack
 def test_layers_see_what_c_would_see(binding, tools):
-    """For MPI's own attributes, a note contains the keyval and the address of the value; for
-    attributes that are set, it contains the value."""
+    """For predefined attributes, a note contains the keyval and the value that C reads at the address
+    it gets. For attributes that are set, a note contains the value that is passed in C."""
     limit = next(line.split()[1] for line in plain(binding) if line.startswith("MPI_TAG_UB"))
     notes = run(binding, tools).trace
     layers = [kind for path in tools.split(":")

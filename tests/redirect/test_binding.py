@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Fortran programs: callers, calls that the binding makes for its own purposes, and tools that have
-their own Fortran wrappers."""
+"""Fortran programs: callers, calls that the Fortran binding makes for its own purposes, and tools with
+Fortran wrappers."""
 import pytest
 
 from redirect_support import REDIRECT_TOOLS, counted, needs, qmpi, reach, redirect_program
@@ -51,8 +51,8 @@ def test_the_caller_is_the_fortran_procedure_when_all_is_bound_at_once(binding, 
 
 
 def test_each_section_that_is_not_contiguous_is_one_send(tmp_path):
-    """With mpi_f08, the binding makes a datatype for the section, which is not a call of the
-    program."""
+    """With mpi_f08, the binding creates a datatype for the section. Its MPI calls do not count as calls
+    of the program."""
     result = reach("section", tools="count,output=calls.json", cwd=tmp_path)
     assert result.stdout == "got 1 5 9 1 2 5 6\n"
     assert counted(tmp_path / "calls.json") == {
@@ -66,8 +66,8 @@ def test_each_section_that_is_not_contiguous_is_one_send(tmp_path):
 @pytest.mark.skipif(ABI, reason="the standard ABI has no Fortran bindings")
 @pytest.mark.parametrize("tools", [None, "site", "site:tally:site"])
 def test_a_program_may_unload_the_binding_and_load_it_again(tools):
-    """Layers that ask for the caller make libqmpi read the binding, even while it is being
-    closed."""
+    """If a layer asks for the caller, libqmpi reads the binding, even if it is being closed at this
+    time."""
     binding = FORTRAN_LIBRARIES["mpif_h"]
     result = reach("reload", 3, ranks=1, tools=tools,
                    env={"REDIRECT_BINDING": binding, "REDIRECT_TALLY": "/nowhere"})
@@ -111,7 +111,8 @@ def test_a_native_layer_above_fortran_wrappers_knows_the_caller(binding, preload
 @every_binding
 @every_place
 def test_fortran_wrappers_on_top_are_called_by_the_program(binding, preload, tmp_path):
-    """mpi_f08 has procedures with other names, which this tool does not wrap."""
+    """The procedures of mpi_f08 have other names, which this tool does not wrap, so its C wrappers are
+    called."""
     notes = barriers(binding, "libwrappers.so:count,output=calls.json", preload, tmp_path)
     assert notes == [f"wrappers MPI_Barrier from {FORTRAN_LIBRARIES['mpif_h']}" if binding == "f08"
                      else f"wrappers mpi_barrier_ from sites_{binding}"]
@@ -131,7 +132,7 @@ def test_fortran_wrappers_between_layers_run_once_and_pass_on(binding, preload, 
 
 @every_binding
 def test_fortran_wrappers_on_top_when_a_preloaded_tools_constructor_has_built_the_stack(binding, tmp_path):
-    """The tool's constructor runs before that of libqmpi, as with Extrae."""
+    """The constructor of the preloaded tool runs before that of libqmpi, as with Extrae."""
     early = REDIRECT_TOOLS / "libearly.so"
     notes = barriers(binding, "libwrappers.so:libearly.so", (LIBQMPI, early), tmp_path)
     assert notes == barriers(binding, "libwrappers.so", (LIBQMPI,), tmp_path)
@@ -140,8 +141,8 @@ def test_fortran_wrappers_on_top_when_a_preloaded_tools_constructor_has_built_th
 @every_binding
 @pytest.mark.parametrize("preload", [False, True])
 def test_a_call_that_a_fortran_wrapper_would_pass_to_the_binding_is_seen_once(binding, preload, tmp_path):
-    """The tool sees the call in C. With @fortran=yes, its Fortran wrapper sees it, too, as with
-    MPICH without qmpi."""
+    """The C wrapper of the tool is called. With @fortran=yes, its Fortran wrapper is called first, as
+    with MPICH without qmpi."""
     tool = REDIRECT_TOOLS / "libpassing_wrappers.so"
     libraries = (LIBQMPI, tool) if preload else (LIBQMPI,)
     in_c = f"wrappers MPI_Barrier from {FORTRAN_LIBRARIES['mpif_h']}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Fortran constants that are identified by their addresses, under a tool with Fortran wrappers.
-These know the addresses once the tool's own Fortran wrapper for initialization was called."""
+"""Fortran constants that are identified by their addresses, under a tool with Fortran wrappers. The
+tool learns the addresses when its Fortran wrapper of MPI_Init or MPI_Init_thread is called."""
 import pytest
 
 from redirect_support import REDIRECT_PROGRAMS, REDIRECT_TOOLS, counted, reach, redirect_program
@@ -34,21 +34,21 @@ STEPS = {"init": [("Init",)], "thread": [("Init_thread",)], "initialized": [("In
 
 
 def in_fortran(steps):
-    """Returns the notes of the tool for these steps if its Fortran wrappers are called."""
+    """Returns the notes that the Fortran wrappers of the tool print for these steps."""
     return [" ".join(("constants", f"mpi_{name.lower()}_", *constants))
             for step in steps.split() for name, *constants in STEPS[step]]
 
 
 def in_c(steps):
-    """Returns the notes if its C wrappers are called. Open MPI's binding passes statuses of its own
-    to MPI_Waitall."""
+    """Returns the notes that the C wrappers of the tool print for these steps. Open MPI's binding passes
+    statuses of its own to MPI_Waitall."""
     return [" ".join(("constants", f"MPI_{name}", *constants)).replace(
                 "STATUSES_IGNORE", "none" if OPEN_MPI else "STATUSES_IGNORE")
             for step in steps.split() for name, *constants in STEPS[step]]
 
 
 def run(binding, steps, tools, preload, tmp_path):
-    """Returns the notes of the tools. The results must be right."""
+    """Runs the program, checks its results, and returns the notes of the tools."""
     result = reach(f"constants_{binding}", *steps.split(), "finalize", ranks=1, tools=tools,
                    preload=preload, cwd=tmp_path)
     assert result.returncode == 0
@@ -73,7 +73,7 @@ def test_the_tool_is_one_that_works_without_us(binding, tmp_path):
 @every_old_binding
 def test_on_top_its_wrappers_are_called_from_initialisation_on(binding, beginning, preload,
                                                                tmp_path):
-    """A call before initialization reaches the C wrappers."""
+    """Before initialization, its C wrappers are called."""
     notes = run(binding, f"{beginning} numbers", "libconstants.so:count,output=calls.json", preload,
                 tmp_path)
     *before, init = beginning.split()
@@ -107,7 +107,7 @@ def test_below_others_only_its_c_wrappers_are_called(tools, binding, preload, tm
 @behind_libqmpi
 @every_old_binding
 def test_of_two_layers_of_it_the_lower_is_called_in_c(binding, preload, tmp_path):
-    """Each layer has its own copy of the addresses, and both get those of the program."""
+    """Each layer has its own copy of the tool's data, and both must recognize the constants."""
     notes = run(binding, "init numbers", "libconstants.so:libconstants.so", preload, tmp_path)
     assert [note for note in notes if " mpi_" in note] == in_fortran("init numbers")
     lower = [note for note in notes if " MPI_" in note]
@@ -125,7 +125,7 @@ def test_preloaded_and_not_listed_it_stands_where_the_loader_finds_it(preload, t
     assert run("mpif_h", "init numbers", tools, preload, tmp_path) == names("init numbers")
 
 
-# ---- Its wrapper for initialisation is not called ------------------------------------------------
+# ---- The tool's Fortran wrapper for initialization is not called ---------------------------------
 
 
 @every_place
@@ -147,14 +147,14 @@ def test_where_it_has_none_of_that_name_its_c_wrappers_are_called(binding, tmp_p
 
 @behind_libqmpi
 @pytest.mark.parametrize("tools, steps, expected", [
-    # The tool is switched off after it was initialized; afterwards, its wrappers are called as
-    # before.
+    # The tool is switched off after it was initialized. When it is switched on again, its Fortran
+    # wrappers are called as before.
     ("libconstants.so:count,output=/dev/null", "init numbers off numbers on numbers",
      in_fortran("init numbers numbers")),
-    # MPI is initialized while the tool is off.
+    # MPI is initialized while the tool is off, so its Fortran wrappers are never called.
     ("libconstants.so:count,output=/dev/null", "initialized off init numbers on numbers",
      in_c("initialized numbers")),
-    # The tool becomes the topmost one before MPI is initialized, and afterwards.
+    # The tool becomes the topmost layer before MPI is initialized, and in the other cases afterwards.
     ("empty:libconstants.so", "initialized off init numbers on numbers",
      in_c("initialized") + in_fortran("init numbers") + in_c("numbers")),
     ("empty:libconstants.so", "init numbers off numbers on numbers",
@@ -168,7 +168,7 @@ def test_a_switch_leads_into_its_wrappers_only_if_it_was_initialised(binding, to
     assert run(binding, steps, tools, preload, tmp_path) == expected
 
 
-# ---- Wrappers for Fortran that are no tool's -----------------------------------------------------
+# ---- Fortran wrappers of another library ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("tools, preload", [
@@ -189,7 +189,7 @@ def test_a_library_that_replaces_procedures_of_fortran_alone_keeps_them(binding,
     ("libconstants.so", "mpif_h", in_fortran), ("libconstants.so", "mpi", in_fortran),
     ("libconstants.so", "f08", in_c), ("count,output=/dev/null:libconstants.so", "mpif_h", in_c)])
 def test_constants_of_spawning(tools, binding, names):
-    """Two ranks spawn one process each time."""
+    """The two ranks together spawn one process, twice."""
     if not can_spawn(redirect_program(f"constants_{binding}"), "init", "spawn", "finalize"):
         pytest.skip("this MPI library cannot spawn")
     result = reach(f"constants_{binding}", "init", "spawn", "finalize", tools=tools, spawns=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""dlsym returns functions of the stack when a program looks up MPI functions, and keeps its meaning
-for everybody else."""
+"""If a program looks up an MPI function, dlsym returns a function that leads through the stack. For
+other names and other libraries, dlsym does the same as without libqmpi."""
 import json
 import re
 
@@ -32,7 +32,7 @@ def test_what_dlsym_gives_for_an_mpi_function_passes_through_the_stack(handle, t
     assert lines == [f"call {handle}: 0, 0"]
     functions = json.loads((tmp_path / "calls.json").read_text())["functions"]
     seen = functions.get("MPI_Comm_rank", {}).get("calls", 0)
-    # `middle` is behind libqmpi in the search order, so the next definition is that of the MPI
+    # In the search order, `middle` comes after libqmpi, so the next definition is that of the MPI
     # library.
     assert seen == (0 if handle == "middle" else 1)
 
@@ -70,7 +70,7 @@ def test_a_name_that_is_found_leaves_no_error(handle, name):
 
 
 def test_a_name_that_only_libqmpi_has_is_missing_in_the_mpi_library():
-    """MPI_Status_c2f08 and similar functions are declared, but MPICH does not define them."""
+    """MPICH declares MPI_Status_c2f08 and similar functions, but does not define them."""
     plain = lookups("error=mpi=MPI_Status_c2f08", preload=())
     assert lookups("error=mpi=MPI_Status_c2f08", tools="empty") == plain
 
@@ -84,19 +84,19 @@ def test_a_program_may_unload_the_mpi_library_and_load_it_again(tools, tmp_path)
         assert result.calls == ["alpha 1 MPI_Get_version"] * 3
 
 
-# ---- Everybody else ------------------------------------------------------------------------------
+# ---- Other names and libraries -------------------------------------------------------------------
 
 NAMES = ["malloc", "dlerror", "printf", "PMPI_Comm_rank", "middle_next", "stdout"]
 
 
 @pytest.mark.parametrize("handle", ["next", "self", "default", "middle", "mpi", "own"])
 def test_names_lie_where_they_do_without_us(handle):
-    """In the loader's order, PMPI_X is that of libqmpi if libqmpi comes before the MPI library; it
-    leads to the MPI library."""
+    """If libqmpi comes before the MPI library in the search order, dlsym finds libqmpi's PMPI_X, which
+    leads to the MPI library. Therefore, the comparison does not distinguish the two."""
     steps = [f"where={handle}={name}" for name in NAMES]
     plain = lookups(*steps, preload=())
     with_us = [line.replace(LIBQMPI.name, mpi_soname()) for line in lookups(*steps, tools="empty")]
-    if ASAN:  # when it is preloaded, it has another name
+    if ASAN:  # the preloaded library of the sanitizer has a longer name
         plain, with_us = ([re.sub(r"libasan\.so.*", "libasan.so", line) for line in lines]
                           for lines in (plain, with_us))
     assert with_us == plain

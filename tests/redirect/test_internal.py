@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls that the MPI library makes itself do not count as calls of the application, unless
-QMPI_INTERNAL=1."""
+"""Layers do not see MPI calls that the MPI library itself makes, unless QMPI_INTERNAL=1 is set."""
 import pytest
 
 from redirect_support import counted, in_each_rank, reach, tallied
@@ -39,13 +38,13 @@ def test_the_librarys_own_calls_are_hidden(internal, tmp_path):
 
 @with_inner_calls
 def test_qmpi_internal_shows_them(tmp_path):
-    """MPICH's ROMIO asks for the datatype of the view (since MPICH 5 by functions of MPICH's own)
-    and duplicates the communicator."""
+    """In MPICH, ROMIO queries the datatype of the view (since MPICH 5, by functions that only MPICH
+    has) and duplicates the communicator."""
     files(tmp_path, "count,output=calls.json", QMPI_INTERNAL="1")
     calls = counted(tmp_path / "calls.json")
     inner = set(calls) - set(EXPECTED)
     assert "MPI_Comm_dup" in inner
-    # the ABI does not contain functions of MPICH's own
+    # The standard ABI does not contain functions that only MPICH has.
     assert ABI or {"MPI_Type_get_envelope", "MPIX_Type_iov_len"} & inner
     for name, number in EXPECTED.items():
         assert calls[name][0] >= 2 * number, name
@@ -66,6 +65,7 @@ def test_pmpi_tools_see_them_too_with_qmpi_internal(tmp_path):
 def test_every_layer_sees_the_same_inner_calls(tmp_path):
     files(tmp_path, "count,output=%t.json:empty:count,output=%t.json", QMPI_INTERNAL="1")
     upper, lower = counted(tmp_path / "1.json"), counted(tmp_path / "3.json")
-    # Calls of the upper layer itself in MPI_Finalize may make the library call MPI.
+    # The lower layer may see more functions: in MPI_Finalize, the upper layer itself calls MPI, and in
+    # these calls, the library may call MPI.
     assert set(upper) - set(EXPECTED)
     assert {name: lower[name] for name in upper} == upper

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One exchange, in all languages and with all kinds of binding to MPI: native layers, and a PMPI
-layer between them, see the same calls, each of them once."""
+"""The exchange of exchange.c, in all languages and with all ways to reach MPI. Native layers and a PMPI
+layer between them see the same calls, each of them once."""
 import pytest
 
 from mpi_in_use import PYTHON
@@ -8,10 +8,11 @@ from redirect_support import (EXCHANGE, GOT, counted, in_each_rank, needs, of_th
                            outside_asan, reach, redirect_program, tallied)
 from support import ASAN, FORTRAN_LIBRARIES, LIBQMPI, MPI_LIBRARY, OPEN_MPI
 
-# A tool loads libqmpi.so into a program that contains libqmpi.a; libqmpi.so does nothing then.
+# The program contains libqmpi.a, and a tool that needs libqmpi.so also loads this library, which then does
+# nothing. The sanitizer must not report that there are two copies.
 TWO_COPIES = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:detect_odr_violation=0"}
 
-# name -> (program, arguments before the folder, environment, libraries to preload)
+# Name -> (program, arguments before the folder, environment, libraries to preload).
 PRELOADED = (LIBQMPI,)
 BINDINGS = {
     "C": ("exchange_c", (), {}, PRELOADED),
@@ -58,8 +59,8 @@ def exchange(binding, folder, tools, **more):
 
 
 def exchanged(binding):
-    """The inlined code of Open MPI's C++ bindings, which belongs to the program, makes more calls;
-    so may a library that is part of the program."""
+    """Returns the calls that count as calls of the program. They include those of the C++ bindings of
+    Open MPI, which are inlined, and those of a static MPI library."""
     if binding == "static":
         redirect_program(BINDINGS[binding][0])
         return {**EXCHANGE, **of_the_static_library()}
@@ -102,8 +103,8 @@ def test_without_tools_the_program_is_undisturbed(binding, tmp_path):
 @pytest.mark.parametrize("how", ["local", "global"])
 @pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
 def test_a_plugin_that_is_opened_after_a_call_is_seen_by_a_qmpi_tool_alone(order, how, env, calls, tmp_path):
-    """Without a PMPI tool, libqmpi does not watch dlopen. MPI_Init itself examines the loaded
-    objects."""
+    """Without a PMPI tool, libqmpi does not intercept dlopen. MPI_Init also examines the loaded
+    libraries."""
     exchange((f"plugin_host_{order}", ("plugin_c", how), env, ()), tmp_path, "count,output=%t.json")
     assert counted(tmp_path / "1.json") == in_each_rank({**EXCHANGE, **calls})
 
@@ -112,8 +113,8 @@ def test_a_plugin_that_is_opened_after_a_call_is_seen_by_a_qmpi_tool_alone(order
 @pytest.mark.parametrize("how", ["local", "global", "deep"])
 @pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
 def test_a_plugin_that_is_opened_after_the_first_call_is_seen_too(order, how, env, tmp_path):
-    """The plugin is loaded unnoticed, and the loader binds it to the MPI library if that comes
-    before libqmpi."""
+    """The plugin is opened after libqmpi has examined the loaded libraries. If the MPI library comes
+    before libqmpi, the loader binds the plugin's calls to the MPI library."""
     if how == "deep" and (order == "qmpi_first" or ASAN):
         pytest.skip("a known limit, or refused by the sanitizer")
     exchange((f"plugin_host_{order}", ("plugin_c", how), env, ()), tmp_path,
@@ -144,7 +145,7 @@ def test_the_caller_below_a_pmpi_layer_is_the_program(binding, tmp_path):
 
 
 def test_the_programs_reach_mpi_in_the_way_that_they_stand_for():
-    """The tests above are only meaningful if these programs are not linked with MPI."""
+    """The programs must be linked as their names say, so that the tests above mean what they say."""
     assert not any("mpi" in name for name in needs(redirect_program("exchange_by_name")))
     assert not any("mpi" in name for name in needs(redirect_program("plugin_host")))
     assert any(MPI_LIBRARY in name for name in needs(redirect_program("plugin_c.so")))
@@ -161,8 +162,8 @@ def test_the_static_program_needs_neither_library():
     assert not any("libmpi" in name or "libqmpi" in name for name in names)
 
 
-# Calls that are bound when the program is linked: these conversions of the binding cannot be
-# distinguished from those of the program.
+# The Fortran binding calls these conversions. The calls are bound when the program is linked, so they
+# cannot be distinguished from calls of the program.
 CONVERSIONS = {"MPI_File_f2c", "MPI_File_c2f"}
 
 

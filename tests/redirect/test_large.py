@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Processes with many libraries, and processes with threads that load libraries while the stack is
-changed."""
+"""Processes with many libraries, and a process in which a thread loads a library while another one
+switches layers."""
 import shutil
 
 import pytest
@@ -14,7 +14,7 @@ MANY = 600
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
-    """Creates this number of libraries, which are different ones for the loader."""
+    """Creates MANY copies of a library, each of which is a different library for the loader."""
     folder = tmp_path_factory.mktemp("many")
     libraries = [folder / f"lib{number}.so" for number in range(MANY)]
     for library in libraries:
@@ -45,8 +45,8 @@ def test_doctor_sees_what_a_program_with_many_libraries_is(many):
 
 @pytest.mark.parametrize("tools", ["libwrappers.so", "libwrappers.so:empty", "empty:libwrappers.so"])
 def test_a_layer_may_be_switched_while_another_thread_loads_a_library(tools):
-    """The loader is binding the library; until it has done so, libqmpi must not change its
-    pages."""
+    """The loader is binding the references of the library. Before it has done so, libqmpi must not
+    change the protection of the library's pages."""
     result = reach("loading", redirect_program("loading_plugin.so"), tools=tools, ranks=1, timeout=30)
     assert result.returncode == 0
     assert result.stdout.splitlines() == ["switched: 0 0"] * 3 + ["loaded: right"]

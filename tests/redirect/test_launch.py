@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""qmpi run in front of launchers, of scripts, and of programs for which it cannot do anything or
-need not; child processes of MPI programs."""
+"""qmpi run in front of launchers, scripts, programs without MPI, and programs into which libqmpi cannot
+be preloaded. Also tests child processes of MPI programs."""
 import os
 import shutil
 import stat
@@ -69,7 +69,7 @@ def test_a_program_without_mpi_runs_in_silence(command, tools):
 
 
 def test_a_program_without_mpi_does_not_even_mind_a_wrong_list():
-    """No tool is looked for before the first MPI call."""
+    """Tools are not searched for before the first MPI call."""
     result = qmpi("run", "-t", "no_such_tool", "--", redirect_program("plain"), "3")
     assert (result.returncode, result.stderr) == (3, "")
 
@@ -112,7 +112,7 @@ def test_a_privileged_program_is_warned_of_and_runs(mode):
 
 
 def with_capability(path):
-    """CAP_NET_BIND_SERVICE, permitted and effective, in the format of setcap."""
+    """Gives a program the capability CAP_NET_BIND_SERVICE, as setcap does (permitted and effective)."""
     try:
         os.setxattr(path, "security.capability", struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0))
     except OSError as error:
@@ -121,8 +121,8 @@ def with_capability(path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program capabilities")
 def test_a_program_that_gains_no_privileges_is_measured_without_a_warning():
-    """Root gains no privileges by the capabilities of a file, nor does anybody if new privileges
-    are forbidden."""
+    """Root gains no privileges from the capabilities of a file, and no user gains any if new privileges
+    are forbidden (no_new_privs)."""
     if not shutil.which("setpriv"):
         pytest.skip("there is no setpriv")
     with folder_open_to_all(program("calls")) as folder:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs of Debian packages: their results do not change, and tools see their calls."""
+"""Programs of Debian packages run under stacks of tools. Their results do not change, and all layers
+see their calls."""
 import json
 import re
 from collections import Counter
@@ -20,8 +21,8 @@ every_stack = pytest.mark.parametrize("tools", STACKS.values(), ids=STACKS)
 
 @pytest.fixture(autouse=True)
 def all_libraries(monkeypatch):
-    """The MPI library opens all libraries that it opens for users: see cheap_mpi_start in
-    tests/meson.build."""
+    """Lets the MPI library open the same libraries as for users. In other tests, it opens fewer: see
+    cheap_mpi_start in tests/meson.build."""
     for name in ("HWLOC_PLUGINS_PATH", "UCX_MODULES"):
         monkeypatch.delenv(name, raising=False)
 
@@ -32,12 +33,12 @@ def folder_of_jobs(tmp_path):
 
 
 def without_times(text):
-    """Returns the lines of the report, without the times and speeds in lines with results."""
+    """Returns the lines of ScaLAPACK's report, without the times and speeds."""
     lines = []
     for line in text.splitlines():
         words = line.split()
         if words[:1] in (["WALL"], ["CPU"]):
-            # The columns are TIME M N NB NRHS NBRHS P Q, LU and solve time, MFLOPS, and the
+            # The columns are TIME M N NB NRHS NBRHS P Q, the times of LU and solve, MFLOPS, and the
             # verdict.
             line = " ".join([word for word in words if not re.fullmatch(r"\d*\.\d+", word)])
         lines.append(line)
@@ -45,7 +46,7 @@ def without_times(text):
 
 
 def check_layers(tools, folder):
-    """All layers have seen the same calls. Returns function -> numbers of calls."""
+    """Checks that all layers have seen the same calls. Returns these: see `counted`."""
     upper, *others = (counted(path) for path in folder.glob("[0-9].json"))
     assert others == [upper] * (tools.count(COUNT) - 1)
     tally = tallied(folder)
@@ -79,7 +80,8 @@ def test_scalapacks_lu_factorization_has_the_same_results(tools, tmp_path):
 
 @every_stack
 def test_netpipes_messages_arrive_as_they_were_sent(tools, tmp_path):
-    """NetPIPE checks their content, and writes the size of each and how often it was sent."""
+    """NetPIPE checks the contents of the messages, and writes to a file which sizes it has sent, and how
+    often."""
     def run(output, **more):
         result = reach(netpipe(), "-i", "-u", "64", "-n", "10", "-o", output, cwd=tmp_path, timeout=120,
                        env={"REDIRECT_TALLY": tmp_path / "tally"}, **more)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs that never call MPI_Init, and processes that cannot be spawned."""
+"""Programs that do not call MPI_Init, and programs that spawn processes."""
 import re
 
 import pytest
@@ -38,8 +38,8 @@ def test_a_second_session_uses_the_same_stack(tmp_path):
 
 
 def test_users_of_mpi_t_without_init_share_one_stack(tmp_path):
-    """Calls of a library's constructor, of two threads and of main; the last call is made by a
-    destructor."""
+    """MPI_T is used by the constructor of a library, by two threads and by main. A destructor makes the
+    last call."""
     result = reach("information", ranks=1, tools="alpha,functions=Init:count,output=calls.json",
                    cwd=tmp_path)
     assert result.returncode == 0
@@ -53,7 +53,8 @@ def test_users_of_mpi_t_without_init_share_one_stack(tmp_path):
 
 
 def without_layers(how):
-    """MPICH 5 sometimes loses a rank, or does not reach processes that it has spawned."""
+    """Runs the program `spawn` without libqmpi. Skips the test if this fails: MPICH 5 sometimes loses a
+    rank, or does not reach processes that it has spawned."""
     try:
         return reach("spawn", how, preload=(), spawns=True)
     except AssertionError:
@@ -62,7 +63,7 @@ def without_layers(how):
 
 @pytest.mark.parametrize("how", ["return", "fatal"])
 def test_a_spawn_that_fails_fails_in_the_same_way(how, tmp_path):
-    """Error messages contain addresses, which differ."""
+    """The error messages of both runs are compared without the addresses in them, which differ."""
     plain = without_layers(how)
     if "Error in spawn call" not in plain.stdout + plain.stderr + plain.launcher:
         pytest.skip("this MPI library does not refuse to spawn")
@@ -89,7 +90,7 @@ def test_a_spawn_is_counted(tmp_path):
 
 
 def test_spawned_children_are_under_the_same_stack(tmp_path):
-    """Each of two ranks spawns two children, which form a world of their own."""
+    """Each of the two ranks spawns two children, which form a world of their own."""
     if not can_spawn(redirect_program("spawn"), "fatal"):
         pytest.skip("this MPI library cannot spawn")
     result = reach("spawn", "return", cwd=tmp_path, env={"REDIRECT_TALLY": tmp_path / "tally"}, spawns=True,

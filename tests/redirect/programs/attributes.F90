@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: MIT
-! Attributes in Fortran, by the binding that a macro names: BY_MPIF_H, BY_MPI or BY_F08. It prints
-! every value that it gets. What C sees of them attributes.c tells.
+! Sets and gets attributes in Fortran, and prints the values. A macro selects the binding: BY_MPIF_H, BY_MPI
+! or BY_F08. attributes.c sets and gets the same attributes in C.
 #if defined BY_F08
 #define BINDING use mpi_f08
 #define HANDLE(X) type(X)
@@ -69,7 +69,7 @@ subroutine print_attribute(name, keyval)
     end if
 end subroutine
 
-! Runs while another call is on its way, and makes such a call itself.
+! A delete function, which MPI calls within another call, and which makes an MPI call itself.
 subroutine forget(comm, keyval, value, extra, error)
     BINDING
     use attributes_state, only: other_keyval
@@ -116,7 +116,8 @@ subroutine communicators
     call MPI_Comm_free(copy, error)
     call set_in_c(NUMBER(MPI_COMM_WORLD), keyval, 4096_c_intptr_t)
     call print_attribute('set in C', keyval)
-    ! A delete function in C sets the same attribute elsewhere, as C does.
+    ! When the second value replaces the first one, a delete function in C sets the same attribute on another
+    ! communicator, to a value in C.
     shared = keyval_in_c()
     value = 4711
     call MPI_Comm_set_attr(MPI_COMM_WORLD, shared, value, error)
@@ -158,7 +159,7 @@ subroutine windows
     implicit none
     HEADER
     HANDLE(MPI_Win) :: window
-    ! MPICH returns the address without its last four bits, which are 0 in allocated memory.
+    ! MPICH returns the address without its last four bits. In allocated memory, these are 0.
     integer, allocatable, target, asynchronous :: memory(:)
     integer :: keyval
     integer(MPI_ADDRESS_KIND) :: size, value, extra
@@ -187,7 +188,7 @@ subroutine windows
 end subroutine
 
 #ifndef BY_F08
-! The calls of MPI 1, with integers.
+! The attribute functions of MPI 1, whose values are default integers.
 subroutine integers
     BINDING
     use attributes_in_c
@@ -228,7 +229,7 @@ program attributes
     call print_attribute('MPI_HOST', MPI_HOST)
     call print_attribute('MPI_IO', MPI_IO)
     call print_attribute('MPI_WTIME_IS_GLOBAL', MPI_WTIME_IS_GLOBAL)
-    ! Not MPI_UNIVERSE_SIZE: without a launcher MPICH starts one to ask it.
+    ! Does not query MPI_UNIVERSE_SIZE, for which MPICH would start a launcher if there is none.
     call print_attribute('MPI_LASTUSEDCODE', MPI_LASTUSEDCODE)
     call print_attribute('MPI_APPNUM', MPI_APPNUM)
     call communicators

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The C part of attributes.F90: it sets and gets attributes that Fortran gets and sets. */
+/* The C part of attributes.F90, which sets attributes that Fortran gets, and vice versa. */
 #include <mpi.h>
 
 #include <stdint.h>
@@ -11,8 +11,8 @@ intptr_t get_at_address_in_c(MPI_Fint comm, int keyval);
 int get_integer_at_address_in_c(MPI_Fint comm, int keyval);
 int keyval_in_c(void);
 
-/* Uses PMPI, because MPI_Comm_f2c is a function, which would be counted, in some versions of MPICH,
- * and a macro in others. */
+/* Uses PMPI: MPI_Comm_f2c is a macro in some versions of MPICH, and in others a function, whose
+ * calls would be counted. */
 static MPI_Comm comm_in_c(MPI_Fint comm)
 {
     return PMPI_Comm_f2c(comm);
@@ -38,7 +38,8 @@ intptr_t get_in_c(MPI_Fint comm, int keyval)
     return (intptr_t)get(comm, keyval);
 }
 
-/* MPI 4.0, section 19.3.7: in C, an attribute that was set in Fortran is the address of a value. */
+/* In C, an attribute that was set in Fortran is the address of its value (MPI 4.0, section
+ * 19.3.7). */
 intptr_t get_at_address_in_c(MPI_Fint comm, int keyval)
 {
     return *(const intptr_t *)get(comm, keyval);
@@ -49,7 +50,8 @@ int get_integer_at_address_in_c(MPI_Fint comm, int keyval)
     return *(const int *)get(comm, keyval);
 }
 
-/* At the first call, when 4712 replaces another value: sets 4712 on another communicator. */
+/* A delete function. Its first call, when 4712 replaces another value, sets the attribute of
+ * another communicator to 4712. */
 static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     static volatile int times;
@@ -60,7 +62,7 @@ static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
         return MPI_SUCCESS;
     times++;
     const int result = MPI_Comm_set_attr(MPI_COMM_SELF, keyval, (void *)(intptr_t)4712);
-    times++; /* after the call, because a tail call might leave no frame of this function */
+    times++; /* prevents a tail call, which would leave no frame of this function */
     return result;
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All MPI functions that exchange.c calls, found by dlsym at each call, as in programs that are not
- * linked with MPI. REDIRECT_MPI is the name of the library. REDIRECT_WAY is how functions are
- * looked up: by the library's own handle (local), by its handle after loading it globally (global),
- * or by RTLD_DEFAULT (default).
+ * Replaces the MPI functions that exchange.c calls by functions that dlsym looks up in each call,
+ * as in programs that are not linked with MPI. The variable REDIRECT_MPI is the name of the MPI
+ * library. REDIRECT_WAY selects how functions are looked up:
+ *   local     by the library's handle (the default)
+ *   global    by its handle, after it was loaded with RTLD_GLOBAL
+ *   default   by RTLD_DEFAULT
  */
 #ifndef BY_NAME_H
 #define BY_NAME_H

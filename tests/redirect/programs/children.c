@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An MPI program with a child process: children HOW PROGRAM [ARGUMENT…]. HOW is fork (fork and
- * execvp), spawn (posix_spawnp) or system (a shell).
+ * Usage: children HOW PROGRAM [ARGUMENT…]. An MPI program that runs another program. HOW is fork
+ * (by fork and execvp), spawn (by posix_spawnp) or system (PROGRAM is a shell command).
  */
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: MIT
-! Calls with Fortran's constants of which the address counts, by the binding that a macro names:
-! BY_MPIF_H, BY_MPI or BY_F08. Its arguments are steps: initialized, init, thread, init_in_c,
-! numbers, spawn, off and on (of layer 1), finalize.
+! Calls with Fortran constants that are identified by their addresses. A macro selects the binding: BY_MPIF_H,
+! BY_MPI or BY_F08. Arguments are steps: initialized, init, thread (MPI_Init_thread), init_in_c, numbers, spawn,
+! off and on (which switch layer 1), finalize.
 #if defined BY_F08
 #define BINDING use mpi_f08
 #define HANDLE(X) type(X)
@@ -74,7 +74,7 @@ subroutine numbers
     call MPI_Comm_free(graph, error)
 end subroutine
 
-! Two jobs of one process each: this program without arguments.
+! Spawns two jobs, one after the other. Each is a process that runs this program without arguments.
 subroutine spawn
     BINDING
     implicit none

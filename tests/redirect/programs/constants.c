@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The C part of constants.F90. It switches layer 1 by libqmpi, with which the program was not
- * linked. */
+/* The C part of constants.F90. Looks up the function that switches a layer, because the program is
+ * not linked with libqmpi. */
 #define _GNU_SOURCE
 #include <mpi.h>
 

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: MIT
-! The exchange of exchange.c in Fortran, by the binding that a macro names: BY_MPIF_H, BY_MPI or
-! BY_F08. PLUGIN: the same as a procedure of a shared object.
+! The exchange of exchange.c in Fortran. A macro selects the binding: BY_MPIF_H, BY_MPI or BY_F08. With PLUGIN,
+! it is a procedure of a shared library.
 #if defined BY_F08
 #define BINDING use mpi_f08
 #define HANDLE(X) type(X)
@@ -236,7 +236,7 @@ program exchange
     integer :: size
     double precision :: start
 #ifdef PLUGIN
-    ! Fortran knows no arguments where the main program is not its own.
+    ! Command arguments are not available if the main program is not in Fortran.
     call get_environment_variable('REDIRECT_FOLDER', folder)
 #else
     call get_command_argument(1, folder)

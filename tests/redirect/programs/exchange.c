@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The exchange of two ranks that other programs repeat in their languages, with the same numbers of
- * the same MPI calls; a change of one program must be made in all of them. redirect_support.py
- * contains the numbers. The argument is a folder for one file of each rank. Each rank prints a sum
- * of the data that it received.
+ * Two ranks exchange data. Programs in other languages make the same MPI calls the same number of
+ * times (see redirect_support.py), so each change must be made in all of them. The argument is a
+ * folder, to which each rank writes a file. Each rank prints the sum of the data that it received.
  *
- * PLUGIN: a function of a shared library does the same; MPI_Init is left out if
- * REDIRECT_INITIALIZED is set. BY_NAME: the program is not linked with MPI.
+ * With PLUGIN, the exchange is a function of a shared library, which does not call MPI_Init if
+ * REDIRECT_INITIALIZED is set. With BY_NAME, the program is not linked with MPI: see by_name.h.
  */
 #include <mpi.h>
 

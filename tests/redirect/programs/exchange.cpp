@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The exchange of exchange.c with MPI's C++ bindings, whose calls are inlined into the program.
-// Functions that these bindings lack, or that make other calls there, are called as in C.
+// The exchange of exchange.c with MPI's C++ bindings, whose functions are inlined into the program.
+// Functions that these bindings lack, or whose bindings make other MPI calls, are called as in C.
 #include <mpi.h>
 
 #include <array>
@@ -62,7 +62,8 @@ void collectives()
     sum += result;
 }
 
-// The C++ binding of this function queries the size of the communicator many times.
+// Calls MPI_Alltoallw in C, because its C++ binding queries the size of the communicator many
+// times.
 void every_type()
 {
     const int counts[2] = {1, 1}, places[2] = {0, sizeof(int)};

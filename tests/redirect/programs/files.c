@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All ranks write and read a file through a strided view, for which the MPI library makes MPI calls
- * itself. The argument is the file. files.c makes the calls in EXPECTED of test_internal.py.
+ * All ranks write and read a file through a strided view, for which the MPI library itself makes
+ * MPI calls. The argument is the name of the file. EXPECTED in test_internal.py contains the
+ * numbers of calls of this program.
  */
 #include <mpi.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Users of MPI_T without MPI_Init: libredirectwatcher.so from its constructor to its destructor,
- * two threads of the program, and main. They take turns, and the library is a user all the time,
- * because MPICH 4.0.2 crashes if two first users come at once, or if there is a first user for the
- * second time.
+ * Uses MPI_T without MPI_Init, in two threads and in main. The library watcher.c has initialized
+ * MPI_T in its constructor and finalizes it in its destructor. The threads take turns, because
+ * MPICH 4.0.2 crashes if MPI_T is initialized by two threads at the same time, or again after it
+ * was completely finalized.
  */
 #include <mpi.h>
 

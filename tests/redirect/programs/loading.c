@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with a Fortran binding that switches layer 1 off and on while another thread loads a
- * library, PLUGIN.
+ * Usage: loading PLUGIN. Switches layer 1 off and on while another thread loads the library PLUGIN.
+ * The program is linked with a Fortran binding of MPI.
  */
 #define _GNU_SOURCE
 #include "loading.h"
@@ -18,8 +18,7 @@ static void *load(void *path)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     int (*loaded)(void) = library ? (int (*)(void))(uintptr_t)dlsym(library, "loaded") : NULL;
-    atomic_store(&LOADING->began, 1); /* otherwise, the other side would wait if it cannot be
-                                         loaded */
+    atomic_store(&LOADING->began, 1); /* so that main does not wait if loading has failed */
     printf("loaded: %s\n", loaded && loaded() == 1 ? "right" : dlerror());
     return NULL;
 }

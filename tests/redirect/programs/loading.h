@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Data that a program shares with a library while the library is being loaded. They are at an
- * address that both know, because the references of the library are not bound yet.
+ * Data that a program shares with a library while the library is being loaded. They are at a fixed
+ * address, because the references of the library are not bound yet.
  */
 #include <stdatomic.h>
 

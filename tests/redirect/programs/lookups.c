@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks up the names on its command line, and prints one line for each on stdout.
- *   where=HANDLE=NAME  in which library the address lies that dlsym gives
- *   error=HANDLE=NAME  what dlerror says after that
- *   call=HANDLE        finds MPI_Comm_rank and calls it
- *   init, finalize     MPI_Init, MPI_Finalize by their names
- * HANDLE: default (RTLD_DEFAULT), next (RTLD_NEXT), self (the program's own handle), mpi (the
- * handle of the MPI library, by REDIRECT_MPI), own (the handle of the library in
- * REDIRECT_NAMESAKE), middle (RTLD_NEXT in the library libredirectmiddle.so, with which this
- * program is linked). The program is linked with MPI.
+ * Looks up names by dlsym. The program is linked with MPI. Its arguments are steps:
+ *   where=HANDLE=NAME   prints which library contains the address that dlsym returns
+ *   error=HANDLE=NAME   prints whether dlsym finds the name, and what dlerror returns then
+ *   call=HANDLE         looks up MPI_Comm_rank and calls it
+ *   init, finalize      call MPI_Init and MPI_Finalize without dlsym
+ * HANDLE selects the first argument of dlsym:
+ *   default   RTLD_DEFAULT
+ *   next      RTLD_NEXT
+ *   middle    RTLD_NEXT in libredirectmiddle.so, with which the program is linked
+ *   self      the program's own handle
+ *   mpi       the handle of the library in REDIRECT_MPI
+ *   own       the handle of the library in REDIRECT_NAMESAKE
  */
 #define _GNU_SOURCE
 #include <mpi.h>

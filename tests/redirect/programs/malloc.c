@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A malloc wrapper like those of memory tools: it finds the next malloc by RTLD_NEXT, and counts
- * calls. */
+/* A wrapper of malloc like those of memory tools. It looks up the next malloc by RTLD_NEXT, and
+ * prints at exit whether it was called and which library contains the next malloc. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library between the program and MPI that is not a tool, and looks up the next definition. */
+/* A library that is not a tool. In the search order, it is between the program and the MPI library.
+ * It looks up the next definition of a name. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 
@@ -7,7 +8,7 @@ void *middle_next(const char *name);
 
 __attribute__((visibility("default"))) void *middle_next(const char *name)
 {
-    void *volatile found = dlsym(RTLD_NEXT, name); /* not a tail call, because RTLD_NEXT depends on
-                                                      the caller */
+    /* RTLD_NEXT depends on the caller, so this must not become a tail call. */
+    void *volatile found = dlsym(RTLD_NEXT, name);
     return found;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that does nothing: copies of it make a process large. It defines no variable, which a
-   sanitizer would report as defined twice. */
+/* A library that does nothing. A process loads many copies of it. It defines no variable, because a
+ * sanitizer would report the variable as defined twice. */
 int one_of_many(void);
 int one_of_many(void)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that does not use MPI itself. (LINKED: it has called MPI before, and MPI_Init if
- * REDIRECT_INITIALIZED is set.) It loads a plugin that uses MPI, and calls it: plugin_host PLUGIN
- * HOW ARGUMENT, where HOW is local, global or deep. Fortran procedures are called without
- * arguments, so they read ARGUMENT from REDIRECT_FOLDER. If REDIRECT_FIRST names a library, it is
- * loaded before the plugin.
+ * Usage: plugin_host PLUGIN HOW ARGUMENT. Loads a plugin, which uses MPI, and calls its function
+ * `exchange` with ARGUMENT. HOW is local, global or deep. Plugins in Fortran cannot get ARGUMENT in
+ * this way, so they read it from the variable REDIRECT_FOLDER. If REDIRECT_FIRST is set, this
+ * library is loaded before the plugin.
+ *
+ * The program itself does not use MPI, except with LINKED: then, it first calls MPI_Init if
+ * REDIRECT_INITIALIZED is set, and otherwise MPI_Initialized.
  */
 #define _GNU_SOURCE
 #ifdef LINKED

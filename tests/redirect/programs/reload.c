@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that is not linked with MPI. It loads the MPI library (REDIRECT_MPI), calls it and
- * unloads it; the argument is the number of times. In between, the address range of the library is
- * occupied. If REDIRECT_BINDING names a language binding, the same is done with it.
+ * Usage: reload TIMES. Loads the MPI library (REDIRECT_MPI), calls it and unloads it, several
+ * times. If REDIRECT_BINDING is set, also loads and unloads this language binding. Occupies the
+ * address range of the libraries in between, so that they are loaded at other addresses. The
+ * program is not linked with MPI.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that has wrappers only for Fortran. It is not a tool, because it replaces no C
- * functions. */
+/* A library with a wrapper of a Fortran procedure of MPI. It is not listed as a tool. */
 #include "trace.h"
 
 #include <mpi.h>

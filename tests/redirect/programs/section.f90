@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: MIT
-! Sends sections of arrays that are not contiguous, the second one of whole columns: by mpi_f08 a
-! descriptor goes to the binding, which makes a datatype of it.
+! Sends array sections that are not contiguous; the second one consists of whole columns. With mpi_f08, the
+! program passes a descriptor to the binding, which creates a datatype for the section.
 program section
     use mpi_f08
     implicit none

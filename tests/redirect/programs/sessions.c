@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses sessions without MPI_Init; with an argument, two of them, the second one within the first.
- * When the last session has been finalized, MPICH 4.0.2 cannot open another one.
+ * Uses a session without MPI_Init. With an argument, uses two sessions. The second one is opened
+ * and closed while the first one is open, because MPICH 4.0.2 cannot open a session after it has
+ * closed the last one.
  */
 #include <mpi.h>
 

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: MIT
-! Calls of several kinds from procedures whose names a tool can find again. BY_MPIF_H, BY_MPI or
-! BY_F08 names the binding.
+! Makes calls of several kinds from procedures with known names. A macro selects the binding: BY_MPIF_H, BY_MPI
+! or BY_F08.
 #if defined BY_F08
 #define BINDING use mpi_f08
 #define HANDLE(X) type(X)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that uses MPI_T from its constructor to its destructor. */
+/* A library that initializes MPI_T in its constructor and finalizes it in its destructor. */
 #include <mpi.h>
 
 void watcher_link(void);

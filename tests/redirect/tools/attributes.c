@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layer in the way of attributes: a PMPI tool or, with NATIVE, a native one. It notes of MPI's
- * own attributes what C reads, and of others the value that is set. REDIRECT_ATTRIBUTES says what
- * it does besides: ask        asks for attributes, and sets one, for its own needs, before and
- * after each call buffer     has the value stored in a place of its own, and copies it replace
- * works on a duplicate of MPI_COMM_WORLD lower      answers with an MPI_TAG_UB of its own hide says
- * that there is no MPI_TAG_UB, and asks nobody translate  (PMPI tool) passes MPI 1's calls on as
- * those that took their place
+ * A tool that wraps attribute functions: a PMPI tool or, with NATIVE, a native tool. It prints the
+ * values of predefined attributes, as C reads them, and the values to which other attributes are
+ * set. The variable REDIRECT_ATTRIBUTES selects what else it does:
+ *   ask         gets and sets attributes for itself, before and after each call
+ *   buffer      lets the next layer store the value in a variable of the tool, and copies it
+ *   replace     passes on a duplicate of MPI_COMM_WORLD instead of it
+ *   lower       returns an MPI_TAG_UB of its own
+ *   hide        returns that there is no MPI_TAG_UB, and does not call the next layer
+ *   translate   (PMPI tool) passes calls of MPI 1 on as calls of the functions that replaced them
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -48,7 +50,8 @@ static void complain(const char *what)
     trace(LAYER " finds %s wrong", what);
 }
 
-/* In a native layer, no layer sees this; in a PMPI tool, the layers below do. */
+/* Makes calls for the tool itself. If it is a native tool, no layer sees them; if it is a PMPI
+ * tool, the layers below do. */
 static void ask(void)
 {
     static int keyval = MPI_KEYVAL_INVALID;
@@ -67,7 +70,7 @@ static void ask(void)
         complain("its own attribute");
 }
 
-/* MPI's own attributes, as they are passed to C. */
+/* The predefined attributes whose values are printed. */
 static const struct {
     int keyval;
     const char *name;
@@ -85,7 +88,8 @@ static void note_got(const char *function, int keyval, void *value, int found)
     }
 }
 
-/* AGAIN makes the same request a second time, because the result in C must not change. */
+/* Defines the wrapper of a function that gets an attribute. ON is the next function. With `ask`,
+ * the attribute is also got by AGAIN, whose result must be the same. */
 #define GET(X, HANDLE, INSTEAD, ON, AGAIN)                                                         \
     WRAPPER(X, HANDLE handle, int keyval, void *value, int *flag)                                  \
     {                                                                                              \
@@ -148,8 +152,7 @@ SET(Type_set_attr, MPI_Datatype, SAME, NEXT_Type_set_attr)
 SET(Win_set_attr, MPI_Win, SAME, NEXT_Win_set_attr)
 SET(Attr_put, MPI_Comm, instead_of, NEXT_Attr_put)
 
-/* The wrappers of other functions that must also work on the duplicate, if it replaces
- * MPI_COMM_WORLD. */
+/* With `replace`, these functions must also use the duplicate of MPI_COMM_WORLD. */
 WRAPPER(Comm_dup, MPI_Comm comm, MPI_Comm *copy)
 {
     return NEXT(Comm_dup, instead_of(comm), copy);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A PMPI tool with wrappers for C and for Fortran, which carry out a call by C's PMPI_X. It knows
- * the addresses of Fortran's constants once its Fortran wrapper of MPI_Init or MPI_Init_thread was
- * called, like many tools; INIT_ALONE: it has no wrapper of the latter. Each wrapper prints its
- * name and the constants in its arguments.
+ * A PMPI tool with wrappers in C and Fortran, all of which call the PMPI functions of C. Like many
+ * tools, it learns the addresses of Fortran's constants when its Fortran wrapper of MPI_Init or
+ * MPI_Init_thread is called. With INIT_ALONE, it has no Fortran wrapper of MPI_Init_thread. Each
+ * wrapper prints its name and the constants in its arguments.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -273,7 +273,7 @@ void mpi_comm_spawn_(const char *command, char *argv, MPI_Fint *count, MPI_Fint 
     free(argument);
 }
 
-/* For a single command. */
+/* Supports only a single command. */
 void mpi_comm_spawn_multiple_(MPI_Fint *count, const char *commands, char *argvs, MPI_Fint *counts,
                               MPI_Fint *infos, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *children,
                               MPI_Fint *errors, MPI_Fint *error, size_t command_length,

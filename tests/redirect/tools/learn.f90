@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: MIT
-! Shows the tool of constants.c the addresses of Fortran's constants, which C cannot name.
+! Passes the addresses of Fortran's constants, which have no names in C, to the tool of constants.c.
 subroutine constants_pass
     implicit none
     include 'mpif.h'

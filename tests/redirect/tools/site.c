@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints for each MPI call the library or program that contains its caller, and the function, as
+ * Prints for each MPI call the library or program and the function that contain the caller, as
  * dladdr finds them.
  */
 #define _GNU_SOURCE

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A PMPI tool that does not use libqmpi: it counts some functions. In MPI_Finalize, it appends its
- * counts to the file with the name in REDIRECT_TALLY and the process id, to which other layers also
- * append theirs.
+ * A PMPI tool that counts calls of some functions. In MPI_Finalize, it appends the counts to the
+ * file $REDIRECT_TALLY.PID. All layers of this tool append to the same file.
  */
 #include <mpi.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A PMPI tool with Fortran wrappers in addition to C wrappers, like mpiP and dumpi. Each wrapper
- * prints the library or program that called it, which is the Fortran program if nothing is in
- * between. With PASSES_ON, the Fortran wrapper calls PMPI in Fortran, like that of TALP; with
+ * A PMPI tool with wrappers in C and Fortran, like mpiP and dumpi. Each wrapper prints the library
+ * or program that called it; this is the Fortran program if it calls the wrapper directly. With
+ * PASSES_ON, the Fortran wrapper calls the Fortran procedure of PMPI, like that of TALP. With
  * FORTRAN_ALONE, it does the same, and there are no C wrappers.
  */
 #define _GNU_SOURCE
@@ -29,8 +29,7 @@ int MPI_Barrier(MPI_Comm comm)
 {
     note("MPI_Barrier", __builtin_return_address(0));
     const int result = PMPI_Barrier(comm);
-    done++; /* otherwise, this function would not be on the stack when the layers below examine
-               it */
+    done++; /* prevents a tail call, because the layers below examine the stack */
     return result;
 }
 
