@@ -162,8 +162,8 @@ static void all_started(void)
         DO(Request_free, (&requests[i]), "");
 }
 
-/* Creates more requests than libqmpi has entries for at first. In the second round, the entries of
- * freed requests are reused. */
+/* Creates more requests than the first level of libqmpi's table of requests has buckets (1024). In
+ * the second round, the entries of freed requests are reused. */
 static void many(void)
 {
     enum { MANY = 1100 };
