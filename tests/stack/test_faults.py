@@ -37,4 +37,4 @@ def test_a_constructor_that_faults_is_told_of_once(ranks):
 def test_with_traces_of_loading_the_signal_is_left_alone():
     result = run_mpi("calls", "init", ranks=1, tools="dies", env={"QMPI_DEBUG": "load"})
     assert result.returncode == -signal.SIGABRT
-    assert "ended by" not in result.stderr
+    assert "terminated by" not in result.stderr
