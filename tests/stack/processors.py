@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Distributes the machine's processors among the test files that run in parallel.
 
-Waiting ranks of MPICH are busy for about 0.2 ms before they yield (tools/programs/yielding.c), so
+Waiting ranks of MPICH are busy for about a millisecond before they yield (tools/programs/yielding.c), so
 many jobs on the same processors would delay each other endlessly. Therefore, each job takes as many
 processors as it has ranks, and waits until they are free; a job with more ranks than processors
 runs alone. Launchers and starting processes are mostly idle, so two more processors are distributed

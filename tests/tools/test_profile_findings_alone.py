@@ -10,8 +10,7 @@ from findings_support import PROGRAMS, SLOW, check_communicating, check_planted,
 from real_programs import netpipe, scalapack
 from support import ASAN, QMPI, clean_environment
 
-pytestmark = [pytest.mark.usefixtures("separate_nodes"),
-              pytest.mark.skipif(bool(ASAN), reason="the sanitizer takes longer than most calls")]
+pytestmark = pytest.mark.skipif(bool(ASAN), reason="the sanitizer takes longer than most calls")
 
 
 def test_small_messages_are_found(tmp_path):

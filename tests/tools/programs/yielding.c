@@ -2,7 +2,7 @@
 /*
  * Preloaded into the ranks of tests, and linked into programs whose ranks wait long for each other.
  * The ranks of MPICH use a processor as long as they wait. With this library, they yield after
- * about 0.2 ms: it interposes the function by which MPICH polls UCX, for the first time in
+ * about a millisecond: it interposes the function by which MPICH polls UCX, for the first time in
  * MPI_Init. Without UCX, this function is never called.
  */
 #define _GNU_SOURCE
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { POLLS = 2000 }; /* number of polls in about 0.2 ms */
+enum { POLLS = 10000 }; /* number of polls in about a millisecond */
 
 __attribute__((visibility("default"))) unsigned ucp_worker_progress(void *worker);
 
