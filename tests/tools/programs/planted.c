@@ -815,7 +815,7 @@ static void healthy_write(void)
     if (file == MPI_FILE_NULL)
         MPI_File_open(MPI_COMM_WORLD, "planted.all", MPI_MODE_CREATE | MPI_MODE_WRONLY,
                       MPI_INFO_NULL, &file);
-    work(.03);
+    work(.08); /* long enough that writing to a busy disk is a small part */
     MPI_File_write_at_all(file, rank * (MPI_Offset)LARGE, buffer, LARGE, MPI_BYTE,
                           MPI_STATUS_IGNORE);
 }
