@@ -132,8 +132,8 @@ static void pass_variables_on(char **command)
     free(path);
 }
 
-/* Returns which variables srun passes on: the argument of its option --export, else the value of
- * SLURM_EXPORT_ENV; NULL: all. */
+/* Returns which variables srun passes on: the argument of its option --export, or else the value of
+ * SLURM_EXPORT_ENV. Returns NULL if neither is given, so that srun passes on all variables. */
 static const char *exports_of_srun(char *const *command)
 {
     static const char option[] = "--export";
@@ -152,13 +152,14 @@ static const char *exports_of_srun(char *const *command)
     return exports;
 }
 
-/* Without its variables, no process gets the tools. Nothing in these processes could say so. */
+/* If srun does not pass on the variables of qmpi, libqmpi is not loaded into its processes, where
+ * it could report this. */
 static void warn_of_exports(char *const *command)
 {
-    const char *exports = exports_of_srun(command), *list = exports;
-    bool has_all = !exports;
     if (strcmp(qmpi_text_base_name(command[0]), "srun") != 0)
         return;
+    const char *exports = exports_of_srun(command), *list = exports;
+    bool has_all = !exports;
     for (char *name; !has_all && (name = cli_next_part(&list, ","));) {
         has_all = !strcasecmp(name, "ALL") || !strncmp(name, "LD_PRELOAD", strlen("LD_PRELOAD"));
         free(name);

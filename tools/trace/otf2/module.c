@@ -247,24 +247,30 @@ static size_t sum_sizes(const size_t *sizes, int count)
     return sum;
 }
 
-/* Gathers `size` bytes from each process in the root. */
-static bool gather_equal(const struct trace_otf2_group *group, const void *data, size_t size,
-                         void *all)
+/* Returns an array that gives each process the same size, on the root only. The caller frees it. */
+static size_t *make_equal_sizes(const struct trace_otf2_group *group, size_t size)
 {
     size_t *sizes = group->rank == 0 ? calloc((size_t)group->size, sizeof *sizes) : NULL;
     for (int i = 0; sizes && i < group->size; i++)
         sizes[i] = size;
+    return sizes;
+}
+
+/* Gathers `size` bytes from each process in the root. */
+static bool gather_equal(const struct trace_otf2_group *group, const void *data, size_t size,
+                         void *all)
+{
+    size_t *sizes = make_equal_sizes(group, size);
     const bool good = group->gather(group->context, data, size, all, sizes);
     free(sizes);
     return good;
 }
 
+/* Scatters `size` bytes to each process from the root. */
 static bool scatter_equal(const struct trace_otf2_group *group, const void *all, void *data,
                           size_t size)
 {
-    size_t *sizes = group->rank == 0 ? calloc((size_t)group->size, sizeof *sizes) : NULL;
-    for (int i = 0; sizes && i < group->size; i++)
-        sizes[i] = size;
+    size_t *sizes = make_equal_sizes(group, size);
     const bool good = group->scatter(group->context, all, sizes, data, size);
     free(sizes);
     return good;
