@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -149,9 +150,9 @@ static void step(const char *name, int *argc, char ***argv)
         printf("flags: %d\n", fetestexcept(FE_ALL_EXCEPT));
     } else if (!strcmp(name, "traps")) {
         feenableexcept(FE_ALL_EXCEPT);
-    } else if (!strcmp(name, "divide")) {
-        static volatile double zero;
-        zero = 1 / zero;
+    } else if (!strcmp(name, "fault")) {
+        volatile char *page = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        *page = 1;
     } else if (!strcmp(name, "inexact")) {
         fedisableexcept(FE_INEXACT);
     } else {
