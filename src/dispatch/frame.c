@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restores qmpi_entry when a call is left by an exception or by the cancellation of its thread.
- * longjmp, which does not restore it, records the frame that was left.
+ * Restores qmpi_dispatch_thread.entry when a call is left by an exception or by the cancellation of
+ * its thread. longjmp, which does not restore it, records the frame that was left.
  */
 #include "dispatch/node.h"
 #include "util/util.h"
@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <unwind.h>
 
-_Thread_local struct qmpi_frame_entry qmpi_entry;
-_Thread_local const void *qmpi_jumped_frame;
+_Thread_local struct qmpi_dispatch_thread qmpi_dispatch_thread;
 
-/* The personality routine of the functions in assembly code that set qmpi_entry. */
+/* The personality routine of the functions in assembly code that set qmpi_dispatch_thread.entry. */
 _Unwind_Reason_Code qmpi_frame_personality(int version, _Unwind_Action actions,
                                            _Unwind_Exception_Class class,
                                            struct _Unwind_Exception *exception,
@@ -28,14 +27,15 @@ _Unwind_Reason_Code qmpi_frame_personality(int version, _Unwind_Action actions,
     (void)class;
     (void)exception;
     if (actions & _UA_CLEANUP_PHASE)
-        qmpi_entry = qmpi_frame_outer(context);
+        qmpi_dispatch_thread.entry = qmpi_frame_outer(context);
     return _URC_CONTINUE_UNWIND;
 }
 
 /*
- * libqmpi.so exports longjmp and its variants (arch/jump_PROCESSOR.S): each sets qmpi_jumped_frame
- * and continues in the C library. A jump out of a call leaves qmpi_entry unchanged (see
- * redirect/caller.h). In a static program, they are the C library's own.
+ * libqmpi.so exports longjmp and its variants (arch/jump_PROCESSOR.S): each sets
+ * qmpi_dispatch_thread.jumped_frame and continues in the C library. A jump out of a call leaves
+ * qmpi_dispatch_thread.entry unchanged (see redirect/caller.h). In a static program, they are the C
+ * library's own.
  */
 #ifndef QMPI_STATIC
 /* The addresses are in the same sequence as in arch/jump_PROCESSOR.S. Initially, they lead to code

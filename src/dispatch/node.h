@@ -12,6 +12,7 @@
 #define QMPI_NODE_FUNCTION 0
 #define QMPI_NODE_TOOL_ID 16
 #define QMPI_NODE_MPICH_FUNCTION 72 /* in struct qmpi_node */
+#define QMPI_THREAD_JUMPED_FRAME 8  /* in struct qmpi_dispatch_thread */
 
 #ifndef __ASSEMBLER__
 
@@ -19,10 +20,12 @@
 #include "functions/functions.h"
 #include "generate/mpich_numbers.h"
 #include "process/process.h"
+#include "util/util.h"
 
 #include <qmpi/qmpi.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { QMPI_LAYERS_MAX = 255 };
@@ -166,35 +169,53 @@ extern const struct qmpi_dispatch_mpich_functions
 extern const short qmpi_mpich_numbers[QMPI_MPICH_COUNT + 1] QMPI_HIDDEN;
 
 /*
- * The frame of the generated function (.trampoline or .thunk_call) through which the current MPI
- * call of this thread entered the QMPI layers; NULL: no such call. Its return address is the
- * calling address. If the program called a PMPI layer on top directly, the return address is in
- * this tool, and the frame of the program is found by unwinding from there. A nested call restores
- * the outer frame when it returns or is left by an exception, but not if it is left by longjmp;
- * qmpi_jumped_frame is then the frame that may no longer be in use. Calls of user-level threads
- * need not nest, so qmpi_entry may be the frame of a call on another stack; redirect/caller.h shows
- * how it must be read.
+ * The variables of a thread from which the calling address is found. They are in one struct because
+ * the address of each thread-local variable takes instructions of its own. redirect/caller.h shows
+ * how they must be read.
  */
-extern _Thread_local struct qmpi_frame_entry qmpi_entry QMPI_HIDDEN
-    __attribute__((tls_model("initial-exec")));
-extern _Thread_local const void *qmpi_jumped_frame QMPI_HIDDEN
+struct qmpi_dispatch_thread {
+    /*
+     * The frame of the generated function (.trampoline or .thunk_call) through which the current
+     * MPI call of this thread entered the QMPI layers; NULL: no such call. Its return address is
+     * the calling address. If the program called a PMPI layer on top directly, the return address
+     * is in this tool, and the frame of the program is found by unwinding from there. A nested call
+     * restores the outer frame when it returns or is left by an exception, but not if it is left by
+     * longjmp. Calls of user-level threads need not nest, so this may be the frame of a call on
+     * another stack. This member is the first one: code that sets it uses the address of the
+     * struct.
+     */
+    struct qmpi_frame_entry entry;
+    /* The value of entry.frame at the last longjmp: a frame that may no longer be in use. */
+    const void *jumped_frame;
+    /* The stack with which this thread started, once a frame has been examined. `end` is 0 if it is
+     * not known, or if this thread also runs on other stacks, as it does with user-level threads.
+     */
+    struct qmpi_call_stack stack;
+};
+_Static_assert(offsetof(struct qmpi_dispatch_thread, entry) == 0,
+               "see QMPI_FRAME_ENTER and entry.h");
+_Static_assert(offsetof(struct qmpi_dispatch_thread, jumped_frame) == QMPI_THREAD_JUMPED_FRAME,
+               "see arch/jump_PROCESSOR.S");
+extern _Thread_local struct qmpi_dispatch_thread qmpi_dispatch_thread QMPI_HIDDEN
     __attribute__((tls_model("initial-exec")));
 
 /*
- * A function that sets qmpi_entry to its frame is in a code section of its own. If C functions can
- * do this (arch/frame.h), QMPI_ENTER is their first statement; it also restores the outer frame at
- * the end of the scope, which stays in the frame (`volatile`). Otherwise, entries.S contains these
- * functions. That of an observer then calls a C function with the name QMPI_ENTERED(name).
+ * A function that sets qmpi_dispatch_thread.entry to its frame is in a code section of its own. If
+ * C functions can do this (arch/frame.h), QMPI_ENTER is their first statement; it also restores the
+ * outer frame at the end of the scope, which stays in the frame (`volatile`). Otherwise, entries.S
+ * contains these functions. That of an observer then calls a C function with the name
+ * QMPI_ENTERED(name).
  */
 #ifdef QMPI_FRAME_ENTER
 #define QMPI_TRAMPOLINE __attribute__((section("qmpi_trampolines")))
 #define QMPI_ENTERED(name) name
 #define QMPI_LEAVES_FRAME __attribute__((cleanup(qmpi_dispatch_leave_frame)))
 #define QMPI_ENTER()                                                                               \
-    QMPI_LEAVES_FRAME volatile struct qmpi_frame_entry qmpi_outer = QMPI_FRAME_ENTER(qmpi_entry)
+    QMPI_LEAVES_FRAME volatile struct qmpi_frame_entry qmpi_outer =                                \
+        QMPI_FRAME_ENTER(qmpi_dispatch_thread)
 static inline void qmpi_dispatch_leave_frame(const volatile struct qmpi_frame_entry *outer)
 {
-    QMPI_FRAME_LEAVE(qmpi_entry, outer);
+    QMPI_FRAME_LEAVE(qmpi_dispatch_thread, outer);
 }
 #else
 #define QMPI_TRAMPOLINE
@@ -205,7 +226,7 @@ extern const char qmpi_trampolines_begin[] __asm__("__start_qmpi_trampolines") Q
 extern const char qmpi_trampolines_end[] __asm__("__stop_qmpi_trampolines") QMPI_HIDDEN;
 
 /* The code section from which thunk_call_X calls the node of a layer that is not the topmost QMPI
- * layer; in this case, it has not set qmpi_entry. */
+ * layer; in this case, it has not set qmpi_dispatch_thread.entry. */
 extern const char qmpi_thunks_amid_begin[] __asm__("__start_qmpi_thunks_amid") QMPI_HIDDEN;
 extern const char qmpi_thunks_amid_end[] __asm__("__stop_qmpi_thunks_amid") QMPI_HIDDEN;
 

@@ -15,10 +15,8 @@
 
 /* ---- Stacks ---------------------------------------------------------------------------------- */
 
-_Thread_local struct qmpi_caller_stack qmpi_own_stack;
-
-/* Whether qmpi_own_stack is known. A signal handler may set it, too, but to the same values as the
- * interrupted code. */
+/* Whether qmpi_dispatch_thread.stack is known. A signal handler may set it, too, but to the same
+ * values as the interrupted code. */
 static _Thread_local enum {
     UNKNOWN,
     KNOWN,
@@ -37,8 +35,8 @@ static bool is_on_signal_stack(void)
  */
 __attribute__((noinline)) const char *qmpi_caller_examine_frame(const char *frame, const char *here)
 {
-    struct qmpi_caller_stack *const own = &qmpi_own_stack;
-    if (frame == qmpi_jumped_frame && frame)
+    struct qmpi_call_stack *const own = &qmpi_dispatch_thread.stack;
+    if (frame == qmpi_dispatch_thread.jumped_frame && frame)
         return NULL;
     if (state == UNKNOWN) {
         const struct qmpi_call_stack stack = qmpi_call_stack_of_thread();
@@ -68,7 +66,8 @@ static bool is_trampoline(const void *address)
            (uintptr_t)qmpi_trampolines_end - (uintptr_t)qmpi_trampolines_begin;
 }
 
-/* Returns whether an address is in the code of thunks that left qmpi_entry unchanged. */
+/* Returns whether an address is in the code of thunks that left qmpi_dispatch_thread.entry
+ * unchanged. */
 static bool is_inner_thunk(const void *address)
 {
     return (uintptr_t)address - (uintptr_t)qmpi_thunks_amid_begin <=
@@ -103,7 +102,7 @@ static int find_trampoline_caller(void *const *frames, int count, const void *fr
     return i + 1 < count ? i + 1 : -1;
 }
 
-/* Finds the caller of the innermost thunk that left qmpi_entry unchanged. */
+/* Finds the caller of the innermost thunk that left qmpi_dispatch_thread.entry unchanged. */
 static int find_inner_thunk_caller(void *const *frames, int count, const void *from)
 {
     int i = 0;
@@ -135,15 +134,15 @@ static __attribute__((noinline)) void *unwind_to(address_search *find, const voi
 void *qmpi_caller_by_unwinding(void)
 {
     bool all;
-    if (!qmpi_entry.frame && state != SWITCHED)
+    if (!qmpi_dispatch_thread.entry.frame && state != SWITCHED)
         return NULL;
     void *caller = unwind_to(find_trampoline_caller, NULL, &all);
     if (!caller && all) /* longjmp had left the outer call */
         caller = unwind_to(find_inner_thunk_caller, NULL, &all);
-    /* qmpi_jumped_frame is kept: this call may have the same frame as the call that was left, and
-     * qmpi_entry gets this frame again when this call returns. */
+    /* qmpi_dispatch_thread.jumped_frame is kept: this call may have the same frame as the call that
+     * was left, and qmpi_dispatch_thread.entry gets this frame again when this call returns. */
     if (!caller && all)
-        qmpi_entry.frame = NULL;
+        qmpi_dispatch_thread.entry.frame = NULL;
     return caller;
 }
 
@@ -229,7 +228,7 @@ int QMPIX_Call_get_binding(const QMPIX_Call *call, QMPIX_Binding *binding)
 {
     if (!call || !binding)
         return MPI_ERR_ARG;
-    const struct qmpi_frame_entry entry = qmpi_entry;
+    const struct qmpi_frame_entry entry = qmpi_dispatch_thread.entry;
     if (qmpi_binding_any && qmpi_caller_frame_is_of(entry.frame, call))
         return get_binding(qmpi_frame_return_address(entry), binding);
     return QMPIX_Context_get_binding(call->context, binding);
@@ -261,7 +260,7 @@ int QMPI_Context_get_calling_address(QMPI_Context context, int tool_id, void *ad
 {
     if (!context || !address || tool_id < 1 || tool_id > QMPIX_stack.layers)
         return MPI_ERR_ARG;
-    const struct qmpi_frame_entry entry = qmpi_entry;
+    const struct qmpi_frame_entry entry = qmpi_dispatch_thread.entry;
     if (__builtin_expect(!qmpi_caller_frame_is_in_use(entry.frame, QMPI_THIS_FRAME()) ||
                              !only_program_calls(),
                          0))
@@ -275,7 +274,7 @@ __attribute__((noinline)) static int get_any_caller(const QMPIX_Call *call, void
 {
     if (!call || !caller)
         return MPI_ERR_ARG;
-    const struct qmpi_frame_entry entry = qmpi_entry;
+    const struct qmpi_frame_entry entry = qmpi_dispatch_thread.entry;
     *caller = qmpi_caller_frame_is_of(entry.frame, call) ? qmpi_frame_return_address(entry)
                                                          : qmpi_caller_of_layers();
     if (!only_program_calls())
@@ -285,7 +284,7 @@ __attribute__((noinline)) static int get_any_caller(const QMPIX_Call *call, void
 
 int QMPIX_Call_get_caller(const QMPIX_Call *call, void **caller)
 {
-    const struct qmpi_frame_entry entry = qmpi_entry;
+    const struct qmpi_frame_entry entry = qmpi_dispatch_thread.entry;
     if (__builtin_expect(
             !caller || !qmpi_caller_frame_is_of(entry.frame, call) || !only_program_calls(), 0))
         return get_any_caller(call, caller);

@@ -15,20 +15,13 @@
 #include <stdint.h>
 
 /*
- * The stack with which this thread started, once a frame has been examined. `end` is 0 if it is not
- * known, or if this thread also runs on other stacks, as it does with user-level threads.
+ * Returns the frame if it is certainly in use by the current call, and NULL otherwise. `here` is
+ * the frame of the caller.
+ *
  * User-level threads may be switched within a call, in a callback or in the MPI library, and their
- * calls may return in any order; qmpi_entry may then belong to a call of another user-level
- * thread, or to a call that has ended.
+ * calls may return in any order; qmpi_dispatch_thread.entry may then belong to a call of another
+ * user-level thread, or to a call that has ended.
  */
-struct qmpi_caller_stack {
-    uintptr_t begin, end;
-};
-extern _Thread_local struct qmpi_caller_stack qmpi_own_stack QMPI_HIDDEN
-    __attribute__((tls_model("initial-exec")));
-
-/* Returns the frame if it is certainly in use by the current call, and NULL otherwise. `here` is
- * the frame of the caller. */
 const char *qmpi_caller_examine_frame(const char *frame, const char *here);
 
 /*
@@ -41,8 +34,9 @@ void *qmpi_caller_by_unwinding(void);
  * qmpi_caller_examine_frame. */
 static inline bool qmpi_caller_frame_is_in_use(const char *frame, const char *here)
 {
-    return frame > here && (uintptr_t)here > qmpi_own_stack.begin &&
-           (uintptr_t)frame <= qmpi_own_stack.end && frame != qmpi_jumped_frame;
+    return frame > here && (uintptr_t)here > qmpi_dispatch_thread.stack.begin &&
+           (uintptr_t)frame <= qmpi_dispatch_thread.stack.end &&
+           frame != qmpi_dispatch_thread.jumped_frame;
 }
 
 /*
@@ -54,13 +48,13 @@ enum { QMPI_RECORD_DISTANCE_MAX = 1024 };
 static inline bool qmpi_caller_frame_is_of(const char *frame, const QMPIX_Call *call)
 {
     return (uintptr_t)call - (uintptr_t)frame >= -(uintptr_t)QMPI_RECORD_DISTANCE_MAX &&
-           frame != qmpi_jumped_frame;
+           frame != qmpi_dispatch_thread.jumped_frame;
 }
 
 /* Returns the entry into the QMPI layers. The frame in it is NULL unless it is certainly in use. */
 static inline struct qmpi_frame_entry qmpi_caller_entry(void)
 {
-    struct qmpi_frame_entry entry = qmpi_entry;
+    struct qmpi_frame_entry entry = qmpi_dispatch_thread.entry;
     const char *const here = QMPI_THIS_FRAME();
     if (__builtin_expect(!qmpi_caller_frame_is_in_use(entry.frame, here), 0))
         entry.frame = qmpi_caller_examine_frame(entry.frame, here);

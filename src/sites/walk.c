@@ -548,7 +548,7 @@ static __attribute__((noinline)) void unwind_callers(struct callers *callers, co
 static __attribute__((noinline)) void find_any_callers(struct callers *callers,
                                                        const QMPIX_Call *call)
 {
-    struct qmpi_frame_entry entry = qmpi_entry;
+    struct qmpi_frame_entry entry = qmpi_dispatch_thread.entry;
     if (!qmpi_caller_frame_is_of(entry.frame, call))
         entry = qmpi_caller_entry();
     void *const caller = entry.frame ? qmpi_frame_return_address(entry) : qmpi_caller_of_layers();
@@ -564,7 +564,7 @@ int QMPIX_Call_get_callers(const QMPIX_Call *call, int capacity, void **callers,
     struct callers found = {.all = callers, .capacity = capacity};
     if (!call || !count || capacity < 0 || (capacity && !callers))
         return MPI_ERR_ARG;
-    const struct qmpi_frame_entry entry = qmpi_entry;
+    const struct qmpi_frame_entry entry = qmpi_dispatch_thread.entry;
     const bool is_found =
         qmpi_caller_frame_is_of(entry.frame, call) && walk_up(&found, entry) && found.count;
     if (__builtin_expect(!is_found, 0) && capacity)

@@ -31,9 +31,7 @@ enum { DEEP = 400, STACKS = 300, STACK = 64 << 20 };
 
 /* ---- Replacements of the functions that know modules and layers ------------------------------ */
 
-_Thread_local struct qmpi_frame_entry qmpi_entry;
-_Thread_local const void *qmpi_jumped_frame;
-_Thread_local struct qmpi_caller_stack qmpi_own_stack;
+_Thread_local struct qmpi_dispatch_thread qmpi_dispatch_thread;
 atomic_int qmpi_module_closing_count;
 
 static int learned; /* how often a rule was looked for */

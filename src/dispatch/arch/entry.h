@@ -17,8 +17,9 @@
  *                    the node in a register
  *   THUNK_VARIADIC   the same for a variadic function
  *   ENTER name, n, arguments
- *                    enter_MPI_X: records its frame in qmpi_entry and calls the first node of the
- *                    function; restores the outer frame, also if an exception passes
+ *                    enter_MPI_X: records its frame in qmpi_dispatch_thread.entry and calls the
+ *                    first node of the function; restores the outer frame, also if an exception
+ *                    passes
  *   ENTER_MPICH name, n, arguments
  *                    mpich_enter_MPI_X: the same for a node whose layer is one of MPICH's variant
  *   ENTER_FIRST name, arguments

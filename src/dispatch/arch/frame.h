@@ -23,8 +23,9 @@
  * functions, the file also defines:
  *
  *   QMPI_FRAME_ENTER(variable)
- *       Stores the frame of the function that contains the macro in a thread-local variable of the
- *       type struct qmpi_frame_entry, and returns the old value of this variable.
+ *       Stores the frame of the function that contains the macro in the first member of a
+ *       thread-local struct, which is a struct qmpi_frame_entry, and returns the old value of this
+ *       member.
  *   QMPI_FRAME_LEAVE(variable, outer)
  *       Stores the old value again. `outer` points to it.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* longjmp and its variants on aarch64, AAPCS64: see dispatch/frame.c. This code changes only
  * caller-saved registers. */
+#include "dispatch/node.h"
 #include "util/arch/assembly_aarch64.inc"
 
 #ifndef QMPI_STATIC
@@ -21,10 +22,10 @@ qmpi_real_jumps:
     .cfi_startproc
     TARGET
     mrs x9, tpidr_el0
-    LOAD_THREAD_OFFSET x10, qmpi_entry
-    ldr x10, [x9, x10]
-    LOAD_THREAD_OFFSET x11, qmpi_jumped_frame
-    str x10, [x9, x11]
+    LOAD_THREAD_OFFSET x10, qmpi_dispatch_thread
+    add x9, x9, x10
+    ldr x10, [x9]
+    str x10, [x9, #QMPI_THREAD_JUMPED_FRAME]
     LOAD_POINTER x16, qmpi_real_jumps, 8 * \number
     br x16
     /* The initial target, for a jump before the constructor of frame.c has run. */

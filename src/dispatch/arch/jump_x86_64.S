@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* longjmp and its variants on x86-64, System V ABI: see dispatch/frame.c. This code changes only
  * caller-saved registers. */
+#include "dispatch/node.h"
+
 #ifndef QMPI_STATIC
     .section .data.qmpi_real_jumps, "aw", @progbits
     .balign 8
@@ -17,10 +19,9 @@ qmpi_real_jumps:
     .type \name, @function
 \name:
     .cfi_startproc
-    movq qmpi_entry@gottpoff(%rip), %rax
-    movq %fs:(%rax), %rax
-    movq qmpi_jumped_frame@gottpoff(%rip), %rdx
-    movq %rax, %fs:(%rdx)
+    movq qmpi_dispatch_thread@gottpoff(%rip), %rax
+    movq %fs:(%rax), %rdx
+    movq %rdx, %fs:QMPI_THREAD_JUMPED_FRAME(%rax)
     jmp *qmpi_real_jumps + 8 * \number(%rip)
     /* The initial target, for a jump before the constructor of frame.c has run. */
 resolve_\name:
