@@ -13,6 +13,7 @@ from support import SOURCE
 
 STUBS = {
     "dpkg-query": "printf '%s install ok installed\\n' \"$@\"",
+    "apt-cache": ":",
     "git": "echo some.c",
     "python3": f"exec '{sys.executable}' -S \"$@\"",
     "clang-format": "exit ${FORMAT_STATUS:-0}",

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import pytest
+from mpi_in_use import EMULATED
 from profile_support import JSON, STEPS, calls, load, names, report, run_steps
 from support import ASAN, LIBQMPI, OPEN_MPI, clean_environment
 
@@ -14,7 +15,8 @@ FINALIZING = STEPS.with_name("tools_finalizing")
 # A program that opens a library, and closes it.
 CLOSING = [STEPS.with_name("tools_closing"), STEPS.with_name("libtools_finalizing.so")]
 WORK = ["init", "barrier", "rank"]
-WITHOUT_MEMORY = pytest.mark.skipif(ASAN != "", reason="a sanitizer needs address space of its own")
+WITHOUT_MEMORY = pytest.mark.skipif(ASAN != "" or EMULATED,
+                                    reason="sanitizers and emulators need address space of their own")
 # These stacks use MPI_T for the first time without memory. The tool mpit initializes it earlier.
 MPI_T_NEEDS_MEMORY = pytest.mark.skipif(OPEN_MPI,
                                         reason="without memory, Open MPI crashes in MPI_T_init_thread")
