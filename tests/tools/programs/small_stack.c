@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void communicate(int round)
 {
@@ -62,7 +63,9 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     pthread_attr_init(&attributes);
-    if (pthread_attr_setstacksize(&attributes, (size_t)atoi(argv[1]) * 1024) ||
+    const size_t wanted = (size_t)atoi(argv[1]) * 1024;
+    const size_t least = (size_t)sysconf(_SC_THREAD_STACK_MIN); /* 128 KiB on some processors */
+    if (pthread_attr_setstacksize(&attributes, wanted > least ? wanted : least) ||
         pthread_create(&thread, &attributes, work, argc > 2 ? argv[2] : NULL))
         return 3;
     pthread_join(thread, NULL);
