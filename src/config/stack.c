@@ -232,7 +232,8 @@ static void add_entry_or_stack(struct builder *builder, const struct qmpi_tool_e
 {
     /* Once the stack has too many entries, names are no longer looked up. */
     const bool counts = builder->stack->tools.count <= ENTRIES_MAX;
-    struct place *place = entry->name && counts ? find_stack(builder, entry->name) : NULL;
+    struct place *place =
+        entry->name && !entry->problem && counts ? find_stack(builder, entry->name) : NULL;
     char *problem = place ? check_use(entry, outer) : NULL;
     if (problem) {
         struct qmpi_tool_entry wrong = *entry;

@@ -248,7 +248,7 @@ class Call:
         if function.result != "int":
             return head + f"    return {call};\n}}\n\n"
         guard = [f"if (!qmpi_mpi_library_provides({function.constant}))", "    " + refuse] if function.name in LATER else []
-        lines = [*guard, *self.before, f"const int qmpi_result = {call};"]
+        lines = ["qmpi_abi_start();", *guard, *self.before, f"const int qmpi_result = {call};"]
         if self.after:
             lines += ["if (qmpi_result == MPI_SUCCESS) {", *("    " + line for line in self.after), "}"]
         lines += [*self.end, "return qmpi_abi_from_error(qmpi_result);"]

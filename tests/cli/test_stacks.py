@@ -262,6 +262,8 @@ WRONG = {
     "itself": ("[stack a]\na\n", "a", "a stack contains itself: a → a"),
     "inner cycle": ("[stack a]\nb\n[stack b]\nc\n[stack c]\nb\n", "a", "a stack contains itself: b → c → b"),
     "option": ("[stack a]\nempty\n", "a,output=x", "'a' is a stack of tools, and takes no option 'output'"),
+    "word": ("[stack a]\nempty\n", "a,loud", "'loud' is not of the form key=value"),
+    "condition": ("[stack a]\nempty\n", "a,@nonsense=1", "unknown option '@nonsense'"),
     "namesake": ("[stack count]\nempty\n", "count", "line 1 '[stack count]': 'count' is also the name of /"),
     "huge": ("".join(f"[stack s{n}]\n" + f"s{n + 1}\n" * 9 for n in range(12)) + "[stack s12]\nempty\n", "s0",
              "at most 255 layers"),

@@ -7,12 +7,15 @@ import subprocess
 
 import pytest
 from findings_support import PROGRAMS, SLOW, check_communicating, check_planted, line_of, run_case, until
+from mpi_in_use import EMULATED
 from real_programs import netpipe, scalapack
 from support import ASAN, QMPI, clean_environment
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="the sanitizer takes longer than most calls")
+NOT_EMULATED = pytest.mark.skipif(EMULATED, reason="the emulator takes longer than the fastest calls")
 
 
+@NOT_EMULATED
 def test_small_messages_are_found(tmp_path):
     until(check_planted, tmp_path, PROGRAMS / "tools_planted", "planted.c", "small_messages", "small-messages", 0,
           tools=SLOW.format("MPI_Send", "5us"))
@@ -79,11 +82,13 @@ def test_many_short_waits_are_found(tmp_path):
     until(check_planted, tmp_path, PROGRAMS / "tools_planted", "planted.c", "sender_often", "late-sender", 1)
 
 
+@NOT_EMULATED
 @pytest.mark.parametrize("case", ["stream", "alltoall"])
 def test_a_program_that_moves_much_has_no_finding(tmp_path, case):
     until(check_communicating, tmp_path, PROGRAMS / "tools_planted", f"healthy_{case}")
 
 
+@NOT_EMULATED
 def test_netpipe_has_none(tmp_path):
     until(check_communicating, tmp_path, netpipe(), "-u", "262144", "-n", "50", "-o", tmp_path / "np.out")
 
