@@ -26,7 +26,7 @@ void qmpi_abi_start(void);
 
 /* ---- Handles --------------------------------------------------------------------------------- */
 
-/* Handles of this library, as bits, by handle of the ABI. */
+/* The handles of this library, as bits; the index is the handle of the ABI. */
 extern uintptr_t qmpi_abi_natives[QMPI_ABI_PREDEFINED];
 
 /* A slot of the hash table of predefined handles; `kind` 0: empty. */
@@ -134,7 +134,8 @@ static inline int qmpi_abi_to_native_number(QMPIX_Constants kind, int abi)
 }
 
 /* Returns the error class of the ABI for one of this library. An error code, which is larger than
- * any class, does not change. Statuses often contain an error code that was never set. */
+ * any class, does not change. The comparison saves a search for the arbitrary values in statuses
+ * whose error was never set. */
 static inline int qmpi_abi_from_error(int error)
 {
     enum { LARGER_THAN_CLASSES = 1 << 14 };
