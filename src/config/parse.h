@@ -48,9 +48,9 @@ char *qmpi_config_refuse_value(int setting, const char *name, const char *value)
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-/* An invalid line that does not belong to a tool. */
+/* An invalid line that does not belong to a tool, or an invalid file. */
 struct qmpi_config_problem {
-    int line;    /* 0: the text as a whole */
+    int line;    /* 0: the file as a whole */
     int section; /* the section of the line; QMPI_SECTION_MIDDLE if the line starts an invalid
                     section */
     char *text;
@@ -68,7 +68,7 @@ enum {
 
 struct qmpi_config_section {
     char *name;     /* "above" and so on, or the name of the stack */
-    int line;       /* where it starts; 0: the file does not contain it */
+    int line;       /* where it starts; if it starts several times, the last place; 0: nowhere */
     char *on_error; /* stop or skip, for its tools; NULL: not set */
 };
 
@@ -84,8 +84,8 @@ struct qmpi_config {
 };
 
 /*
- * Parses `size` bytes of `text`. Paths without a leading slash are relative to `folder`, the
- * directory of the file.
+ * Parses `size` bytes of `text`, the content of a file. Paths in it without a leading slash are
+ * relative to `folder`, the directory of the file. qmpi_config_free frees what *config contains.
  */
 void qmpi_config_parse(const char *text, size_t size, const char *folder,
                        struct qmpi_config *config);
