@@ -2,8 +2,9 @@
 /*
  * Statements: the texts that the processes of the job exchange in MPI_Init, or when they have
  * created a communicator of all processes from a session. A statement consists of lines, whose
- * first letter is their kind. Names and messages in it are escaped; qmpi_statement_restore restores
- * them. Equal statements, as most are, are sent once for all ranks that make them.
+ * first letter is their kind. Identities, names and messages are escaped in it;
+ * qmpi_statement_restore restores them. Equal statements, as most are, are sent once for all ranks
+ * that make them.
  */
 #ifndef QMPI_JOB_STATEMENT_H
 #define QMPI_JOB_STATEMENT_H
@@ -28,7 +29,8 @@ enum {
 void qmpi_statement_set_layer(int tool_id, const char *identity, const char *name);
 
 /* Adds a problem of this process, as lines for qmpi_print. The process with launcher rank 0 prints
- * its problems at once; the others print only those that it does not have. */
+ * its problems at once; another process prints, in MPI_Init, only problems that rank 0 does not
+ * have. */
 void qmpi_statement_add_problem(const char *text);
 
 /* States that this process cannot run, so that the job ends in MPI_Init. */
@@ -51,8 +53,7 @@ bool qmpi_statement_has_problem(const char *line);
  * NULL: no more. The caller frees it. */
 char *qmpi_statement_next_line(const char **statement, char kind);
 
-/* Restores, in place, line ends and other characters in a name or a message that are escaped in
- * statements. */
+/* Restores, in place, the characters in a name or a message that are escaped in statements. */
 void qmpi_statement_restore(char *text);
 
 /* ---- Statements of all processes ------------------------------------------------------------- */
@@ -77,10 +78,11 @@ struct qmpi_statements {
 /*
  * Exchanges `text`: collective over the processes that qmpi_presence_of finds, by messages on
  * `comm`, in which process `rank` has the rank `places[rank]`, or `rank` if `places` is NULL.
- * Called when neither this process nor the others have begun to communicate on it: at the end of
- * MPI_Init, or when a communicator of all processes has been made from a session. Where it is
- * unknown which processes take part, waits at most `patience` seconds for one that does not come.
- * The result always contains the statement of this process.
+ * Called when neither this process nor the others have begun to communicate on `comm`: at the end
+ * of MPI_Init, or when a communicator of all processes has been made from a session. Where it is
+ * unknown which processes take part, the wait for one that does not come is limited: it lasts
+ * `patience` seconds for each level of the tree of processes (see exchange.c). The result always
+ * contains the statement of this process.
  */
 void qmpi_statements_exchange(const char *text, int rank, int size, double patience, MPI_Comm comm,
                               const int *places, struct qmpi_statements *result);
