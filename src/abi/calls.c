@@ -414,7 +414,7 @@ static QMPIX_Kind kind_of(int bind)
     return QMPIX_KIND_OTHER;
 }
 
-/* Converts a constant; 0 stands for the default value in both ABIs. */
+/* Converts a constant. 0 is not converted: it stands for the default value in both ABIs. */
 static int to_native_constant(QMPIX_Constants kind, int abi)
 {
     return abi ? qmpi_abi_to_native_number(kind, abi) : 0;

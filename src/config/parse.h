@@ -77,7 +77,7 @@ struct qmpi_config {
                                              `section` is an index of `sections` */
     struct qmpi_config_section *sections; /* at least QMPI_SECTION_STACKS of them */
     int section_count;
-    char *settings[QMPI_CONFIG_SETTINGS];    /* by qmpi_config_names; NULL: not set */
+    char *settings[QMPI_CONFIG_SETTINGS];    /* as in qmpi_config_names; NULL: not set */
     int setting_lines[QMPI_CONFIG_SETTINGS]; /* the line of each; 0: not set */
     struct qmpi_config_problem *problems;
     int problem_count;

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits. A stack may have more entries than layers, but nested stacks must not become arbitrarily
- * long. */
+/* Limits. A stack may list more entries than a process can have layers, but nested stacks must not
+ * make it arbitrarily long. */
 enum { ENTRIES_MAX = 1000, DEPTH_MAX = 100 /* of stacks that contain others */ };
 
-/* Whether a named stack adds any entry to a stack that uses it. */
+/* Whether a named stack adds any entry to a stack that uses it; CONTENT_ASKED: being found out. */
 enum content { CONTENT_UNKNOWN, CONTENT_ASKED, CONTENT_NONE, CONTENT_SOME };
 
 /* The place where a named stack is defined. */

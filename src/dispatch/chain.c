@@ -227,7 +227,7 @@ static QMPI_Context insert_check(int tool_id, int number, enum qmpi_chain_check 
     node->node.function_id = number;
     node->node.function = (kind == QMPI_CHECK_BELOW ? checks.below : checks.functions)[number];
     /* A layer of MPICH's variant gets this function and its own tool_id from QMPI_Get_function, and
-     * passes the tool_id on, by which the function finds the node. */
+     * passes this tool_id to the function, which finds the node by it. */
     node->mpich_function = qmpi_dispatch_mpich_functions[number].through;
     node->observer = observer;
     node->same = next_node->above;

@@ -3,8 +3,8 @@
  * Chains and the dispatch table. A chain consists of the nodes of the layers that intercept a
  * function, and the terminator; the dispatch table contains the pointer through which the entry
  * point of the function jumps. startup/startup.c builds the chains from the bottom up; later, only
- * startup/switch.c changes them, by using other nodes. Nodes never change and are never freed, so a
- * call in progress continues in its chain.
+ * startup/switch.c changes them, by using other nodes. What calls read in a node never changes, and
+ * nodes are never freed, so a call in progress continues in its chain.
  */
 #ifndef QMPI_DISPATCH_CHAIN_H
 #define QMPI_DISPATCH_CHAIN_H

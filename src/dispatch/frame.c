@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Restores qmpi_dispatch_thread.entry when a call is left by an exception or by the cancellation of
- * its thread. longjmp, which does not restore it, records the frame that was left.
+ * its thread. longjmp, which does not restore it, records the frame that may have been left.
  */
 #include "dispatch/node.h"
 #include "util/util.h"

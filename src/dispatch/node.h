@@ -9,7 +9,8 @@
 #ifndef QMPI_DISPATCH_NODE_H
 #define QMPI_DISPATCH_NODE_H
 
-/* Offsets in struct QMPIX_Node, for assembly code; chain.c checks them. */
+/* Offsets for assembly code, which static assertions check; in struct QMPIX_Node if no other is
+ * named. */
 #define QMPI_NODE_FUNCTION 0
 #define QMPI_NODE_TOOL_ID 16
 #define QMPI_NODE_MPICH_FUNCTION 72 /* in struct qmpi_node */
@@ -112,8 +113,8 @@ static inline const struct qmpi_node *qmpi_node_at(const qmpi_node_pointer *plac
 /*
  * [tool_id][number]: the current node of layer `tool_id`, or the next node below if the layer does
  * not intercept the function. If layers are checked, row `tool_id` contains the nodes below the
- * layer instead. There is a row for each value of a byte, and one behind them, which is stored but
- * not read: that of the nodes below layer 255. Rows without a layer contain the terminators.
+ * layer instead. There is a row for each value of a byte, and one more, which is stored but never
+ * read: that of the nodes below layer 255. Rows without a layer contain the terminators.
  */
 extern const QMPI_Context *qmpi_node_rows[QMPI_LAYERS_MAX + 2] QMPI_HIDDEN;
 
@@ -140,7 +141,7 @@ static inline QMPI_Context qmpi_node_at_depth(int depth, int number)
 /*
  * [tool_id][number]: the next node below layer `tool_id`; for 0, the first node of the chain. There
  * are rows for all tool_ids less than qmpi_next_row_count, which is 0 before start-up; the row of a
- * layer contains NULL until the layer is initialized.
+ * layer contains NULL until the layers below it have been built.
  */
 extern unsigned qmpi_next_row_count QMPI_HIDDEN;
 extern const QMPI_Context *qmpi_next_rows[QMPI_LAYERS_MAX + 1] QMPI_HIDDEN;

@@ -50,8 +50,8 @@ static bool uses_static_tls(const struct qmpi_elf_file *file)
 
 const char *qmpi_loadable_obstacle(const struct qmpi_elf_file *file)
 {
-    /* The C library reserves about 1.5 KiB for all libraries that are opened later, so one of them
-     * must not need a large part of it. */
+    /* The C library reserves about 1.5 KiB for all libraries that are opened later, so a library
+     * that needs more than a small part of it may find no room. */
     enum { ROOM = 256 };
     if (qmpi_elf_tag(&file->image, DT_FLAGS_1, 0) & DF_1_NOOPEN)
         return "is linked with -z nodlopen";

@@ -67,8 +67,8 @@ char *qmpi_elf_redefine(const struct qmpi_elf_loaded *object, qmpi_elf_definitio
 
 /* ---- Pages ----------------------------------------------------------------------------------- */
 
-/* Pages that contain relocations, and have been made writable for some time. A page that is
- * writable already is not among them, and stays writable. All zero: no page is open. */
+/* Pages that contain relocations and have been made writable temporarily. A page that is writable
+ * already is not among them, and stays writable. All zero: no page is open. */
 struct qmpi_elf_pages {
     struct qmpi_elf_range {
         char *start;

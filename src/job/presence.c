@@ -120,7 +120,7 @@ static void *find_next_function(const char *name)
 
 /*
  * The MPI library calls this function in MPI_Init, after it has put its keys for other processes.
- * The loader finds it before that of the client library.
+ * The loader finds this function before that of the client library, which is called from here.
  */
 __attribute__((visibility("default"))) int PMIx_Commit(void);
 

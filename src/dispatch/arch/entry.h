@@ -23,8 +23,9 @@
  *   ENTER_MPICH name, n, arguments
  *                    mpich_enter_MPI_X: the same for a node whose layer is one of MPICH's variant
  *   ENTER_FIRST name, arguments
- *                    `name`: the same for the C function `name`_entered, with the same arguments.
- *                    These three are empty where C functions record their frames, as on
+ *                    `name`: records its frame, calls the C function `name`_entered with the same
+ *                    arguments, and restores the outer frame in the same way. ENTER, ENTER_MPICH
+ *                    and ENTER_FIRST are empty where C functions record their frames, as on
  *                    x86-64: see frame.h
  *   END              the first-call code that all functions share
  *
