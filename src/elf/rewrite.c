@@ -126,7 +126,7 @@ struct rewriting {
     void *data;
     /* Adjacent pages that have been made writable. They are made read-only again before others are
      * made writable, so that no list of pages must be allocated. */
-    char *start, *writable; /* `writable`: the last page that was found writable */
+    char *start, *writable; /* `writable`: the last page that was found or made writable */
     size_t size;
     int error;
 };

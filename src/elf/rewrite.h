@@ -75,7 +75,7 @@ struct qmpi_elf_pages {
         size_t size;
     } * opened;
     int count;
-    char *writable; /* the last page that was found writable */
+    char *writable; /* the last page that was found or made writable */
     size_t page_size;
 };
 
