@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Combines all object files of a static library into one, in which hidden symbols are local.
+"""Combines all object files of a static library into one, in which hidden symbols are local, in a new static library.
 
 one_object.py LIBRARY NEW_LIBRARY OBJCOPY AR -- COMPILER...
 """

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of libqmpi for tools that are compiled for the standard ABI. See convert.h; functions
- * that convert only an error class are generated.
+ * Functions of libqmpi for tools that are compiled for the standard ABI: see convert.h. Most
+ * functions that convert only an error class are generated (generate/abi_calls.py).
  */
 #include "abi/convert.h"
 #include "observe/observe.h"
@@ -292,7 +292,7 @@ QMPI_API int QMPIX_abi_Datatype_get_signature(uintptr_t type, QMPIX_Signature *s
 
 /*
  * The datatype and the constants of a variable are converted when the tool publishes it. Each call
- * of its callbacks converts the object to which it is bound, and the result.
+ * of a callback converts the object to which the variable is bound, and the result of the callback.
  */
 
 /* QMPIX_Pvar and QMPIX_Cvar as tools for the standard ABI define them. */
@@ -344,8 +344,8 @@ static int to_native_error(int error)
     return qmpi_abi_to_native_number(QMPIX_CONSTANTS_ERROR, error);
 }
 
-/* Sets `handle` to the ABI's handle of the object, and returns the address of `handle`; NULL: the
- * variable has no object. */
+/* Stores the ABI's handle of the object in *handle, and returns `handle`. Returns NULL if the
+ * variable is bound to no object. */
 static const void *convert_bound_object(const struct variable_callbacks *callbacks,
                                         const void *object, uintptr_t *handle)
 {
@@ -414,7 +414,7 @@ static QMPIX_Kind kind_of(int bind)
     return QMPIX_KIND_OTHER;
 }
 
-/* Converts a constant; 0 stands for the default value in both ABIs. */
+/* Converts a constant. 0 is not converted: it stands for the default value in both ABIs. */
 static int to_native_constant(QMPIX_Constants kind, int abi)
 {
     return abi ? qmpi_abi_to_native_number(kind, abi) : 0;
@@ -491,7 +491,7 @@ QMPI_API int QMPIX_abi_Cvar_create(int tool_id, const struct abi_cvar *cvar, int
     return qmpi_abi_from_error(result);
 }
 
-/* Handles of MPI_T are pointers in all MPI libraries. */
+/* MPI_T_enum is a pointer in all MPI libraries, so only the error class is converted. */
 QMPI_API int QMPIX_abi_Enum_create(int tool_id, const QMPIX_Enum *enumeration, MPI_T_enum *enumtype)
 {
     return qmpi_abi_from_error(QMPIX_Enum_create(tool_id, enumeration, enumtype));

@@ -23,8 +23,8 @@ void qmpi_abi_to_status(const struct qmpi_abi_status *abi, MPI_Status *native)
     memcpy((char *)native + QMPI_ABI_HIDDEN, abi->internal, QMPI_ABI_HIDDEN_SIZE);
 }
 
-/* In MPICH, MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY are variables of the library, which may be loaded
- * after libqmpi. */
+/* In MPICH, MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY are variables of the library. They are looked up
+ * when they are needed, because the library may be loaded after libqmpi. */
 #ifdef MPI_UNWEIGHTED
 static int *unweighted(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Converts statuses, special addresses and arrays of integers between this MPI library and a tool
- * that is compiled for the standard ABI (values.h converts handles and constants). The functions
- * QMPIX_abi_X use this header, and pass handles of the ABI as uintptr_t.
+ * Converts statuses, special addresses, predefined callbacks and arrays of integers between this
+ * MPI library and a tool that is compiled for the standard ABI (values.h converts handles and
+ * single constants). The functions QMPIX_abi_X use this header; their handles are those of the ABI,
+ * as uintptr_t.
  */
 #ifndef QMPI_ABI_CONVERT_H
 #define QMPI_ABI_CONVERT_H
@@ -64,15 +65,16 @@ static inline void *qmpi_abi_from_buffer(const void *native)
 int *qmpi_abi_to_weights(const int *abi);
 int *qmpi_abi_from_weights(const int *native);
 
-/* Converts predefined callbacks of attributes, which are functions of the library, to 0 and 1 of
- * the ABI. qmpi_abi_find_callbacks finds them once. */
+/* Converts a predefined callback of attributes, which may be a function of the MPI library, to its
+ * value in the ABI, 0 or 1. Any other callback does not change. qmpi_abi_find_callbacks must have
+ * found the functions of the library. */
 void qmpi_abi_find_callbacks(void);
 const void *qmpi_abi_from_callback(const void *native);
 
 /* Converts integers in place. */
 void qmpi_abi_from_numbers(QMPIX_Constants kind, int count, int *numbers);
 
-/* Returns converted integers, which the caller frees. */
+/* Returns `count` converted integers, which the caller frees; if `numbers` is NULL, they are 0. */
 int *qmpi_abi_to_numbers(QMPIX_Constants kind, int count, const int *numbers);
 
 #endif

@@ -2,11 +2,11 @@
 /*
  * Handles and constants of this MPI library and of the standard ABI, in both directions.
  *
- * Predefined handles of the ABI are numbers below QMPI_ABI_PREDEFINED. Tables that start-up fills
- * map them to the handles of this library and back. Any other handle of the ABI consists of the
- * bits of this library's handle, which are never that small, so that its conversion needs no
+ * Predefined handles of the ABI are numbers below QMPI_ABI_PREDEFINED. Tables that qmpi_abi_start
+ * fills map them to the handles of this library and back. Any other handle of the ABI consists of
+ * the bits of this library's handle, which are never that small, so that its conversion needs no
  * memory. The kind of an integer determines the constants that it may be. Other values are not
- * changed, unless the other side has a constant of the same value.
+ * changed, unless the other side has a constant of the same value; then one bit is changed.
  */
 #ifndef QMPI_ABI_VALUES_H
 #define QMPI_ABI_VALUES_H
@@ -21,12 +21,13 @@
 
 enum { QMPI_ABI_PREDEFINED = 0x400 };
 
-/* Fills the tables, once; from any thread. The MPI library must have been found. */
+/* Fills the tables, once; from any thread. Called when a tool for the ABI registers an observer or
+ * a variable. The MPI library must have been found. */
 void qmpi_abi_start(void);
 
 /* ---- Handles --------------------------------------------------------------------------------- */
 
-/* Handles of this library, as bits, by handle of the ABI. */
+/* The handles of this library, as bits; the index is the handle of the ABI. */
 extern uintptr_t qmpi_abi_natives[QMPI_ABI_PREDEFINED];
 
 /* A slot of the hash table of predefined handles; `kind` 0: empty. */
@@ -134,7 +135,8 @@ static inline int qmpi_abi_to_native_number(QMPIX_Constants kind, int abi)
 }
 
 /* Returns the error class of the ABI for one of this library. An error code, which is larger than
- * any class, does not change. Statuses often contain an error code that was never set. */
+ * any class, does not change. The comparison saves a search for the arbitrary values in statuses
+ * whose error was never set. */
 static inline int qmpi_abi_from_error(int error)
 {
     enum { LARGER_THAN_CLASSES = 1 << 14 };

@@ -22,11 +22,11 @@ QMPI_LOCK(start_lock);
  * has loaded it with acquire order may read these. */
 static bool started;
 static struct qmpi_clock_moment beginning;
-enum { SCALE_BITS = 48 }; /* the rounding error of days is less than a nanosecond */
-/* `scale`: nanoseconds per tick; `calibrated`: the length in ticks of the interval over which this
- * rate was measured. Any thread may measure the rate again. `calibrated` is stored last, with
- * release order, and loaded first, with acquire order, so that a thread that finds a long interval
- * also finds its precise rate. */
+enum { SCALE_BITS = 48 }; /* the rounding error of a day is about a nanosecond */
+/* `scale`: nanoseconds per tick, with SCALE_BITS binary places; `calibrated`: the length in ticks
+ * of the interval over which this rate was measured. Any thread may measure the rate again.
+ * `calibrated` is stored last, with release order, and loaded first, with acquire order, so that a
+ * thread that finds a long interval also finds its precise rate. */
 static uint64_t scale = UINT64_C(1) << SCALE_BITS;
 static uint64_t calibrated = UINT64_MAX;
 
@@ -53,8 +53,8 @@ static struct qmpi_clock_moment read_both_clocks(void)
     return best;
 }
 
-/* Waits until the given time after the start has passed, because the rate cannot be determined in a
- * shorter time. */
+/* Waits until the given time after the start has passed, because a measurement over a shorter time
+ * would be too inaccurate. Then reads both clocks. */
 static struct qmpi_clock_moment read_moment_after(uint64_t nanoseconds)
 {
     while (qmpi_clock_monotonic() - beginning.nanoseconds < nanoseconds)

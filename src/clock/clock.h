@@ -14,10 +14,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Set by qmpi_clock_start. Hidden, so that a call reads it directly, not through the GOT. */
+/* Set by qmpi_clock_start. Hidden, so that it is read directly, not through the GOT. */
 extern bool qmpi_clock_is_counter QMPI_HIDDEN;
 
-/* Reads QMPI_CLOCK, and reports an invalid value. Called when the stack is built. */
+/* Reads QMPI_CLOCK, and reports a value that is invalid or not possible on this machine. Called
+ * when the stack is built. */
 void qmpi_clock_configure(void);
 
 /* Selects the clock and starts the calibration; further calls have no effect. Takes some 20 us. Any
@@ -55,8 +56,9 @@ struct qmpi_clock_tick {
 /* Returns the moment at which the clock was started. */
 struct qmpi_clock_moment qmpi_clock_started_at(void);
 
-/* Returns the length of a tick, from the time since qmpi_clock_start; waits until this time is at
- * least 1 ms. Any thread, also in a signal handler. */
+/* Returns the length of a tick. If the clock is the cycle counter, measures it over the time since
+ * qmpi_clock_start, and waits until this time is at least 1 ms. Any thread, also in a signal
+ * handler. */
 struct qmpi_clock_tick qmpi_clock_refine(void);
 
 /* Converts a number of ticks. The length of a tick is measured over an interval at least half as
@@ -67,21 +69,23 @@ uint64_t qmpi_clock_nanoseconds(uint64_t ticks);
 /* ---- The relation to other processes --------------------------------------------------------- */
 
 /*
- * The relation of this clock to that of a reference process: rank 0 of MPI_COMM_WORLD or, if rank 0
- * has no layer that requests it, the lowest rank with such a layer. offsets.c measures the relation
- * at the end of MPI_Init and at the beginning of MPI_Finalize, and interpolates between these
- * times.
+ * The relation of this clock to that of a reference process. This is rank 0 of MPI_COMM_WORLD or,
+ * if rank 0 has no layer that requests the relation, the lowest rank with such a layer. offsets.c
+ * measures the relation at the end of MPI_Init and at the beginning of MPI_Finalize, and
+ * interpolates between these times.
  */
 
-/* Wraps the targets of the terminators of the functions that initialize and finalize MPI. Called
- * before any layer is added. */
+/* Wraps the functions in `targets` (see qmpi_terminator_targets) that initialize and finalize MPI.
+ * Called before any layer is added. */
 void qmpi_clock_watch(qmpi_function **targets);
 
 /* Requests the measurements. Called while the stack is built. */
 void qmpi_clock_request_offsets(void);
 
-/* Measures for the second time, if the measurements were requested; further calls have no effect.
- * Collective over the processes that requested them. Called before MPI_Finalize. */
+/* Measures for the second time, if the first measurement has succeeded; further calls have no
+ * effect. Collective over the processes that requested the measurements. Called in MPI_Finalize:
+ * before the first callback of an observer, and again by the terminator, in case no layer observes
+ * the call. */
 void qmpi_clock_finish_offsets(void);
 
 #endif

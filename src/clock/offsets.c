@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Determines the relation to the clock of rank 0 (see clock.h): decides when it is measured, and
- * computes its value for other times. */
+/* The relation to the clock of rank 0 (see clock.h): measures it in MPI_Init and MPI_Finalize, and
+ * converts times by it. */
 #include "clock/clock.h"
 #include "clock/round_trips.h"
 #include "job/job.h"
@@ -22,20 +22,22 @@ struct offsets {
 };
 
 static bool requested;
-static struct offsets measured[2]; /* after MPI_Init, before MPI_Finalize */
+static struct offsets measured[2]; /* [0]: at the end of MPI_Init; [1]: in MPI_Finalize, with both
+                                      relations */
 /* NULL: not measured yet. Stored with release order by the thread that has measured, and loaded
  * with acquire order by threads that ask for a time. The structure to which it points is complete
  * and does not change. */
 static const struct offsets *latest;
 
-/* ---- At a moment ----------------------------------------------------------------------------- */
+/* ---- Conversion ------------------------------------------------------------------------------ */
 
 static double ticks_since(uint64_t ticks, const struct qmpi_clock_relation *relation)
 {
     return (double)(int64_t)(ticks - relation->here);
 }
 
-/* Returns the time in ticks of rank 0, and sets the maximum error in nanoseconds. */
+/* Returns the time in ticks of rank 0, from the first relation alone, and sets the maximum error in
+ * nanoseconds. */
 static uint64_t relate_by_rate(const struct offsets *offsets, uint64_t ticks, double *bound)
 {
     const struct qmpi_clock_relation *relation = &offsets->relations[0];

@@ -65,8 +65,9 @@ static bool is_same_clock(const struct measurement *measurement, const struct tr
            trip->reply.now - trip->begin <= trip->length;
 }
 
-/* Returns the shortest of several trips, or the first one if the clock is the same. If a call of
- * MPI fails, its reply is invalid. */
+/* Returns the shortest of several trips. If a trip shows that the clock is the same, only one more
+ * follows, which tells the other process to stop. If a call of MPI fails, the reply in the result
+ * is not valid. */
 static struct trip measure_trips(const struct measurement *measurement, int other)
 {
     struct trip best = {.length = UINT64_MAX}, trip;
@@ -98,9 +99,10 @@ static double ticks_between(uint64_t one, uint64_t other)
 }
 
 /*
- * Treats an offset that is smaller than its bound as 0 and adds it to the bound, so that processes
- * that share a clock get exactly the same times. This applies to the offset to the other process,
- * whose result is then copied, and to the offset to rank 0.
+ * Returns the relation of this process to rank 0, from that of the other process, which is in the
+ * reply. An offset that is smaller than its bound counts as 0 and is added to the bound, so that
+ * processes that share a clock get exactly the same times. This applies to the offset to the other
+ * process, whose relation is then copied, and to the offset to rank 0.
  */
 static struct qmpi_clock_relation relate_to_reference(const struct measurement *measurement,
                                                       const struct trip *trip)
@@ -120,8 +122,7 @@ static struct qmpi_clock_relation relate_to_reference(const struct measurement *
     result.bound += half;
     if (reply->is_counter == qmpi_clock_is_counter && offset <= half) {
         result.bound += offset;
-        if (was_reference) /* any other relation keeps its own moment
-                            */
+        if (was_reference) /* any other relation keeps its own moment */
             result.here = result.there = middle;
         return result;
     }
@@ -144,7 +145,7 @@ static struct qmpi_clock_relation relate_to_reference(const struct measurement *
 
 /* ---- All processes --------------------------------------------------------------------------- */
 
-/* A process; the key is that of its node, 0 for rank 0's. */
+/* A process, and the number of its node; `key` is 0 for the node of rank 0. */
 struct place {
     uint64_t key;
     int rank;
@@ -158,15 +159,16 @@ static int compare_places(const void *one, const void *other)
     return a->rank - b->rank;
 }
 
-/* Working memory, [size] each. Allocation may fail, since the program may have used up its memory
- * when it finalizes MPI. */
+/* Working memory, [size] each. The allocation may fail: when the program finalizes MPI, it may have
+ * used up its memory. */
 struct lists {
-    struct place *places; /* all processes, by nodes, from that of rank 0 on */
+    struct place *places; /* all processes, sorted by nodes; the node of rank 0 is the first */
     uint64_t *numbers;    /* of the hosts of all processes */
     int *ranks;           /* of the processes that measure their clocks now */
 };
 
-/* Returns false in all processes if one of them is out of memory, so that none waits for it. */
+/* Returns false in all processes if one of them is out of memory, so that no process waits for a
+ * message from it. */
 static bool make_lists(struct lists *lists, MPI_Comm comm, int size)
 {
     lists->places = calloc((size_t)size, sizeof *lists->places);

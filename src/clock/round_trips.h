@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures the clocks of all processes against that of rank 0, by messages. */
+/* Measures the clocks of the processes of a communicator against that of its rank 0, by
+ * messages. */
 #ifndef QMPI_CLOCK_ROUND_TRIPS_H
 #define QMPI_CLOCK_ROUND_TRIPS_H
 
@@ -25,15 +26,15 @@ struct qmpi_clock_reference {
 /* One moment on the clock of this process and on rank 0's. */
 struct qmpi_clock_relation {
     uint64_t here;     /* ticks of this process */
-    uint64_t there;    /* ticks of rank 0; equal if the two seem to be one clock */
+    uint64_t there;    /* ticks of rank 0; equal to `here` if the two seem to be one clock */
     double bound;      /* nanoseconds: maximum error of `there` */
     double rate;       /* measured ticks of rank 0 per tick of this process */
     double error;      /* maximum relative error of the length of a tick of this process */
     bool is_reference; /* this process is rank 0, or has its clock: no conversion */
 };
 
-/* Collective over `comm`, whose ranks are those of MPI_COMM_WORLD. Returns false if a call of MPI
- * fails. */
+/* Measures the clock of this process, whose tick has the length `tick`, against that of rank 0 of
+ * `comm`. Collective over `comm`. Returns false if a call of MPI fails or memory is exhausted. */
 bool qmpi_round_trips(MPI_Comm comm, struct qmpi_clock_tick tick,
                       struct qmpi_clock_reference *reference, struct qmpi_clock_relation *relation);
 

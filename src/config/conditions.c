@@ -22,7 +22,8 @@ void qmpi_condition_begin(void)
 
 struct qmpi_condition_place qmpi_condition_place_here(int rank)
 {
-    static char *program; /* set once, with release order: the text is complete */
+    static char *program; /* set once, with release order, so that other threads find a complete
+                             text */
     char *path = __atomic_load_n(&program, __ATOMIC_ACQUIRE), *first = NULL;
     if (!path) {
         path = realpath("/proc/self/exe", NULL);

@@ -20,24 +20,28 @@ struct qmpi_condition_place {
     bool is_begun; /* MPI_Pcontrol(1) was called, which switches on layers with @enabled=no */
 };
 
-/* Called when the program calls MPI_Pcontrol(1): @enabled=no holds everywhere from then on. */
+/* Called when the program calls MPI_Pcontrol(1): from then on, the condition @enabled=no holds in
+ * this process. */
 void qmpi_condition_begin(void);
 
-/* Returns the place of this process; `rank` is its rank. The strings exist for the whole run. */
+/* Returns the place of this process; `rank` is its rank, or -1 if the rank is not known yet. The
+ * strings exist for the whole run. */
 struct qmpi_condition_place qmpi_condition_place_here(int rank);
 
 enum qmpi_condition_truth { QMPI_HOLDS_NOT, QMPI_HOLDS, QMPI_HOLDS_UNKNOWN };
 
-/* Whether a condition holds at a place, on this node. @functions always holds: it only limits the
- * functions that the layer intercepts while it is on. */
+/* Whether a condition holds at a place. @nodes refers to this node, and @if-env to the environment
+ * of this process. @functions always holds: it only limits the functions that the layer intercepts
+ * while it is on. */
 enum qmpi_condition_truth qmpi_condition_holds(enum qmpi_tool_reserved option, const char *value,
                                                const struct qmpi_condition_place *place);
 
-/* Whether all values that an entry has for one condition hold at a place, as far as is known. */
+/* Whether all values that an entry has for the condition `option` hold at a place. A value of
+ * unknown truth counts as true. */
 bool qmpi_condition_holds_all(const struct qmpi_tool_entry *entry, enum qmpi_tool_reserved option,
                               const struct qmpi_condition_place *place);
 
-/* Calls `each` for all conditions of an entry. */
+/* Calls `each` for each value of each condition of an entry. */
 void qmpi_condition_each(const struct qmpi_tool_entry *entry,
                          void (*each)(void *data, enum qmpi_tool_reserved option,
                                       const char *value),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See parse.h. The file is read line by line: the margin tells sections, settings and tools from
- * options. */
+/* See parse.h. The file is read line by line. A line at the margin is a section, a setting or a
+ * tool; an indented line is an option. */
 #include "config/parse.h"
 
 #include "util/util.h"
@@ -150,8 +150,8 @@ static const char *skip_blanks(const char *text)
     return text;
 }
 
-/* Reads a word between quotes; `text` begins with the first quote. *end is the character after the
- * second one. On failure, sets *problem and returns NULL. */
+/* Reads a word between quotes; `text` begins with the first quote. Sets *end to the character after
+ * the second one. On failure, sets *problem and returns NULL. */
 static char *read_quoted(const char *text, const char **end, char **problem)
 {
     char *word = qmpi_allocate(strlen(text) + 1, 1);
@@ -179,8 +179,8 @@ static char *read_quoted(const char *text, const char **end, char **problem)
 }
 
 /* Reads a word up to a comment, the end of `text` or `stop` (0: no such character), without the
- * blanks around it. *end is the first character after it. On failure, sets *problem and returns
- * NULL. */
+ * blanks around it. Sets *end to the place of `stop` or to the end of `text`. On failure, sets
+ * *problem and returns NULL. */
 static char *read_word(const char *text, char stop, const char **end, char **problem)
 {
     text = skip_blanks(text);
@@ -257,8 +257,8 @@ static char *read_brackets(const char *text, char **problem)
     return inside;
 }
 
-/* Returns why a stack cannot have this name; NULL: it can. Names of stacks are written in
- * QMPI_TOOLS, in patterns and in messages. */
+/* Returns why a stack cannot have this name; NULL: it can. A name is also written in QMPI_TOOLS and
+ * in patterns, so it must not contain a character that has a meaning there. */
 static char *check_stack_name(const char *name)
 {
     if (*name && *name != '~' && !name[strcspn(name, "/:,=@[]\\\"*?# \t\r\v\f")])
@@ -287,8 +287,9 @@ static char *check_section(const char *name)
     return problem;
 }
 
-/* Reads a line that starts with a bracket. *name is "above", "below" or the name of the stack. On
- * failure, returns the problem and sets *name to NULL; otherwise returns NULL. */
+/* Reads a line that starts with a bracket. Sets *name to "above", "below" or the name of the stack,
+ * and *stack to whether it is a stack. On failure, returns the problem and sets *name to NULL;
+ * otherwise returns NULL. */
 static char *read_section_header(const char *text, char **name, bool *stack)
 {
     static const char word[] = "stack";
@@ -314,11 +315,12 @@ struct reader {
     struct qmpi_config *config;
     const char *folder;
     int line;                     /* the number of the current line, from 1 */
-    char *text;                   /* that line, without blanks around it */
-    int section;                  /* the section of the line; NO_SECTION: the section is invalid */
-    struct qmpi_tool_entry *tool; /* the tool of the last line at the margin; NULL: that line was
-                                     not a tool */
-    bool too_many_stacks;         /* the message about too many stacks has been printed */
+    char *text;                   /* the current line, without blanks around it */
+    int section;                  /* the section of the line; NO_SECTION: an invalid one, whose
+                                     lines are skipped */
+    struct qmpi_tool_entry *tool; /* the tool to which indented lines belong; NULL: none, as after a
+                                     setting */
+    bool too_many_stacks;         /* the problem of too many stacks has been added */
 };
 
 enum { NO_SECTION = -1 };
@@ -566,7 +568,7 @@ static void read_line(struct reader *reader, const char *line)
     if (text == line && *text == '[')
         read_section(reader);
     else if (reader->section == NO_SECTION)
-        ; /* the line that starts the section has reported the problem */
+        ; /* the problem of the section has been added */
     else if (text != line)
         read_option(reader);
     else if (*text == '@')

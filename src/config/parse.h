@@ -48,9 +48,9 @@ char *qmpi_config_refuse_value(int setting, const char *name, const char *value)
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-/* An invalid line that does not belong to a tool. */
+/* An invalid line that does not belong to a tool, or an invalid file. */
 struct qmpi_config_problem {
-    int line;    /* 0: the text as a whole */
+    int line;    /* 0: the file as a whole */
     int section; /* the section of the line; QMPI_SECTION_MIDDLE if the line starts an invalid
                     section */
     char *text;
@@ -68,7 +68,7 @@ enum {
 
 struct qmpi_config_section {
     char *name;     /* "above" and so on, or the name of the stack */
-    int line;       /* where it starts; 0: the file does not contain it */
+    int line;       /* where it starts; if it starts several times, the last place; 0: nowhere */
     char *on_error; /* stop or skip, for its tools; NULL: not set */
 };
 
@@ -77,15 +77,15 @@ struct qmpi_config {
                                              `section` is an index of `sections` */
     struct qmpi_config_section *sections; /* at least QMPI_SECTION_STACKS of them */
     int section_count;
-    char *settings[QMPI_CONFIG_SETTINGS];    /* by qmpi_config_names; NULL: not set */
+    char *settings[QMPI_CONFIG_SETTINGS];    /* as in qmpi_config_names; NULL: not set */
     int setting_lines[QMPI_CONFIG_SETTINGS]; /* the line of each; 0: not set */
     struct qmpi_config_problem *problems;
     int problem_count;
 };
 
 /*
- * Parses `size` bytes of `text`. Paths without a leading slash are relative to `folder`, the
- * directory of the file.
+ * Parses `size` bytes of `text`, the content of a file. Paths in it without a leading slash are
+ * relative to `folder`, the directory of the file. qmpi_config_free frees what *config contains.
  */
 void qmpi_config_parse(const char *text, size_t size, const char *folder,
                        struct qmpi_config *config);

@@ -22,11 +22,11 @@ enum { SIZE_MAX_READ = 1 << 20 };
 struct files {
     struct qmpi_config_file *list;
     int count;
-    bool named; /* QMPI_CONFIG was set when they were read */
+    bool named; /* whether QMPI_CONFIG was set when the files were read */
 };
 
-/* Returns NULL, or the reason why the file cannot be read. /dev/null counts as an empty file. Pipes
- * are refused, because reading one could wait for ever. */
+/* Reads a file to *text. Returns NULL, or the reason why it cannot be read. /dev/null counts as an
+ * empty file. Pipes are refused, because reading one could wait for ever. */
 static const char *read_all(int descriptor, char **text, size_t *size)
 {
     struct stat status;
@@ -110,7 +110,8 @@ static int compare_entry_names(const struct dirent **one, const struct dirent **
     return strcmp((*one)->d_name, (*other)->d_name); /* the same order in every locale */
 }
 
-/* Reports that the directory of the site's files cannot be read, unless it does not exist. */
+/* Adds an unreadable file for the directory of the site's files, which cannot be read, unless the
+ * directory does not exist. */
 static void refuse_site(struct files *files, const char *folder)
 {
     /* Opens the directory for its errno, because some sanitizers do not keep that of scandir. */

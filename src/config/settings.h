@@ -23,8 +23,9 @@ struct qmpi_config_file {
 
 /*
  * Returns the files, from the outermost to the innermost: the site's files in order of name, the
- * files of QMPI_CONFIG in its order, the user's file. They are read once, when the first of them is
- * needed; a privileged program has none. The result exists for the whole run.
+ * files of QMPI_CONFIG in its order, the user's file. They are read when this function is first
+ * called, and once more if QMPI_CONFIG is set after that. A privileged program has no files. The
+ * result exists for the whole run.
  */
 const struct qmpi_config_file *qmpi_config_files(int *count);
 
@@ -39,7 +40,7 @@ char *qmpi_config_site_folder(void) __attribute__((weak));
 
 /*
  * Returns the value of a variable of qmpi: from the environment, else from a file, else NULL. The
- * setting on-error in a file of the site concerns only that file, and is not considered.
+ * setting on-error in a file of the site is not considered, because it concerns only that file.
  */
 const char *qmpi_setting(const char *variable);
 
@@ -51,13 +52,15 @@ const char *qmpi_setting_replaced_by(const struct qmpi_config_file *file, int se
  * only if the file sets on-error to stop. */
 enum qmpi_tool_on_error qmpi_settings_on_error_in(const struct qmpi_config_file *file, int section);
 
-/* Whether the run continues after an error in an entry of the stack or a line of a file. */
+/* Whether the run continues after an error in an entry of the stack, or in a line of a file, for
+ * which `on_error` is set. */
 bool qmpi_settings_skip_errors(enum qmpi_tool_on_error on_error);
 
 /*
- * Returns the directories in which tools are searched first, separated by colons; the caller frees
- * it. They are those of QMPI_TOOL_PATH or, if it is not set, those of the user's file and of the
- * files of QMPI_CONFIG. The directories of the site's files follow.
+ * Returns the directories in which tools are searched before the default ones, separated by colons;
+ * the caller frees the list. It contains the directories of QMPI_TOOL_PATH or, if this variable is
+ * not set, those of the user's file and of the files of QMPI_CONFIG. It ends with the directories
+ * of the site's files.
  */
 char *qmpi_settings_tool_path(void);
 

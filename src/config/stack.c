@@ -10,18 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits. A stack may have more entries than layers, but nested stacks must not become arbitrarily
- * long. */
+/* Limits. A stack may list more entries than a process can have layers, but nested stacks must not
+ * make it arbitrarily long. */
 enum { ENTRIES_MAX = 1000, DEPTH_MAX = 100 /* of stacks that contain others */ };
 
-/* Whether a named stack adds any entry to a stack that uses it. */
+/* Whether a named stack adds any entry to a stack that uses it; CONTENT_ASKED: being found out. */
 enum content { CONTENT_UNKNOWN, CONTENT_ASKED, CONTENT_NONE, CONTENT_SOME };
 
 /* The place where a named stack is defined. */
 struct place {
     const char *name;
     int file, section;
-    int first, end; /* its tools, as indices of all tools in the file */
+    int first, end; /* its tools: a range of the tools in the file */
     enum content content;
 };
 
@@ -269,8 +269,8 @@ static bool has_middle(const struct qmpi_config_file *file)
     return false;
 }
 
-/* Returns the name that a message of `qmpi run` gives the variable: QMPI_TOOLS or -t, as the user
- * wrote. */
+/* Returns how messages name the variable: `-t` if `qmpi run -t` has set QMPI_TOOLS to its present
+ * value, otherwise its own name. */
 static const char *name_of_variable(const char *variable)
 {
     const char *value = secure_getenv(variable), *option = secure_getenv("QMPI_TOOLS_OPTION");
@@ -414,8 +414,8 @@ static void note_lost(struct qmpi_stack *stack)
 
 /* ---- The whole stack ------------------------------------------------------------------------- */
 
-/* Whether configuration files are read. A trial of single tools uses only the tools that it
- * lists. */
+/* Whether configuration files are read. A trial of single tools (cli/trial.c) uses only the tools
+ * in QMPI_TOOLS. */
 static bool wants_files(void)
 {
     const char *trial = qmpi_getenv("QMPI_TRIAL");

@@ -241,7 +241,7 @@ static bool has_option(const struct qmpi_tool_entry *entry, const char *key)
     return i < entry->option_count;
 }
 
-/* A limit, because each key is compared with all others. */
+/* Limits, because each key is compared with all others. */
 enum { OPTIONS_MAX = 1000, CONDITION_MAX = 16384 /* bytes of the values of one condition */ };
 
 static char *given_twice(const char *key)

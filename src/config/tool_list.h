@@ -14,7 +14,8 @@
 /*
  * The options of an entry that are for qmpi, for all kinds of tools: their names start with `@`.
  * They are given like the options of the tool, in QMPI_TOOLS and in the configuration file, but the
- * tool does not see them. To add an option, add a number here and a line in the table.
+ * tool does not see them. To add an option, add a number here and a line in `reserved_options`
+ * (tool_list.c).
  */
 enum qmpi_tool_reserved {
     QMPI_RESERVED_PRELOAD,  /* whether `qmpi run` preloads the tool: yes or no; default: only if the
@@ -65,11 +66,12 @@ enum qmpi_tool_scope {
 enum qmpi_tool_on_error { QMPI_ON_ERROR_AS_SET, QMPI_ON_ERROR_STOP, QMPI_ON_ERROR_SKIP };
 
 struct qmpi_tool_entry {
-    int position; /* 1 for the first entry; empty entries are not counted */
+    int position; /* 1 for the first entry, without counting empty ones; 0: a preloaded tool without
+                     an entry */
     int line;     /* line of the configuration file; 0: from a variable */
     int section;  /* of the configuration file: see parse.h */
     char *text;   /* as written */
-    char *name;   /* name or path; NULL if `problem` */
+    char *name;   /* name or path; may be NULL if `problem` is set */
     struct qmpi_tool_option *options;
     int option_count;
     char *reserved[QMPI_RESERVED_OPTIONS]; /* the options for qmpi; NULL: not given. A condition's
@@ -101,7 +103,8 @@ char *qmpi_tool_entry_add_option(struct qmpi_tool_entry *entry, char *key, char 
 void qmpi_tool_entry_add_reserved(struct qmpi_tool_entry *entry, enum qmpi_tool_reserved option,
                                   const char *value);
 
-/* Returns the origin of an entry of a stack: see QMPIX_Tool_get_source. The caller frees it. */
+/* Returns the origin of an entry of a stack, as QMPIX_Tool_get_source does. The caller frees the
+ * text. */
 char *qmpi_tool_entry_source(const struct qmpi_tool_entry *entry);
 
 /* Adds an entry, in which only the position is set. */

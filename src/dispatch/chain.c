@@ -32,9 +32,11 @@ struct QMPIX_Stack QMPIX_stack;
 
 QMPI_LOCK(switch_lock); /* see qmpi_chain_hold */
 
-/* Rows of nodes. The pointers to rows are stored with release order before the layer above is
- * initialized. The elements are stored when layers are switched, after the new nodes are complete.
- * Both are loaded with acquire order, or through the address of the row. */
+/* Rows of nodes. A pointer to a row is stored with release order, after the row is complete, and
+ * before the layer above the row is initialized. The elements are stored with release order when
+ * layers are switched, after the new nodes are complete, and loaded with acquire order. The pointer
+ * to the row may be loaded without order: the address of the element depends on it, which orders
+ * the two loads as acquire would. */
 static QMPI_Context terminator_row[QMPI_FUNCTION_COUNT];
 const QMPI_Context *qmpi_node_rows[QMPI_LAYERS_MAX + 2];
 QMPI_Context qmpi_fixed_rows[QMPI_FIXED_ROWS][QMPI_FUNCTION_COUNT];
@@ -100,7 +102,7 @@ static int find_fixed_row(int tool_id)
     return !checks.functions && tool_id > 1 && depth < QMPI_FIXED_ROWS ? depth : -1;
 }
 
-/* Nodes are allocated in blocks, since a layer may intercept all functions. */
+/* Nodes are allocated in blocks, because a layer may intercept hundreds of functions. */
 enum { BLOCK = 128 };
 
 struct block {
@@ -183,7 +185,8 @@ IN_LOOP QMPI_Context insert_node(int tool_id, int number, enum node_kind kind,
     complete_node(node, kind, function, fixed_row);
     if (kind == NODE_OBSERVER)
         layers[tool_id].observe(node);
-    /* This comes last, because readers find the node once it is stored. */
+    /* This comes last: if memory is exhausted in `observe`, a later attempt must not find an
+     * incomplete node. */
     node->same = next_node->above;
     next_node->above = node;
     return &node->node;
@@ -208,7 +211,7 @@ const void *qmpi_chain_observer(QMPI_Context context)
     return NULL;
 }
 
-/* Returns the node that checks a layer, above `next`. */
+/* Returns the node of this kind that checks a layer, above `next`. */
 static QMPI_Context insert_check(int tool_id, int number, enum qmpi_chain_check kind,
                                  QMPI_Context next)
 {
@@ -223,7 +226,8 @@ static QMPI_Context insert_check(int tool_id, int number, enum qmpi_chain_check 
     node->node.tool_id = tool_id;
     node->node.function_id = number;
     node->node.function = (kind == QMPI_CHECK_BELOW ? checks.below : checks.functions)[number];
-    /* QMPI_Get_function of MPICH's variant gives this tool_id to the layer, which passes it on. */
+    /* A layer of MPICH's variant gets this function and its own tool_id from QMPI_Get_function, and
+     * passes this tool_id to the function, which finds the node by it. */
     node->mpich_function = qmpi_dispatch_mpich_functions[number].through;
     node->observer = observer;
     node->same = next_node->above;
@@ -231,7 +235,8 @@ static QMPI_Context insert_check(int tool_id, int number, enum qmpi_chain_check 
     return &node->node;
 }
 
-/* Adds the node above a layer to the chain, and makes it the topmost node of this layer. */
+/* Sets the observer of each node of the layer itself, and returns the node that checks the layer
+ * from above. `top` is the topmost node of the layer. */
 static QMPI_Context check_above(int tool_id, int number, QMPI_Context top)
 {
     struct qmpi_node *node = qmpi_node_of(top);

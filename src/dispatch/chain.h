@@ -3,16 +3,16 @@
  * Chains and the dispatch table. A chain consists of the nodes of the layers that intercept a
  * function, and the terminator; the dispatch table contains the pointer through which the entry
  * point of the function jumps. startup/startup.c builds the chains from the bottom up; later, only
- * startup/switch.c changes them, by using other nodes. Nodes never change and are never freed, so a
- * call in progress continues in its chain.
+ * startup/switch.c changes them, by using other nodes. What calls read in a node never changes, and
+ * nodes are never freed, so a call in progress continues in its chain.
  */
 #ifndef QMPI_DISPATCH_CHAIN_H
 #define QMPI_DISPATCH_CHAIN_H
 
 #include "dispatch/node.h"
 
-/* Initializes all chains with the terminator only. `layers` is the number of layers that will be
- * added. */
+/* Initializes all chains, which then contain only the terminator. `layers` is the number of layers
+ * that will be added. */
 void qmpi_chain_start(int layers);
 
 /* Makes the layers that have been added so far visible to layer `tool_id`, as those below it. */
@@ -41,14 +41,14 @@ enum qmpi_chain_check {
 
 /*
  * Nodes that check layers (validate/validate.c). Their functions are those of observers, and
- * `observers` contains an observer for each layer and kind. These have QMPIX_OBSERVE_ACTS, so that
- * no layer shares a record with them. There is a node below a layer for each function that it may
- * call, and a node above it for each function that it intercepts. The functions in `below`, which
- * layers call, check the context first.
+ * `observers` contains an observer for each layer and kind. These observers have
+ * QMPIX_OBSERVE_ACTS, so that no layer shares a record with them. There is a node below a layer for
+ * each function that it may call, and a node above it for each function that it intercepts. The
+ * functions in `below`, which layers call, check the context first.
  */
 struct qmpi_chain_checks {
     qmpi_function *const *functions;                  /* [number] */
-    qmpi_function *const *below;                      /* [number]; those of the nodes below */
+    qmpi_function *const *below;                      /* [number]; of nodes below layers */
     const void *const (*observers)[QMPI_CHECK_COUNT]; /* [tool_id] */
 };
 
@@ -62,13 +62,13 @@ const void *qmpi_chain_observer(QMPI_Context context);
 /* Adds a layer on top. */
 void qmpi_chain_add(int tool_id, const struct qmpi_chain_layer *layer);
 
-/* Whether the layer was added with an interceptor for the function. */
+/* Whether the layer has an interceptor for the function, even one that is switched off. */
 bool qmpi_chain_intercepts(int tool_id, int number);
 
 /*
- * Returns the node of the layer above the chain `next`, for a function that it intercepts. The node
- * is created once for each `next`, so their number is limited by the sets of layers that have been
- * on together. Called during start-up or under the lock of startup/switch.c.
+ * Returns the node of the layer above the chain `next`, for a function that it intercepts. It is
+ * created once for each `next`, so the number of nodes is limited by the sets of layers that have
+ * been on together. Called during start-up or under the lock of qmpi_chain_hold.
  */
 QMPI_Context qmpi_chain_insert(int tool_id, int number, QMPI_Context next);
 
@@ -94,8 +94,8 @@ void qmpi_chain_set_target(int number);
 qmpi_function *qmpi_chain_target(int number);
 
 /*
- * Returns the function of `node` if it has the signature of MPI_X: that of the MPI library or of a
- * PMPI tool. NULL: it belongs to a QMPI layer, which needs its context.
+ * Returns the function of the MPI library or of a PMPI tool that `node` calls, which has the
+ * signature of MPI_X. NULL: the node belongs to a QMPI layer, whose function needs a context.
  */
 qmpi_function *qmpi_chain_plain(QMPI_Context node);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Restores qmpi_dispatch_thread.entry when a call is left by an exception or by the cancellation of
- * its thread. longjmp, which does not restore it, records the frame that was left.
+ * its thread. longjmp, which does not restore it, records the frame that may have been left.
  */
 #include "dispatch/node.h"
 #include "util/util.h"
@@ -34,13 +34,14 @@ _Unwind_Reason_Code qmpi_frame_personality(int version, _Unwind_Action actions,
 /*
  * libqmpi.so exports longjmp and its variants (arch/jump_PROCESSOR.S): each sets
  * qmpi_dispatch_thread.jumped_frame and continues in the C library. A jump out of a call leaves
- * qmpi_dispatch_thread.entry unchanged (see redirect/caller.h). In a static program, they are the C
- * library's own.
+ * qmpi_dispatch_thread.entry unchanged (see redirect/caller.h). In a static program, these
+ * functions are the C library's own.
  */
 #ifndef QMPI_STATIC
-/* The addresses are in the same sequence as in arch/jump_PROCESSOR.S. Initially, they lead to code
- * that calls qmpi_jump_resolve. Each thread that does so stores the same functions, which have
- * existed since the process was started, so relaxed memory ordering would suffice. */
+/* The functions of the C library, in the same sequence as in arch/jump_PROCESSOR.S. Initially, the
+ * addresses lead to code that calls qmpi_jump_resolve. Each thread that calls it stores the same
+ * functions, which have existed since the process was started, so relaxed memory ordering would
+ * suffice. */
 extern qmpi_function *qmpi_real_jumps[4] QMPI_HIDDEN;
 void qmpi_jump_resolve(void) QMPI_HIDDEN;
 
@@ -52,11 +53,11 @@ void qmpi_jump_resolve(void)
         if (found)
             __atomic_store_n(&qmpi_real_jumps[i], found, __ATOMIC_RELEASE);
         else if (i == 0)
-            abort(); /* every C library defines these functions */
+            abort(); /* every C library defines longjmp */
     }
 }
 
-/* Looking up symbols is not safe in a signal handler, which may be the first to jump. */
+/* Looking up symbols is not safe in a signal handler, which may be the first to call longjmp. */
 __attribute__((constructor)) static void resolve_jumps_early(void)
 {
     qmpi_jump_resolve();

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Nodes, and the data through which entry points and generated functions reach them: single
- * pointers and rows of pointers, which start-up and switching of layers replace as a whole. A node
- * has two functions, because MPICH's variant (mpich/) has another calling convention than QMPI
+ * pointers, and rows of pointers. Start-up stores a pointer to a row once the row is complete. When
+ * a layer is switched, the single pointers and the elements of rows are stored, each atomically. A
+ * node has two functions, because MPICH's variant (mpich/) has another calling convention than QMPI
  * layers.
  */
 #ifndef QMPI_DISPATCH_NODE_H
 #define QMPI_DISPATCH_NODE_H
 
-/* Offsets in struct QMPIX_Node, for assembly code; chain.c checks them. */
+/* Offsets for assembly code, which static assertions check; in struct QMPIX_Node if no other is
+ * named. */
 #define QMPI_NODE_FUNCTION 0
 #define QMPI_NODE_TOOL_ID 16
 #define QMPI_NODE_MPICH_FUNCTION 72 /* in struct qmpi_node */
@@ -55,8 +57,8 @@ extern qmpi_function *const qmpi_entries[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
  * wrap_terminator_targets in startup/startup.c lists, a wrapper of it. */
 extern qmpi_function *qmpi_terminator_targets[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
-/* The targets of PMPI_X after qmpi_chain_start: the MPI library, or src/mpit for calls that it must
- * count. */
+/* The targets of PMPI_X after qmpi_chain_start: the functions of the MPI library, or what src/mpit
+ * and src/validate have put in their place. */
 extern qmpi_function *qmpi_pmpi_targets[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* A context that other threads may read while a layer is switched. */
@@ -66,9 +68,11 @@ typedef _Atomic(QMPI_Context) qmpi_node_pointer;
 extern qmpi_node_pointer qmpi_heads[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /*
- * A function that is both the trampoline and the function of the first layer, and the data that it
- * needs. While layers are switched, a thread may be about to call it, so qmpi_node_trampolines
- * contains the last one that was used for each MPI function.
+ * A function that is both the trampoline and the function of the first layer. The structure is the
+ * beginning of a larger one, with the data that the function needs (qmpi_record_head in
+ * observe/record.h). The function finds these data in qmpi_node_trampolines. While a layer is
+ * switched, a thread may be about to call the function, so the last structure stays there even if
+ * the new first node has none.
  */
 struct qmpi_node_trampoline {
     qmpi_function *function;
@@ -77,7 +81,8 @@ extern _Atomic(const struct qmpi_node_trampoline *)
     qmpi_node_trampolines[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* The node of the topmost QMPI layer of a function; all layers above it are PMPI layers. NULL:
- * none. Pointers that PMPI layers have saved may lead to another node of this layer. */
+ * none. PMPI layers may have saved pointers to another node of this layer, so the tool_id tells
+ * whether a node belongs to it. */
 extern qmpi_node_pointer qmpi_topmost_qmpi_nodes[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* A node with further data that is not part of the ABI. */
@@ -88,8 +93,8 @@ struct qmpi_node {
     qmpi_function *thunk;    /* for PMPI layers above (pmpi/thunk.c); NULL: none yet */
     const void *observer;    /* the observer of the layer, or of the run of layers that it tops
                                 (observe/observe.c); NULL: none */
-    const struct qmpi_node_trampoline *trampoline; /* if it is the first node; NULL: the general
-                                                      trampoline */
+    const struct qmpi_node_trampoline *trampoline; /* used when this node is the first; NULL: the
+                                                      general trampoline */
     qmpi_function *mpich_function; /* for calls from layers of MPICH's variant; NULL: none */
 };
 
@@ -99,7 +104,7 @@ static inline struct qmpi_node *qmpi_node_of(QMPI_Context context)
     return (struct qmpi_node *)(uintptr_t)context;
 }
 
-/* Returns the node that a table contains. */
+/* Returns the node to which the pointer at `place` leads. */
 static inline const struct qmpi_node *qmpi_node_at(const qmpi_node_pointer *place)
 {
     return (const struct qmpi_node *)__atomic_load_n((const QMPI_Context *)place, __ATOMIC_ACQUIRE);
@@ -107,8 +112,9 @@ static inline const struct qmpi_node *qmpi_node_at(const qmpi_node_pointer *plac
 
 /*
  * [tool_id][number]: the current node of layer `tool_id`, or the next node below if the layer does
- * not intercept the function. There is a row for each value of a byte; rows without a layer contain
- * the terminators.
+ * not intercept the function. If layers are checked, row `tool_id` contains the nodes below the
+ * layer instead. There is a row for each value of a byte, and one more, which is stored but never
+ * read: that of the nodes below layer 255. Rows without a layer contain the terminators.
  */
 extern const QMPI_Context *qmpi_node_rows[QMPI_LAYERS_MAX + 2] QMPI_HIDDEN;
 
@@ -119,8 +125,9 @@ static inline QMPI_Context qmpi_node_of_layer(int tool_id, int number)
 }
 
 /*
- * Some of these rows, indexed by the number of layers below, at fixed addresses that the generated
- * functions know, so that they do not need the tool_id. Layer 1 has no such row.
+ * The rows of the lowest layers, indexed by the number of layers below, at fixed addresses that the
+ * generated functions know, so that they do not need the tool_id. They are not used for layer 1,
+ * whose row is qmpi_heads, nor if layers are checked.
  */
 enum { QMPI_FIXED_ROWS = 2 };
 extern QMPI_Context qmpi_fixed_rows[QMPI_FIXED_ROWS][QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
@@ -134,7 +141,7 @@ static inline QMPI_Context qmpi_node_at_depth(int depth, int number)
 /*
  * [tool_id][number]: the next node below layer `tool_id`; for 0, the first node of the chain. There
  * are rows for all tool_ids less than qmpi_next_row_count, which is 0 before start-up; the row of a
- * layer contains NULL until the layer is initialized.
+ * layer contains NULL until the layers below it have been built.
  */
 extern unsigned qmpi_next_row_count QMPI_HIDDEN;
 extern const QMPI_Context *qmpi_next_rows[QMPI_LAYERS_MAX + 1] QMPI_HIDDEN;
@@ -164,32 +171,32 @@ struct qmpi_dispatch_mpich_functions {
 extern const struct qmpi_dispatch_mpich_functions
     qmpi_dispatch_mpich_functions[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
-/* Maps function numbers of MPICH's variant to those of QMPI; unknown functions are mapped to one
- * that MPI lacks. */
+/* Maps function numbers of MPICH's variant to those of QMPI. A function that libqmpi does not know
+ * is mapped to the number of one that this MPI lacks, for which there are no nodes. */
 extern const short qmpi_mpich_numbers[QMPI_MPICH_COUNT + 1] QMPI_HIDDEN;
 
 /*
- * The variables of a thread from which the calling address is found. They are in one struct because
- * the address of each thread-local variable takes instructions of its own. redirect/caller.h shows
- * how they must be read.
+ * The variables of a thread from which the calling address is found. They are in one struct,
+ * because finding the address of each thread-local variable takes instructions. redirect/caller.h
+ * shows how they must be read.
  */
 struct qmpi_dispatch_thread {
     /*
      * The frame of the generated function (.trampoline or .thunk_call) through which the current
      * MPI call of this thread entered the QMPI layers; NULL: no such call. Its return address is
      * the calling address. If the program called a PMPI layer on top directly, the return address
-     * is in this tool, and the frame of the program is found by unwinding from there. A nested call
-     * restores the outer frame when it returns or is left by an exception, but not if it is left by
-     * longjmp. Calls of user-level threads need not nest, so this may be the frame of a call on
-     * another stack. This member is the first one: code that sets it uses the address of the
-     * struct.
+     * is in the tool of this layer, and the frame of the program is found by unwinding from there.
+     * A nested call restores the outer frame when it returns or is left by an exception, but not if
+     * it is left by longjmp. Calls of user-level threads need not nest, so this may be the frame of
+     * a call on another stack. This member is the first one: code that sets it uses the address of
+     * the struct.
      */
     struct qmpi_frame_entry entry;
     /* The value of entry.frame at the last longjmp: a frame that may no longer be in use. */
     const void *jumped_frame;
-    /* The stack with which this thread started, once a frame has been examined. `end` is 0 if it is
-     * not known, or if this thread also runs on other stacks, as it does with user-level threads.
-     */
+    /* The stack with which this thread started, once a frame has been examined. `end` is 0 if this
+     * stack is not known, or if this thread also runs on other stacks, as it does with user-level
+     * threads. */
     struct qmpi_call_stack stack;
 };
 _Static_assert(offsetof(struct qmpi_dispatch_thread, entry) == 0,
@@ -202,9 +209,9 @@ extern _Thread_local struct qmpi_dispatch_thread qmpi_dispatch_thread QMPI_HIDDE
 /*
  * A function that sets qmpi_dispatch_thread.entry to its frame is in a code section of its own. If
  * C functions can do this (arch/frame.h), QMPI_ENTER is their first statement; it also restores the
- * outer frame at the end of the scope, which stays in the frame (`volatile`). Otherwise, entries.S
- * contains these functions. That of an observer then calls a C function with the name
- * QMPI_ENTERED(name).
+ * outer entry at the end of the scope. The outer entry is kept in the stack frame (`volatile`), not
+ * in a register. If C functions cannot do this, entries.S contains the functions; the one for an
+ * observer calls a C function with the name QMPI_ENTERED(name).
  */
 #ifdef QMPI_FRAME_ENTER
 #define QMPI_TRAMPOLINE __attribute__((section("qmpi_trampolines")))
@@ -225,8 +232,9 @@ static inline void qmpi_dispatch_leave_frame(const volatile struct qmpi_frame_en
 extern const char qmpi_trampolines_begin[] __asm__("__start_qmpi_trampolines") QMPI_HIDDEN;
 extern const char qmpi_trampolines_end[] __asm__("__stop_qmpi_trampolines") QMPI_HIDDEN;
 
-/* The code section from which thunk_call_X calls the node of a layer that is not the topmost QMPI
- * layer; in this case, it has not set qmpi_dispatch_thread.entry. */
+/* The code section from which thunk_call_X calls the node if it has not set
+ * qmpi_dispatch_thread.entry: an outer call is active, and the node's layer is not the topmost QMPI
+ * layer. */
 extern const char qmpi_thunks_amid_begin[] __asm__("__start_qmpi_thunks_amid") QMPI_HIDDEN;
 extern const char qmpi_thunks_amid_end[] __asm__("__stop_qmpi_thunks_amid") QMPI_HIDDEN;
 

@@ -58,8 +58,8 @@ static ElfW(Dyn) * add_dynamic_entry(struct dynamic *dynamic, int64_t tag, uint6
     return entry;
 }
 
-/* Returns the dynamic section of the copy; place_strings sets the address and size of the string
- * table. */
+/* Returns the dynamic section of the copy; place_strings later sets the address and size of the
+ * string table. */
 static struct dynamic make_dynamic(const struct qmpi_elf_image *image, struct strings *strings,
                                    const struct qmpi_elf_copy *copy)
 {

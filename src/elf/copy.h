@@ -17,12 +17,12 @@ struct qmpi_elf_copy {
     /* Returns the library that is needed instead of `name`; NULL: `name` itself. */
     const char *(*needed)(void *data, const char *name);
     void *data;
-    const char *directory; /* replaces $ORIGIN in its run paths: the directory of the original */
+    const char *directory; /* the directory of the original; replaces $ORIGIN in run paths */
     bool symbolic; /* the copy searches for symbols in itself first, as if linked with -Bsymbolic */
 };
 
-/* Writes the copy of `file` to an empty file. Returns NULL, or the reason for a failure (constant
- * text). */
+/* Writes the copy of `file` to the empty file `descriptor`. Returns NULL, or the reason for a
+ * failure (a text that the caller does not free). */
 const char *qmpi_elf_copy_write(const struct qmpi_elf_file *file, int descriptor,
                                 const struct qmpi_elf_copy *copy);
 

@@ -30,8 +30,8 @@ static inline const char *qmpi_elf_string(const struct qmpi_elf_image *image, si
     return offset < image->string_size ? image->strings + offset : "";
 }
 
-/* Returns the number of symbols. For a loaded object without DT_HASH, this reads the whole hash
- * table. */
+/* Returns the number of symbols. For a loaded object without DT_HASH, this takes time: it reads all
+ * buckets of the DT_GNU_HASH table. */
 size_t qmpi_elf_symbol_count(const struct qmpi_elf_image *image);
 
 /* Returns the value of a dynamic tag; `otherwise` if it is absent. */
@@ -57,7 +57,7 @@ static inline bool qmpi_elf_defines(const ElfW(Sym) * symbol)
 /* Look-ups in a DT_GNU_HASH table are inline, and the header of the table is decoded once, because
  * callers look up hundreds of names while a program starts. */
 
-/* A name and its hash as in these tables. */
+/* A name and its hash as in DT_GNU_HASH tables. */
 struct qmpi_elf_name {
     const char *name;
     uint32_t hash;
@@ -137,7 +137,8 @@ struct qmpi_elf_file {
 /*
  * Maps `path` and checks whether it is complete, because the loader crashes with a truncated file,
  * and whether it is for this machine. Returns NULL if it is a complete shared library; the caller
- * closes `file`. Otherwise returns the reason (constant text), and `file` is not open.
+ * closes `file`. Otherwise returns the reason (a text that the caller does not free), and `file` is
+ * not open.
  */
 const char *qmpi_elf_file_open(const char *path, struct qmpi_elf_file *file);
 
@@ -147,8 +148,8 @@ const char *qmpi_elf_file_open_program(const char *path, struct qmpi_elf_file *f
 /* Whether two paths lead to the same file. */
 bool qmpi_elf_file_same(const char *one, const char *other);
 
-/* Returns the file offset of a virtual address, and sets `left` to the number of bytes that follow
- * in its segment; 0: not in the file. */
+/* Returns the file offset of a virtual address, and sets *left to the number of bytes from there to
+ * the end of the segment in the file. If the address is not in the file, both are 0. */
 uint64_t qmpi_elf_file_offset(const struct qmpi_elf_file *file, uint64_t address, uint64_t *left);
 
 void qmpi_elf_file_close(struct qmpi_elf_file *file);

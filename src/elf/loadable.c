@@ -27,8 +27,9 @@ static uint64_t read_tls_size(const struct qmpi_elf_file *file)
     return 0;
 }
 
-/* Whether its code needs thread-local storage at the same distance from the thread's pointer in all
- * threads. The linker says so in the flags for some processors only. */
+/* Whether the code of a library needs thread-local storage at the same distance from the thread
+ * pointer in all threads. For some processors, the linker does not set the flag, so that only the
+ * relocations show it. */
 static bool uses_static_tls(const struct qmpi_elf_file *file)
 {
     const struct qmpi_elf_image *image = &file->image;
@@ -49,7 +50,8 @@ static bool uses_static_tls(const struct qmpi_elf_file *file)
 
 const char *qmpi_loadable_obstacle(const struct qmpi_elf_file *file)
 {
-    /* The C library reserves about 1.5 KiB for all libraries that are opened later. */
+    /* The C library reserves about 1.5 KiB for all libraries that are opened later, so a library
+     * that needs more than a small part of it may find no room. */
     enum { ROOM = 256 };
     if (qmpi_elf_tag(&file->image, DT_FLAGS_1, 0) & DF_1_NOOPEN)
         return "is linked with -z nodlopen";

@@ -22,13 +22,15 @@ const char *qmpi_loadable_path_obstacle(const char *path);
 
 /*
  * Explains why dlopen failed for the library at `path`. `reason` is the result of dlerror. Returns
- * a message with a hint, which the caller frees; `hint` is used if the reason is unknown here.
+ * a message, which the caller frees. It ends with a hint: `hint` if this function does not know the
+ * reason.
  */
 char *qmpi_loadable_explain(const char *path, const char *reason, const char *hint);
 
 /*
- * Returns the names of the C library functions that an object defines, as text for a message, which
- * the caller frees; NULL: none. A tool must be preloaded to see the program's calls of them.
+ * Returns the names of C library functions that an object defines, as text for a message, which the
+ * caller frees; NULL: none. If there are many, some are only counted. A tool must be preloaded to
+ * see the program's calls of these functions.
  */
 char *qmpi_loadable_interposed(const struct qmpi_elf_image *image);
 

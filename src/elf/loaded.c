@@ -57,7 +57,7 @@ static void end_walk(void)
 
 /* Uses the program headers at `address` if they are those of the object, whose dynamic section is
  * known. They may not be readable if another thread of the parent was mapping or unmapping the
- * object during the fork, or if they are behind the end of the mapped file. */
+ * object during the fork, or if `address` lies behind the end of the mapped file. */
 static bool use_segments(const struct link_map *object, uintptr_t address, ElfW(Half) count,
                          struct dl_phdr_info *info)
 {
@@ -347,14 +347,13 @@ bool qmpi_elf_loaded_containing(const void *address, struct qmpi_elf_loaded *obj
 
 /* ---- Objects that may be changed ------------------------------------------------------------- */
 
-/* dlopen is not called inside dl_iterate_phdr, because the loader takes these two locks in the
- * opposite order.
- */
+/* dlopen is not called inside dl_iterate_phdr, which holds a lock of the loader: dlopen takes this
+ * lock after another one, so two threads could wait for each other. */
 
 struct hold_search {
     qmpi_elf_wants *wants;
     void *data;
-    struct qmpi_elf_held *found; /* without handles; the names are copies */
+    struct qmpi_elf_held *found; /* at first without handles, and with copies of the names */
     int count;
 };
 
@@ -404,7 +403,8 @@ static int reread_object(struct dl_phdr_info *info, size_t size, void *data)
 struct qmpi_elf_held *qmpi_elf_hold(qmpi_elf_wants *wants, void *data, int *count)
 {
     struct hold_search search = {wants, data, NULL, 0};
-    /* In a process with one thread, no object is unloaded, and dlopen may fail an assertion. */
+    /* In a forked child with one thread, no object is unloaded, and dlopen may fail an
+     * assertion. */
     const bool alone = qmpi_elf_walks_alone();
     int held = 0;
     qmpi_elf_walk(collect_wanted, &search);

@@ -31,7 +31,8 @@ bool qmpi_elf_walks_alone(void);
 /* Installs the fork handlers. Called once, before libqmpi starts threads. */
 void qmpi_elf_walk_start(void);
 
-/* Returns the number of objects loaded so far, including unloaded ones. */
+/* Returns the number of objects that have been loaded so far, including those that have been
+ * unloaded again. */
 unsigned long long qmpi_elf_load_count(void);
 
 /* ---- One object ------------------------------------------------------------------------------ */
@@ -51,7 +52,7 @@ bool qmpi_elf_loaded_read(const struct dl_phdr_info *info, struct qmpi_elf_loade
  */
 void *qmpi_elf_loaded_find(const struct qmpi_elf_loaded *object, const char *name);
 
-/* The same, with the hash of the name. */
+/* The same for a name whose hash is known. */
 void *qmpi_elf_loaded_find_hashed(const struct qmpi_elf_loaded *object, struct qmpi_elf_name name);
 
 /* Returns the address of one of the object's symbols. */
@@ -66,8 +67,7 @@ const void *qmpi_elf_loaded_pointer(const struct qmpi_elf_loaded *object, uint64
 /* Whether `address` lies in one of the object's segments. */
 bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *address);
 
-/* Returns the name of the exported function of the object that contains a return address; NULL:
- * none. */
+/* Returns the name of the object's exported function in which a return address lies; NULL: none. */
 const char *qmpi_elf_loaded_function_at(const struct qmpi_elf_loaded *object, const void *address);
 
 /* Finds the loaded object that contains an address. Returns false if there is none, or if it has no

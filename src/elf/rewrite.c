@@ -124,9 +124,9 @@ bool qmpi_elf_refers(const struct qmpi_elf_loaded *object, qmpi_elf_target *targ
 struct rewriting {
     qmpi_elf_target *target;
     void *data;
-    /* Adjacent pages that are writable at present. They are made read-only again before others are
-     * made writable, so that rewriting needs no memory. */
-    char *start, *writable; /* `writable`: the last page that was found writable */
+    /* Adjacent pages that have been made writable. They are made read-only again before others are
+     * made writable, so that no list of pages must be allocated. */
+    char *start, *writable; /* `writable`: the last page that was found or made writable */
     size_t size;
     int error;
 };

@@ -12,7 +12,7 @@
 
 /* How a relocation refers to a symbol. */
 enum qmpi_elf_reference {
-    QMPI_ELF_REFERENCE_NONE, /* not to the address of a symbol */
+    QMPI_ELF_REFERENCE_NONE, /* it does not refer to the address of a symbol */
     QMPI_ELF_REFERENCE_CALL, /* a slot of the procedure linkage table */
     QMPI_ELF_REFERENCE_GOT,  /* an entry of the global offset table */
     QMPI_ELF_REFERENCE_DATA, /* a pointer in data, to which the addend is added */
@@ -25,7 +25,7 @@ enum qmpi_elf_reference qmpi_elf_reference_of(const ElfW(Rela) * relocation);
 struct qmpi_elf_relocation {
     const char *name;
     enum qmpi_elf_reference reference;
-    char **place;     /* the location of the address; it may be unaligned in data */
+    char **place;     /* where the address is stored; in data, this may be unaligned */
     ptrdiff_t addend; /* the stored value is the address plus this */
 };
 
@@ -67,15 +67,15 @@ char *qmpi_elf_redefine(const struct qmpi_elf_loaded *object, qmpi_elf_definitio
 
 /* ---- Pages ----------------------------------------------------------------------------------- */
 
-/* Pages with relocations that are temporarily writable. Pages that are writable already, for any
- * reason, stay writable. All zero: no page is open. */
+/* Pages that contain relocations and have been made writable temporarily. A page that is writable
+ * already is not among them, and stays writable. All zero: no page is open. */
 struct qmpi_elf_pages {
     struct qmpi_elf_range {
         char *start;
         size_t size;
     } * opened;
     int count;
-    char *writable; /* the last page that was found writable */
+    char *writable; /* the last page that was found or made writable */
     size_t page_size;
 };
 

@@ -6,9 +6,10 @@
 #include <string.h>
 
 /*
- * Returns a hash of the last eight bytes, the eight bytes after `MPI_`, and the length. It must be
- * fast, because dlsym calls it for each name that begins with M or P. src/generate/emit_c.py
- * computes the same hash.
+ * Returns a hash of the eight bytes after `MPI_`, the last eight bytes, and the length; of a name
+ * with less than twelve bytes, only what follows `MPI_`, and the length. It must be fast, because
+ * during start-up, it is called for each symbol whose name may be that of an MPI function.
+ * src/generate/emit_c.py computes the same hash.
  */
 static uint32_t hash_name(const char *name, size_t length)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The MPI functions: each has a number and, in tables, a pointer; the table of all known functions
- * is generated, ordered by number.
+ * The MPI functions. Each has a number, by which arrays of pointers to functions are indexed. The
+ * table of the names of all known functions is generated, ordered by number.
  */
 #ifndef QMPI_FUNCTIONS_FUNCTIONS_H
 #define QMPI_FUNCTIONS_FUNCTIONS_H

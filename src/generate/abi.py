@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Writes the sources that tools for the standard ABI need, and the code of libqmpi that serves
-them.
+"""Writes the sources that tools for the standard ABI need, and the code of libqmpi that serves these tools.
 
     abi.py --numbers FILE --header PREPROCESSED --macros FILE --library LIBRARY --abi-header PREPROCESSED
-           --abi-text MPI.H --public HEADERS... -- WHAT=FILE...
+           --abi-text MPI.H --public HEADER... WHAT=FILE...
 
 WHAT: names    <qmpi/abi/names.h>: the names of functions in such a tool
       header, wrappers  <qmpi/abi/functions.h>, <qmpi/abi/wrappers.h>, as main.py writes them
       exports  the names that such a tool may refer to
-      values   the predefined handles and constants of this MPI library and of the ABI
-      calls    the functions that convert
+      values   the tables that convert predefined handles and constants between this MPI library and the ABI
+      calls    the functions under the names of `names`, which convert arguments and results
       entries  the predefined handles and constants, for a test
       standard_functions  what functions mean, by their names: lib/standard
       standard_constants  names of predefined handles and constants, by the values of the ABI
-      same     for libqmpi of the ABI itself: the functions under these names
+      same     for libqmpi of the ABI itself: its functions under the names of `names`
 """
 import argparse
 import re

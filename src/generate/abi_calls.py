@@ -34,9 +34,9 @@ Reduce_scatter_block Scan Exscan Reduce_local Neighbor_allgather Neighbor_alltoa
 Ibarrier Ibcast Igather Iallgather Ialltoall Ireduce Iallreduce Iscan Iexscan Ineighbor_allgather
 """.split()
 
-# Functions of libqmpi that a tool for the standard ABI cannot use, because it only observes.
+# Functions of libqmpi that a tool for the standard ABI cannot use, because such a tool can only observe.
 NOT_READING = {"QMPI_Register_tool_function"}
-# Functions that convert more than their error class are written by hand in src/abi.
+# Functions that are written by hand in src/abi; all but QMPIX_Enum_create convert more than their error class.
 BY_HAND = {
     "QMPIX_Register_tool_observer", "QMPIX_Call_get_comm", "QMPIX_Call_get_root", "QMPIX_Call_get_peer",
     "QMPIX_Call_for_each_transfer", "QMPIX_Call_for_each_neighbor", "QMPIX_Call_get_started", "QMPIX_Call_get_completed",
@@ -134,13 +134,13 @@ def exports(public: list[tuple[str, str, str]]) -> list[str]:
 
 # ---- libqmpi of the standard ABI -----------------------------------------------------------------
 
-# Names that libraries of MPICH also define: see registry/tool.h.
+# Functions whose names libraries of MPICH also define, and the hidden names of the same functions: see registry/tool.h.
 HIDDEN_NAMES = {"QMPI_Register_tool_name": "qmpi_tool_register_name",
                 "QMPI_Register_tool_storage": "qmpi_tool_register_storage"}
 
 
 def same_functions(public: list[tuple[str, str, str]]) -> str:
-    """In libqmpi of the ABI itself, these names are aliases of the same functions, in assembler."""
+    """Writes, in assembler, the names of names_header() as aliases of the functions of libqmpi for the ABI itself."""
     lines = ['#include "dispatch/arch/entry.h"']
     pairs = [(abi_name(name), name) for result, name, _ in public if is_renamed(result, name)]
     pairs += [(abi_name("PMPI_" + name), "PMPI_" + name) for name in CALLS]

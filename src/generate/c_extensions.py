@@ -68,12 +68,13 @@ class Reader:
         self.tokens = [(match.lastgroup, match.group()) for match in TOKEN.finditer(text)]
         self.at = 0
         self.out = []
-        # The brackets that are open: none in a declaration at file level, outside structures and
-        # arrays.
+        # The open brackets. There are none between the declarations at file level, nor in a declaration outside of
+        # its structures, parameters and arrays.
         self.open = []
         self.last = ["", ""]  # the two tokens before the current one
         self.words = dict(WORDS)
-        # These are keywords since C23, but macros or a type of the header before.
+        # bool, true and false are keywords since C23. A header for an older C may define the type bool itself; such a
+        # header keeps these words.
         if not re.search(r"\btypedef\b[^;]*\bbool\s*;", text):
             self.words |= {"bool": "_Bool", "true": "1", "false": "0"}
 

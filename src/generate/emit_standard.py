@@ -10,7 +10,7 @@ from emit_observe import KINDS, Pool
 from semantics import CONSTANTS, flags_of, group_of, rule_of
 
 HEAD = f"/* {LICENCE} */\n/* {GENERATED} */\n" + '#include "standard/standard.h"\n\n'
-# Aliases that mpi.h defines before the usual names.
+# Aliases that mpi.h defines before the usual names. They are left out, because the first name in mpi.h is used.
 SYNONYMS = {"MPI_C_COMPLEX"}
 OVERLONG = '#pragma GCC diagnostic ignored "-Woverlength-strings"\n\n'
 

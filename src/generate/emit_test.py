@@ -4,7 +4,8 @@
 check: for each function, an interceptor that examines all arguments, and calls of MPI_X and PMPI_X.
 mpich_check: the same interceptors with the prototypes of MPICH's own QMPI. echo: the MPI library
 below them. The expected value of an argument follows from its function and its position in the
-parameter list (tests/generate/witness.h), so that all three can compute it independently.
+parameter list (tests/generate/witness.h), so that the caller, the interceptors and the library can
+compute it independently. exists: which functions this MPI has, for other tests.
 """
 import re
 
@@ -99,8 +100,7 @@ def check(source: Source) -> str:
 
 
 def mpich_layer(function: Function) -> str:
-    # mpi.h declares the type QMPI_X_t for interceptors; the compiler checks that registered
-    # functions have it.
+    # Declares the interceptor with the type QMPI_X_t of mpi.h, so that the compiler checks the prototype below.
     return (
         f"static QMPI_{function.short}_t cross_{function.short};\n".replace("QMPI_X_", "QMPIX_")
         + f"static {function.result} cross_{function.short}"
@@ -182,8 +182,9 @@ def echo(source: Source) -> str:
 
 
 def exists(source: Source) -> str:
-    """EXISTS_X is `~, MPI, X` if MPI_X exists, `~, MPI, Y` if X is Y_c and only Y exists, and `~,
-    MPIX, X` if there is only MPIX_X."""
+    """EXISTS_X is `~, MPI, X` if MPI_X exists, `~, MPIX, X` if there is only MPIX_X, and `~, MPI, Y` or `~, MPIX, Y` if
+    X is Y_c and only Y exists, unless Y has arrays of int: a call of Y_c passes other arrays. Otherwise, EXISTS_X is
+    not defined."""
     present = {function.name: function for function in source.functions}
     lines = [f"/* {LICENCE} */", f"/* {GENERATED} */"]
     for name in source.numbers:

@@ -3,7 +3,7 @@
 
     find_mpi.py WANTED [--pkg-config COMMAND] [--nm COMMAND] [--readelf COMMAND] -- COMPILER...
 
-WANTED: auto           the first that is found of the places in AUTO
+WANTED: auto           the first place in AUTO at which a usable MPI is found
       mpich, openmpi   by pkg-config, or by the MPI's compiler command
       abi              the standard ABI: see abi()
       FOLDER           a prefix: include/mpi.h, and the library in lib/
@@ -197,7 +197,8 @@ def mpi_library_of(trace: str) -> str:
 
 
 def kind_of_header(macros: str) -> str:
-    """Open MPI 6 and MPICH 5 may define the ABI's version in headers that do not have this ABI."""
+    """Returns the kind of MPI that the preprocessed MACROS tell; empty: unknown. MPI_ABI_VERSION counts only if no
+    other macro is defined, because Open MPI 6 and MPICH 5 may define it in headers that do not have this ABI."""
     is_defined = {name for name in re.findall(r"^@ (.*)$", MACROS, re.M) if f"@ {name}\n" not in macros}
     for name, kind in (("OPEN_MPI", "openmpi"), ("MPICH_NAME", "mpich"), ("MPICH_VERSION", "mpich"),
                          ("MPI_ABI_VERSION", "abi")):
@@ -207,8 +208,9 @@ def kind_of_header(macros: str) -> str:
 
 
 def kind_of_library(library: str) -> str:
-    """Determines the kind from the exported functions, because names and sonames are shared, and native libraries also
-    have the functions of the ABI. The ABI has no C functions that convert Fortran handles and statuses."""
+    """Determines the kind from the exported functions, because libraries of different kinds have the same file names
+    and sonames. Native libraries also have the functions of the ABI, but the ABI has no C functions that convert
+    Fortran statuses."""
     names = {line.split()[-1] for line in run([*NM, "-D", "--defined-only", library]).stdout.splitlines()}
     if "PMPI_Status_c2f" not in names:
         return "abi" if "PMPI_Comm_toint" in names else ""

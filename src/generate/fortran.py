@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Writes qmpi.f90, the module for tools in Fortran, with the numbers of all MPI functions.
 
-fortran.py NUMBERS TEMPLATE KIND OUTPUT: KIND is the kind of the MPI library's handles in C.
+fortran.py NUMBERS TEMPLATE KIND OUTPUT: KIND is the Fortran kind of integers for the library's C handles.
 """
 import sys
 

@@ -13,17 +13,18 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
       observe_N  for each function: the interceptor of a layer that observes it; in four parts
       observing  the table of these
       description  descriptions of each function and its parameters
+      checked  for lib/validator: functions that layers call instead of the next observer
       creators  wrappers of the functions that create communicators
       shapes   the kinds of calls that the descriptions distinguish
       handles  weak references to the MPI library's predefined handles
-      link_names  a library with the same handles, with which tools are linked, with the MPI library's soname
+      link_names  a library with these handles and the MPI library's soname, with which tools are linked
       mpich_N  MPICH's variant of QMPI: the functions between its layers and others; in four parts
       mpich_table  the table of these
-      mpich_numbers  how many functions it has
+      mpich_numbers  the number of functions in this variant, and the type of their numbers
       check    calls of all entry points with distinctive arguments (tests)
       mpich_check  the same under layers of MPICH's variant (tests)
+      echo     an MPI library for `check` and `mpich_check`, whose functions only examine their arguments (tests)
       exists   the functions that this MPI has, for tests that do not depend on the MPI
-      echo     the MPI library of these tests, which only examines its arguments
 """
 import argparse
 import os

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Reads the preprocessed mpi.h of the MPI library with pycparser.
 
-This is the only reader of mpi.h in the project. All generated files are written from the list of
-Function records that read_functions() returns.
+Most generated files are written from the list of Function records that read_functions() returns.
 """
 from __future__ import annotations  # for Python 3.9
 
@@ -77,14 +76,15 @@ def parse(preprocessed: str) -> c_ast.FileAST:
 
 
 def rename(node, name):
-    """Sets the name in the declarator at the bottom of `node` (None: an abstract declarator)."""
+    """Sets the name in the declarator that the type `node` contains (None: an abstract declarator)."""
     while not isinstance(node, c_ast.TypeDecl):
         node = node.type
     node.declname = name
 
 
 def read_parameters(decl: c_ast.FuncDecl, standard: list[str] | None = None) -> tuple[list[Parameter], bool]:
-    """`standard`: names for the parameters, used if their number is right."""
+    """Returns the parameters, and whether the function is variadic. `standard` contains names for the parameters; they
+    are used if there is one for each parameter."""
     writer = c_generator.CGenerator()
     parameters, variadic = [], False
     given = decl.args.params if decl.args else []

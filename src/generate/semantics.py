@@ -2,9 +2,9 @@
 """The meaning of MPI functions. This is the only file that defines it; the terms are explained in
 <qmpi/traits.h>.
 
-All of it follows from names. The name of a function gives its group, role and shape. The names of
-its parameters, which are those of the MPI standard, give the roles, constants and lengths of its
-arguments.
+The meaning follows from names and types. The name of a function gives its group, role and shape. The
+names of its parameters, which are those of the MPI standard, and their types give the roles,
+constants and lengths of its arguments.
 """
 import re
 from dataclasses import dataclass, field
@@ -98,8 +98,8 @@ SHAPES = {
     "COMPLETE": {},
 }
 
-# Functions of these shapes get a status even if the program passes none: see
-# QMPIX_OBSERVE_STATUSES.
+# Functions of these shapes get a status even if the program passes none, if an observer requests it
+# (QMPIX_OBSERVE_STATUSES).
 STATUS_GIVEN = ("RECEIVE", "MATCHED_RECEIVE", "MATCHED_PROBE", "SENDRECV", "SENDRECV_REPLACE", "READ", "WRITE",
                 "COMPLETE")
 
@@ -299,14 +299,14 @@ def flags_of(name: str) -> list[str]:
 
 # The names of parameters that have a role in functions of all shapes except NONE.
 IN_SHAPES = {"op": "op", "partitions": "partitions"}
-# The names of parameters that have a role in functions that start or complete several requests.
+# The names of parameters that have a role in functions that start, complete or query requests.
 OF_REQUESTS = {
     "requests": "count|incount", "index": "index", "outcount": "outcount", "indices": "array_of_indices",
     "statuses": "array_of_statuses",
 }
 # The names of parameters that have a role in all functions.
 IN_ALL = {"root": "root"}
-# Roles of parameters whose type is, or points to, one of these types.
+# Roles that follow from the type of a parameter; a role in NAMED also requires one of these names.
 TYPED = {
     "comm": r"MPI_Comm", "window": r"MPI_Win", "file": r"MPI_File", "request": r"(const )?MPI_Request ?(\*|\[\])",
     "message": r"MPI_Message ?\*", "status": r"MPI_Status ?\*", "flag": r"int ?\*",
@@ -390,7 +390,7 @@ class Constants:
 
     pattern: str
     parameters: str = ""
-    bits: bool = False  # whether several constants may be combined; they are in the order of the pattern
+    bits: bool = False  # whether several constants may be combined; tables list them in the order of the pattern
 
 
 CONSTANTS = {
@@ -460,7 +460,7 @@ def constants_of(function: Function, parameter: Parameter) -> str:
 
 def converted_constants_of(function: Function, parameter: Parameter) -> str:
     """Returns the same as constants_of if the values of these constants may differ between MPI
-    libraries."""
+    libraries, otherwise NONE."""
     kind = constants_of(function, parameter)
     return kind if kind in CONSTANTS or kind == "WEIGHTS" else "NONE"
 
@@ -470,14 +470,14 @@ def converted_constants_of(function: Function, parameter: Parameter) -> str:
 @dataclass(frozen=True)
 class Extent:
     functions: str  # regular expressions of the whole names
-    parameters: str
+    parameters: str  # the same for the parameters; VALUE: each pointer to a single value of a known type
     direction: str
     length: str = "ONE"
-    of: str = ""  # possible names of the parameter
+    of: str = ""  # possible names of the parameter that gives the length
 
 
-# The first entry that matches applies to a pointer. If none matches, a value is written unless it
-# is const, and an array is an address.
+# The first entry that matches applies to a pointer. If none matches, a buffer and an array (except of
+# characters) are addresses; any other pointer is an output, or an input if it is const.
 EXTENTS = [
     # Handles and keys that a call returns or replaces, and pointers to handles that it does not change.
     Extent(r".*_free(_keyval)?|MPI_(Keyval_free|Comm_disconnect|File_close|Session_finalize)", r"VALUE", "INOUT"),

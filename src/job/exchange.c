@@ -53,7 +53,7 @@ static int compare_statements(const void *one, const void *other)
     return compare_ranges(a->ranges, b->ranges);
 }
 
-/* Adds the ranges of `other`, and copies its host if it has the lowest rank. */
+/* Adds the ranges of `other`, and copies the host of `other` if `other` has the lowest rank. */
 static void add_ranges(struct qmpi_statement *statement, struct qmpi_statement *other)
 {
     const size_t count = (size_t)statement->range_count + (size_t)other->range_count;
@@ -220,8 +220,8 @@ static void send_to(const struct channel *channel, int rank, const struct bytes 
     }
 }
 
-/* Returns the received bytes, which the caller frees. NULL: nothing has arrived by the deadline, or
- * the message is not from libqmpi. */
+/* Returns the received bytes, which the caller frees. NULL: nothing has arrived by the deadline, a
+ * call of MPI has failed, or the message is empty. */
 static char *receive_from(const struct channel *channel, int rank, double deadline)
 {
     const int from = rank_in_channel(channel, rank);
@@ -254,7 +254,7 @@ struct tree {
     int rank, size;
     double patience;
     signed char *presence; /* [size]: enum qmpi_presence; -1: not asked yet */
-    int *children;         /* those that report to this rank */
+    int *children;         /* the ranks that report to this one */
     int child_count;
 };
 
@@ -297,7 +297,7 @@ static void add_child(struct tree *tree, int rank)
         tree->children[tree->child_count++] = rank;
 }
 
-/* Returns the rank to which this one reports; -1: it is the root. */
+/* Returns the rank to which this one reports; -1: none, because this rank is the root. */
 static int find_parent(struct tree *tree)
 {
     int rank = tree->rank;
@@ -314,8 +314,9 @@ static int find_parent(struct tree *tree)
     return lowest < tree->rank ? lowest : -1;
 }
 
-/* Returns the deadline for a message of a rank; 0: none. A rank that is not known to take part may
- * itself be waiting for others, so the time grows with each level of the tree. */
+/* Returns the deadline for a message from a rank; 0: none, because the rank is known to take part.
+ * Any other rank may itself be waiting for others, so the time grows with each level of the
+ * tree. */
 static double deadline_for(struct tree *tree, int rank)
 {
     double levels = 1;
@@ -337,7 +338,8 @@ static void find_children(struct tree *tree, int parent)
     tree->children = qmpi_allocate((size_t)tree->size, sizeof *tree->children);
     visit_children(tree, tree->rank, add_child);
     if (parent < 0 && tree->rank)
-        visit_children(tree, 0, add_child); /* nor do these have a present ancestor */
+        visit_children(tree, 0, add_child); /* this is the lowest present rank, to which all without
+                                               a present ancestor report */
 }
 
 /* ---- Up and down ----------------------------------------------------------------------------- */

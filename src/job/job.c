@@ -17,8 +17,8 @@
 
 static qmpi_function *real_init, *real_init_thread, *real_finalize;
 
-/* In seconds: the time limit for processes that may not take part, and the time after which a
- * message names the processes for which a layer waits. */
+/* In seconds: how long the exchange of statements waits for a process that possibly does not take
+ * part, and the time after which a message names the processes for which a layer waits. */
 static double patience;
 
 /* A layer of this process, and the processes that have it. */
@@ -26,9 +26,9 @@ struct job_layer {
     int *ranks;            /* in MPI_COMM_WORLD; NULL: not known */
     int *places;           /* their ranks in job_comm */
     MPI_Request *arrivals; /* only in the first of these processes: see await_all. Allocated early,
-                              because the program may have used up its memory in MPI_Finalize */
+                              because in MPI_Finalize, the program may have used up its memory */
     int count;
-    int number; /* the result of qmpi_job_number_layers */
+    int number; /* from qmpi_job_number_layers */
 };
 
 static struct job_layer *layers; /* [tool_id]; set once */
@@ -121,7 +121,8 @@ static void sleep_for(double seconds)
 
 /*
  * Ends the job if a process cannot run. If none can, each one exits after MPI_Finalize, so that the
- * launcher prints no message; otherwise, one process aborts the job.
+ * launcher prints no message. Otherwise, the first of the processes that cannot run aborts the job;
+ * the others wait, and abort the job only if it still exists after ten seconds.
  */
 static void stop_if_any_stops(const struct job *job)
 {
@@ -151,7 +152,8 @@ static void stop_if_any_stops(const struct job *job)
 
 /* ---- Layers ---------------------------------------------------------------------------------- */
 
-/* Returns the stacks of the statements, as NULL-terminated lists of identities. */
+/* Returns the stack of each statement, as a NULL-terminated list of the identities of its
+ * layers. */
 static char ***collect_stacks(const struct qmpi_statements *statements)
 {
     char ***stacks = qmpi_allocate((size_t)statements->count, sizeof *stacks);
@@ -188,7 +190,7 @@ static int stack_length(char *const *stack)
     return length;
 }
 
-/* Sets the ranks of a layer: those of all statements that contain a layer of its number. */
+/* Sets the ranks of a layer: those of all statements that contain a layer with the same number. */
 static void set_ranks_of_layer(struct job_layer *layer, const struct job *job,
                                char *const *const *stacks, int *const *numbers)
 {
@@ -487,16 +489,17 @@ static void print_missing_processes(void *data)
 }
 
 /*
- * Waits until all processes that have the layer have arrived. Each sends a message to the first
- * one, which prints the missing processes if that takes long. Waiting is no additional risk, since
- * the processes of the program wait for each other in MPI_Finalize anyway.
+ * In the first process that has the layer, waits until the messages of all others have arrived, and
+ * prints the missing processes if that takes long. The others only send their message, and wait in
+ * the collective call that follows. Waiting is no additional risk, since the processes of the
+ * program wait for each other in MPI_Finalize anyway.
  */
 static void await_all(const struct job_layer *layer, int tool_id, int rank)
 {
     const int *places = layer->places;
     MPI_Request *arrivals = layer->arrivals;
     struct missing_processes missing = {layer, tool_id};
-    bool failed; /* a call of MPI failed, so that no process is waited for */
+    bool failed; /* not used: a request that fails counts as complete */
     const int tag = layer->number % QMPI_JOB_TAG;
     if (layer->ranks[0] != rank)
         QMPI_PMPI(Send, SEND)(NULL, 0, MPI_BYTE, places[0], tag, job_comm);
@@ -535,8 +538,8 @@ static bool is_mpi_active(void)
     return initialized && !finalized;
 }
 
-/* If the processes with the layer are not known, since the program has initialized MPI without
- * libqmpi, the communicator contains all processes. */
+/* If the processes with the layer are not known, for example because the program has initialized
+ * MPI without libqmpi, the communicator contains all processes. */
 int qmpi_job_create_comm(int tool_id, MPI_Comm *comm)
 {
     int rank, count, result;
@@ -604,7 +607,8 @@ QMPI_LOCK(sessions_lock);
 static MPI_Session *sessions; /* those that are open */
 static size_t session_room, session_count;
 
-/* A session that is opened before MPI_Init initializes the MPI library. */
+/* If a session is opened before MPI_Init, the session initializes the MPI library, so this process
+ * announces itself before. */
 static int init_session_job(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
 {
     qmpi_presence_announce();
@@ -627,8 +631,9 @@ static int finalize_session_job(MPI_Session *session)
     return ((__typeof__(&MPI_Session_finalize))real_session_finalize)(session);
 }
 
-/* If `group` contains all processes of a session, sets *places to their ranks in `group`, and
- * returns their number; otherwise returns 0. The caller frees *places in both cases. */
+/* If `group` contains all processes of mpi://WORLD, sets *rank to the rank of this process there,
+ * and *places to the ranks of all processes in `group`, and returns their number. Otherwise returns
+ * 0. The caller frees *places in both cases. */
 static int place_processes(MPI_Session session, MPI_Group group, int *rank, int **places)
 {
     MPI_Group world;
@@ -655,9 +660,9 @@ static int place_processes(MPI_Session session, MPI_Group group, int *rank, int 
     return good ? size : 0;
 }
 
-/* Does what exchange_statements does in MPI_Init, if the communicator contains all processes.
- * Problems are handled only in MPI_Init, because a process with a problem that ends the job opens
- * no session. */
+/* If the communicator contains all processes, exchanges the statements and sets the layers, as
+ * exchange_statements does in MPI_Init. Problems are handled only in MPI_Init, because a process
+ * with a problem that ends the job opens no session. */
 static void exchange_in_session(MPI_Comm comm)
 {
     struct job job = {0};

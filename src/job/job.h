@@ -15,14 +15,15 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-/* Wraps the targets of the terminators of the functions that initialize and finalize MPI. Called
- * before any layer is added. `seconds` is the time limit in MPI_Init for each process that may not
- * have libqmpi, if the launcher does not provide this information. It is also the time after which
- * a message names the processes for which a layer waits. */
+/* Wraps the functions in `targets` (qmpi_terminator_targets) that initialize and finalize MPI or
+ * open a session. Called before any layer is added. `seconds` is how long MPI_Init waits for a
+ * process that possibly has no libqmpi, if the launcher does not provide this information. It is
+ * also the time after which a message names the processes for which a layer waits. */
 void qmpi_job_watch(qmpi_function **targets, double seconds);
 
-/* The same for the functions by which a program with sessions creates a communicator of all
- * processes. Called after all others have wrapped them. */
+/* Wraps MPI_Comm_create_from_group, which may create a communicator of all processes from a
+ * session, and MPI_Session_finalize. Called when all other wrappers of these functions are in
+ * `targets`, so that this one is called first. */
 void qmpi_job_watch_sessions(qmpi_function **targets);
 
 /* Returns the ranks in MPI_COMM_WORLD, or in mpi://WORLD, that have the layer (0: the measurement
@@ -35,9 +36,9 @@ const int *qmpi_job_ranks(int tool_id, int *count);
  * Returns an error class. */
 int qmpi_job_create_comm(int tool_id, MPI_Comm *comm);
 
-/* Layers create their communicators from a communicator of the job. It is freed at the beginning of
- * MPI_Finalize, or, after qmpi_job_keep_comm, by qmpi_job_free_comm, when MPI calls are still
- * possible. */
+/* Layers create their communicators from a communicator of the job. It is freed just before the MPI
+ * library finalizes or, if qmpi_job_keep_comm has been called, by qmpi_job_free_comm, which must be
+ * called while MPI calls are still possible. */
 void qmpi_job_keep_comm(void);
 void qmpi_job_free_comm(void);
 

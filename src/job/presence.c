@@ -97,7 +97,7 @@ static _Atomic(get_function *) pmix_get;
 
 /* A static program has no client library of PMIx that could be loaded later. */
 #ifndef QMPI_STATIC
-/* Puts the key, if announce_to_hydra has not done so. `find` is dlsym. */
+/* Puts the key once, if announce_to_hydra has not done so. `find` is dlsym. */
 static void put_key(look_up *find, void *library)
 {
     static char one[] = "1";
@@ -120,7 +120,7 @@ static void *find_next_function(const char *name)
 
 /*
  * The MPI library calls this function in MPI_Init, after it has put its keys for other processes.
- * The loader finds it before that of the client library.
+ * The loader finds this function before that of the client library, which is called from here.
  */
 __attribute__((visibility("default"))) int PMIx_Commit(void);
 
@@ -146,7 +146,8 @@ int PMIx_Commit(void)
 }
 #endif
 
-/* Looks up a string, and returns whether there is one. Copies it to `text` unless that is NULL. */
+/* Returns whether there is a value for the key. Copies the value, which is a string, to `text`
+ * unless `text` is NULL. */
 static bool find_string(const struct pmix_process *process, const char *key,
                         const struct pmix_info *option, char *text, size_t capacity)
 {
@@ -206,7 +207,7 @@ static enum qmpi_presence ask_pmix(int rank)
 
 void qmpi_presence_announce(void)
 {
-    /* Only the first exchange matters, and this protects no other data. */
+    /* Set by the first call. No other data depends on it, so relaxed order suffices. */
     static bool announced;
     if (__atomic_exchange_n(&announced, true, __ATOMIC_RELAXED))
         return; /* the MPI library is using the process manager already */

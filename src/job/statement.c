@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In names and messages, each of `separators` is replaced by ESCAPE and one of `letters`. */
+/* In identities, names and messages, each of `separators` is replaced by ESCAPE and the
+ * corresponding one of `letters`. */
 enum { ESCAPE = '\2' };
 static const char separators[] = {'\n', QMPI_STATES_NAME, ESCAPE, '\0'}, letters[] = "lne";
 

@@ -2,8 +2,9 @@
 /*
  * Statements: the texts that the processes of the job exchange in MPI_Init, or when they have
  * created a communicator of all processes from a session. A statement consists of lines, whose
- * first letter is their kind. Names and messages in it are escaped; qmpi_statement_restore restores
- * them. Equal statements, as most are, are sent once for all ranks that make them.
+ * first letter is their kind. Identities, names and messages are escaped in it;
+ * qmpi_statement_restore restores them. Equal statements, as most are, are sent once for all ranks
+ * that make them.
  */
 #ifndef QMPI_JOB_STATEMENT_H
 #define QMPI_JOB_STATEMENT_H
@@ -21,14 +22,15 @@ enum {
     QMPI_STATES_NAME = '\1'
 };
 
-/* Sets the identity of layer `tool_id` (0: the measurement of the clocks): layers of other
- * processes with this identity are the same. A layer without an identity is left out. Messages use
- * `name`; NULL: they do not list the layer. The strings are copied. Called while the stack is
- * built. */
+/* Sets the identity of layer `tool_id` (0: the measurement of the clocks). Layers of different
+ * processes are the same if they have equal identities, and their order is the same (see
+ * qmpi_job_number_layers). A layer without an identity is left out. Messages use `name`; NULL: they
+ * do not list the layer. The strings are copied. Called while the stack is built. */
 void qmpi_statement_set_layer(int tool_id, const char *identity, const char *name);
 
 /* Adds a problem of this process, as lines for qmpi_print. The process with launcher rank 0 prints
- * its problems at once; the others print only those that it does not have. */
+ * its problems at once; another process prints, in MPI_Init, only problems that rank 0 does not
+ * have. */
 void qmpi_statement_add_problem(const char *text);
 
 /* States that this process cannot run, so that the job ends in MPI_Init. */
@@ -51,8 +53,7 @@ bool qmpi_statement_has_problem(const char *line);
  * NULL: no more. The caller frees it. */
 char *qmpi_statement_next_line(const char **statement, char kind);
 
-/* Restores, in place, line ends and other characters in a name or a message that are escaped in
- * statements. */
+/* Restores, in place, the characters in a name or a message that are escaped in statements. */
 void qmpi_statement_restore(char *text);
 
 /* ---- Statements of all processes ------------------------------------------------------------- */
@@ -64,9 +65,9 @@ struct qmpi_statement_range {
 /* The statement of some ranks. */
 struct qmpi_statement {
     char *text;
-    char host[64]; /* of the lowest of these ranks */
-    struct qmpi_statement_range *ranges;
-    int32_t range_count; /* ascending, with gaps between them */
+    char host[64];                       /* of the lowest of these ranks */
+    struct qmpi_statement_range *ranges; /* ascending, with gaps between them */
+    int32_t range_count;
 };
 
 struct qmpi_statements {
@@ -76,11 +77,13 @@ struct qmpi_statements {
 
 /*
  * Exchanges `text`: collective over the processes that qmpi_presence_of finds, by messages on
- * `comm`, in which process `rank` has the rank `places[rank]`, or `rank` if `places` is NULL.
- * Called when neither this process nor the others have begun to communicate on it: at the end of
- * MPI_Init, or when a communicator of all processes has been made from a session. Where it is
- * unknown which processes take part, waits at most `patience` seconds for one that does not come.
- * The result always contains the statement of this process.
+ * `comm`. `rank` is the rank of this process in the job, which has `size` processes; in `comm`,
+ * process i has the rank `places[i]`, or i if `places` is NULL. Called when neither this process
+ * nor the others have begun to communicate on `comm`: at the end of MPI_Init, or when a
+ * communicator of all processes has been made from a session. Where it is unknown which processes
+ * take part, the wait for one that does not come is limited: it lasts `patience` seconds for each
+ * level of the tree of processes (see exchange.c). The result always contains the statement of this
+ * process.
  */
 void qmpi_statements_exchange(const char *text, int rank, int size, double patience, MPI_Comm comm,
                               const int *places, struct qmpi_statements *result);
@@ -92,9 +95,9 @@ enum { QMPI_JOB_TAG = 32767 };
 /* Returns the time in seconds, for deadlines. */
 double qmpi_job_time(void);
 
-/* Completes a request. Returns false if it is not complete at `deadline`; 0: waits without limit.
- * Sets *failed to whether a call of MPI failed, which also completes the request. While it waits,
- * yields the processor to other processes. */
+/* Completes a request. Returns false if the request is not complete at `deadline`; if `deadline` is
+ * 0, waits without limit. Sets *failed to whether a call of MPI failed, which also completes the
+ * request. While this function waits, it yields the processor to other processes. */
 bool qmpi_job_complete_request(MPI_Request *request, double deadline, bool *failed);
 
 /* Whether a rank makes this statement. */

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The kernel no longer offers a counter that it has found to differ between cores. */
+/* Whether the kernel considers the counter reliable: it no longer offers one that it has found to
+ * differ between cores. If the kernel does not tell, assumes that it is. */
 static bool kernel_trusts_counter(void)
 {
     char line[256] = "";

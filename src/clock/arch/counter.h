@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A cycle counter of the processor that has a constant rate and is fast to read, if there is one.
- */
+/* A cycle counter of the processor, if programs may read it: fast to read, usually of constant
+ * rate. */
 #ifndef QMPI_CLOCK_ARCH_COUNTER_H
 #define QMPI_CLOCK_ARCH_COUNTER_H
 
@@ -33,8 +33,7 @@ static inline uint64_t qmpi_counter_now(void)
 }
 #endif
 
-/* Whether the rate of the counter never changes, and is the same on all cores. Async-signal-safe.
- */
+/* Whether the counter never changes its rate, and is the same on all cores. Async-signal-safe. */
 bool qmpi_counter_is_invariant(void);
 
 #endif

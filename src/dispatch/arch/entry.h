@@ -4,11 +4,11 @@
  *
  *   SLOTS            begins the tables qmpi_entries, qmpi_slots and qmpi_pmpi_slots and, except in
  *                    libqmpi.a, qmpi_missing (see process/mpi_library.h)
- *   SLOT name, n     entry n of each table; until start-up, they lead to the first-call code
+ *   SLOT name, n     entry n of each table; until start-up, the slots lead to the first-call code
  *   NO_SLOT          an empty entry, for a function that this MPI lacks
  *   ENTRIES          begins the code
  *   ENTRY name, n    MPI_X and PMPI_X, which jump through their slots, and n's first-call code
- *   SAME name, other a second name of a function of libqmpi
+ *   SAME name, other `name`, a second name of libqmpi's function `other`
  *   SAMES_END        ends a file that contains no END
  *   THUNKS           begins the code that thunks call
  *   THUNK name, n, arguments
@@ -23,8 +23,9 @@
  *   ENTER_MPICH name, n, arguments
  *                    mpich_enter_MPI_X: the same for a node whose layer is one of MPICH's variant
  *   ENTER_FIRST name, arguments
- *                    `name`: the same for the C function `name`_entered, with the same arguments.
- *                    These three are empty where C functions record their frames, as on
+ *                    `name`: records its frame, calls the C function `name`_entered with the same
+ *                    arguments, and restores the outer frame in the same way. ENTER, ENTER_MPICH
+ *                    and ENTER_FIRST are empty where C functions record their frames, as on
  *                    x86-64: see frame.h
  *   END              the first-call code that all functions share
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The constants that identify each supported processor in ELF files and in ld.so.cache. */
+/* The constants of each supported processor in ELF files and in ld.so.cache. */
 #ifndef QMPI_ELF_ARCH_MACHINE_H
 #define QMPI_ELF_ARCH_MACHINE_H
 
