@@ -244,11 +244,12 @@ QMPI_API int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, 
 QMPI_API int QMPIX_Call_get_argument(const QMPIX_Call *call, int index, void *value);
 
 /*
- * Stores elements `first` … `first + count - 1` of the array to which argument `index` leads in
- * `values`, an array of the type of its elements; for a pointer to a single value, `first` is 0 and
- * `count` 1. Elements that the function writes can be read in `after`. The array must have at least
- * `first + count` elements. Converts like QMPIX_Call_get_argument. MPI_ERR_ARG also: the argument
- * is not a pointer, its type is unknown (a buffer), or it leads nowhere (NULL, MPI_STATUS_IGNORE).
+ * Stores in `values` the elements `first` … `first + count - 1` of the array to which argument
+ * `index` leads. `values` is an array of the type of these elements. For a pointer to a single
+ * value, `first` is 0 and `count` 1. Elements that the function writes can be read in `after`. The
+ * array of the program must have at least `first + count` elements. Converts like
+ * QMPIX_Call_get_argument. MPI_ERR_ARG also: the argument is not a pointer, its type is unknown (a
+ * buffer), or it leads nowhere (NULL, MPI_STATUS_IGNORE).
  */
 QMPI_API int QMPIX_Call_get_elements(const QMPIX_Call *call, int index, int first, int count,
                                      void *values);
@@ -256,8 +257,8 @@ QMPI_API int QMPIX_Call_get_elements(const QMPIX_Call *call, int index, int firs
 /*
  * Converts `count` elements that the tool has copied to `elements`, as QMPIX_Call_get_elements
  * does. The size of each is the member `size` of the parameter: the size in the program, which for
- * a tool that is compiled for the standard ABI may be less than that of its own type. `elements`
- * may be the end of `values`.
+ * a tool that is compiled for the standard ABI may be less than that of its own type. To need only
+ * one array, copy the elements to the end of `values`: the two arrays may overlap in this way.
  */
 QMPI_API int QMPIX_Call_convert_elements(const QMPIX_Call *call, int index, const void *elements,
                                          int count, void *values);
@@ -310,9 +311,9 @@ QMPI_API int QMPIX_Call_get_status_bytes(const QMPIX_Call *call, int index, int 
  *     in MPI_Allgather and MPI_Allgatherv. Such data does not count as received, and counts as sent
  *     only if another process gets it. In other collectives with MPI_IN_PLACE, all data that is
  *     read counts as sent.
- *   - On an intercommunicator, data is counted for the processes of the remote group; only the data
- *     that MPI_Reduce_scatter and MPI_Reduce_scatter_block read is counted for those of the local
- *     group.
+ *   - On an intercommunicator, the number of processes that enters these counts is that of the
+ *     remote group; only for the data that MPI_Reduce_scatter and MPI_Reduce_scatter_block read,
+ *     it is that of the local group.
  *   - Neighborhood collectives count only neighbors other than MPI_PROC_NULL.
  *   - One-sided calls: put and accumulate send, get receives, calls that fetch do both.
  *   - Files: writing sends, reading receives; the status tells the actual length, as for receives.
