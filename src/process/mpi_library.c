@@ -303,7 +303,7 @@ static void load_mpi_library(void)
  */
 static void keep_library(void)
 {
-    /* Only its first exchange matters. */
+    /* Set by the first call. No other data depends on it, so relaxed order suffices. */
     static bool is_kept;
     if (*library.name && !__atomic_exchange_n(&is_kept, true, __ATOMIC_RELAXED))
         dlopen(library.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);

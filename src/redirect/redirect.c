@@ -295,9 +295,9 @@ static bool needs_redirection(void *data, const struct qmpi_elf_loaded *object)
 /* ---- All objects ----------------------------------------------------------------------------- */
 
 QMPI_LOCK(lock);
-/* The number of objects that had been loaded before the last call of qmpi_redirect. It is stored
- * under the lock, with release, after these objects have been redirected. A thread that loads the
- * present number with acquire sees all redirections. */
+/* The value of qmpi_elf_load_count before the last call of qmpi_redirect that redirected all
+ * objects. It is stored under the lock, with release, after these redirections. A thread that reads
+ * the present count here, with acquire, sees all redirections. */
 static unsigned long long seen;
 
 static void redirect_object(struct qmpi_elf_held *held, const struct search_order *order)
