@@ -340,7 +340,8 @@ static inline __attribute__((always_inline)) bool advance_frame(struct position 
     if (__builtin_expect(fp_place >= position->cfa, 1))
         position->fp_place = stack_word(fp_place);
     else if (fp_place && !position->was_interrupted)
-        return false; /* only at the end of a function does the register contain it again */
+        return false; /* such a place is right only at the end of a function, where the register
+                         contains the frame pointer again */
     position->address = qmpi_registers_strip(*stack_word(ra_place));
     position->cfa = cfa;
     position->was_interrupted = false;

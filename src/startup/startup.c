@@ -31,9 +31,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* Only the assembly code of the entry points calls these two functions. `caller` is the return
- * address of the MPI call. They return the function to which a call of MPI_X or PMPI_X
- * continues. */
+/* The assembly code of the entry points calls these two functions; they have no other prototype.
+ * `caller` is the return address of the MPI call. They return the function to which a call of MPI_X
+ * or PMPI_X continues. */
 qmpi_function *qmpi_startup_call(int number, const void *caller) QMPI_HIDDEN;
 qmpi_function *qmpi_startup_pmpi_call(int number, const void *caller) QMPI_HIDDEN;
 
@@ -692,7 +692,8 @@ qmpi_function *qmpi_startup_call(int number, const void *caller)
         if (!start_once(number))
             return bypass_stack(number);
     }
-    /* The caller may be the constructor of a tool, which made the call before the stack existed. */
+    /* The stack exists now. If the caller is the constructor of a tool, the tool has become a layer
+     * meanwhile, and its call continues at the layer below. */
     qmpi_function *pmpi_tool = qmpi_pmpi_target(number, caller, false);
     return pmpi_tool ? pmpi_tool : __atomic_load_n(&qmpi_slots[number], __ATOMIC_ACQUIRE);
 }

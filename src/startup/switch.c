@@ -23,7 +23,7 @@
 /* Stored with release between qmpi_chain_hold and qmpi_chain_release, before the nodes are changed.
  * Any thread may load it, with acquire. A thread that holds the chains needs no such order. */
 static bool off[QMPI_LAYERS_MAX + 1];
-/* These do not change after the dispatch table has been activated. */
+/* These do not change after qmpi_chain_activate. */
 static bool *kept_while_off[QMPI_LAYERS_MAX + 1]; /* [number]: see QMPIX_Tool_keep_function */
 static const unsigned char *limits[QMPI_LAYERS_MAX + 1]; /* [number]; NULL: none */
 /* Whether QMPIX_Tool_set_enabled has switched the layer. Used by threads that hold the chains. */
