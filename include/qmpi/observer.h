@@ -90,7 +90,7 @@ typedef struct QMPIX_Parameter {
     int indirection; /* 0: the value itself; 1: a pointer or an array; … */
     int is_array;    /* 1: declared with [] */
     int is_const;    /* 1: the function does not write through it */
-    size_t size;     /* bytes of the value that the pointers lead to; 0: unknown */
+    size_t size;     /* bytes of the value that `kind` describes; 0: unknown */
 } QMPIX_Parameter;
 
 /* The groups of functions, roughly the chapters of the MPI standard. A function is in one group. */
@@ -216,9 +216,10 @@ QMPI_API int QMPIX_Call_get_entry_time(const QMPIX_Call *call, uint64_t *time);
  * it: for tools that find out in another thread or in a signal handler how long a call has been
  * running. The observed call then needs no further reading of the clock. `begin` is 0 until the
  * call begins; `end` is valid in `after`. The address is on the stack of the thread and is valid
- * until the call has returned, or has been left by longjmp or an exception. Its distance from the
- * record, to which `call` points, is always the same, so that a tool that knows this distance need
- * not call this function. Needs QMPIX_OBSERVE_TIME. MPI_ERR_OTHER: the observer lacks the flag.
+ * until the call has returned, or has been left by longjmp or an exception. The distance of the
+ * address from the record, to which `call` points, is always the same, so that a tool that knows
+ * this distance need not call this function. Needs QMPIX_OBSERVE_TIME. MPI_ERR_OTHER: the observer
+ * lacks the flag.
  */
 QMPI_API int QMPIX_Call_get_begin_address(const QMPIX_Call *call, const uint64_t **begin);
 

@@ -240,9 +240,9 @@ typedef struct QMPIX_Tool_option {
 
 /* Flags of a tool. */
 enum {
-    /* Its interceptors communicate with other ranks, or change what the program sends to them; so
-     * it must be active on all ranks. Functions that a tool keeps (QMPIX_Tool_keep_function) do not
-     * count. */
+    /* The interceptors of the tool communicate with other ranks, or change what the program sends
+     * to them, so the tool must be active on all ranks. Functions that a tool keeps
+     * (QMPIX_Tool_keep_function) do not count. */
     QMPIX_TOOL_COMMUNICATES = 1 << 0
 };
 
@@ -381,9 +381,9 @@ QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int
  * May be called by any thread after start-up, but not in `init` or in a signal handler.
  *
  * Pointers to next functions that a layer has saved stay callable and ignore the change; see
- * QMPIX_Register_stack_changed. Those of a PMPI layer are updated, except saved results of dlsym; a
- * message reports this case. A layer that is off does not see MPI_Finalize, unless it requested
- * this with QMPIX_Tool_keep_function.
+ * QMPIX_Register_stack_changed. The pointers of a PMPI layer are updated, except saved results of
+ * dlsym; a message reports this case. A layer that is off does not see MPI_Finalize, unless it
+ * requested this with QMPIX_Tool_keep_function.
  *
  * MPI_ERR_OTHER: the stack has not been built yet, the system does not allow relocations to be
  * changed, or memory is exhausted; nothing has changed. MPI_ERR_UNSUPPORTED_OPERATION: the tool is

@@ -12,10 +12,9 @@
 void qmpi_problem_start(void);
 
 /*
- * Reports `problem` and frees it. It consists of lines, the last of which starts with `hint: `.
- * `where` names the entry or variable that has the problem. Returns only if the run continues, or
- * if it stops later, in MPI_Init (qmpi_problem_defer). `without` names what is left out if the run
- * continues.
+ * Reports `problem`, the last line of which starts with `hint: `, and frees it. `where` names the
+ * entry or variable that has the problem. Returns only if the run continues, or if it stops later,
+ * in MPI_Init (qmpi_problem_defer). `without` names what is left out if the run continues.
  */
 void qmpi_problem_report(const char *where, char *problem, const char *without);
 

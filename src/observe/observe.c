@@ -168,7 +168,8 @@ static bool is_requested(QMPI_Context node)
 /* With one of these flags, even a single layer is a run. */
 enum { READS_CLOCK = QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME };
 
-/* A callback of a layer. The first two members are also the first of QMPIX_Call. */
+/* A callback of a layer. call_one copies the first two members to the members of these names in
+ * QMPIX_Call. */
 struct run_callback {
     QMPI_Context context;
     const QMPIX_Observer *observer;

@@ -486,7 +486,7 @@ static void try_opening(struct qmpi_closure_opening *opening, const void *addres
 /*
  * Returns the group with an object that contains `address`, even if its library is still being
  * opened; NULL: none. This thread or another one may create a group meanwhile, for this address or
- * another.
+ * another, so the address is looked up again.
  */
 static struct qmpi_layer_group *find_group(const void *address)
 {

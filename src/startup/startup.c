@@ -42,8 +42,8 @@ QMPI_LOCK(start_lock);
  * loads true with acquire sees all that does not change later: layers, tools, tables and
  * settings. */
 static bool has_started;
-static bool building; /* the thread that holds start_lock is building the stack */
-static _Thread_local bool starting;
+static bool building;               /* the thread that holds start_lock is building the stack */
+static _Thread_local bool starting; /* this thread is building the stack */
 
 /* Whether this process was forked while another thread was building the stack. The stack will then
  * never be complete. */
@@ -446,8 +446,8 @@ static void wrap_for_layers(const struct plan *plans, int count)
 /*
  * Wraps the functions that terminators call: MPI_T_* (src/mpit), the functions that begin and end
  * MPI, those that create communicators, windows and files, and MPI_Pcontrol. All other terminators
- * call PMPI_X of the MPI library. This must be done before layers are added, because some layers
- * read these pointers.
+ * call PMPI_X of the MPI library. The functions must be wrapped before layers are added, because
+ * some layers read these pointers.
  */
 static void wrap_terminator_targets(const struct plan *plans, int count, bool exchanges)
 {
