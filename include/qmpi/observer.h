@@ -256,10 +256,11 @@ QMPI_API int QMPIX_Call_get_elements(const QMPIX_Call *call, int index, int firs
                                      void *values);
 
 /*
- * Converts `count` elements that the tool has copied to `elements`, as QMPIX_Call_get_elements
- * does. The size of each is the member `size` of the parameter: the size in the program, which for
- * a tool that is compiled for the standard ABI may be less than that of its own type. To need only
- * one array, copy the elements to the end of `values`: the two arrays may overlap in this way.
+ * Converts `count` elements as QMPIX_Call_get_elements does, and stores them in `values`. The tool
+ * has copied them to `elements` from the array to which argument `index` leads. The size of each
+ * element is the member `size` of the parameter: the size in the program, which may be less than
+ * that of the type of a tool that is compiled for the standard ABI. To need only one array, copy
+ * the elements to the end of `values`: the two arrays may overlap in this way.
  */
 QMPI_API int QMPIX_Call_convert_elements(const QMPIX_Call *call, int index, const void *elements,
                                          int count, void *values);
@@ -508,14 +509,14 @@ QMPI_API int QMPIX_Call_get_callers(const QMPIX_Call *call, int capacity, void *
 
 /*
  * Returns the path of the library or program that contains an address, and the offset of the
- * address from the lowest one at which the library is mapped. Unlike addresses, these are the same
- * in all processes of a job. The path is absolute, and has no symbolic links. The string exists
- * until the process ends.
+ * address from the lowest one at which the library is mapped. Unlike the address, the path and the
+ * offset are the same in all processes of a job. The path is absolute, and has no symbolic links.
+ * The string exists until the process ends.
  *
  * If no library is mapped at the address, the result is the last library that was seen there: a
  * library is seen when an address in it is passed to this call or returned by
  * QMPIX_Call_get_callers. Addresses of a library that was closed (dlclose) are thus found if it was
- * seen before. MPI_ERR_ARG also: none was seen there.
+ * seen before. MPI_ERR_ARG also: no library was seen there.
  *
  * May be called by any thread, also in a signal handler. Takes some tens of nanoseconds, and
  * microseconds for the first address of each library.

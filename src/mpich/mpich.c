@@ -72,7 +72,7 @@ static void *redirect_reference(void *data, const char *name, enum qmpi_elf_refe
 
 static bool is_interposed(void)
 {
-    /* The C library's dlsym, as in redirect/redirect.c. */
+    /* Uses the C library's dlsym, as find_in_scope of redirect/redirect.c does. */
     void *(*const look_up)(void *, const char *) = qmpi_real_dlsym ? qmpi_real_dlsym : dlsym;
     const void *found = QMPI_MPICH_COUNT ? look_up(RTLD_DEFAULT, names[0]) : NULL;
     const bool hidden = found && qmpi_object_mpi_library_contains(found);

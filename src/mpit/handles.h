@@ -2,8 +2,9 @@
 /*
  * The objects behind libqmpi's MPI_T handles and enumerations: slots in one address range, so that
  * their addresses distinguish them from those of the MPI library, also in a signal handler. The
- * range is reserved as a whole and made accessible in pieces. A freed slot is reused as late as
- * possible, so that uses of freed handles are detected for a long time.
+ * range is reserved as a whole and made accessible in pieces. A freed slot returns to a pool, from
+ * which it is taken as late as possible, so that uses of freed handles are detected for a long
+ * time.
  */
 #ifndef QMPI_MPIT_HANDLES_H
 #define QMPI_MPIT_HANDLES_H

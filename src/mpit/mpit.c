@@ -94,8 +94,8 @@ void qmpi_mpit_leave_out(int tool_id)
 
 /* ---- Variables of the dispatcher ------------------------------------------------------------- */
 
-/* The minimum size of the variable `stack`. Clients that write each variable and read it again,
- * such as MPICH's tests, may use buffers of a fixed size for strings. */
+/* The minimum size of the variable `stack`. MPICH's test cvarwrite.c writes each string variable
+ * that is smaller than this, even a constant one, and expects to read what it has written. */
 enum { STACK_COUNT = 512 };
 
 static bool (*is_enabled)(int tool_id);

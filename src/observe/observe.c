@@ -188,7 +188,7 @@ struct run_callbacks {
     size_t count;
 };
 
-/* A run, or one layer that asks for the time. */
+/* A run of several layers, or of one that asks for the time or did not request the function. */
 struct run {
     QMPIX_Observer observer; /* the first member, because a node points to it; it has the flags of
                                 all layers */

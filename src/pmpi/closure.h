@@ -59,12 +59,12 @@ struct qmpi_layer_group *qmpi_closure_end_opening(struct qmpi_closure_opening *o
 /* Whether there was no memory for the group in qmpi_closure_end_opening. */
 bool qmpi_closure_opening_is_lost(const struct qmpi_closure_opening *opening);
 
-/* Returns the group of a tool that is already loaded, with its private dependencies; otherwise like
- * qmpi_closure_end_opening. */
+/* Returns a new group for a tool that is already loaded, with the tool's private dependencies. */
 struct qmpi_layer_group *qmpi_closure_adopt(struct qmpi_layer *layer,
                                             const struct qmpi_elf_loaded *object);
 
-/* Does the same for the program, if it contains wrappers itself. */
+/* Does the same for a program that contains wrappers itself; the group consists of the program
+ * alone. */
 struct qmpi_layer_group *qmpi_closure_adopt_program(struct qmpi_layer *layer,
                                                     const struct qmpi_elf_loaded *program);
 

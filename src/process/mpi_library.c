@@ -124,6 +124,7 @@ static int find_pmpi_functions(const struct qmpi_elf_loaded *object, qmpi_functi
         hashed ? qmpi_elf_table_of(image) : (struct qmpi_elf_table){.bloom = NULL};
     int count = 0;
     for (int number = 0; number < qmpi_name_count; number++) {
+        /* The name of PMPI_X: a P precedes each name MPI_X (functions/functions.h). */
         const struct qmpi_elf_name name = {qmpi_names[number].name - 1,
                                            qmpi_names[number].pmpi_hash};
         const ElfW(Sym) *symbol = hashed ? qmpi_elf_table_find(image, table, name) : NULL;

@@ -248,8 +248,9 @@ static const void *find_in_scope(void *scope)
     return look_up(scope, "MPI_Init");
 }
 
-/* Set once it is known that the MPI library precedes libqmpi, so that its symbols are redefined.
- * Relaxed order is enough, because no other data depends on it. */
+/* Set once it is known that the MPI library precedes libqmpi in the search order. The symbols of
+ * the library are then redefined, so that a later look-up would not show this. Relaxed order is
+ * enough, because no other data depends on it. */
 static bool is_interposed;
 
 bool qmpi_redirect_is_interposed(void)

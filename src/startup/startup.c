@@ -349,7 +349,7 @@ static bool any_has_option(const struct plan *plans, int count, enum qmpi_tool_r
 
 /* ---- The stack ------------------------------------------------------------------------------- */
 
-/* Redirects references of objects that have been loaded since the last call to the entry points. */
+/* If objects have been loaded since the last call, redirects references to the entry points. */
 static void redirect_references(void)
 {
     qmpi_redirect();

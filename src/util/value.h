@@ -38,7 +38,8 @@ bool qmpi_value_whole_percent(const char *text, int *percent);
 
 /*
  * A number of bytes. K and KiB stand for 1024 bytes, KB for 1000 bytes, and likewise for M, G and
- * T. Case does not matter. Fractions of a byte are rounded.
+ * T. Case does not matter. Fractions of a byte are rounded, but a size other than 0 is not rounded
+ * to 0.
  */
 bool qmpi_value_size(const char *text, uint64_t *bytes);
 
