@@ -67,13 +67,13 @@ typedef struct QMPIX_Clock_info {
 QMPI_API int QMPIX_Clock_get_info(QMPIX_Clock_info *info);
 
 /*
- * Requests, from `init`, that the relation of this process's clock to rank 0's be measured. This is
- * done twice: at the end of MPI_Init or MPI_Init_thread, before it returns to any layer, and at the
- * beginning of MPI_Finalize, before the first callback `before` of any layer. However many layers
- * request it, there are only these two measurements in a process. Pairs of processes measure at the
- * same time, so the duration grows with the logarithm of the number of processes; with 2 processes
- * on one machine, it is less than a millisecond. The messages use a private communicator, and no
- * layer sees them.
+ * Requests, from `init`, that the relation of this process's clock to rank 0's be measured. The
+ * relation is measured twice: at the end of MPI_Init or MPI_Init_thread, before it returns to any
+ * layer, and at the beginning of MPI_Finalize, before the first callback `before` of any layer.
+ * However many layers request it, there are only these two measurements in a process. Pairs of
+ * processes measure at the same time, so the duration grows with the logarithm of the number of
+ * processes; with 2 processes on one machine, it is less than a millisecond. The messages use a
+ * private communicator, and no layer sees them.
  *
  * The measurement is collective over MPI_COMM_WORLD. The layer must be in the stacks of all its
  * processes, with the same layers below it; otherwise, MPI_Init does not return. The layer gets

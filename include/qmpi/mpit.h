@@ -36,7 +36,7 @@ extern "C" {
 
 /* Flags of published items. */
 enum {
-    QMPIX_BARE_NAME = 1 << 0, /* use the name NAME if it is free */
+    QMPIX_BARE_NAME = 1 << 0, /* use the name NAME unless it is taken */
     /* Performance variables: the flags that MPI_T_pvar_get_info returns. */
     QMPIX_PVAR_READONLY = 1 << 1,   /* cannot be written or reset */
     QMPIX_PVAR_CONTINUOUS = 1 << 2, /* always active; cannot be started or stopped */

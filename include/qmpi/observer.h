@@ -90,7 +90,7 @@ typedef struct QMPIX_Parameter {
     int indirection; /* 0: the value itself; 1: a pointer or an array; … */
     int is_array;    /* 1: declared with [] */
     int is_const;    /* 1: the function does not write through it */
-    size_t size;     /* bytes of the value that the pointers lead to; 0: unknown */
+    size_t size;     /* bytes of the value that `kind` describes; 0: unknown */
 } QMPIX_Parameter;
 
 /* The groups of functions, roughly the chapters of the MPI standard. A function is in one group. */
@@ -216,9 +216,10 @@ QMPI_API int QMPIX_Call_get_entry_time(const QMPIX_Call *call, uint64_t *time);
  * it: for tools that find out in another thread or in a signal handler how long a call has been
  * running. The observed call then needs no further reading of the clock. `begin` is 0 until the
  * call begins; `end` is valid in `after`. The address is on the stack of the thread and is valid
- * until the call has returned, or has been left by longjmp or an exception. Its distance from the
- * record, to which `call` points, is always the same, so that a tool that knows this distance need
- * not call this function. Needs QMPIX_OBSERVE_TIME. MPI_ERR_OTHER: the observer lacks the flag.
+ * until the call has returned, or has been left by longjmp or an exception. The distance of the
+ * address from the record, to which `call` points, is always the same, so that a tool that knows
+ * this distance need not call this function. Needs QMPIX_OBSERVE_TIME. MPI_ERR_OTHER: the observer
+ * lacks the flag.
  */
 QMPI_API int QMPIX_Call_get_begin_address(const QMPIX_Call *call, const uint64_t **begin);
 
@@ -244,20 +245,22 @@ QMPI_API int QMPIX_Call_find_argument(const QMPIX_Call *call, const char *name, 
 QMPI_API int QMPIX_Call_get_argument(const QMPIX_Call *call, int index, void *value);
 
 /*
- * Stores elements `first` … `first + count - 1` of the array to which argument `index` leads in
- * `values`, an array of the type of its elements; for a pointer to a single value, `first` is 0 and
- * `count` 1. Elements that the function writes can be read in `after`. The array must have at least
- * `first + count` elements. Converts like QMPIX_Call_get_argument. MPI_ERR_ARG also: the argument
- * is not a pointer, its type is unknown (a buffer), or it leads nowhere (NULL, MPI_STATUS_IGNORE).
+ * Stores in `values` the elements `first` … `first + count - 1` of the array to which argument
+ * `index` leads. `values` is an array of the type of these elements. For a pointer to a single
+ * value, `first` is 0 and `count` 1. Elements that the function writes can be read in `after`. The
+ * array of the program must have at least `first + count` elements. Converts like
+ * QMPIX_Call_get_argument. MPI_ERR_ARG also: the argument is not a pointer, its type is unknown (a
+ * buffer), or it leads nowhere (NULL, MPI_STATUS_IGNORE).
  */
 QMPI_API int QMPIX_Call_get_elements(const QMPIX_Call *call, int index, int first, int count,
                                      void *values);
 
 /*
- * Converts `count` elements that the tool has copied to `elements`, as QMPIX_Call_get_elements
- * does. The size of each is the member `size` of the parameter: the size in the program, which for
- * a tool that is compiled for the standard ABI may be less than that of its own type. `elements`
- * may be the end of `values`.
+ * Converts `count` elements as QMPIX_Call_get_elements does, and stores them in `values`. The tool
+ * has copied them to `elements` from the array to which argument `index` leads. The size of each
+ * element is the member `size` of the parameter: the size in the program, which may be less than
+ * that of the type of a tool that is compiled for the standard ABI. To need only one array, copy
+ * the elements to the end of `values`: the two arrays may overlap in this way.
  */
 QMPI_API int QMPIX_Call_convert_elements(const QMPIX_Call *call, int index, const void *elements,
                                          int count, void *values);
@@ -310,9 +313,9 @@ QMPI_API int QMPIX_Call_get_status_bytes(const QMPIX_Call *call, int index, int 
  *     in MPI_Allgather and MPI_Allgatherv. Such data does not count as received, and counts as sent
  *     only if another process gets it. In other collectives with MPI_IN_PLACE, all data that is
  *     read counts as sent.
- *   - On an intercommunicator, data is counted for the processes of the remote group; only the data
- *     that MPI_Reduce_scatter and MPI_Reduce_scatter_block read is counted for those of the local
- *     group.
+ *   - On an intercommunicator, the number of processes that enters these counts is that of the
+ *     remote group; only for the data that MPI_Reduce_scatter and MPI_Reduce_scatter_block read,
+ *     it is that of the local group.
  *   - Neighborhood collectives count only neighbors other than MPI_PROC_NULL.
  *   - One-sided calls: put and accumulate send, get receives, calls that fetch do both.
  *   - Files: writing sends, reading receives; the status tells the actual length, as for receives.
@@ -506,14 +509,14 @@ QMPI_API int QMPIX_Call_get_callers(const QMPIX_Call *call, int capacity, void *
 
 /*
  * Returns the path of the library or program that contains an address, and the offset of the
- * address from the lowest one at which the library is mapped. Unlike addresses, these are the same
- * in all processes of a job. The path is absolute, and has no symbolic links. The string exists
- * until the process ends.
+ * address from the lowest one at which the library is mapped. Unlike the address, the path and the
+ * offset are the same in all processes of a job. The path is absolute, and has no symbolic links.
+ * The string exists until the process ends.
  *
  * If no library is mapped at the address, the result is the last library that was seen there: a
  * library is seen when an address in it is passed to this call or returned by
  * QMPIX_Call_get_callers. Addresses of a library that was closed (dlclose) are thus found if it was
- * seen before. MPI_ERR_ARG also: none was seen there.
+ * seen before. MPI_ERR_ARG also: no library was seen there.
  *
  * May be called by any thread, also in a signal handler. Takes some tens of nanoseconds, and
  * microseconds for the first address of each library.

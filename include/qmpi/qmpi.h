@@ -111,8 +111,8 @@ QMPI_API int QMPI_Register_tool_storage(int tool_id, void *storage);
  * progress may continue without it. Layers above that have saved pointers to next functions are
  * informed as if a layer had been switched: see QMPIX_Register_stack_changed.
  *
- * MPI_ERR_OTHER: called in another layer's `init` or before the stack has been built, by a layer
- * that has registered functions of MPICH's variant, or memory is exhausted. QMPI draft, "Tool
+ * MPI_ERR_OTHER: the call is made in another layer's `init` or before the stack has been built, the
+ * layer has registered functions of MPICH's variant, or memory is exhausted. QMPI draft, "Tool
  * registration".
  */
 QMPI_API int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum fn,
@@ -240,9 +240,9 @@ typedef struct QMPIX_Tool_option {
 
 /* Flags of a tool. */
 enum {
-    /* Its interceptors communicate with other ranks, or change what the program sends to them; so
-     * it must be active on all ranks. Functions that a tool keeps (QMPIX_Tool_keep_function) do not
-     * count. */
+    /* The interceptors of the tool communicate with other ranks, or change what the program sends
+     * to them, so the tool must be active on all ranks. Functions that a tool keeps
+     * (QMPIX_Tool_keep_function) do not count. */
     QMPIX_TOOL_COMMUNICATES = 1 << 0
 };
 
@@ -381,9 +381,9 @@ QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int
  * May be called by any thread after start-up, but not in `init` or in a signal handler.
  *
  * Pointers to next functions that a layer has saved stay callable and ignore the change; see
- * QMPIX_Register_stack_changed. Those of a PMPI layer are updated, except saved results of dlsym; a
- * message reports this case. A layer that is off does not see MPI_Finalize, unless it requested
- * this with QMPIX_Tool_keep_function.
+ * QMPIX_Register_stack_changed. The pointers of a PMPI layer are updated, except saved results of
+ * dlsym; a message reports this case. A layer that is off does not see MPI_Finalize, unless it
+ * requested this with QMPIX_Tool_keep_function.
  *
  * MPI_ERR_OTHER: the stack has not been built yet, the system does not allow relocations to be
  * changed, or memory is exhausted; nothing has changed. MPI_ERR_UNSUPPORTED_OPERATION: the tool is
@@ -449,8 +449,7 @@ QMPI_API int QMPIX_Tool_sigaction(int number, const struct sigaction *action, st
  * closed when the process started, if nobody reads any more, or if a non-blocking descriptor takes
  * nothing for 10 seconds. A file of the program that has got the descriptor since the process
  * started is never written to; stderr remains reachable then. The program is never terminated by
- * SIGPIPE or SIGXFSZ. What the program has in the buffer of its stream `stdout` is not written
- * before.
+ * SIGPIPE or SIGXFSZ. The buffer of the program's stream `stdout` is not flushed first.
  *
  * QMPIX_Standard_write may be called by any thread at any time, also in signal handlers.
  */
@@ -476,20 +475,21 @@ QMPI_API int QMPIX_Register_stack_changed(int tool_id, void (*callback)(int tool
  * process is the same if it uses the same tool with the same options, and if the layers that both
  * processes have are in the same order. Layers that are switched off count.
  *
- * `ranks` has `count` elements and exists for the whole run. May be called by any thread.
- * MPI_ERR_OTHER: not known, because neither MPI_Init nor MPI_Init_thread has returned below the
- * layers, nor has an MPI_Comm_create_from_group that created a communicator of all processes; ranks
- * are then those in mpi://WORLD.
+ * `ranks` has `count` elements and exists for the whole run. May be called by any thread. If the
+ * program uses only sessions, ranks are those in mpi://WORLD. MPI_ERR_OTHER: the ranks are not
+ * known yet, because below the layers, neither MPI_Init nor MPI_Init_thread has returned, nor an
+ * MPI_Comm_create_from_group that created a communicator of all processes.
  */
 QMPI_API int QMPIX_Tool_get_ranks(int tool_id, const int **ranks, int *count);
 
 /*
- * Creates a communicator of these processes, in the order of their ranks in MPI_COMM_WORLD, for the
- * layer's own communication. On MPI_COMM_WORLD, the layer would wait for processes that do not have
- * it. Collective over the processes that QMPIX_Tool_get_ranks lists; all of them must have
- * initialized MPI, and none may have finalized it. The communicator has no attributes of the
- * program, no layer sees its creation, and its error handler is MPI_ERRORS_RETURN. The tool frees
- * it. MPI_ERR_OTHER: MPI is not initialized, has been finalized, or refuses.
+ * Creates a communicator of the processes that have this layer, in the order of their ranks in
+ * MPI_COMM_WORLD, for the layer's own communication. On MPI_COMM_WORLD, the layer would wait for
+ * processes that do not have it. Collective over these processes, which QMPIX_Tool_get_ranks lists;
+ * all of them must have initialized MPI, and none may have finalized it. The communicator has no
+ * attributes of the program, no layer sees its creation, and its error handler is
+ * MPI_ERRORS_RETURN. The tool frees it. MPI_ERR_OTHER: MPI is not initialized, has been finalized,
+ * or cannot create the communicator.
  */
 QMPI_API int QMPIX_Tool_create_comm(int tool_id, MPI_Comm *comm);
 

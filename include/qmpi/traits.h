@@ -37,7 +37,8 @@ typedef enum QMPIX_Role {
     QMPIX_ROLE_PARTITION,       /* MPI_Pready, MPI_Parrived, … */
     QMPIX_ROLE_START,           /* starts persistent operations: MPI_Start, MPI_Startall */
     QMPIX_ROLE_COMPLETE,        /* completes requests: MPI_Wait, MPI_Testsome, … */
-    QMPIX_ROLE_REQUEST_STATUS,  /* asks, and leaves the requests: MPI_Request_get_status, … */
+    QMPIX_ROLE_REQUEST_STATUS,  /* asks about requests, and does not free them:
+                                   MPI_Request_get_status, … */
     QMPIX_ROLE_REQUEST_FREE,
     QMPIX_ROLE_CANCEL,
     QMPIX_ROLE_COLLECTIVE, /* a collective operation on a communicator: see `collective` */
@@ -52,7 +53,8 @@ typedef enum QMPIX_Role {
     QMPIX_ROLE_FILE_OPEN,
     QMPIX_ROLE_FILE_CLOSE,
     QMPIX_ROLE_FILE_ACCESS, /* reads or writes a file: see `access` */
-    QMPIX_ROLE_FILE_BEGIN,  /* the first half of a split access, which tells its data */
+    QMPIX_ROLE_FILE_BEGIN, /* the first half of a split access, with the arguments that describe the
+                              data */
     QMPIX_ROLE_FILE_END,
     QMPIX_ROLE_TYPE_FREE,
     QMPIX_ROLE_TYPE_NAME
@@ -67,7 +69,7 @@ enum {
     QMPIX_TRAIT_POLLS = 1 << 4,       /* it asks whether something has come or completed, and does
                                          not wait: argument `flag` tells, or `outcount` if `flag`
                                          is -1 */
-    QMPIX_TRAIT_BUFFERED = 1 << 5,    /* the modes of sends */
+    QMPIX_TRAIT_BUFFERED = 1 << 5,    /* the mode of a send; also the next two */
     QMPIX_TRAIT_READY = 1 << 6,
     QMPIX_TRAIT_SYNCHRONOUS = 1 << 7,
     QMPIX_TRAIT_COLLECTIVE = 1 << 8, /* all processes of its communicator, window or file call it */
@@ -155,9 +157,9 @@ typedef struct QMPIX_Traits {
 } QMPIX_Traits;
 
 /*
- * Stores the traits of a function in `traits`, as far as its size reaches. `function` is a
- * description that QMPIX_Function_describe has returned, or that of a call. MPI_ERR_ARG also: the
- * size is not one of a version of QMPIX_Traits.
+ * Stores the traits of a function in `traits`: as many members as its member `size` includes.
+ * `function` is a description that QMPIX_Function_describe has returned, or that of a call.
+ * MPI_ERR_ARG also: the size is not one of a version of QMPIX_Traits.
  */
 QMPI_API int QMPIX_Function_get_traits(const QMPIX_Function *function, QMPIX_Traits *traits);
 
@@ -244,8 +246,8 @@ typedef struct QMPIX_Parameter_traits {
 } QMPIX_Parameter_traits;
 
 /*
- * Stores the traits of parameter `index` of a function in `traits`, as far as its size reaches.
- * MPI_ERR_ARG also: no such parameter, or the size is not one of a version of
+ * Stores the traits of parameter `index` of a function in `traits`: as many members as its member
+ * `size` includes. MPI_ERR_ARG also: no such parameter, or the size is not one of a version of
  * QMPIX_Parameter_traits.
  */
 QMPI_API int QMPIX_Function_get_parameter_traits(const QMPIX_Function *function, int index,

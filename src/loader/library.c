@@ -111,9 +111,9 @@ char *qmpi_library_abi_folder(const char *installed)
                               : NULL;
 }
 
-/* If the name of the directory is that of the directory of installed tools, the directory belongs
- * to another installation. This function then searches the tools for the standard ABI, which are in
- * a directory beside it. */
+/* If the last component of the path is the name of the directory of installed tools, the directory
+ * belongs to an installation. The tool may then also be in the directory beside it, which contains
+ * the tools of that installation for the standard ABI. */
 static char *try_beside(const char *folder, size_t length, const char *name, bool as_written,
                         struct places *places)
 {
@@ -212,8 +212,9 @@ static const char *name_at(const void *data, int index)
 }
 
 /*
- * Returns the name of a stack, or of a tool in the directories of tools, `installed` and `abi`
- * (NULL: none), that is similar to `name`. The caller frees it. NULL: none is similar.
+ * Returns a name that is similar to `name`: that of a stack, or of a tool in the directories
+ * `installed` and `abi` (NULL: none) or in those of QMPI_TOOL_PATH and of the configuration files.
+ * The caller frees it. NULL: none is similar.
  */
 static char *find_similar(const char *name, const char *installed, const char *abi)
 {
@@ -391,7 +392,8 @@ static struct features read_features(const struct qmpi_elf_image *image)
 
 /* Returns the name of a needed library that shows that a tool was built for another MPI: an MPI
  * library other than the one in use, or the libqmpi for another MPI; NULL: none. A converted tool
- * may need a library of the standard ABI, because its calls go to libqmpi in any case. */
+ * may need an MPI library of the standard ABI, because libqmpi gets the calls of the tool in any
+ * case. */
 static const char *find_other_mpi(const struct qmpi_elf_image *image, const char *mpi_soname,
                                   bool converted)
 {
@@ -473,8 +475,9 @@ static void read_needed(struct dependencies *dependencies, const char *path,
     }
 }
 
-/* Whether libraries that a tool needs define MPI functions, as in Score-P. If these are built for
- * another MPI library, sets `*other` to its name, which the caller frees; otherwise to NULL. */
+/* Whether libraries that a tool needs define MPI functions, as in Score-P. If one of these
+ * libraries was built for another MPI library, sets `*other` to the name of the latter, which the
+ * caller frees; otherwise to NULL. */
 static bool has_needed_wrappers(const char *path, const struct qmpi_elf_image *image,
                                 const char *mpi_soname, char **other)
 {
@@ -489,8 +492,9 @@ static bool has_needed_wrappers(const char *path, const struct qmpi_elf_image *i
 
 /* ---- Inspecting a library -------------------------------------------------------------------- */
 
-/* Returns the name of a function without the prefix QMPIX_abi_. A function that is newer than this
- * libqmpi has this prefix. */
+/* Returns the name of a function without the prefix QMPIX_abi_. Names with this prefix are those
+ * that the header for the standard ABI gives to functions of libqmpi; the message shows the name in
+ * the source of the tool. */
 static const char *plain_name(const char *name)
 {
     static const char prefix[] = "QMPIX_abi_";

@@ -13,13 +13,15 @@
 /*
  * Finds the library of `entry`; `installed` is the directory of the installed tools. Returns its
  * path, which the caller frees, or NULL. In this case, *problem, which the caller frees, contains
- * the `registered` tools, the places searched, the reason for each, and a hint.
+ * the places searched, the reason why each of them does not have the library, and a hint.
+ * `registered` is the list of the registered tools (an empty string: none), which *problem also
+ * contains if the entry is a name.
  */
 char *qmpi_library_find(const struct qmpi_tool_entry *entry, const char *installed,
                         const char *registered, char **problem);
 
-/* Returns the path of the tool that has the same name as a stack, which the caller frees; NULL:
- * there is none.
+/* Returns the path of the tool that has the same name as a stack; the caller frees the path. NULL:
+ * there is no such tool.
  */
 char *qmpi_library_find_namesake(const char *stack, const char *installed);
 
@@ -39,8 +41,8 @@ char *qmpi_library_find_abi_name(const char *installed, const char *tool);
 /* ---- Inspecting ------------------------------------------------------------------------------ */
 
 enum qmpi_library_kind {
-    QMPI_KIND_QMPI, /* refers to QMPI_Register_tool_name */
-    QMPI_KIND_PMPI, /* defines MPI functions of its own */
+    QMPI_KIND_QMPI, /* refers to QMPI_Register_tool_name, or to its name in the standard ABI */
+    QMPI_KIND_PMPI, /* defines MPI functions, or needs a library that does */
     QMPI_KIND_ABI,  /* is compiled for the standard ABI, but the MPI library has another one */
 };
 
@@ -49,9 +51,9 @@ enum qmpi_library_kind {
 extern const char *const qmpi_abi_exports[];
 
 /*
- * Reads the kind of the library at `path`. Returns NULL on success, otherwise a message with a
- * hint, which the caller frees. `mpi_soname` is the soname of the MPI library (NULL: unknown): a
- * tool built for another MPI is rejected.
+ * Sets *kind to the kind of the library at `path`. Returns NULL on success, otherwise a message
+ * with a hint, which the caller frees. `mpi_soname` is the soname of the MPI library (NULL:
+ * unknown). If it is known, a tool that was built for another MPI is rejected.
  */
 char *qmpi_library_inspect(const char *path, const char *mpi_soname, enum qmpi_library_kind *kind);
 

@@ -47,7 +47,7 @@ static char *indent_lines(const char *problem)
 }
 
 static char *stop_message; /* the message that ends the run; NULL: none */
-static bool is_deferred;   /* a run that has a problem ends in MPI_Init */
+static bool is_deferred;   /* a problem that stops the run does so only in MPI_Init */
 static bool has_stopped;   /* further problems are ignored */
 
 /* Prints a problem and frees it. Unless errors are skipped, the problem will stop the run. */
@@ -89,8 +89,8 @@ bool qmpi_problem_is_stopping(void)
     return stop_message != NULL;
 }
 
-/* Stops the run now. The text has the prefix on each line but the first, as qmpi_launcher_stop
- * expects. */
+/* Stops the run now. Each line of the text but the first gets the prefix `qmpi: `, as
+ * qmpi_launcher_stop expects. */
 _Noreturn void qmpi_problem_stop_now(void)
 {
     char *text = qmpi_copy("");
@@ -239,7 +239,8 @@ void qmpi_problem_report_entry(const struct qmpi_tool_entry *entry, char *proble
 
 /* ---- Signals --------------------------------------------------------------------------------- */
 
-/* With a sanitizer, no handlers are installed, because it prints more about a fault. */
+/* With AddressSanitizer, no handlers are installed, because the sanitizer prints more about a
+ * fault. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define __SANITIZE_ADDRESS__ 1 /* GCC defines this macro itself */
@@ -286,7 +287,7 @@ static void write_signal_message(int signal_index)
     qmpi_output_standard_write(STDERR_FILENO, message, used);
 }
 
-/* Returns the message without the prefix. */
+/* Returns the message without the prefix `qmpi: `, cut off if it is very long. */
 static const char *join_signal_message(int signal_index)
 {
     static char message[4096];
@@ -308,8 +309,8 @@ static void handle_signal(int number)
                 write_signal_message(i);
             qmpi_launcher_stop(entry_part ? join_signal_message(i) : signal_parts[i]);
         }
-        /* In another thread, restores the previous action of the signal, which is raised again when
-         * the handler returns.
+        /* In another thread, restores the previous action of the signal. A faulting instruction
+         * raises the signal again when the handler returns; SIGABRT must be raised here.
          */
         sigaction(number, &previous[i], NULL);
         if (number == SIGABRT)

@@ -12,8 +12,9 @@
 void qmpi_problem_start(void);
 
 /*
- * Reports `problem` and frees it. It consists of lines, the last of which starts with `hint: `.
- * Returns only if the run continues; `without` names what is left out.
+ * Reports `problem`, the last line of which starts with `hint: `, and frees it. `where` names the
+ * entry or variable that has the problem. Returns only if the run continues, or if it stops later,
+ * in MPI_Init (qmpi_problem_defer). `without` names what is left out if the run continues.
  */
 void qmpi_problem_report(const char *where, char *problem, const char *without);
 
@@ -21,8 +22,8 @@ void qmpi_problem_report(const char *where, char *problem, const char *without);
  * them only if it would continue without each of them. */
 void qmpi_problem_report_stack(const struct qmpi_stack *stack, char *problem);
 
-/* Like qmpi_problem_report, but for errors in the configuration files, except those in their tools.
- * Whether an error stops the run is decided by qmpi_problem_stop, so that all messages are printed
+/* Prints the errors in the configuration files, except those in entries that list tools. An error
+ * that stops the run does so only in the next qmpi_problem_stop, so that all messages are printed
  * first. */
 void qmpi_problem_print_config(void);
 
@@ -42,16 +43,17 @@ _Noreturn void qmpi_problem_stop_now(void);
 /* Prints the notes of a stack. */
 void qmpi_problem_print_notes(const struct qmpi_stack *stack);
 
-/* Sets the origin of the middle part of the stack if it is not QMPI_TOOLS: a variable or a file;
- * not copied. It appears in messages about entries without a source. */
+/* Sets the variable or file that lists the middle part of the stack (by default QMPI_TOOLS).
+ * Messages about entries without a source show this name. It is not copied. */
 void qmpi_problem_name_middle(const char *source);
 
 /* Returns the text that identifies an entry in messages; the caller frees it. */
 char *qmpi_problem_where(const struct qmpi_tool_entry *entry);
 
-/* Prints a problem of one entry of the stack, and frees it. If the setting on-error asks for it,
- * the next qmpi_problem_stop ends the run. A problem of an entry with @optional=yes never does so,
- * and only `qmpi check` and QMPI_DEBUG print it. */
+/* Prints a problem of one entry of the stack, and frees it. Unless errors are skipped
+ * (QMPI_ON_ERROR, on-error), the next qmpi_problem_stop ends the run. Two kinds of problems never
+ * end it: that of a layer with @optional=yes (unless the entry itself is wrong), which only `qmpi
+ * check` and QMPI_DEBUG print, and that of a preloaded library that is not listed. */
 void qmpi_problem_print_entry(const struct qmpi_tool_entry *entry, char *problem);
 
 /* Calls qmpi_problem_print_entry and qmpi_problem_stop. */

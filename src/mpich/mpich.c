@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls that exist only in MPICH's variant, with the prototypes and numbers of its mpi.h. The
- * two that register a tool and its storage are in registry/tool.c and registry/layer.c, because
- * QMPI also has these calls. Unlike MPICH's own, these calls return error classes, and set outputs
- * only on success.
+ * The calls of MPICH's variant that differ from those of QMPI, with the prototypes and numbers of
+ * its mpi.h. The two that register a tool and its storage are in registry/tool.c and
+ * registry/layer.c, because QMPI also has these calls. Unlike MPICH's own, these calls return error
+ * classes, and set outputs only on success.
  */
 #define _GNU_SOURCE
 #include "mpich/mpich.h"
@@ -22,20 +22,20 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* ---- Redirecting the registration calls ------------------------------------------------------ */
+/* ---- Redirecting references to the calls ----------------------------------------------------- */
 
 /*
  * MPICH's library also defines these calls, but its versions only return an error. If a program is
  * linked so that the loader finds that library before libqmpi, all references lead to these
- * versions. This file redirects the references, and also changes the symbols of the library, since
- * constructors of tools that are loaded later call them before their references could be
- * redirected.
+ * versions. This file redirects the references. It also changes the symbols of the library, because
+ * the constructor of a tool that is loaded later makes these calls before the references of the
+ * tool could be redirected.
  */
 
 QMPI_LOCK(override_lock);
-/* The number of loads before the latest examination. Stored with release order after the objects
- * were changed, under the lock; a thread that loads the present number with acquire order finds
- * them changed. */
+/* The value of qmpi_elf_load_count before the latest examination of the objects. Stored with
+ * release order after the objects were changed, under the lock; a thread that reads the present
+ * count here with acquire order finds them changed. */
 static unsigned long long examined;
 
 static const char *const names[] = {"QMPI_Register_tool_name", "QMPI_Register_tool_storage",
@@ -72,7 +72,7 @@ static void *redirect_reference(void *data, const char *name, enum qmpi_elf_refe
 
 static bool is_interposed(void)
 {
-    /* The C library's dlsym, as in redirect/redirect.c. */
+    /* Uses the C library's dlsym, as find_in_scope of redirect/redirect.c does. */
     void *(*const look_up)(void *, const char *) = qmpi_real_dlsym ? qmpi_real_dlsym : dlsym;
     const void *found = QMPI_MPICH_COUNT ? look_up(RTLD_DEFAULT, names[0]) : NULL;
     const bool hidden = found && qmpi_object_mpi_library_contains(found);

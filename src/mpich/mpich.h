@@ -2,9 +2,9 @@
 /*
  * MPICH's variant of QMPI, which MPICH's mpi.h declares. Its interceptors receive a context of one
  * pointer, which has no meaning here, and the tool_id of the layer. A tool queries the next
- * function together with its tool_id, and passes both on. Chains may contain layers of both kinds:
- * each node can be called in both ways, and one of its two functions is the interceptor of the
- * tool.
+ * function together with the tool_id of its layer, and passes the context and this tool_id to the
+ * function. Chains may contain layers of both kinds: each node can be called in both ways, and one
+ * of its two functions is the interceptor of the tool.
  */
 #ifndef QMPI_MPICH_MPICH_H
 #define QMPI_MPICH_MPICH_H
@@ -12,9 +12,9 @@
 #include "dispatch/dispatch.h"
 
 /*
- * Redirects all references to the registration calls of MPICH's variant to libqmpi, if the loader
- * finds those of the MPI library first. Examines all objects that have been loaded since the last
- * call.
+ * Redirects all references to the calls of MPICH's variant to libqmpi, if the loader finds the
+ * definitions of the MPI library first. Examines all loaded objects if any object has been loaded
+ * since the last call; otherwise, it does nothing.
  */
 void qmpi_mpich_override(void);
 

@@ -271,8 +271,8 @@ static void list_state(const struct qmpi_mpit_slot *slot, struct qmpi_mpit_state
         ;
 }
 
-/* This store and those of start_or_stop have release order, so that a reader that sees one of them
- * also sees that the sequence has left this set before. */
+/* This store and those of start_or_stop have release order, so that a reader of this set that sees
+ * one of them also sees that `sequence` has changed since it selected this set. */
 static void set_started(struct qmpi_mpit_state *state, unsigned sequence, bool started)
 {
     atomic_store_explicit(&state->started[sequence & 1], started, memory_order_release);

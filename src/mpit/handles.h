@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The objects behind libqmpi's MPI_T handles and enumerations: slots in one address range, so that
- * two comparisons distinguish them from those of the MPI library, also in a signal handler. The
- * range is reserved as a whole and made accessible in pieces. A freed slot is reused as late as
- * possible, so that uses of freed handles are detected for a long time.
+ * their addresses distinguish them from those of the MPI library, also in a signal handler. The
+ * range is reserved as a whole and made accessible in pieces. A freed slot returns to a pool, from
+ * which it is taken as late as possible, so that uses of freed handles are detected for a long
+ * time.
  */
 #ifndef QMPI_MPIT_HANDLES_H
 #define QMPI_MPIT_HANDLES_H
@@ -17,7 +18,8 @@
 
 enum { QMPI_MPIT_SLOT_SIZE = 64 };
 
-/* The contents of a slot. The MPI library also examines the first word of a handle. */
+/* The contents of a slot. The values are unusual, because the MPI library also examines the first
+ * word of a handle that it is given, and must not take a slot for one of its own objects. */
 enum qmpi_mpit_kind {
     QMPI_MPIT_FREE = 0x71b10000,
     QMPI_MPIT_TAKEN, /* not yet filled in */
@@ -127,12 +129,12 @@ int qmpi_mpit_open(const struct qmpi_mpit_variable *variable, const void *object
  *
  * MPI_T_PVAR_ALL_HANDLES and the sampling of watermarks access handles that their owner may free at
  * the same time. Such an access begins a visit to the state, and then checks whether it is still
- * live. Freeing a handle of an object waits for the end of all visits, because the object may be
- * freed next. The last user returns the slot to the pool.
+ * live. Freeing a handle that is bound to an object waits for the end of all visits by other
+ * threads, because the object may be freed next. The last user returns the slot to the pool.
  */
 
-/* The owner of a state. States of watermarks are never freed, because sampling visits all of them,
- * but are reused. */
+/* A state is spare, owned by the thread that creates or frees its handle, or that of a live handle.
+ * States of watermarks are never freed, because sampling visits all of them, but are reused. */
 enum qmpi_mpit_life { QMPI_MPIT_SPARE, QMPI_MPIT_OWNED, QMPI_MPIT_LIVE };
 
 struct qmpi_mpit_state {
@@ -141,7 +143,7 @@ struct qmpi_mpit_state {
      * loaded with acquire order. */
     atomic_uint sequence;
     atomic_bool started[2];
-    atomic_bool ever; /* whether it was started before; read only when it is started or stopped */
+    atomic_bool ever; /* the handle was started before; read only to start or stop it */
     /* A visitor increments `inside` and then reads `life`; the thread that frees the handle changes
      * `life` and then reads `inside`. Sequentially consistent order ensures that at least one sees
      * the other. */
@@ -198,7 +200,8 @@ void qmpi_mpit_raise(const struct qmpi_mpit_variable *variable, uint64_t *mark, 
 
 /* ---- Handles --------------------------------------------------------------------------------- */
 
-/* The functions below return error codes of MPI_T. The slot is a live handle. */
+/* The functions below return error codes of MPI_T. If not stated otherwise, the slot is a live
+ * handle. */
 
 /* Adds the state to an opened slot, and publishes it as a handle of the session. */
 int qmpi_mpit_pvar_open(struct qmpi_mpit_slot *slot, MPI_T_pvar_session session);
@@ -210,6 +213,7 @@ int qmpi_mpit_pvar_close(struct qmpi_mpit_slot *slot);
 /* Must be called once for each handle in a list that qmpi_mpit_slots_of_session has returned. */
 void qmpi_mpit_pvar_leave(struct qmpi_mpit_slot *slot);
 
+/* These are MPI_T_pvar_read, write, reset, readreset, start and stop for one handle. */
 int qmpi_mpit_pvar_get(const struct qmpi_mpit_slot *slot, void *buffer);
 int qmpi_mpit_pvar_set(const struct qmpi_mpit_slot *slot, const void *buffer);
 int qmpi_mpit_pvar_zero(const struct qmpi_mpit_slot *slot);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The merged index spaces: the items of the MPI library, then those that layers publish, in the
- * order in which they were first seen. An index never changes; the tables only grow. Because the
- * library may add variables at any time, it is queried whenever items are counted, a name is
- * searched, or an unknown index is used.
+ * The merged index spaces: the items of the MPI library and those that layers publish, in the order
+ * in which they were first seen. An index never changes; the tables only grow. Because the library
+ * may add variables at any time, it is queried whenever items are counted, a name is searched, or
+ * an unknown index is used.
  */
 #ifndef QMPI_MPIT_INDEX_H
 #define QMPI_MPIT_INDEX_H
@@ -100,10 +100,10 @@ struct qmpi_mpit_category *qmpi_mpit_find_category(int tool_id, const char *name
  */
 bool qmpi_mpit_add(struct qmpi_mpit_item *item, int var_class);
 
-/* Returns the index of an item, and assigns one if necessary. */
+/* Returns the index of an item, and assigns one if necessary; -1: memory is exhausted. */
 int qmpi_mpit_index_of(struct qmpi_mpit_item *item);
 
-/* Returns the number of changes of published categories. */
+/* Returns how often the contents of published categories have changed. */
 int qmpi_mpit_changes(void);
 
 /* Returns the number of members of one kind in a category, and stores up to `length` of their

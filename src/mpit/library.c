@@ -27,7 +27,8 @@ static MPI_T_pvar_handle find_all_handles(void)
     return MPI_T_PVAR_ALL_HANDLES;
 }
 #else
-/* Returns a variable of the MPI library, with which libqmpi is not linked. */
+/* Returns the value of the variable MPI_T_PVAR_ALL_HANDLES of the MPI library, with which libqmpi
+ * is not linked. */
 static MPI_T_pvar_handle find_all_handles(void)
 {
     MPI_T_pvar_handle found = NULL;
@@ -67,11 +68,12 @@ bool qmpi_mpit_hold(void)
 
 #ifdef OPEN_MPI
 /*
- * Whether MPI_T can be initialized now. In Open MPI 4.1.4, this takes 0.2 s, because all components
- * are opened, and fails after MPI_Finalize even if MPI_T was initialized before. Therefore,
- * programs that never use MPI_T do not initialize it in MPI_Finalize, and later calls are refused.
+ * Whether it is too late to initialize MPI_T. In Open MPI 4.1.4, the initialization takes 0.2 s,
+ * because all components are opened, and fails after MPI_Finalize even if MPI_T was initialized
+ * before. Therefore, MPI_Finalize does not initialize MPI_T for libqmpi, as it does with other
+ * libraries, and a first initialization after MPI_Finalize is refused.
  */
-static bool is_after_init(void)
+static bool is_too_late_to_init(void)
 {
     int finalized = 0;
     if (!qmpi_mpit_is_held())
@@ -83,7 +85,7 @@ static void hold_before_finalize(void)
 {
 }
 #else
-static bool is_after_init(void)
+static bool is_too_late_to_init(void)
 {
     return false;
 }
@@ -168,7 +170,7 @@ int qmpi_mpit_init_thread(int required, int *provided)
     const bool valid = required == MPI_THREAD_SINGLE || required == MPI_THREAD_FUNNELED ||
                        required == MPI_THREAD_SERIALIZED || required == MPI_THREAD_MULTIPLE;
     int level = required;
-    if (is_after_init())
+    if (is_too_late_to_init())
         return MPI_T_ERR_CANNOT_INIT;
     /* The library decides whether it accepts a value that is not a level. */
     const int result =
@@ -294,8 +296,9 @@ void qmpi_mpit_library_handles_forget(MPI_T_pvar_session session)
     pthread_mutex_unlock(&handles_lock);
 }
 
-/* As the standard requires, variables that cannot be started, stopped or reset, or that have been
- * started already, are not changed; the library's return value shows whether there are any. */
+/* The standard requires that MPI_T_PVAR_ALL_HANDLES leaves out variables that cannot be started,
+ * stopped or reset. For such a variable, the library returns MPI_T_ERR_PVAR_NO_STARTSTOP or
+ * MPI_T_ERR_PVAR_NO_WRITE, which is no error here. */
 int qmpi_mpit_library_handles_all(MPI_T_pvar_session session, qmpi_mpit_library_function *function)
 {
     int result = MPI_SUCCESS;

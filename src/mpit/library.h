@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The MPI_T of the MPI library, which the merged functions call. This part accesses it, counts how
- * often it is initialized, makes layers publish their variables at that time, and knows the
- * library's handles.
+ * often it is initialized, makes layers publish their variables when it is first initialized, and
+ * knows the library's handles.
  */
 #ifndef QMPI_MPIT_LIBRARY_H
 #define QMPI_MPIT_LIBRARY_H

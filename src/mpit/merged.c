@@ -410,8 +410,8 @@ int qmpi_mpit_cvar_write(MPI_T_cvar_handle handle, const void *buf)
  * they belong to. A QMPI layer can therefore also use a session of PMPI_T_pvar_session_create.
  */
 
-/* Frees the handles in a session that is about to end, or that PMPI_T_pvar_session_free has
- * ended. */
+/* Frees the handles in a session that is about to end, or that PMPI_T_pvar_session_free has ended:
+ * the library may then give a new session the same value. */
 static void free_handles_of_session(MPI_T_pvar_session session)
 {
     int count;
@@ -519,7 +519,8 @@ int qmpi_mpit_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *ha
 
 typedef int handle_function(const struct qmpi_mpit_slot *slot);
 
-/* Whether the function applies to the variable; if not, the standard says that it has no effect. */
+/* Whether the function applies to the variable of the slot; otherwise, MPI_T_PVAR_ALL_HANDLES
+ * leaves the variable out, as the standard says. */
 static bool applies_to(handle_function *function, const struct qmpi_mpit_slot *slot)
 {
     if (function == qmpi_mpit_pvar_zero)

@@ -94,8 +94,8 @@ void qmpi_mpit_leave_out(int tool_id)
 
 /* ---- Variables of the dispatcher ------------------------------------------------------------- */
 
-/* The minimum size of the variable `stack`. Clients that write each variable and read it again,
- * such as MPICH's tests, may use buffers of a fixed size for strings. */
+/* The minimum size of the variable `stack`. MPICH's test cvarwrite.c writes each string variable
+ * that is smaller than this, even a constant one, and expects to read what it has written. */
 enum { STACK_COUNT = 512 };
 
 static bool (*is_enabled)(int tool_id);
@@ -115,8 +115,7 @@ static int tool_id_of(const void *user)
     return (int)(intptr_t)user;
 }
 
-/* The values that clients have written to switch layers on, and may read again. They protect no
- * other data. */
+/* [tool_id]: the value that a client has written to switch the layer on, and may read again. */
 static _Atomic int on_values[QMPI_LAYERS_MAX + 1];
 
 static int read_enabled(void *user, const void *object, void *buffer, int count)
@@ -208,7 +207,8 @@ static void publish_stack_now(void *data)
         qmpi_mpit_category_for(layer, NULL);
 }
 
-/* Publishes the variables of a layer. If memory is exhausted, some are missing. */
+/* Publishes the variable `stack`, and creates the categories of the layers, with the variable
+ * `enabled` of each. If memory is exhausted, some are missing. */
 static void publish_stack(int tool_id)
 {
     qmpi_memory_catch_exhausted(publish_stack_now, &tool_id);

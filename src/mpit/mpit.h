@@ -23,8 +23,8 @@ void qmpi_mpit_merge(qmpi_function **terminator_targets, qmpi_function **pmpi_ta
 /* Hides everything that a layer has published, because it is left out of the stack. */
 void qmpi_mpit_leave_out(int tool_id);
 
-/* Sets the functions that query and switch layers: see QMPIX_Tool_set_enabled. Called before all
- * others.
+/* Sets the functions that query and switch layers: see QMPIX_Tool_set_enabled. Must be called
+ * before the other functions of this header.
  */
 void qmpi_mpit_use_switch(bool (*is_enabled)(int tool_id),
                           int (*set_enabled)(int tool_id, bool enabled));

@@ -16,7 +16,7 @@ enum {
 #define INTEGER(c_type, sign)                                                                      \
     (sizeof(c_type) == 8 ? QMPI_MPIT_##sign##64 : QMPI_MPIT_##sign##32), sizeof(c_type)
 
-/* MPI 4.0, section 15.3.5 "Datatype System", with the types of fixed size that its events add. */
+/* MPI 4.0, section 15.3.5 "Datatype System", with the types of fixed size that MPI_T events add. */
 static const struct qmpi_mpit_type types[] = {
     {MPI_INT, INTEGER(int, INT), SIGNED_INT},
     {MPI_UNSIGNED, INTEGER(unsigned, UINT), UNSIGNED},
@@ -36,8 +36,8 @@ static const struct {
     unsigned allowed;
     enum qmpi_mpit_style style;
 } classes[] = {
-    /* MPI 4.0, section 15.3.7 "Performance Variable Classes". Signed types are added, because the
-     * example there reads a LEVEL of MPI_INT. */
+    /* MPI 4.0, section 15.3.7 "Performance Variable Classes". MPI_INT is added for LEVEL, because
+     * the example there reads such a variable. */
     {MPI_T_PVAR_CLASS_STATE, SIGNED_INT, QMPI_MPIT_PRESENT},
     {MPI_T_PVAR_CLASS_LEVEL, SIGNED_INT | UNSIGNED | DOUBLE, QMPI_MPIT_PRESENT},
     {MPI_T_PVAR_CLASS_SIZE, UNSIGNED | DOUBLE, QMPI_MPIT_PRESENT},

@@ -2,7 +2,7 @@
 /*
  * See amount.h. For collectives, these functions count the data that this process reads and the
  * parts of its buffers that are written. Arguments that are not significant in this process are not
- * read. The ranks of peers in the world come from comms.c.
+ * read. The ranks of peers in MPI_COMM_WORLD come from comms.c.
  */
 #include "observe/amount.h"
 

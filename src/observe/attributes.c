@@ -47,7 +47,7 @@ static void drop_entry(struct qmpi_attribute_entry *entry)
 
 /* ---- MPI_COMM_SELF --------------------------------------------------------------------------- */
 
-/* Cleared when the layers are finalized. It protects no other data. */
+/* Set by qmpi_attributes_keep_self, and cleared by qmpi_attributes_drop_self. */
 static bool keeps_self;
 /* A list of the entries of MPI_COMM_SELF. An entry is added with release order, and the list is
  * taken with acquire order. */

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 struct qmpi_attribute_entry {
-    struct qmpi_table_entry entry; /* by the handle of the object */
+    struct qmpi_table_entry entry; /* its key is the handle of the object */
     void *value;
     struct qmpi_attribute *attribute;
     struct qmpi_attribute_entry *next; /* in the list of kept entries of MPI_COMM_SELF */
@@ -52,10 +52,10 @@ bool qmpi_attribute_set_comm(struct qmpi_attribute *attribute, MPI_Comm comm, vo
 bool qmpi_attribute_set_window(struct qmpi_attribute *attribute, MPI_Win window, void *value);
 bool qmpi_attribute_set_type(struct qmpi_attribute *attribute, MPI_Datatype type, void *value);
 
-/* Between calls of these functions, values that libqmpi stores with MPI_COMM_SELF are not
- * attributes of MPI. While MPI_Finalize deletes the attributes, the program may make calls, and
- * tools may ask about communicators, but setting another attribute would crash MPICH. The second
- * function drops the values while MPI calls are still possible. */
+/* After the first of these functions and before the second, values that libqmpi stores with
+ * MPI_COMM_SELF are not attributes of MPI. While MPI_Finalize deletes the attributes, the program
+ * may make calls, and tools may ask about communicators, but setting another attribute would crash
+ * MPICH. The second function drops the values while MPI calls are still possible. */
 void qmpi_attributes_keep_self(void);
 void qmpi_attributes_drop_self(void);
 

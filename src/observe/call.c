@@ -119,7 +119,7 @@ static inline MPI_Count member_bytes(const MPI_Status *status)
                        (uint64_t)((uint32_t)status->count_hi_and_cancelled >> 1) << 32);
 #elif defined(QMPI_STATUS_HAS_UCOUNT)
     return (MPI_Count)status->_ucount;
-#else
+#else /* members of unknown names: members_agree must fail */
     return status ? 0 : 1;
 #endif
 }

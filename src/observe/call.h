@@ -19,7 +19,8 @@ size_t qmpi_call_element_size(const QMPIX_Parameter *parameter);
 /* Returns the size of the result; 0: unknown, or it has none. */
 size_t qmpi_call_result_size(const QMPIX_Call *call);
 
-/* Returns the address of element `first` of an array; NULL: the argument leads to no elements. */
+/* Returns the address of element `first` of an array; NULL: the argument leads to no elements, or
+ * `first` or `count` is negative. */
 const void *qmpi_call_elements(const QMPIX_Call *call, int index, int first, int count);
 
 #endif

@@ -61,10 +61,10 @@ bool qmpi_comm_can_be_asked(MPI_Comm comm)
 
 QMPI_LOCK(processes_lock);
 
-/* The number of records that were freed. A thread compares it with an earlier value to find out
- * whether the record of its last query may have been freed. It is incremented before the record is
- * freed. A thread that uses a new communicator with the same handle has received it from MPI after
- * the old one was freed, so it finds the new number. */
+/* Incremented before a record is freed. It begins at 1, because 0 is its value in a thread that has
+ * made no query. A thread compares it with an earlier value to find out whether the record of its
+ * last query may have been freed. A thread that uses a new communicator with the same handle has
+ * received it from MPI after the old one was freed, so it finds the new number. */
 static unsigned generation = 1;
 
 /* The result of the last query of this thread. While `changing` is set, the other members are
@@ -228,9 +228,9 @@ static const struct qmpi_comm_processes *comm_processes(MPI_Comm comm, bool is_c
         !qmpi_attribute_set_comm(&of_comm, comm, processes))
         processes = NULL;
     pthread_mutex_unlock(&processes_lock);
-    /* Also stores a record with MPI_COMM_SELF: MPI_Finalize deletes its attributes, and then no
-     * thread uses its last query any more. In Open MPI 5, the attributes of MPI_COMM_WORLD are not
-     * deleted. */
+    /* Also stores a record with MPI_COMM_SELF: MPI_Finalize deletes the attributes of
+     * MPI_COMM_SELF, and drop_processes then makes the last query of each thread invalid. In Open
+     * MPI 5, the attributes of MPI_COMM_WORLD are not deleted. */
     if (comm == MPI_COMM_WORLD)
         comm_processes(MPI_COMM_SELF, true);
     return processes;
@@ -408,8 +408,8 @@ static void drop_identity(void *value)
 
 static struct qmpi_attribute of_identity = QMPI_ATTRIBUTE(drop_identity);
 
-/* Identifies a predefined communicator. It has no parent and no number; `name` is used instead of
- * these. */
+/* Identifies a predefined communicator. It has no parent and was not created by a numbered call;
+ * `name` is used instead of the parent and the number. */
 static struct identity *find_predefined(struct identity *identity, MPI_Comm comm, uint64_t name)
 {
     if (__atomic_load_n(&identity->id, __ATOMIC_ACQUIRE))
@@ -460,8 +460,8 @@ static void set_child(MPI_Comm created, struct identity *child, const struct ide
     set_identity(created, child);
 }
 
-/* If the copy is nonblocking, its handle can only be used for attributes until the copy is
- * complete. */
+/* The members are taken from the parent, because a nonblocking copy cannot be queried until it is
+ * complete. Until then, its handle can only be used for attributes. */
 void qmpi_comm_id_note_copy(MPI_Comm comm, MPI_Comm created)
 {
     struct identity *parent = find_identity(comm);

@@ -222,8 +222,8 @@ static void remember_named(MPI_Datatype type)
         __atomic_store_n(named_slot_of(type), QMPI_KEY_OF(type), __ATOMIC_RELAXED);
 }
 
-/* Whether the error is that the type is not committed. MPICH then refuses to pack it, but returns
- * its size. */
+/* Whether the error is that the type is not committed. MPICH then refuses to pack the type, but the
+ * type is valid: queries of its size and its contents succeed. */
 static bool is_not_committed(int error)
 {
     char text[MPI_MAX_ERROR_STRING + 1] = "";

@@ -142,19 +142,20 @@ int QMPIX_Clock_request_offsets(int tool_id)
  * which the layers would call them: `before` from the top down, `after` from the bottom up.
  *
  * The node of the topmost layer points to an observer whose callbacks call those of all layers, and
- * read the clock if a layer asks for the time of the call: below all `before`, above all `after`.
- * The callbacks leave the lowest layer's context in the record, from which observe_X continues.
+ * read the clock if a layer asks for the time of the call: after the last `before` and ahead of the
+ * first `after`. The callbacks leave the lowest layer's context in the record, from which observe_X
+ * continues.
  *
- * Each layer still has a node, which its callbacks find as the context in the record. The next node
- * is that of the next layer, so that the layers below see the calls that a callback makes through
- * its node. A node within a run points to the rest of the run. Nodes, and therefore runs, never
- * change: switching a layer creates new nodes (dispatch/chain.h).
+ * Each layer still has a node, which its callbacks find as the context in the record. The `next` of
+ * this node is the node of the next layer, so that the layers below see the calls that a callback
+ * makes through its node. A node within a run points to the rest of the run. Nodes, and therefore
+ * runs, never change: switching a layer creates new nodes (dispatch/chain.h).
  *
  * A run ends below a layer that also has an interceptor for the function, because its callbacks
  * surround the interceptor. It ends above a layer that
  *   - acts (QMPIX_OBSERVE_ACTS): the layers above see what it does
- *   - gives the layers below it a status although the program passed none (QMPIX_OBSERVE_STATUSES),
- *     if the layer above does not.
+ *   - asks for statuses (QMPIX_OBSERVE_STATUSES) in a function that has one, if the layer above
+ *     does not ask for them: the layers below may then get a status that the program did not pass.
  */
 
 /* Whether the observer requested the function; some functions are intercepted only for internal
@@ -167,7 +168,8 @@ static bool is_requested(QMPI_Context node)
 /* With one of these flags, even a single layer is a run. */
 enum { READS_CLOCK = QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME };
 
-/* A callback of a layer. The first two members are also the first of QMPIX_Call. */
+/* A callback of a layer. call_one copies the first two members to the members of these names in
+ * QMPIX_Call. */
 struct run_callback {
     QMPI_Context context;
     const QMPIX_Observer *observer;
@@ -186,7 +188,7 @@ struct run_callbacks {
     size_t count;
 };
 
-/* A run, or one layer that asks for the time. */
+/* A run of several layers, or of one that asks for the time or did not request the function. */
 struct run {
     QMPIX_Observer observer; /* the first member, because a node points to it; it has the flags of
                                 all layers */
@@ -280,7 +282,7 @@ static void call_completing(struct qmpi_record *record, const struct run_callbac
 }
 
 /* Clears two words at a time, because the instruction that compilers use for memset takes longer
- * than all callbacks. The first word is clear already. */
+ * than all callbacks. */
 typedef long long two_words __attribute__((vector_size(16), aligned(8), may_alias));
 
 static inline void clear_words(struct qmpi_record *record)
@@ -310,7 +312,8 @@ static void run_after(const QMPIX_Call *call, QMPIX_Word *word)
     call_all(qmpi_record_of(call), &run_of(call)->after);
 }
 
-/* A run of two layers that have both callbacks. A loop would cost more than the callbacks. */
+/* A run of two layers that have both callbacks. A loop would cost more than the callbacks. The
+ * first word is clear already. */
 static void before_two(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct run *run = run_of(call);
@@ -358,7 +361,8 @@ static void after_two_timed(const QMPIX_Call *call, QMPIX_Word *word)
     after_two(call, word);
 }
 
-/* A run of one layer: its context is in the record, and its data are in the observer. */
+/* A run of one layer: the record already contains the context of the layer, and the observer of the
+ * run has the `data` of the layer. */
 static void before_one_timed(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct qmpi_record *record = qmpi_record_of(call);
@@ -436,9 +440,9 @@ static void choose_callbacks(struct run *run, int number)
 /* ---- Making runs ----------------------------------------------------------------------------- */
 
 /*
- * The callbacks of runs on top of each other. Each run adds its top layer to those of the run
- * below, so that all share the memory. If a layer is switched, the new run over the same lower
- * layers gets memory of its own.
+ * The callbacks of several runs. A run consists of the run below and one more layer, whose
+ * callbacks it adds to those of the run below, so that all these runs share the memory. If a layer
+ * is switched, the new run over the same lower layers gets memory of its own.
  */
 struct run_memory {
     size_t capacity;                 /* number of callbacks of each kind */
@@ -561,8 +565,9 @@ static void set_record_head(struct qmpi_node *node)
     node->trampoline = &head->head;
 }
 
-/* Returns a run that consists of the layer of `node` only. If the run leaves the context in the
- * record unchanged, all functions share it. */
+/* Returns a run that consists of the layer of `node` only. All functions share it, unless its
+ * callbacks write the context of the node into the record: before_any does so (for the entry time),
+ * and run_before (for a function that the observer did not request). */
 static const struct run *run_of_one(QMPI_Context node, bool wanted)
 {
     static const struct run *shared[QMPI_LAYERS_MAX + 1]; /* [tool_id] */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Returns the observer of the layer to which a node belongs. */
+/* Returns the observer of a node: that of its layer, or that of a run (observe.c). */
 static inline const QMPIX_Observer *qmpi_record_observer(QMPI_Context context)
 {
     return ((const struct qmpi_node *)context)->observer;
@@ -100,7 +100,7 @@ static inline void qmpi_record_start(struct qmpi_record *record,
 
 /* ---- Handles as keys ------------------------------------------------------------------------- */
 
-/* The handles of an MPI library are integers or pointers. */
+/* Returns the handle as a number. The handles of an MPI library are integers or pointers. */
 
 static inline uintptr_t qmpi_record_key(const void *handle, size_t size)
 {
@@ -109,7 +109,8 @@ static inline uintptr_t qmpi_record_key(const void *handle, size_t size)
     return key;
 }
 
-/* The key of a handle that is in a variable, and the handle again. */
+/* QMPI_KEY_OF: the key of the handle in a variable. QMPI_KEY_TO: stores the handle with this key in
+ * a variable. */
 #define QMPI_KEY_OF(handle) qmpi_record_key(&(handle), sizeof(handle))
 #define QMPI_KEY_TO(handle, key) memcpy(&(handle), &(uintptr_t){key}, sizeof(handle))
 
@@ -122,7 +123,7 @@ static inline size_t qmpi_record_place(uintptr_t key, unsigned bits)
 /* ---- Functions ------------------------------------------------------------------------------- */
 
 /* Returns which constants a parameter of a described function may be, if their values or addresses
- * may differ between MPI libraries. */
+ * may differ between MPI libraries, and otherwise QMPIX_CONSTANTS_NONE. */
 QMPIX_Constants qmpi_record_parameter_constants(const QMPIX_Parameter *parameter);
 
 /* observe_X and enter_observe_X of each function; NULL: this MPI lacks the function. */

@@ -49,8 +49,9 @@ void qmpi_requests_add_persistent(const QMPIX_Call *call);
 /* Called before MPI_Request_free, with any request, or NULL. */
 void qmpi_requests_forget_persistent(const MPI_Request *request);
 
-/* These functions return the bytes and transfers of the operations that MPI_Start and MPI_Startall
- * start. Unknown requests add nothing. */
+/* The first of these functions adds the bytes of the operations that MPI_Start and MPI_Startall
+ * start to `amount`; the others visit the transfers and the neighbors of these operations. Unknown
+ * requests add nothing. */
 int qmpi_requests_persistent_amount(const QMPIX_Call *call, struct qmpi_record_amount *amount);
 int qmpi_requests_each_persistent(const QMPIX_Call *call,
                                   void (*each)(void *data, const QMPIX_Transfer *transfer),

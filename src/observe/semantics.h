@@ -11,7 +11,8 @@
 
 /*
  * The descriptions of all functions. They are generated without pointers, so that they need no
- * relocations in a process without observers, and unpacked when the first one is requested.
+ * relocations in a process without observers, and are unpacked together when one of them is first
+ * needed.
  */
 
 struct qmpi_semantics_parameter {
@@ -78,13 +79,14 @@ MPI_Count qmpi_semantics_count(const QMPIX_Call *call, int role, int i);
 /* Element `i` of an argument that is a datatype or an array of datatypes. */
 MPI_Datatype qmpi_semantics_type(const QMPIX_Call *call, int role, int i);
 
-/* Whether a role's argument is an array with one element per process. */
+/* Whether the argument of a role is a pointer: for counts and datatypes, an array with one element
+ * per process. */
 static inline bool qmpi_semantics_is_array(const QMPIX_Call *call, int role)
 {
     return role && call->function->parameters[role - 1].indirection;
 }
 
-/* Whether the call has returned MPI_SUCCESS, so that its arguments are valid. */
+/* Whether the call has ended without an error, so that its arguments are valid. */
 static inline bool qmpi_semantics_succeeded(const QMPIX_Call *call)
 {
     return call->result &&

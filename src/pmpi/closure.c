@@ -123,7 +123,8 @@ static bool mark_mpi_needs(struct qmpi_closure_object *object)
     return first;
 }
 
-/* The search for what the program needs ends at the MPI library and at tools. */
+/* The search for what the program needs ends at the MPI library, at tools, and at libraries with
+ * wrappers of a tool. */
 static bool mark_program_needs(struct qmpi_closure_object *object)
 {
     const bool first = !object->program_needs && !object->wrappers;
@@ -227,9 +228,9 @@ static bool is_private(const struct qmpi_closure_object *object)
 }
 
 /*
- * Returns the indices of the objects that `first` reaches, starting with itself, in the search
- * order of the loader (breadth first). The caller frees the array. The search does not continue in
- * MPI libraries, other tools, and libraries that exist once per process.
+ * Returns the indices of the object `first` and of the objects that it reaches, in the search order
+ * of the loader (breadth first). The caller frees the array. The search does not continue in MPI
+ * libraries, other tools, and libraries that exist once per process.
  */
 static int *visit_closure(struct qmpi_closure *closure, int first, int *count)
 {
@@ -485,7 +486,7 @@ static void try_opening(struct qmpi_closure_opening *opening, const void *addres
 /*
  * Returns the group with an object that contains `address`, even if its library is still being
  * opened; NULL: none. This thread or another one may create a group meanwhile, for this address or
- * another.
+ * another, so the address is looked up again.
  */
 static struct qmpi_layer_group *find_group(const void *address)
 {
@@ -584,10 +585,11 @@ bool qmpi_pmpi_holds(const void *address)
     const struct qmpi_layer *layer = qmpi_pmpi_layer_of(address);
     if (!layer || !layer->preloaded || !layer->preloaded->program)
         return layer != NULL;
-    /* Loaded after the layer was found, because they are stored before its group. */
+    /* The wrappers are loaded after the layer was found, because they are stored before the group
+     * of the layer. */
     const struct wrappers *wrappers = __atomic_load_n(&program_wrappers, __ATOMIC_ACQUIRE);
     /* If a function ends with a call that does not return, the return address is behind the end of
-     * the function. */
+     * the function. Therefore, the byte before it is looked up. */
     for (int i = 0; i < wrappers->count; i++) {
         if ((uintptr_t)address - 1 - wrappers->all[i].begin < wrappers->all[i].size)
             return true;

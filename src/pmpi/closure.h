@@ -8,8 +8,8 @@
  * Calls of PMPI tools have no context, so the layer is found by the address of the calling code. A
  * library that is opened for a layer, the tool's own or one that the tool opens, becomes a group of
  * objects of the layer (registry/layer.h). Its constructors run before the references of the
- * objects can be changed. Calls that are made before, in any thread, are assigned to the layer if
- * the calling object is in the closure of the library.
+ * objects can be changed. Calls that the objects make until then, in any thread, are assigned to
+ * the layer if the calling object is in the closure of the library.
  */
 #ifndef QMPI_PMPI_CLOSURE_H
 #define QMPI_PMPI_CLOSURE_H
@@ -36,8 +36,8 @@ struct qmpi_layer *qmpi_pmpi_layer_of(const void *address);
 bool qmpi_pmpi_holds(const void *address);
 
 /*
- * Returns the target of a call of MPI_X or PMPI_X that a PMPI tool makes before its references are
- * changed, from a constructor. NULL: the caller does not belong to a PMPI layer.
+ * Returns the target of a call of MPI_X, or with `pmpi` of PMPI_X, that a PMPI tool makes before
+ * its references are changed, from a constructor. NULL: the caller does not belong to a PMPI layer.
  */
 qmpi_function *qmpi_pmpi_target(int number, const void *caller, bool pmpi);
 
@@ -59,12 +59,12 @@ struct qmpi_layer_group *qmpi_closure_end_opening(struct qmpi_closure_opening *o
 /* Whether there was no memory for the group in qmpi_closure_end_opening. */
 bool qmpi_closure_opening_is_lost(const struct qmpi_closure_opening *opening);
 
-/* Returns the group of a tool that is already loaded, with its private dependencies; otherwise like
- * qmpi_closure_end_opening. */
+/* Returns a new group for a tool that is already loaded, with the tool's private dependencies. */
 struct qmpi_layer_group *qmpi_closure_adopt(struct qmpi_layer *layer,
                                             const struct qmpi_elf_loaded *object);
 
-/* Does the same for the program, if it contains wrappers itself. */
+/* Does the same for a program that contains wrappers itself; the group consists of the program
+ * alone. */
 struct qmpi_layer_group *qmpi_closure_adopt_program(struct qmpi_layer *layer,
                                                     const struct qmpi_elf_loaded *program);
 
@@ -79,12 +79,12 @@ struct qmpi_closure_object {
     bool mpi;                      /* an MPI library, a binding of one, or libqmpi */
     bool runtime;                  /* exists once per process (process/runtime_libraries.h) */
     bool tool;                     /* a tool itself, or a library that a tool is opening */
-    bool wrappers;                 /* has the wrappers of a preloaded tool that needs it */
-    bool owned;                    /* part of a layer already */
-    bool preloaded;                /* listed in LD_PRELOAD */
-    bool mpi_needs;                /* the MPI library or libqmpi reaches it */
+    bool wrappers;      /* contains wrappers of a preloaded tool, which needs this object */
+    bool owned;         /* part of a layer already */
+    bool preloaded;     /* listed in LD_PRELOAD */
+    bool mpi_needs;     /* the MPI library or libqmpi reaches it */
     bool program_needs; /* the program, or an object that does not belong to a tool, reaches it */
-    bool reached;       /* the tool in question reaches it */
+    bool reached;       /* the object at which the latest search began reaches it */
     int first_need, need_count; /* the range in `needs` that lists the objects that it needs, in the
                                    order of its DT_NEEDED entries */
 };

@@ -345,7 +345,7 @@ static char *write_copy(const struct library *library, int descriptor)
                   : NULL;
 }
 
-/* Removes copies when loading fails, because the process may end before qmpi-helper has started.
+/* Removes the copies after a failure, because the process may end before qmpi-helper has started.
  * Removes file by file, because a recursive removal would need several descriptors, and few may be
  * left. */
 static void remove_copies(const struct library *first)

@@ -3,14 +3,15 @@
  * Private copies of libraries. The loader loads each file only once. A tool that is in the stack
  * twice needs its data twice. A tool's dependency that calls MPI must not be the object that the
  * program uses or will use, because it would be unknown whether its calls belong to the layer or to
- * the program. Such libraries are loaded from copies in a temporary directory of this process,
- * which do not match any name of the originals.
+ * the program. Such libraries are loaded from copies in a temporary directory of this process. The
+ * names of a copy match no name of its original, so that the loader does not take one for the
+ * other.
  *
  * Among the libraries in the closure of the library to be opened, the following ones are copied,
  * unless the layer has a copy of them already. The MPI library with its dependencies, and libraries
  * that exist once per process, are never copied.
- * - libraries that call MPI or define MPI functions: their references must lead to the layer below,
- *   so the program must not use them;
+ * - libraries that call MPI or define MPI functions, except the library of the tool itself: their
+ *   references must lead to the layer below, so the program must not use the same object;
  * - if the tool is a layer already, its library and its private dependencies, because these contain
  *   its state;
  * - libraries that need a copied library.

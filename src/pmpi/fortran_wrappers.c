@@ -64,8 +64,8 @@ struct qmpi_fortran_wrappers qmpi_fortran_wrappers_read(const struct qmpi_layer_
             wrapped[number] = false; /* only functions with wrappers in both languages matter */
         without_init |= is_init(number) && wrapped[number] && by_binding[number];
     }
-    /* Without the wrapper of MPI_Init, data that it stores for the other wrappers may be
-     * missing. */
+    /* If the wrapper of MPI_Init is not used, the others are not used, either: data that it stores
+     * for them would be missing. */
     for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
         wrappers.unused[number] = wrapped[number] && (by_binding[number] || without_init);
         wrappers.in_c_alone += wrappers.unused[number];

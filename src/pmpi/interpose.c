@@ -112,8 +112,9 @@ __attribute__((constructor)) static void set_constructed(void)
  * UCX redirects all references to dlclose to a function of its own, and calls from there the
  * dlclose that dlsym returned, which must be libqmpi's. RTLD_NEXT is excluded: it finds libqmpi's
  * dlclose, unless the caller is behind libqmpi in the search order; then the result may be what
- * libqmpi's dlclose itself calls. Before libqmpi is initialized, the result is left to the C
- * library, because the library of a sanitizer looks up dlclose before instrumented code may run.
+ * libqmpi's dlclose itself calls, and replacing it would cause an endless recursion. Before libqmpi
+ * is initialized, the result is left to the C library, because the library of a sanitizer looks up
+ * dlclose before instrumented code may run.
  */
 EARLY static bool means_dlclose(void *handle, const char *name)
 {

@@ -70,10 +70,10 @@ void qmpi_interpose_leave_environ(struct qmpi_interpose_saved *saved);
 
 /*
  * Replaces __cxa_atexit, which atexit also calls, in the references of a PMPI tool. The C library
- * runs handlers in reverse order of registration. The handler of a lower layer, which registers
- * last, would thus run first. If this handler finalizes MPI, like that of IPM, the upper layer
- * could no longer use MPI. Therefore, the handlers of PMPI layers run from the top of the stack to
- * the bottom.
+ * runs handlers in reverse order of registration. If all tools register handlers in MPI_Init before
+ * they call PMPI_Init, the lowest layer registers its handler last, so that it would run first. If
+ * this handler finalizes MPI, like that of IPM, the upper layer could no longer use MPI. Therefore,
+ * the handlers of PMPI layers run from the top of the stack to the bottom.
  */
 int qmpi_interpose_cxa_atexit(void (*function)(void *), void *argument, void *object);
 

@@ -24,9 +24,9 @@ char *qmpi_relocate_group(const struct qmpi_layer_group *group,
                           struct qmpi_relocate_counts *counts);
 
 /*
- * Makes the recorded relocations of a layer writable, to set them to the nodes of a row;
- * row[number] is NULL if nothing changes. Returns false on failure; the relocations are unchanged.
- * In any case, qmpi_relocate_protect must follow.
+ * Prepares to set the recorded relocations of a layer to the nodes of a row: makes the relocations
+ * writable, and creates missing thunks. row[number] is NULL if nothing changes. Returns false on
+ * failure; the relocations are unchanged. In any case, qmpi_relocate_protect must follow.
  */
 bool qmpi_relocate_unprotect(int tool_id, const QMPI_Context *row);
 

@@ -109,8 +109,8 @@ const char *qmpi_thunk_error(void)
 
 /* The functions of deferred thunks, by number. */
 struct qmpi_thunk_deferred {
-    /* Thunks load these with relaxed order. They lead to functions that existed before, or to
-     * thunks that a barrier has published. */
+    /* Thunks load the slots with relaxed order. A slot leads to a function that existed before, or
+     * to a thunk that a barrier has published. */
     qmpi_function *slots[QMPI_FUNCTION_COUNT];
     unsigned char *code;
 };

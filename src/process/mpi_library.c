@@ -124,6 +124,7 @@ static int find_pmpi_functions(const struct qmpi_elf_loaded *object, qmpi_functi
         hashed ? qmpi_elf_table_of(image) : (struct qmpi_elf_table){.bloom = NULL};
     int count = 0;
     for (int number = 0; number < qmpi_name_count; number++) {
+        /* The name of PMPI_X: a P precedes each name MPI_X (functions/functions.h). */
         const struct qmpi_elf_name name = {qmpi_names[number].name - 1,
                                            qmpi_names[number].pmpi_hash};
         const ElfW(Sym) *symbol = hashed ? qmpi_elf_table_find(image, table, name) : NULL;
@@ -303,7 +304,7 @@ static void load_mpi_library(void)
  */
 static void keep_library(void)
 {
-    /* Only its first exchange matters. */
+    /* Set by the first call. No other data depends on it, so relaxed order suffices. */
     static bool is_kept;
     if (*library.name && !__atomic_exchange_n(&is_kept, true, __ATOMIC_RELAXED))
         dlopen(library.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);

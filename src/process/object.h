@@ -65,7 +65,8 @@ bool qmpi_object_read_self(struct qmpi_elf_loaded *self);
 
 /*
  * Whether another libqmpi is in use: the program contains libqmpi.a, and a tool that needs
- * libqmpi.so has loaded this one. First called before the program starts; the result is saved.
+ * libqmpi.so has loaded this one. First called before the program starts;
+ * qmpi_object_mpi_library_contains uses the latest result.
  */
 bool qmpi_object_self_is_idle(void);
 

@@ -120,7 +120,7 @@ bool qmpi_preloaded_any_listed(bool (*is)(void *data, const char *name), void *d
     return any;
 }
 
-static bool is_in_stack(void *tool, const char *name)
+static bool is_listed(void *tool, const char *name)
 {
     return has_name(tool, name);
 }
@@ -146,7 +146,7 @@ static bool is_owner(void *data, const char *name)
 static const struct qmpi_elf_loaded *find_owner(const struct objects *objects,
                                                 struct qmpi_elf_loaded *tool)
 {
-    if (qmpi_preloaded_any_listed(is_in_stack, tool))
+    if (qmpi_preloaded_any_listed(is_listed, tool))
         return NULL;
     struct owner owner = {.objects = objects, .tool = tool};
     owner.visited = qmpi_allocate((size_t)objects->count, sizeof *owner.visited);

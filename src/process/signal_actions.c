@@ -112,7 +112,7 @@ static struct sigaction visible_action(struct hidden *top, struct sigaction acti
     return action;
 }
 
-/* Whether the program has set again the action that it sees. */
+/* Whether `handler`, which the program sets, is that of the action that it sees. */
 static bool is_restored(struct hidden *top, const void *handler)
 {
     const struct sigaction next_action = visible_action(top, top->tool);

@@ -21,7 +21,7 @@ enum type { ADDRESS_KIND = 1, INTEGER = 3 };
  * may replace one by the other. */
 enum call { NONE, GET_COMM, GET_TYPE, GET_WIN, SET_COMM, SET_TYPE, SET_WIN, CALLS };
 
-/* A request from Fortran in this thread, until it has reached the MPI library. */
+/* A request from Fortran that this thread carries out, from the beginning to the end of mpii_X. */
 struct request {
     enum call call; /* NONE: there is no request */
     int keyval;     /* as layers see it */

@@ -2,8 +2,9 @@
 /*
  * Attributes in Fortran. MPICH's language bindings access them through internal functions of the
  * MPI library (MPII_Comm_get_attr and others), because values are integers in Fortran and pointers
- * in C. These calls are redirected to the entry point of MPI_Comm_get_attr, so that all layers see
- * each call once, with C types. The value that Fortran gets is the same as without qmpi.
+ * in C. These calls are redirected to the entry points of MPI_Comm_get_attr and similar functions,
+ * so that all layers see each call once, with C types. The value that Fortran gets is the same as
+ * without qmpi.
  */
 #ifndef QMPI_REDIRECT_ATTRIBUTES_H
 #define QMPI_REDIRECT_ATTRIBUTES_H
@@ -18,8 +19,8 @@
 void *qmpi_attributes_target(const char *name);
 
 /*
- * If a binding is loaded, replaces the terminators of the attribute functions by functions that
- * keep the types of values. Called between qmpi_mpi_library_find and qmpi_chain_start. Later and
+ * Replaces the terminators of the attribute functions by functions that keep the types of values.
+ * Called if a binding is loaded, after qmpi_mpi_library_find. Calls after qmpi_chain_start and
  * further calls have no effect.
  */
 void qmpi_attributes_prepare(void);

@@ -189,7 +189,8 @@ static QMPIX_Binding binding_at(const void *address)
     return is_procedure ? QMPIX_BINDING_FORTRAN : QMPIX_BINDING_C;
 }
 
-/* Returns the binding through which the program has called `caller`. */
+/* Returns the binding through which a call with the return address `caller` has come from the
+ * program. */
 __attribute__((noinline)) static QMPIX_Binding find_binding(const void *caller)
 {
     static const int depths[] = {16, 64, 256};

@@ -22,9 +22,9 @@
  * Called by the constructor of libqmpi, and again before the stack is built, because the
  * constructor of a preloaded tool may run earlier and build the stack by its first MPI call. Only
  * the first call has an effect. Redirects the program to the language binding instead of the
- * Fortran wrappers of tools, and its initialization procedures to code that calls `start` to build
- * the stack. `passes` returns whether a layer is now called for a function. The program does not
- * call the layer's wrappers for other functions.
+ * Fortran wrappers of tools, and its references to initialization procedures to code that calls
+ * `start` to build the stack. `passes` returns whether a layer is now called for a function. The
+ * program does not call the layer's wrappers for other functions.
  */
 void qmpi_fortran_begin(void (*start)(void), bool (*passes)(int tool_id, int number),
                         bool in_constructor);

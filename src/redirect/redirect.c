@@ -248,8 +248,9 @@ static const void *find_in_scope(void *scope)
     return look_up(scope, "MPI_Init");
 }
 
-/* Set once it is known that the MPI library precedes libqmpi, so that its symbols are redefined.
- * Relaxed order is enough, because no other data depends on it. */
+/* Set once it is known that the MPI library precedes libqmpi in the search order. The symbols of
+ * the library are then redefined, so that a later look-up would not show this. Relaxed order is
+ * enough, because no other data depends on it. */
 static bool is_interposed;
 
 bool qmpi_redirect_is_interposed(void)
@@ -295,9 +296,9 @@ static bool needs_redirection(void *data, const struct qmpi_elf_loaded *object)
 /* ---- All objects ----------------------------------------------------------------------------- */
 
 QMPI_LOCK(lock);
-/* The number of objects that had been loaded before the last call of qmpi_redirect. It is stored
- * under the lock, with release, after these objects have been redirected. A thread that loads the
- * present number with acquire sees all redirections. */
+/* The value of qmpi_elf_load_count before the last call of qmpi_redirect that redirected all
+ * objects. It is stored under the lock, with release, after these redirections. A thread that reads
+ * the present count here, with acquire, sees all redirections. */
 static unsigned long long seen;
 
 static void redirect_object(struct qmpi_elf_held *held, const struct search_order *order)

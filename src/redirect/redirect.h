@@ -14,7 +14,8 @@
 
 #include <stdbool.h>
 
-/* Examines all objects that have been loaded since the last call. */
+/* If any object has been loaded since the last call, examines all objects, and redirects their
+ * references. */
 void qmpi_redirect(void);
 
 /* Returns whether an address is in a language binding; a new binding is redirected. */

@@ -16,7 +16,7 @@ static struct qmpi_layer **layers; /* [tool_id] */
 static int layer_count;
 static void **storage;
 
-/* The layer whose init this thread is running. A layer may register interceptors only there. */
+/* The layer whose init this thread is running, or NULL. */
 static _Thread_local struct qmpi_layer *initialising;
 
 void qmpi_layer_start(int count)

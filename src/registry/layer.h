@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layers: one per entry of QMPI_TOOLS, with its tool, options, storage and interceptors. A
- * layer that is left out (QMPI_ON_ERROR=skip) after tool_ids have been assigned keeps its number
- * and intercepts nothing.
+ * The layers: one per entry of the stack, with its tool, options, storage and interceptors. A layer
+ * that is left out (QMPI_ON_ERROR=skip) after tool_ids have been assigned keeps its number and
+ * intercepts nothing.
  */
 #ifndef QMPI_REGISTRY_LAYER_H
 #define QMPI_REGISTRY_LAYER_H

@@ -17,7 +17,7 @@
 
 QMPI_LOCK(tools_lock);
 static struct qmpi_tool *first_tool, **last_link = &first_tool;
-static struct qmpi_tool *refused;
+static struct qmpi_tool *refused; /* the owner of a name that a library could not register */
 static int current_load;
 static bool registration_has_ended;
 
@@ -71,7 +71,7 @@ static bool is_same_file(const char *entry, const char *path)
            one.st_ino == other.st_ino;
 }
 
-static bool has_registered(const char *name, const char *path)
+static bool is_listed(const char *name, const char *path)
 {
     struct qmpi_stack stack;
     bool found = false;
@@ -88,7 +88,7 @@ static bool has_registered(const char *name, const char *path)
  * is an address in its code; `path` is the file that contains it. */
 static bool is_unlisted_mpich_tool(const char *name, const void *code, const char *path)
 {
-    return uses_mpich_convention(code) && !has_registered(name, path);
+    return uses_mpich_convention(code) && !is_listed(name, path);
 }
 
 /* ---- Registering ----------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registered QMPI tools: linked, preloaded, or loaded for an entry of QMPI_TOOLS. A constructor
+ * The registered QMPI tools: linked, preloaded, or loaded for an entry of the stack. A constructor
  * of a tool's library registers it with QMPI_Register_tool_name, until the stack is built.
  */
 #ifndef QMPI_REGISTRY_TOOL_H

@@ -100,8 +100,8 @@ static void find_symbols(void *data)
     reading = 0;
 }
 
-/* Reads debug information in a thread of its own, because libdw needs more than 100 KiB of
- * stack. */
+/* Reads debug information, in a new thread if little of the stack is left: libdw needs more than
+ * 100 KiB. */
 static int read_symbols(const char *library, size_t offset, QMPIX_Frame **frames)
 {
     struct symbol_request request = {library, offset, frames, 0};

@@ -28,7 +28,7 @@ closer *const qmpi_exported_dlclose = close_library;
 
 static int close_library(void *handle)
 {
-    /* Each thread that finds it empty stores the same function. */
+    /* Each thread that finds `real` empty stores the same function. */
     static closer *_Atomic real;
     closer *function = real;
     if (!function) {

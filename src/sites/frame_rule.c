@@ -126,7 +126,8 @@ static uintptr_t find_record(const struct tables *tables, uintptr_t address, uin
     return begin + (uintptr_t)(intptr_t)row.record;
 }
 
-/* Finds tables that are registered for code that belongs to no object. Such tables are trusted. */
+/* Asks libgcc_s for a record if no tables were found: for code that belongs to no object, for
+ * example. The record is trusted. */
 static uintptr_t find_registered(uintptr_t address, struct tables *tables, uintptr_t *function)
 {
     struct dwarf_eh_bases bases;

@@ -7,8 +7,9 @@
 
 #include <stdint.h>
 
-/* Finds the rule at the call that returns to an address. The base of the rule is QMPI_FRAME_END if
- * there is no table, and QMPI_FRAME_UNKNOWN if the rule is not supported. May be called by any
+/* Finds the rule at the call that returns to an address. The base of the rule is QMPI_FRAME_UNKNOWN
+ * if the rule is not supported, and QMPI_FRAME_END if there is no table, unless the code at the
+ * address is recognized as the return from a signal (QMPI_FRAME_SIGNAL). May be called by any
  * thread. */
 struct qmpi_frame_rule qmpi_frame_rule_find(uintptr_t address);
 

@@ -42,7 +42,7 @@ static bool look_up_module(uintptr_t address, struct qmpi_module *module)
         if (!dladdr1(place, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fbase || !map)
             return false;
         module->begin = (uintptr_t)info.dli_fbase;
-        module->end = address + 1;
+        module->end = address + 1; /* the end is not known */
         module->map = map;
         module->name = map->l_name;
     }
@@ -90,10 +90,10 @@ static bool resolve_path(const char *name, char *path, size_t size)
     return found;
 }
 
-/* Returns the path of a module. If its name is absolute, the path is that of the name. Otherwise,
- * the path is taken from the list of all mappings, which is long. A relative name is not enough,
- * because the program may have changed its directory. The program itself has no name, and
- * /proc/self/exe is the loader if the user started the program by calling the loader. */
+/* Returns the path of a module. If its name is absolute, the path is that of the file with this
+ * name. Otherwise, the path is taken from the list of all mappings, which is long. A relative name
+ * is not enough, because the program may have changed its directory. The program itself has no
+ * name, and /proc/self/exe is the loader if the user started the program by calling the loader. */
 static const char *find_path(const struct qmpi_module *module)
 {
     char *path = qmpi_memory_take(PATH_MAX); /* too large for the smallest stack of a thread */

@@ -97,7 +97,8 @@ static inline _Atomic uint64_t *rule_slot_of(uintptr_t address)
     return &table[(number ^ number >> PLACE_BITS) & ((1 << PLACE_BITS) - 1)];
 }
 
-/* Returns whether a word is the rule for an address that has the same place. */
+/* Returns whether a word of the table is the rule for `address`, which has the place of the
+ * word. */
 static inline bool is_rule_of(uint64_t word, uintptr_t address)
 {
     return word >> ADDRESS_SHIFT == address >> (QMPI_CODE_ZEROS + PLACE_BITS);
@@ -253,7 +254,8 @@ static inline bool is_ahead(const struct position *position, uintptr_t address)
 
 static bool find_fp(const struct position *position, uintptr_t *fp);
 
-/* The position of the caller of the function that contains this macro, without the stack. */
+/* The position of the caller of the function that contains this macro, without the end of the
+ * stack. */
 #define HERE()                                                                                     \
     ((struct position){.address =                                                                  \
                            (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)),  \
@@ -290,7 +292,7 @@ static __attribute__((noinline)) uintptr_t find_cfa(struct position *position, u
     return is_ahead(position, cfa - WORD) ? cfa : 0;
 }
 
-/* Returns whether a word is in the frame that begins at `cfa`. */
+/* Returns whether a word is in the frame of this position, whose CFA is `cfa`. */
 static inline bool is_in_frame(const struct position *position, uintptr_t address, uintptr_t cfa)
 {
     return address >= position->cfa && address <= cfa - WORD;
@@ -340,7 +342,8 @@ static inline __attribute__((always_inline)) bool advance_frame(struct position 
     if (__builtin_expect(fp_place >= position->cfa, 1))
         position->fp_place = stack_word(fp_place);
     else if (fp_place && !position->was_interrupted)
-        return false; /* only at the end of a function does the register contain it again */
+        return false; /* such a place is right only at the end of a function, where the register
+                         contains the frame pointer again */
     position->address = qmpi_registers_strip(*stack_word(ra_place));
     position->cfa = cfa;
     position->was_interrupted = false;

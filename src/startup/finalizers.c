@@ -31,8 +31,8 @@ int QMPIX_Register_finalizer(int tool_id, void (*finalizer)(int tool_id, uint64_
     return MPI_SUCCESS;
 }
 
-/* Runs the finalizers of the layers from the top down, which is also the order in the functions
- * that finalize MPI. */
+/* Runs the finalizers of the layers from the top down, the order in which layers receive the call
+ * of MPI_Finalize. */
 static void run_finalizers(void)
 {
     const uint64_t ticks = qmpi_clock_has_started() ? qmpi_clock_now() : 0;
@@ -120,8 +120,7 @@ static int init_thread_with_attribute(int *argc, char ***argv, int required, int
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
-/* Any thread may open and close sessions. A program calls MPI_Finalize after the sessions that it
- * must take into account. */
+/* The number of open sessions. Any thread may open and close sessions. */
 static atomic_int open_sessions;
 
 #ifdef MPI_SESSION_NULL
@@ -154,10 +153,11 @@ static void watch_sessions(qmpi_function **targets)
 
 /* ---- MPI_Finalize ---------------------------------------------------------------------------- */
 
-/* Finalizes the layers in the callback of an attribute. Without an attribute, for example in a
- * program that initialized MPI without libqmpi, the layers cannot wait for the callbacks of the
- * program. The same applies while a session is open: MPICH then deletes the attributes at the end
- * of the last session, when MPI_COMM_WORLD can no longer be used. */
+/* Usually, the layers are finalized in the callback of the attribute, during the call below.
+ * Without an attribute, for example in a program that initialized MPI without libqmpi, the layers
+ * cannot wait for the callbacks of the program, and are finalized here. The same applies while a
+ * session is open: MPICH then deletes the attributes at the end of the last session, when
+ * MPI_COMM_WORLD can no longer be used. */
 static int finalize_with_attribute(void)
 {
     if (!has_attribute)

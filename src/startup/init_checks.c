@@ -19,8 +19,8 @@ static const char *
 
 /* ---- PMPI tools that wrap only one of the functions ------------------------------------------ */
 
-/* Returns whether a wrapper of the layer is in progress. This is no problem: a tool below may call
- * MPI_Init_thread in the MPI_Init of the program. */
+/* Returns whether a wrapper of the layer is in progress. The tool has then started: a tool below it
+ * may call MPI_Init_thread in the MPI_Init of the program. */
 static bool is_on_stack(const struct qmpi_layer *layer, void *const *frames, int count)
 {
     for (int i = 0; i < count; i++) {

@@ -31,9 +31,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* Only the assembly code of the entry points calls these two functions. `caller` is the return
- * address of the MPI call. They return the function to which a call of MPI_X or PMPI_X
- * continues. */
+/* The assembly code of the entry points calls these two functions; they have no other prototype.
+ * `caller` is the return address of the MPI call. They return the function to which a call of MPI_X
+ * or PMPI_X continues. */
 qmpi_function *qmpi_startup_call(int number, const void *caller) QMPI_HIDDEN;
 qmpi_function *qmpi_startup_pmpi_call(int number, const void *caller) QMPI_HIDDEN;
 
@@ -42,8 +42,8 @@ QMPI_LOCK(start_lock);
  * loads true with acquire sees all that does not change later: layers, tools, tables and
  * settings. */
 static bool has_started;
-static bool building; /* the thread that holds start_lock is building the stack */
-static _Thread_local bool starting;
+static bool building;               /* the thread that holds start_lock is building the stack */
+static _Thread_local bool starting; /* this thread is building the stack */
 
 /* Whether this process was forked while another thread was building the stack. The stack will then
  * never be complete. */
@@ -349,7 +349,7 @@ static bool any_has_option(const struct plan *plans, int count, enum qmpi_tool_r
 
 /* ---- The stack ------------------------------------------------------------------------------- */
 
-/* Redirects references of objects that have been loaded since the last call to the entry points. */
+/* If objects have been loaded since the last call, redirects references to the entry points. */
 static void redirect_references(void)
 {
     qmpi_redirect();
@@ -446,8 +446,8 @@ static void wrap_for_layers(const struct plan *plans, int count)
 /*
  * Wraps the functions that terminators call: MPI_T_* (src/mpit), the functions that begin and end
  * MPI, those that create communicators, windows and files, and MPI_Pcontrol. All other terminators
- * call PMPI_X of the MPI library. This must be done before layers are added, because some layers
- * read these pointers.
+ * call PMPI_X of the MPI library. The functions must be wrapped before layers are added, because
+ * some layers read these pointers.
  */
 static void wrap_terminator_targets(const struct plan *plans, int count, bool exchanges)
 {
@@ -692,7 +692,8 @@ qmpi_function *qmpi_startup_call(int number, const void *caller)
         if (!start_once(number))
             return bypass_stack(number);
     }
-    /* The caller may be the constructor of a tool, which made the call before the stack existed. */
+    /* The stack exists now. If the caller is the constructor of a tool, the tool has become a layer
+     * meanwhile, and its call continues at the layer below. */
     qmpi_function *pmpi_tool = qmpi_pmpi_target(number, caller, false);
     return pmpi_tool ? pmpi_tool : __atomic_load_n(&qmpi_slots[number], __ATOMIC_ACQUIRE);
 }

@@ -23,7 +23,7 @@
 /* Stored with release between qmpi_chain_hold and qmpi_chain_release, before the nodes are changed.
  * Any thread may load it, with acquire. A thread that holds the chains needs no such order. */
 static bool off[QMPI_LAYERS_MAX + 1];
-/* These do not change after the dispatch table has been activated. */
+/* These do not change after qmpi_chain_activate. */
 static bool *kept_while_off[QMPI_LAYERS_MAX + 1]; /* [number]: see QMPIX_Tool_keep_function */
 static const unsigned char *limits[QMPI_LAYERS_MAX + 1]; /* [number]; NULL: none */
 /* Whether QMPIX_Tool_set_enabled has switched the layer. Used by threads that hold the chains. */
@@ -32,7 +32,8 @@ static bool chosen[QMPI_LAYERS_MAX + 1];
  * before it registered the callback. */
 static void (*callbacks[QMPI_LAYERS_MAX + 1])(int tool_id);
 
-/* [number]: the new next node below a layer, or the new first node for tool_id 0; or NULL. */
+/* [number]: the new next node below a layer, or the new first node for tool_id 0. NULL: no
+ * change. */
 typedef QMPI_Context next_row[QMPI_FUNCTION_COUNT];
 
 bool qmpi_switch_is_enabled(int tool_id)
@@ -129,9 +130,9 @@ static void prepare_change(void *data)
     building->is_ready = unprotect_relocations(building->rows, building->lowest);
 }
 
-/* Activates the new nodes. The pointers that are loaded with acquire are changed first. After a
- * barrier follow those through which code jumps without requesting an order: entry points and the
- * references of PMPI tools. */
+/* Activates the new nodes. The pointers that are loaded with acquire are changed first, and after a
+ * barrier those through which code jumps without requesting an order: those of the entry points and
+ * the references of PMPI tools. */
 static void activate_rows(next_row *rows, int lowest)
 {
     for (int above = lowest - 1; above >= 0; above--) {

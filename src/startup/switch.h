@@ -33,7 +33,7 @@ bool qmpi_switch_passes_always(int tool_id, int number);
 void qmpi_switch_limit(int tool_id, const unsigned char *listed);
 
 /* Sets an interceptor of a layer whose init function is not running, for calls that begin later.
- * Returns an error code of QMPI_Register_tool_function. */
+ * Returns what QMPI_Register_tool_function returns. */
 int qmpi_switch_intercept(int tool_id, int number, qmpi_function *fp);
 
 /* Returns whether a layer is now called for a function, provided that the layer intercepts the

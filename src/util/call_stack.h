@@ -15,7 +15,7 @@
 /*
  * These functions read /proc/self/maps, which takes about a microsecond for each mapping before the
  * one that is sought. They may be called by any thread, also in a signal handler. The C library's
- * own query for a stack uses malloc, and may not.
+ * own query for a stack uses malloc, and may not be called there.
  */
 
 struct qmpi_call_stack {

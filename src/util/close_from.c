@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Defines qmpi_spawn_close_from of spawn.h. It is in a separate file, because small static programs
- * contain it. */
+/* Defines qmpi_spawn_close_from of spawn.h. It is in a separate file, so that small static programs
+ * that call it need not contain spawn.c. */
 #define _GNU_SOURCE
 #include "util/spawn.h"
 

@@ -28,7 +28,8 @@ const char *qmpi_launcher_batch(int *size);
  * which one started this process. */
 const char *qmpi_launcher_mpi(void);
 
-/* Makes the next call read the variables again, for tests that have changed them. */
+/* Makes qmpi_launcher_rank and qmpi_launcher_size read the variables again, for tests that have
+ * changed them. */
 void qmpi_launcher_forget(void);
 
 /* Returns whether this process prints messages for its job: launcher rank 0, or no launcher. */

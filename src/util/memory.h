@@ -77,9 +77,9 @@ void *qmpi_memory_take(size_t size);
 /*
  * Returns zeroed memory for `count` elements of the data of a stack. Building a stack takes
  * hundreds of pages. This function allocates many pages at a time, which avoids a page fault for
- * each. Terminates the process with a message if memory is exhausted. Called during start-up or
- * under the lock of startup/switch.c. Do not store the only pointer to memory of malloc in this
- * memory, because leak checkers do not search it.
+ * each. Terminates the process with a message if memory is exhausted. Called during start-up, or
+ * between qmpi_chain_hold and qmpi_chain_release. Do not store the only pointer to memory of malloc
+ * in this memory, because leak checkers do not search it.
  */
 void *qmpi_memory_permanent(size_t count, size_t size);
 

@@ -208,7 +208,7 @@ char *qmpi_message_shorten(const char *text)
     size_t shown = whole < SHOWN ? whole : SHOWN;
     while (shown < whole && shown && ((unsigned char)text[shown] & 0xc0) == 0x80)
         shown--; /* do not cut a UTF-8 character */
-    return shown < whole ? qmpi_message("%.*s… (%zu characters)", (int)shown, text, whole)
+    return shown < whole ? qmpi_message("%.*s… (%zu bytes)", (int)shown, text, whole)
                          : qmpi_message("%s", text);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two hash tables that grow: one for a single thread, from which entries are removed, and one for
- * handles that any thread may use without a lock, also in a signal handler. For tables that one
+ * Two hash tables that grow: one for a single thread, from which entries can be removed, and one
+ * for handles that any thread may use without a lock, also in a signal handler. For tables that one
  * thread fills while others read them, see toolkit/table.h.
  */
 #ifndef QMPI_UTIL_TABLE_H

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- UTF-8 and CSV --------------------------------------------------------------------------- */
+/* ---- UTF-8 ----------------------------------------------------------------------------------- */
 
 /* The well-formed sequences (RFC 3629, section 4), by their first bytes. The limits of the second
  * byte exclude overlong forms, surrogates, and characters above U+10FFFF. */

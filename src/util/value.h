@@ -38,7 +38,8 @@ bool qmpi_value_whole_percent(const char *text, int *percent);
 
 /*
  * A number of bytes. K and KiB stand for 1024 bytes, KB for 1000 bytes, and likewise for M, G and
- * T. Case does not matter. Fractions of a byte are rounded.
+ * T. Case does not matter. Fractions of a byte are rounded, but a size other than 0 is not rounded
+ * to 0.
  */
 bool qmpi_value_size(const char *text, uint64_t *bytes);
 
@@ -93,8 +94,8 @@ static inline bool qmpi_value_set_has(const struct qmpi_value_set *set, uint64_t
 /*
  * Lists of MPI functions in options: names, patterns and groups with `;` between them, such as
  * `MPI_Send;MPI_I*;collective;!MPI_Barrier`. Each item adds functions, or removes them if it starts
- * with `!`. A list that starts with `!` starts from all functions. Case does not matter. Only the
- * caller knows which functions there are.
+ * with `!`. A list that starts with `!` starts from all functions. Case does not matter. The caller
+ * passes a function that describes the existing functions.
  */
 
 /* The words for groups, as messages list them. */

@@ -226,7 +226,8 @@ char *qmpi_validate_open(int layers)
         return qmpi_message("QMPI_VALIDATE=yes: %s\nhint: install qmpi again, or unset this "
                             "variable",
                             dlerror());
-    /* The first call creates the descriptions of all functions. */
+    /* Creates the descriptions of all functions. The records of checked calls refer to them, even
+     * if no tool has an observer. */
     QMPIX_Function_describe(MPI_INIT_T, &described);
     host.layers = layers;
     start(&host, &module);

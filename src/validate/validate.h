@@ -53,7 +53,8 @@ struct qmpi_validate_host {
      * nothing, if the tool is part of the program itself. */
     bool (*redirect)(int tool_id, void *(*find)(const char *name));
 
-    /* Finds the addresses of the library of a layer's tool. */
+    /* Sets the first address of the library of a layer's tool, and the one after its last. Returns
+     * false if the tool is part of the program itself. */
     bool (*range)(int tool_id, uintptr_t *start, uintptr_t *end);
 
     /* Returns the thread level that MPI provides, or -1 if MPI is not initialized or already

@@ -331,7 +331,7 @@ static void a_longer_text_is_cut_and_its_length_told(void **state)
     text[121] = '\0';
     char *shown = qmpi_message_shorten(text);
     assert_memory_equal(shown, text, 120);
-    assert_string_equal(shown + 120, "… (121 characters)");
+    assert_string_equal(shown + 120, "… (121 bytes)");
     free(shown);
 }
 

@@ -350,7 +350,7 @@ static void the_problem_of_a_very_long_option_is_short(void **state)
     text[1] = ',';
     const char *problem = problem_of(text);
     assert_true(strlen(problem) < 1000);
-    assert_says(problem, "(99998 characters)");
+    assert_says(problem, "(99998 bytes)");
     free(text);
 }
 

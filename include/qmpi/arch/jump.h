@@ -7,10 +7,11 @@
 #define QMPI_ARCH_JUMP_H
 
 /*
- * QMPIX_JUMP_TARGET(function) is the function that is called last, by a jump instead of a call. On
- * aarch64, the target of such a jump must be in x16 or x17. GCC (12 at least) loads the address
- * into another register and then moves it. The variable below is in x16 from the beginning. Where
- * the compiler makes a call in spite of this, the instruction that is saved is needed again.
+ * QMPIX_JUMP_TARGET(function) is `function`, for a call that is the last action of its caller:
+ * compilers replace such a call with a jump. On aarch64, the target of such a jump must be in x16
+ * or x17. GCC (12 at least) loads the address into another register and then moves it. The variable
+ * below is in x16 from the beginning, which saves the move. If the compiler makes a call
+ * nevertheless, nothing is saved.
  */
 #if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__)
 typedef void QMPIX_Jump_target(void);

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 /*
- * Whether all threads see the stores of a thread in their order, even if they load with
- * instructions that request no order. If code jumps through a pointer, the data that it then loads
- * is not older than the pointer. See util/barrier.h.
+ * Whether all threads see the stores of a thread in the order of its program, even if they load
+ * with instructions that request no order. If code jumps through a pointer, the data that it then
+ * loads is not older than the pointer. See util/barrier.h.
  */
 #if defined(__x86_64__)
 enum { QMPI_ORDERS_LOADS = true };
