@@ -602,7 +602,7 @@ bool finder_is_message(const char *function)
 }
 
 /* A call that completes requests may complete sends or receives. If the rank receives nothing from
- * the peer, they are sends. */
+ * the peer, the requests are sends. */
 bool finder_awaits_receiver(const struct finder *finder, const struct profile_callsite *site,
                             int rank, int peer)
 {
@@ -651,7 +651,7 @@ bool finder_makes_objects(const struct finder *finder, const char *function)
 
 /* ---- Neighbours ------------------------------------------------------------------------------ */
 
-/* Returns the place in the index of the first pair from `rank`. */
+/* Returns the index in finder->matrix of the first pair from `rank`. */
 static size_t find_pairs(const struct finder *finder, int rank)
 {
     size_t first = 0, end = finder->result->matrix_entry_count;

@@ -24,8 +24,8 @@ struct arrival {
     uint64_t calls; /* of the rank that takes least time */
 };
 
-/* Adds the ranks whose times are unknown. These times lie between two known ones. It is assumed
- * that some of these ranks take the lower time, and the others the higher one. */
+/* Adds those of the ranks with unknown times that wait. The unknown times lie between two known
+ * ones. Some of these ranks are assumed to take the lower time, and the others the higher one. */
 static void add_unknown_ranks(struct arrival *arrival, const struct finder_ranks *ranks,
                               double least)
 {

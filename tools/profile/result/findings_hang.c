@@ -338,6 +338,8 @@ static void print_waiters(FILE *text, const struct verdict *verdict)
     fprintf(text, " for %s", units_time(find_time(verdict)));
 }
 
+/* Returns whether the two calls of a mismatch are of the same function, so that their roots differ.
+ */
 static bool is_root_different(const struct verdict *verdict)
 {
     const struct profile_flight *mine = flight_of(verdict, verdict->waiters[0]);

@@ -55,7 +55,8 @@ static int count_ranks(const struct profile_result *result)
     return count;
 }
 
-/* Returns whether a process ended by itself before MPI_Finalize, and not together with the job. */
+/* Returns whether a process takes part in no further call, because it has ended by itself or has
+ * finalized MPI. A process that ended together with the job does not count. */
 static bool has_ended(const struct profile_process *process)
 {
     static const char *const crashes[] = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL",
