@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tool jobs records each job in a directory of the site. One process of the job writes the
- * record: the first one in MPI_COMM_WORLD that has the layer. It writes before and after MPI_Init,
- * after MPI_Finalize and at its end, so that a record exists however the job ends. What cannot be
- * written is left out: a job never fails because of its record.
+ * record: the first one in MPI_COMM_WORLD that has the layer. The process writes the record before
+ * and after MPI_Init, after MPI_Finalize and when it ends, so that a record exists however the job
+ * ends. What cannot be written is left out: a job never fails because of its record.
  */
 #define _GNU_SOURCE
 #include "generate/build.h"

@@ -314,7 +314,8 @@ static bool open_once(struct sink *sink, bool may_print)
     return state == OPEN;
 }
 
-/* Reports the first line that is lost. In a signal handler, this must not allocate memory. */
+/* Reports the first line that is lost. If `may_print` is false, the caller may be a signal handler,
+ * where no memory may be allocated. */
 static void report_lost_line(struct sink *sink, int problem, bool may_print)
 {
     static const char before[] = "qmpi: log: lines are missing at the end of ", after[] = "\n";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The work of one layer of mpit. Before MPI is initialized, it makes settings. Then it prints the
- * list or starts handles. Before MPI is finalized, it prints the list or takes a last sample.
+ * The work of one layer of mpit. Before MPI is initialized, it makes settings. Once MPI is
+ * initialized, it prints the list or starts handles. Before MPI is finalized, it prints the list or
+ * takes a last sample.
  */
 #ifndef QMPI_TOOL_MPIT_LIFECYCLE_H
 #define QMPI_TOOL_MPIT_LIFECYCLE_H

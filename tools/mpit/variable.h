@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Variables of MPI_T: their descriptions, their values, the constants of MPI_T as text, and the
- * patterns that choose them. */
+ * variables of the MPI library that cannot be read. */
 #ifndef QMPI_TOOL_MPIT_VARIABLE_H
 #define QMPI_TOOL_MPIT_VARIABLE_H
 
