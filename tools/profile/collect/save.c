@@ -64,7 +64,7 @@ static char *process_pattern(const struct layer *layer)
 
 /* Names the file of a process. A program may change its working directory, but its files stay in
  * the directory that was current in `init`. `part` distinguishes the files of MPI_Pcontrol(2), and
- * is NULL for other files. Returns false if there is no name. */
+ * is NULL for other files. Returns false if the pattern is invalid or memory is exhausted. */
 static bool name_process_file(const struct layer *layer, const char *part,
                               struct tool_output *output)
 {

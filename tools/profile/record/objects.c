@@ -124,7 +124,8 @@ static int take_number(struct layer_comms *comms)
     return comms->unused[--comms->unused_count];
 }
 
-/* A signal may have interrupted add_comm before it stored the communicator. */
+/* Returns whether a communicator has this number. A signal may have interrupted add_comm before it
+ * stored the communicator. */
 static bool is_live(const struct layer_comms *comms, int number)
 {
     return comms->all[number] && comms->all[number]->live;

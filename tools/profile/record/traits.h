@@ -17,7 +17,7 @@ struct traits_awaited {
     signed char source, destination, status;
 };
 
-/* How most calls of a function end. It selects a fast path (see record.c). */
+/* How most calls of a function end. This selects a fast path for them (see record.c). */
 enum traits_end {
     ENDS_PLAINLY,  /* The calls transfer nothing. */
     ENDS_SENDING,  /* The calls send one message. */

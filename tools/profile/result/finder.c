@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See finder.h: the list of findings, their wording, and the queries of rules about ranks. A result
- * contains the calls of only a few ranks, and the sums over all ranks. Of the other ranks, only
- * their mean is known, and that their times lie between those of two known ranks.
+ * contains the calls of only a few ranks, and the sums over all ranks. Of the other ranks, two
+ * things are known: their mean, and that their times lie between those of two known ranks.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"

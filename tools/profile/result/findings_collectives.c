@@ -149,7 +149,7 @@ static double find_most_queued(const struct finder *finder)
     return queued;
 }
 
-/* Each rank waits, but not always for the same rank. */
+/* Describes that each rank waits, but not always for the same rank. */
 static void describe_turns(const struct finder *finder, struct profile_finding *finding)
 {
     finder_summarize(finding, "Rank %d waits %s in %s at \1, as do others", finding->rank,

@@ -412,8 +412,8 @@ static void add_sharing(const struct profile_result *result, const char *host,
 }
 
 /* Finds ranks that share too few processors. At first, these are the ranks that may use only
- * processors of this process. If there are enough processors for them, all ranks are added whose
- * processors overlap with those of a rank that was found. */
+ * processors that `process` may use. If there are enough processors for them, all ranks are added
+ * whose processors overlap with those of a rank that was found. */
 static struct binding find_binding(const struct profile_result *result,
                                    const struct profile_process *process)
 {

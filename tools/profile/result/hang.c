@@ -87,8 +87,8 @@ static bool is_in(const struct hang *hang, int rank)
     return rank >= 0 && rank < hang->count;
 }
 
-/* A rank never returns from MPI_Finalize to the rest of the program. Therefore, this call counts
- * even if it has just begun. */
+/* A rank in MPI_Finalize makes no further call for which others could wait. Therefore, this call
+ * counts even if it has just begun. */
 static bool is_finalize(const struct profile_flight *flight)
 {
     return !strcmp(flight->name, "MPI_Finalize");

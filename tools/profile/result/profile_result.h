@@ -216,7 +216,7 @@ struct profile_region {
  * Efficiency over time: the application time of each rank in windows of equal width, and how much
  * of it was in MPI. Windows begin at the end of the rank's own MPI_Init.
  */
-#define PROFILE_WINDOW_WIDTH 0.001 /* seconds, of the narrowest windows; others are 2^k as wide */
+#define PROFILE_WINDOW_WIDTH 0.001 /* seconds; all other widths are 2^k times this one */
 enum { PROFILE_WINDOWS_MOST = 200, PROFILE_WINDOW_WHOLE = 200 };
 struct profile_window_rank {
     int rank;
