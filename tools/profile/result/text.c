@@ -535,8 +535,7 @@ static bool print_callsites(const struct text *text)
     struct columns columns;
     if (!shown)
         return true;
-    fprintf(text->stream,
-            "\nCall sites: time of all ranks, and the least and greatest time of a rank\n");
+    fprintf(text->stream, "\nCall sites: time of all ranks, and the greatest time of a rank\n");
     start_callsites(&columns, align, optional);
     for (size_t i = 0; i < shown; i++)
         add_callsite_row(&columns, text, &text->result->callsites[i]);
