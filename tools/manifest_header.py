@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes the data that a bundled tool registers about itself as C. They are read from the tool's
-manifest, so that both are always the same.
+"""Writes a C header with the data that a bundled tool registers: its description and its options. They are read from
+the tool's manifest, so that both are always the same.
 
     manifest_header.py MANIFEST HEADER
 """

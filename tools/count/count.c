@@ -3,7 +3,8 @@
  * The tool count counts the calls of each MPI function. The numbers of all ranks are combined in
  * MPI_Finalize, after the last calls of the program, or, in a program without MPI_Init, when a
  * session of all processes is finalized (toolkit/world.h). A process that ends without either
- * reports its numbers alone, and says so unless all its sessions were finalized.
+ * reports its numbers alone. Unless it has finalized all its sessions, the report says that it
+ * ended without MPI_Finalize.
  */
 #define _GNU_SOURCE
 #include "generate/build.h"
@@ -52,8 +53,8 @@ static pid_t owner; /* the process that reports; a forked child does not */
  * without a lock or an atomic instruction on the path of a call. A thread that ends leaves its
  * tables to the next new thread. Therefore, there are never more tables than threads that were
  * alive at the same time. A signal may arrive at any time, and its handler may call MPI (see
- * toolkit/thread_state.h). Still, all calls of a thread use the tables of its first level, because
- * nothing can come between reading and writing a counter (tool_add).
+ * toolkit/thread_state.h). Its calls are counted in the same tables, those of the first level,
+ * because no handler of the thread can run between reading and writing a counter (tool_add).
  */
 struct call_table {
     /* Other threads load these counters with relaxed order, because a slightly older number is
@@ -114,7 +115,8 @@ static inline void count_call(int tool_id, int number)
         count_first_call(tool_id, number);
 }
 
-/* No lock is needed, because tables are only ever added, and only when they are complete. */
+/* Returns the number of calls of a function in all threads. No lock is needed, because tables are
+ * only ever added, and only when they are complete. */
 static unsigned long long sum_calls(int tool_id, int number)
 {
     unsigned long long calls = 0;
@@ -233,7 +235,8 @@ static void write_summary(struct layer *layer, const struct count_summary *summa
 }
 
 /* Combines the numbers of all processes of `comm`, and writes them on its first rank. Returns false
- * if a call of MPI fails. All processes make the same calls, even if memory is exhausted in one. */
+ * if the numbers cannot be combined. All processes make the same calls, even if memory is exhausted
+ * in one. */
 static bool gather_ranks(struct layer *layer, MPI_Comm comm)
 {
     struct count_summary *summary = layer->summary;
@@ -399,7 +402,8 @@ static void before_finalize(struct layer *layer, const QMPIX_Call *call)
     layer->finalizes = true;
 }
 
-/* Checks whether MPI was finalized, because a lower layer may not have passed the call on. */
+/* Usually, finalize_layer has combined the numbers. If MPI is still open, a lower layer has not
+ * passed the call on, and they are combined here. */
 static void after_finalize(struct layer *layer, const QMPIX_Call *call)
 {
     (void)call;
@@ -415,8 +419,8 @@ static void before_comm_free(struct layer *layer, const QMPIX_Call *call)
                                   call->function->number == MPI_COMM_DISCONNECT_T);
 }
 
-/* Combines the numbers if this session is the one of all processes. If other sessions are still
- * open or are opened later, another report follows when they end. */
+/* Combines the numbers if all processes reach the end of this session (tool_world_sessions_end). If
+ * other sessions are still open or are opened later, another report follows when they end. */
 static void before_session_finalize(struct layer *layer, const QMPIX_Call *call)
 {
     MPI_Session session;
@@ -619,7 +623,8 @@ static bool register_count_observer(struct layer *layer)
     return QMPIX_Register_finalizer(layer->tool_id, finalize_layer) == MPI_SUCCESS;
 }
 
-/* Makes the names of the files now, because a process that a signal ends may have no memory. */
+/* Makes the names of the files early, because no memory may be left when a signal ends the process.
+ */
 static bool name_files(struct layer *layer)
 {
     struct tool_output_names names = {.pattern = layer->pattern, .tool_id = layer->tool_id};

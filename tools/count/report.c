@@ -159,7 +159,7 @@ static void put_text(struct out *out, const char *text)
     }
 }
 
-/* Adds a number, aligned to the right in `width` columns, and the text `after`. */
+/* Adds a number and the text `after`, both together aligned to the right in `width` columns. */
 static void put_number(struct out *out, unsigned long long number, int width, const char *after)
 {
     char digits[24], *first = digits + sizeof digits - 1;
@@ -187,7 +187,7 @@ static void put_headings(struct out *out)
     put_text(out, "          calls          min           mean          max\n");
 }
 
-/* Prints the same as print_table. */
+/* Prints the same text as print_in_one_piece. */
 static void put_summary(const struct count_summary *summary, int tool_id)
 {
     struct out out = {.file = NULL, .good = true};

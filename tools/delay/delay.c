@@ -96,13 +96,13 @@ static void spend_time(struct rule *rule, uint64_t nanoseconds)
 /*
  * Noise interrupts a computation with a detour in each period of the time that the process spends
  * outside MPI. This tool does not interrupt the program. Instead, the detours that fall between two
- * MPI calls of a thread take place at the beginning of the second call, which is thus equally late.
- * There are no detours within MPI, because most of them would only shorten the time for which MPI
- * waits.
+ * MPI calls of a thread take place at the beginning of the second call, which thus starts as late
+ * as with real noise. There are no detours within MPI, because most of them would only shorten the
+ * time for which MPI waits.
  */
 
-/* For each tool_id, the ticks at which this thread last left an MPI call, or 0 if it has made
- * none. */
+/* For each tool_id, the ticks at which this thread last left a call that the rule selects by its
+ * function, or 0 if it has made no such call. */
 static _Thread_local uint64_t left[256];
 
 /* Random numbers for the times of detours, and for their lengths. */
@@ -118,8 +118,8 @@ static double draw_for_noise(const struct rule *rule, uint64_t what, uint64_t wh
     return random_real(mix_hash(hash, what), which);
 }
 
-/* Counts the detours between two times of computation. There is one in each period, at a time that
- * differs between ranks. */
+/* Counts the detours while rule->computed, the time of computation, grows from `from` to `to`.
+ * There is one in each period, at a time that differs between ranks. */
 QMPI_COMPUTES static uint64_t count_detours(const struct rule *rule, uint64_t from, uint64_t to)
 {
     const uint64_t period = rule->period, first = from / period, last = to / period;
@@ -317,7 +317,7 @@ static void publish_layer(int tool_id)
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-/* Prints the results of a rule. The time is printed without using floating-point numbers. */
+/* Prints the results of a rule. */
 static void report_rule(const struct rule *rule)
 {
     const unsigned long long microseconds = (rule->nanoseconds + 500) / 1000;
@@ -405,7 +405,8 @@ static void init_delay_layer(int tool_id)
     if (rule->error)
         register_faults(rule);
     uint64_t ticks;
-    QMPIX_Clock_get_time(&ticks); /* This starts the clock, which would delay the first call. */
+    /* This starts the clock, so that the first call need not do it, which takes time. */
+    QMPIX_Clock_get_time(&ticks);
     if (register_delay_observer(rule) != MPI_SUCCESS) {
         QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
                                  "delay.so that is part of this qmpi");

@@ -194,8 +194,8 @@ static uint64_t handle_at(const QMPIX_Parameter *parameter, const void *value)
 }
 
 /* Returns the object whose handle is at `value`, or ERROR_OBJECT_NONE for another kind of handle.
- * Errors of MPI_FILE_NULL go to the handler that new files get. Other null handles are no
- * objects. */
+ * Errors of MPI_FILE_NULL go to the handler that new files get. For other null handles, the result
+ * is ERROR_OBJECT_PROCESS. */
 static struct error_object error_object_at(const QMPIX_Parameter *parameter, const void *value)
 {
     struct error_object object = {.kind = ERROR_OBJECT_NONE, .handle = handle_at(parameter, value)};
@@ -224,7 +224,7 @@ static struct error_object error_object_at(const QMPIX_Parameter *parameter, con
 /* ---- Origins of requests and messages -------------------------------------------------------- */
 
 /* The origin of a request or message. Open windows, files and sessions are stored here, too, as
- * their own origins. */
+ * their own origins, and error handlers for files with their callbacks. */
 struct origin {
     QMPIX_Kind kind;
     uint64_t handle;
@@ -331,7 +331,9 @@ struct error_object error_object_of(const QMPIX_Call *call)
     return value ? error_object_at(&function->parameters[object], value) : error_object;
 }
 
-/* The origin of the message of MPI_Imrecv, which is no longer valid when the request exists. */
+/* The origin of the request or message that is an argument of the call, as it was before the call.
+ * MPI_Imrecv passes the origin of its message on to its request, but the message is no longer valid
+ * when the request exists. */
 static _Thread_local struct error_object matched;
 
 void error_object_begin(const QMPIX_Call *call)
@@ -410,7 +412,7 @@ static bool is_predefined_handler(MPI_Errhandler errhandler)
 
 void error_object_learn_handlers(void)
 {
-    /* Only its first exchange matters. */
+    /* Set by the first call. No other data depends on it, so relaxed order suffices. */
     static int learnt;
     const MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
     MPI_Errhandler theirs[2], mine[2];
@@ -451,7 +453,7 @@ static bool is_opened(const struct error_object *object)
         [ERROR_OBJECT_SESSION] = QMPIX_KIND_SESSION,
     };
     if (object->kind == ERROR_OBJECT_FILE && object->file == MPI_FILE_NULL)
-        return true; /* The object has an error handler. */
+        return true; /* MPI_FILE_NULL has an error handler, but is never opened. */
     const struct error_object found = find_origin(kinds[object->kind], object->handle);
     return is_same(&found, object);
 }

@@ -32,7 +32,7 @@ struct error_object {
 #ifdef MPI_SESSION_NULL
         MPI_Session session;
 #endif
-        MPI_File_errhandler_function *function; /* the origin of an error handler for files */
+        MPI_File_errhandler_function *function; /* the callback of an error handler for files */
     };
 };
 
@@ -60,16 +60,16 @@ struct error_object error_object_of_request(MPI_Request request);
  * message. */
 bool error_object_needs_origin(const QMPIX_Function *function);
 
-/* Returns whether a function makes a request or message, or frees an object. If a rule needs
- * origins, error_object_begin must be called before each such call, and error_object_end after
- * it. */
+/* Returns whether a function makes a request, a message or, in Open MPI, an error handler for
+ * files, or frees an object. If a rule needs origins, error_object_begin must be called before each
+ * such call, and error_object_end after it. */
 bool error_object_sets_origin(const QMPIX_Function *function);
 void error_object_begin(const QMPIX_Call *call);
 void error_object_end(const QMPIX_Call *call);
 
 /* Returns whether a function opens or frees a window, file or session. If calls are to fail,
- * error_object_begin and error_object_end must be called around these functions, too, because MPI
- * calls another error handler if a handle is not valid. */
+ * error_object_begin and error_object_end must be called around these functions, too. They record
+ * which handles are valid, because MPI calls another error handler if a handle is not. */
 bool error_object_opens(const QMPIX_Function *function);
 
 /* Returns whether the error handler is a predefined one that ends the job. */

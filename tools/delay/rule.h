@@ -43,13 +43,13 @@ struct rule {
     bool carry_out;         /* the call is carried out before its error is reported */
     bool reports;
 
-    /* Threads access the following members atomically, with relaxed order: each counts on its own,
-     * and `rank` and `active` are stored before MPI_Init returns. */
+    /* Threads access the following members atomically, with relaxed order: each counter is
+     * independent, and `rank` and `active` are stored before MPI_Init returns. */
     int rank;
     bool active;                    /* this rank is among `ranks` */
     uint64_t called[MPI_LAST_FUNC]; /* calls of each function */
     uint64_t called_all;            /* calls of all functions */
-    uint64_t computed;              /* nanoseconds that threads spent outside MPI */
+    uint64_t computed;              /* nanoseconds that threads spent outside selected functions */
     unsigned long long acted, delayed, failed, detours, nanoseconds; /* the results */
     struct rule *next;
 };

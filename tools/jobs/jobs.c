@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tool jobs records each job in a directory of the site. One process of the job writes the
- * record: the first one in MPI_COMM_WORLD that has the layer. It writes before and after MPI_Init,
- * after MPI_Finalize and at its end, so that a record exists however the job ends. What cannot be
- * written is left out: a job never fails because of its record.
+ * record: the first one in MPI_COMM_WORLD that has the layer. The process writes the record before
+ * and after MPI_Init, after MPI_Finalize and when it ends, so that a record exists however the job
+ * ends. What cannot be written is left out: a job never fails because of its record.
  */
 #define _GNU_SOURCE
 #include "generate/build.h"
@@ -51,8 +51,9 @@ static bool is_on(const struct layer *layer)
     return QMPIX_Tool_get_enabled(layer->tool_id, &enabled) == MPI_SUCCESS && enabled;
 }
 
-/* Begins a change of the record, unless this process does not write it, or another thread is
- * changing it. That thread may have been interrupted by the signal handler that calls this. */
+/* Begins a change of the record. Returns false if this process does not write the record, the layer
+ * is off, or another change is in progress. The function does not wait for that change, because its
+ * caller may be a signal handler that has interrupted it. */
 static bool begin_change(struct layer *layer)
 {
     return atomic_load(&layer->writes) && owner == getpid() && is_on(layer) &&
@@ -157,7 +158,8 @@ static void describe_job(struct layer *layer, int ranks, char *names, int node_c
 
 /* ---- The calls ------------------------------------------------------------------------------- */
 
-/* A launcher tells which process is rank 0. Without one, this is not known before MPI_Init. */
+/* A launcher tells which process is rank 0. Without a launcher, this is not known before MPI_Init,
+ * and nothing is written yet. */
 static void before_init(struct layer *layer, const QMPIX_Call *call)
 {
     (void)call;
@@ -231,7 +233,8 @@ static void after_finalize(struct layer *layer, const QMPIX_Call *call)
     end_change(layer);
 }
 
-/* MPI_Abort may be called in a signal handler, where nothing is printed. */
+/* MPI_Abort may be called in a signal handler, where no message may be printed. A failure to write
+ * the record is therefore not reported. */
 static void before_abort(struct layer *layer, const QMPIX_Call *call)
 {
     int code = -1;
@@ -288,7 +291,8 @@ static bool wants_jobs_signals(void)
     return owner == getpid();
 }
 
-/* The handler may have interrupted a change of the record, of which it makes a copy. */
+/* Changes and writes a copy of the record, because the signal may have interrupted a change of the
+ * record itself. */
 static void record_signal(int number, const char *name)
 {
     static struct jobs_record last;
@@ -368,7 +372,7 @@ static bool register_jobs_observer(struct layer *layer)
                                      .function_count = SPECIALS};
     if (QMPIX_Register_tool_observer(layer->tool_id, &observer) != MPI_SUCCESS)
         return false;
-    /* Processes in which the layer is off take part in the communication. */
+    /* Processes in which the layer is off take part in gather_nodes, too. */
     QMPIX_Tool_keep_function(layer->tool_id, MPI_INIT_T);
     QMPIX_Tool_keep_function(layer->tool_id, MPI_INIT_THREAD_T);
     return true;

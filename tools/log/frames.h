@@ -47,10 +47,10 @@ struct frame {
     atomic_bool is_announced; /* the call was announced, so its final line begins with three dots */
     atomic_bool is_reported;  /* the call was reported as stuck */
     uint64_t begin;           /* in nanoseconds since the log began */
-    int thread, depth;
-    bool has_no_result; /* MPI_Abort */
-    const char *caller; /* NULL if the options do not ask for it */
-    struct text text;   /* "MPI_Send(buf=…" */
+    int thread, depth;        /* number of the thread; number of enclosing calls in the layer */
+    bool has_no_result;       /* MPI_Abort */
+    const char *caller;       /* NULL if the options do not ask for it */
+    struct text text;         /* "MPI_Send(buf=…" */
     int request_count, request_room;
     MPI_Request *requests; /* the requests that were passed to the call; see arguments.h */
     int hole_count;

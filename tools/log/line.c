@@ -29,7 +29,7 @@
  * reading debug information needs. This happens if a library's constructor makes the call, or if
  * the call is made in a signal handler that interrupted the dynamic loader. */
 enum { PATIENCE_SECONDS = 2, RESOLVER_STACK = 1024 * 1024 };
-enum { NEW, ASKED, ABANDONED, KNOWN }; /* A thread waits for a site while its state is ASKED. */
+enum { NEW, ASKED, ABANDONED, KNOWN }; /* Threads wait for a site whose state is ASKED. */
 
 struct site {
     const void *caller;

@@ -236,7 +236,8 @@ static void log_before_call(const QMPIX_Call *call, QMPIX_Word *word)
     struct thread_level *level = thread_level_enter();
     if (is_shown(layer, call->function->number))
         word->pointer = begin_frame(layer, call, word);
-    /* The line already has the name of the object that the call frees. */
+    /* The line already has the name of the object that the call frees, so the object can be
+     * forgotten now. */
     follow_before(layer, call);
     if (call->function->number == MPI_ABORT_T)
         unfinished_print("MPI_Abort", word->pointer, true);
@@ -309,8 +310,8 @@ static void log_after_call(const QMPIX_Call *call, QMPIX_Word *word)
 
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
-/* Called after layers were switched on or off. In the meantime, the program may have named objects
- * or freed handles without the log observing it. */
+/* Called after layers were switched on or off. While this layer was off, the program may have named
+ * objects or freed handles, which the log did not observe. */
 static void stack_changed(int tool_id)
 {
     struct thread_level *level = thread_level_enter();

@@ -45,7 +45,7 @@ void objects_name(struct objects *objects, QMPIX_Kind kind, const void *from, si
 void objects_made(struct objects *objects, QMPIX_Kind kind, const void *from, size_t size,
                   const char *maker);
 
-/* Forgets an object that is about to be freed or already gone. */
+/* Forgets an object that is about to be freed or already gone, unless its handle is shared. */
 void objects_forget(struct objects *objects, QMPIX_Kind kind, const void *from, size_t size);
 
 /* Forgets all objects, because handles may have been freed while the log did not observe the
@@ -61,7 +61,7 @@ void objects_add_name(struct objects *objects, struct text *text, QMPIX_Kind kin
  * valid, which is certain if a call has just succeeded with it. */
 void objects_meet(struct objects *objects, MPI_Comm comm);
 
-/* Returns false if the communicator has not been queried with objects_meet. */
+/* Stores the properties that objects_meet has queried. Returns false if they are not known. */
 bool objects_processes(struct objects *objects, MPI_Comm comm, struct object_processes *processes);
 
 #endif

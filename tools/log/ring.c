@@ -138,8 +138,9 @@ static void add_to_batch(struct ring_shared *shared, struct batch *batch,
     }
 }
 
-/* The bound is read before the heads. A line that is caused by another line gets its number after
- * that line is in its ring. Therefore, no line is written before one that caused it. */
+/* The bound is read before the heads. A thread takes the number of a line after all lines that
+ * happened before it are in their rings (see ring.h). Therefore, no line is written before a line
+ * that happened before it. */
 bool ring_drain(struct ring_shared *shared, int descriptor)
 {
     const uint64_t bound = atomic_load(&shared->number);

@@ -28,7 +28,8 @@ struct ring_record {
 struct ring {
     /* The thread that adds lines stores the head when a line is complete, and then loads `state`.
      * The writer stores `state`, and then loads the head. These accesses are sequentially
-     * consistent. When it reads lines, the writer loads the head with acquire order. */
+     * consistent, so that either the thread sees that it must wake the writer, or the writer sees
+     * the line. When it reads lines, the writer loads the head with acquire order. */
     _Alignas(64) _Atomic uint64_t head;
     /* All lines before the tail are written. The writing side stores the tail with release order
      * after it has read these lines. The thread loads it with acquire order before it overwrites
@@ -55,8 +56,11 @@ struct ring_shared {
     atomic_bool draining; /* the process itself is writing its lines */
     /* The errno of a failed write, after which no line is written, or 0 if none has failed. */
     atomic_int error;
-    /* The number of the next line. The writer loads it before it loads the heads. Therefore, if it
-     * finds a line with a lower number, it also finds every line that caused that line. */
+    /* The number of the next line. A thread takes a number after all lines that happened before its
+     * line are in their rings: its own earlier ones, and those of threads with which it has
+     * synchronized since. The writer loads the number before it loads the heads. Therefore, if it
+     * finds a line with a number below the loaded one, it also finds all lines that happened before
+     * this line. */
     _Alignas(64) _Atomic uint64_t number;
     _Alignas(64) atomic_int rings; /* number of rings in use */
     struct ring ring[RING_COUNT];

@@ -144,6 +144,8 @@ static bool take_over(struct sink_buffer *buffer)
     return true;
 }
 
+/* Wakes the writer if it sleeps or, with `for_any`, also if it pauses. If the writer is gone,
+ * writes the lines in the rings. */
 static void wake_writer(struct sink_buffer *buffer, bool for_any)
 {
     struct ring_shared *shared = buffer->shared;
@@ -287,8 +289,9 @@ static void open_sink_file(struct sink *sink, bool may_print)
         buffer_start(&sink->buffer, arguments, &sink->file);
 }
 
-/* Opens the sink if it is not open. Returns false in the handler of a fault that occurred in the
- * thread that is opening the sink. Other signals are blocked meanwhile, because their handlers may
+/* Opens the sink if it is not open. If the sink is being opened already, waits until it is open or,
+ * if `may_print` is false, returns false: the caller may be the handler of a fault in the thread
+ * that is opening the sink. Other signals are blocked in this thread, because their handlers may
  * call MPI. A forked child does not wait for a thread of its parent. */
 static bool open_once(struct sink *sink, bool may_print)
 {
@@ -311,7 +314,8 @@ static bool open_once(struct sink *sink, bool may_print)
     return state == OPEN;
 }
 
-/* Reports the first line that is lost. In a signal handler, this must not allocate memory. */
+/* Reports the first line that is lost. If `may_print` is false, the caller may be a signal handler,
+ * where no memory may be allocated. */
 static void report_lost_line(struct sink *sink, int problem, bool may_print)
 {
     static const char before[] = "qmpi: log: lines are missing at the end of ", after[] = "\n";

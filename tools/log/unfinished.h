@@ -3,8 +3,8 @@
  * Calls that do not return are reported in two cases. The option stuck=TIME starts a thread that
  * searches for calls that last longer than TIME; this thread makes no MPI call. When a process ends
  * without MPI_Finalize, by MPI_Abort, by exit, or by a signal that ends the process and can be
- * caught, its calls in progress are printed, and how it ends. Only text that already exists is used
- * then, so that this is safe in a signal handler.
+ * caught, the log prints how it ends, and its calls in progress. Only text that already exists is
+ * used then, so that this is safe in a signal handler.
  */
 #ifndef QMPI_TOOL_LOG_UNFINISHED_H
 #define QMPI_TOOL_LOG_UNFINISHED_H

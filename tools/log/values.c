@@ -125,8 +125,8 @@ const char *values_address_name(QMPIX_Constants constants, const QMPIX_Parameter
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
-/* Returns whether MPI can be asked. It cannot be asked if the log's own work was interrupted,
- * because that work may be a call to MPI. */
+/* Returns whether MPI can be asked. It must be initialized and not finalized, and the log's own
+ * work must not have been interrupted, because that work may be a call to MPI. */
 static bool can_query(struct layer *layer)
 {
     return atomic_load(&layer->begun) && !atomic_load(&layer->ended) && !thread_level_interrupts();

@@ -95,8 +95,7 @@ struct list_request {
     const char *moment;
 };
 
-/* Writes the list. If all processes of a job would write the same file, only the first process
- * writes it. */
+/* Writes the list. Only rank 0 does so, unless each process has a file of its own. */
 static void write_list_now(void *data)
 {
     const struct list_request *request = data;

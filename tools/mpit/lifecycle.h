@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The work of one layer of mpit. Before MPI is initialized, it makes settings. Then it prints the
- * list or starts handles. Before MPI is finalized, it prints the list or takes a last sample.
+ * The work of one layer of mpit. Before MPI is initialized, it makes settings. Once MPI is
+ * initialized, it prints the list or starts handles. Before MPI is finalized, it prints the list or
+ * takes a last sample.
  */
 #ifndef QMPI_TOOL_MPIT_LIFECYCLE_H
 #define QMPI_TOOL_MPIT_LIFECYCLE_H
@@ -18,11 +19,11 @@ struct mpit_layer {
     int tool_id;
     enum lifecycle_moment at;
     bool json;
-    const char *output; /* a pattern, NULL for stderr, or "-" for stdout */
-    const char *patterns, *globs, *csv;
-    pthread_mutex_t lock; /* protects the following members */
-    bool begun;           /* MPI_T is initialized, and settings are made */
-    bool running, ended;  /* between the end of MPI_Init and MPI_Finalize */
+    const char *output;                 /* a pattern, NULL for stderr, or "-" for stdout */
+    const char *patterns, *globs, *csv; /* the options show=, pvars= and csv=, or NULL */
+    pthread_mutex_t lock;               /* protects the following members */
+    bool begun;                         /* MPI_T is initialized, and settings are made */
+    bool running, ended;                /* between the end of MPI_Init and MPI_Finalize */
     bool has_world;
     int sessions; /* number of open sessions */
     int rank, ranks;
@@ -32,8 +33,8 @@ struct mpit_layer {
 };
 
 /*
- * Called before MPI is initialized. Initializes MPI_T through the whole stack, so that all layers
- * that publish on demand do so, including those above this one.
+ * Called before MPI is initialized. Initializes MPI_T through the layers below. All layers that
+ * publish on demand then do so, including those above this one. Then makes the settings.
  */
 void lifecycle_begin(struct mpit_layer *layer);
 

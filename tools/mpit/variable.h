@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Variables of MPI_T: their descriptions, their values, the constants of MPI_T as text, and the
- * patterns that choose them. */
+ * variables of the MPI library that cannot be read. */
 #ifndef QMPI_TOOL_MPIT_VARIABLE_H
 #define QMPI_TOOL_MPIT_VARIABLE_H
 
@@ -109,7 +109,8 @@ void variable_early_read(struct variable_early *early, const char *patterns);
 /* Frees the values, but keeps `lost`. */
 void variable_early_clear(struct variable_early *early);
 
-/* Checks whether variables of the library have disappeared since variable_early_read. */
+/* Checks whether variables of the library have disappeared since variable_early_read. Returns the
+ * result and stores it in `lost`, which the following functions use. */
 bool variable_early_has_lost(struct variable_early *early);
 
 /* Returns whether variables of the library have disappeared and this variable belongs to the

@@ -138,7 +138,7 @@ struct layer_receives {
 
 /* The state of the thread that writes checkpoints (see collect/save.h). */
 struct layer_saving {
-    bool watches; /* Signals are watched (see save_watch_signals). */
+    bool watches; /* save_watch_signals has dealt with the signal of save-signal=. */
     bool runs;
     atomic_bool stop;
     atomic_bool writes; /* The thread is writing a checkpoint. */
@@ -155,7 +155,7 @@ struct layer_finalize {
 struct layer {
     int tool_id;
     struct layer_options options;
-    char begin[32];                 /* ISO 8601, UTC */
+    char begin[32];                 /* when the layer was made, in ISO 8601, UTC */
     char *command;                  /* the command line; NULL: unknown */
     struct environment environment; /* as it was in `init` */
     char *program;                  /* the path of the executable; NULL: unknown */

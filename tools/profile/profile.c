@@ -401,8 +401,8 @@ static void always_on_functions(int tool_id, bool sync)
     }
 }
 
-/* Declares that the layer synchronizes collectives, so that of several such layers only one waits
- * in barriers. */
+/* Declares that the layer synchronizes collectives, and conflicts with other layers that do: the
+ * second one would find that no rank waits. */
 static void declare_barriers(int tool_id)
 {
     static const char *const barriers[] = {"synchronizes-collectives", NULL};

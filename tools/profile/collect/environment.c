@@ -47,7 +47,8 @@ static const char *const names[] = {"SLURM_JOB_NAME",
                                     "ZE_AFFINITY_MASK",
                                     NULL};
 
-/* In these variables, launchers tell the processes about each other. They are no settings. */
+/* Launchers use these variables to tell the processes about each other. The variables are no
+ * settings. */
 static const char *const internal[] = {"OMPI_MCA_orte_",
                                        "OMPI_MCA_ess",
                                        "OMPI_MCA_pmix",

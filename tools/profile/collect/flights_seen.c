@@ -102,7 +102,8 @@ static void see_requests(struct flight_seen *seen)
                                                 .comm = held[i].comm};
 }
 
-/* Reads the record of a call, which may no longer be in use. Returns false if it cannot be valid.
+/* Reads the record of a call, which may no longer be in use. Returns false if the record cannot be
+ * valid.
  */
 static bool see_record(struct flight_seen *seen, const QMPIX_Call *record)
 {

@@ -25,7 +25,7 @@ struct flight_seen {
      * `comm` and `file` are handles, or 0 if the call has none. */
     uint64_t mark, number, wait, comm, file;
     uint64_t since, time; /* the tick at which the state began, and the ticks since then */
-    int root;             /* of a collective; -1: it has none */
+    int root;             /* the root of a collective, or -1 if it has none */
     /* The messages for which the call waits, up to FLIGHT_AWAITS_MOST of them. */
     struct flight_await awaits[FLIGHT_AWAITS_MOST];
     int await_count;

@@ -67,7 +67,8 @@ static void add_bins(uint64_t *sum, const uint64_t *more, size_t count)
 
 /* The figures of a function, summed up over the threads. */
 struct function_sum {
-    /* The key of `row` is the number of the function, combined with a node or region << 32. */
+    /* The key of `row` is the number of the function, combined with a region, or a node of open
+     * regions (see struct layer_region_node), << 32. */
     struct thread_function_row row;
     struct thread_stats stats;
     uint64_t share; /* the part of its time that counts as time in MPI (see CALL_APART) */
@@ -462,7 +463,8 @@ bool rank_calls_copy_frames(struct profile_frame *frames, int *count, const uint
 
 /* ---- Waiting for peers ----------------------------------------------------------------------- */
 
-/* The time that all threads waited for a peer at the call site of a row. */
+/* The time that one thread waited for a peer. `row` is the row of the call site in the table of the
+ * sums over all threads. */
 struct wait_sum {
     const uint64_t *row;
     int peer;

@@ -34,7 +34,8 @@ static bool has_suffix(const char *text, const char *end)
     return length >= end_length && !strcmp(text + length - end_length, end);
 }
 
-/* Returns whether no other layer lacks output=. Two such layers would write to the same file. */
+/* Returns whether all other layers have output=. Two layers without it would write to the same
+ * file. */
 static bool is_only_nameless(const struct layer *layer)
 {
     for (const struct layer *other = layer_list; other; other = other->next) {
@@ -63,7 +64,7 @@ static char *process_pattern(const struct layer *layer)
 
 /* Names the file of a process. A program may change its working directory, but its files stay in
  * the directory that was current in `init`. `part` distinguishes the files of MPI_Pcontrol(2), and
- * is NULL for other files. Returns false if there is no name. */
+ * is NULL for other files. Returns false if the pattern is invalid or memory is exhausted. */
 static bool name_process_file(const struct layer *layer, const char *part,
                               struct tool_output *output)
 {
@@ -380,8 +381,8 @@ static int wait_in_real_time(sem_t *semaphore, const struct timespec *when)
     return sem_timedwait(semaphore, &real);
 }
 
-/* Waits until a checkpoint is due at `when`, and returns ETIMEDOUT, or until `wanted` is posted,
- * and returns 0. */
+/* Waits until `wanted` is posted, and returns 0. With the option checkpoint=, waits until `when` at
+ * most, and then returns ETIMEDOUT. */
 static int wait_for_checkpoint(struct layer *layer, const struct timespec *when)
 {
     int result;
@@ -467,8 +468,9 @@ static int start_thread(struct layer *layer)
     const QMPIX_Address *ignored;
     /* The thread must not open a library or look up a function, because it could wait for ever:
      * another thread may be closing a library, and hold the lock of the dynamic loader. If that
-     * library finalizes MPI, it waits for this thread. Therefore, both are done now. The first
-     * lookup, of any name, opens the reader of debug information. */
+     * library finalizes MPI, it waits for the new thread. Therefore, the library is opened and the
+     * function is looked up now. The first lookup, of any name, opens the reader of debug
+     * information. */
     QMPIX_Library_describe("", 0, &ignored);
     wait_by_clock = (clock_waiter *)(uintptr_t)dlsym(RTLD_DEFAULT, "sem_clockwait");
     sigfillset(&all);
@@ -592,7 +594,7 @@ static void wait_for_child(pid_t child)
             nanosleep(&pause, NULL);
     }
     if (ended < 0 && errno == ECHILD)
-        return; /* The application lets the kernel reap its children. */
+        return; /* The application lets the kernel reap its children, so the status is unknown. */
     if (ended != child) {
         kill(child, SIGKILL);
         waitpid(child, &status, 0);

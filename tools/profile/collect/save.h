@@ -40,11 +40,11 @@ void save_remove_checkpoint(struct layer *layer);
 
 /* ---- Fatal signals --------------------------------------------------------------------------- */
 
-/* Handles fatal signals from now on. Further calls do nothing. Call this in the thread that begins
- * MPI. */
+/* Handles fatal signals, and the signals of the option save-signal=, from now on. Further calls do
+ * nothing. Call this in the thread that begins MPI. */
 void save_watch_signals(void);
 
-/* Stops handling fatal signals, if all layers have reported. */
+/* Stops handling these signals, if all layers have reported. */
 void save_unwatch_signals(void);
 
 #endif

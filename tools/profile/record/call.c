@@ -290,8 +290,8 @@ static bool add_polling(struct thread_profile *thread, const QMPIX_Call *call,
     return follows;
 }
 
-/* Adds the time in MPI, which includes the wait in the barrier of sync=yes before the call, and,
- * unless that time counts as polling, the time outside MPI before it. */
+/* Adds the time in MPI, including the wait in the barrier of sync=yes. Also adds the time outside
+ * MPI before the call, unless that pause counts as polling. */
 static void add_times(const struct layer *layer, struct thread_profile *thread,
                       const QMPIX_Call *call, const struct flight *flight,
                       const struct call_figures *figures, bool is_polling)

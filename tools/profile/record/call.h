@@ -43,7 +43,7 @@ static inline void call_add_to_site(struct thread_site *site, uint64_t time)
 }
 
 /* Counts a call of any function. `flight` has described the call since it began; it is NULL if
- * memory was exhausted. */
+ * memory was exhausted. If the call has not returned yet, `word` and `flight` are NULL. */
 void call_add(struct layer *layer, struct thread_profile *thread, const QMPIX_Call *call,
               const QMPIX_Word *word, const struct flight *flight, uint64_t time);
 

@@ -124,7 +124,8 @@ static int take_number(struct layer_comms *comms)
     return comms->unused[--comms->unused_count];
 }
 
-/* A signal may have interrupted add_comm before it stored the communicator. */
+/* Returns whether a communicator has this number. A signal may have interrupted add_comm before it
+ * stored the communicator. */
 static bool is_live(const struct layer_comms *comms, int number)
 {
     return comms->all[number] && comms->all[number]->live;
@@ -193,7 +194,8 @@ static struct layer_comm_sum *find_sum(struct table *sums, const struct layer_co
     return sum;
 }
 
-/* Adds the figures of a live communicator, unless no call on it has ended. */
+/* Adds the figures of a live communicator, and counts it as an instance if a call on it has ended.
+ */
 static void sum_number(int tool_id, int number, struct layer_comm_sum *sum)
 {
     struct thread_stats stats = {0};
@@ -382,7 +384,8 @@ void objects_begin(struct layer *layer, MPI_Session session)
     if (old != MPI_GROUP_NULL)
         PMPI_Group_free(&old);
     if (session == MPI_SESSION_NULL)
-        objects_meet_comm(layer, MPI_COMM_WORLD); /* The first call on it may never return. */
+        /* The first call on it may never return, and is then listed with its communicator. */
+        objects_meet_comm(layer, MPI_COMM_WORLD);
 }
 
 static void read_comm_names(struct layer *layer)

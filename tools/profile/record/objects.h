@@ -19,8 +19,9 @@
 /* Prepares a new layer. Takes no lock. Returns false if memory is exhausted. */
 bool objects_make(struct layer *layer);
 
-/* Finds the ranks of all processes. Call this after MPI_Init (`session` is MPI_SESSION_NULL), or
- * after the first session was opened. objects_end releases what this acquires. */
+/* Stores the rank of this process, and the group of all processes, by which ranks are translated.
+ * Call this after MPI_Init (`session` is MPI_SESSION_NULL), or after the first session was opened.
+ * objects_end releases what this acquires. */
 void objects_begin(struct layer *layer, MPI_Session session);
 
 /* Releases MPI objects, in MPI_Finalize and at the end of the last session. With `reads_names`,

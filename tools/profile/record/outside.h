@@ -20,7 +20,8 @@
  * unknown site. */
 enum { OUTSIDE_PLACES_MOST = 32 };
 
-/* Returns the site of the last call, before the next one is described in its flight. */
+/* Returns the site of the last call. Call this before the next call is described in the thread's
+ * outermost flight, which replaces the site. */
 static inline const struct thread_site *outside_last(const struct thread_profile *thread)
 {
     return thread->flights.first.data;
@@ -30,7 +31,7 @@ static inline const struct thread_site *outside_last(const struct thread_profile
  * before the call will be added to the element of another site. */
 void outside_find(struct thread_profile *thread, struct thread_site *site);
 
-/* Does the same if the element is found at once. Otherwise, returns false. */
+/* Does the same if the element is one of the two that were used last. Otherwise, returns false. */
 static inline bool outside_find_soon(const struct thread_profile *thread, struct thread_site *site)
 {
     const struct thread_site *from = outside_last(thread);

@@ -60,8 +60,8 @@ static const struct layout layout_3_12 = {.frame = 56,
                                           .compact = 56};
 
 /* Since version 3.13, _PyRuntime of CPython begins with a description of the layout: an array of
- * words, most of which are offsets. The members are the indices at which the parts begin that
- * matter here. Within these parts, the words are the same in all of these versions. */
+ * words, most of which are offsets. The members are the indices of the first words of the parts
+ * that are read here. Within these parts, the words are the same in all of these versions. */
 struct description {
     size_t thread, frame, code, object, bytes, string;
 };
@@ -80,7 +80,7 @@ static const void *code_type, *string_type, *bytes_type;
  * it. */
 enum { UNKNOWN, RIGHT, WRONG };
 static atomic_int layout_state;
-static bool layers[256]; /* [tool_id]: names lines of Python */
+static bool layers[256]; /* [tool_id]: whether the layer names lines of Python */
 
 static bool read_description(const void *runtime, const struct description *at,
                              unsigned long version)
@@ -500,7 +500,7 @@ static int check_layout(const void *state)
             return WRONG;
     }
     if (!frame)
-        return UNKNOWN; /* It runs no code of Python. */
+        return UNKNOWN; /* This thread runs no code of Python. */
     return read_at(&code, frame, layout.code, sizeof code) && has_type(unmark(code), code_type) &&
                    read_at(&part, unmark(code), layout.file, sizeof part) &&
                    has_type(part, string_type) &&

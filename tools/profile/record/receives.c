@@ -428,8 +428,8 @@ static void add_receive_wait(struct layer *layer, struct thread_profile *thread,
                        bytes);
 }
 
-/* Records that a receive or a send has completed. If `place` is NULL, it has failed and transferred
- * nothing. The entry is still held. */
+/* Records that a receive or a send has completed. If `place` is NULL, the operation has failed and
+ * transferred nothing. The entry is still held. */
 static void complete_one(struct layer *layer, struct thread_profile *thread,
                          struct receive *receive, const struct status_place *place)
 {

@@ -58,9 +58,10 @@ void receives_lose(struct layer *layer);
 /* Returns how many posted receives have not been seen to complete. Any thread may call this. */
 uint64_t receives_unfinished(int tool_id);
 
+enum { RECEIVES_MATCHED = -1000000 /* the source and tag of a message that was matched before */ };
+
 /* A message for which a call in progress waits, because the call completes the request of this
  * message. */
-enum { RECEIVES_MATCHED = -1000000 /* the source and tag of a message that was matched before */ };
 struct receives_held {
     bool is_send;
     /* The rank in MPI_COMM_WORLD of the receiver (-1: unknown), or that of the sender in the

@@ -95,7 +95,7 @@ static void add_opened_file(struct layer *layer, const QMPIX_Call *call, bool co
  * outside a region that it opens, and inside a region that it closes. */
 static void obey_pcontrol(struct layer *layer, const QMPIX_Call *call)
 {
-    const int level = *(const int *)call->arguments[0]; /* no constant of MPI */
+    const int level = *(const int *)call->arguments[0]; /* a plain number, not an MPI constant */
     const QMPIX_Pcontrol_words *words = call->arguments[1];
     char name[PCONTROL_TEXT_MAX];
     if (atomic_load(&layer->closed))
@@ -262,8 +262,8 @@ static void add_created_comm(struct layer *layer, const QMPIX_Call *call)
     check_sync(layer, true);
 }
 
-/* Returns true if the call is not to be counted when it returns. If necessary, it has then been
- * counted here, because the result is made before it returns. */
+/* Returns true if the call is not to be counted when it returns. It has then been counted here if
+ * necessary, because the result of the profile is made before the call returns. */
 __attribute__((noinline)) static bool control_before(struct layer *layer, const QMPIX_Call *call,
                                                      const QMPIX_Word *word)
 {
@@ -315,7 +315,7 @@ __attribute__((noinline)) static void control_after(struct layer *layer, const Q
     }
     if (!succeeded)
         return;
-    /* The first call on a communicator may never return. */
+    /* The first call on the communicator may never return, and is then listed with this name. */
     if (traits_all[call->function->number].created >= 0)
         objects_meet_comm(layer,
                           argument_comm_at(call, traits_all[call->function->number].created));

@@ -203,7 +203,7 @@ void threads_out_of_memory(int tool_id);
  * Returns NULL if memory is exhausted, which is reported once. */
 struct thread_profile *threads_add(int tool_id, int depth);
 
-/* Returns the tables of a level, which thread_level_enter returned, and makes them if needed.
+/* Returns the tables of the level that thread_level_enter has returned, and makes them if needed.
  * Returns NULL if memory is exhausted. */
 static inline struct thread_profile *threads_at(const struct thread_level *level, int tool_id,
                                                 int depth)

@@ -17,7 +17,7 @@ struct traits_awaited {
     signed char source, destination, status;
 };
 
-/* How most calls of a function end. It selects a fast path (see record.c). */
+/* How most calls of a function end. This selects a fast path for them (see record.c). */
 enum traits_end {
     ENDS_PLAINLY,  /* The calls transfer nothing. */
     ENDS_SENDING,  /* The calls send one message. */
@@ -61,7 +61,7 @@ struct traits {
     bool polls;          /* It asks whether something has come or completed, without waiting. */
     bool is_controlled;  /* control_before and control_after (record.c) handle it. */
     bool has_known_comm; /* Its communicator is not an argument, but known to libqmpi. */
-    bool has_error;      /* It returns an error class. */
+    bool has_error;      /* It returns an error code. */
     /* Before a call, nothing needs to be done except to publish it (see also traits_let_wait). */
     bool begins_simply;
     /* After a call, nothing needs to be done except to count the call, and one message if `end`

@@ -26,15 +26,15 @@ static inline void waits_expect(struct thread_profile *thread, uint64_t time)
 }
 
 /* Translates a rank of a communicator to MPI_COMM_WORLD. Returns -1 if the result is unknown or
- * `rank` is MPI_PROC_NULL. `comm` may be MPI_COMM_NULL. */
+ * `rank` is negative, such as MPI_PROC_NULL. `comm` may be MPI_COMM_NULL. */
 int waits_find_world_rank(MPI_Comm comm, int rank);
 
 /* Adds a receive or a send of `bytes` that the returning call has completed. `peer` is the rank of
  * the other side in MPI_COMM_WORLD; -1: unknown. */
 void waits_add_peer(struct thread_profile *thread, int peer, uint64_t bytes);
 
-/* Counts how long a call waited, if it may have. `time` exceeds waits_floor. `bytes` is what the
- * call moved itself, without the operations that it completed. */
+/* Counts how long a call waited, if it may have waited. `time` exceeds waits_floor. `bytes` is what
+ * the call moved itself, without the operations that it completed. */
 void waits_add(struct thread_profile *thread, const QMPIX_Call *call,
                const struct thread_site *site, uint64_t time, uint64_t bytes);
 

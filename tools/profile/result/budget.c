@@ -182,7 +182,7 @@ static double find_accessed(const struct finder *finder, const struct place *pla
     return calls > 0 ? finder_access_bytes(finder) * (double)place->calls->calls / calls : 0;
 }
 
-/* A nonblocking call only starts the operation. */
+/* A nonblocking call only starts the operation, so it does not wait for other ranks. */
 static void divide_collective(const struct finder *finder, struct place *place)
 {
     const struct profile_calls *calls = place->calls;
@@ -358,8 +358,8 @@ static void scale_part(struct table *table, int part, double factor)
 
 /* ---- The sum --------------------------------------------------------------------------------- */
 
-/* If calls are made within calls, the parts of calls exceed the time that the ranks lost. Time in
- * MPI that no place explains is other time. */
+/* If calls are made within calls, the parts of calls exceed the time that the ranks lost, and are
+ * scaled down. Time in MPI that no place explains is other time. */
 static void adjust_sum(struct table *table, double lost)
 {
     double sum = 0;

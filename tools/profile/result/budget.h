@@ -60,9 +60,10 @@ struct profile_budget {
     struct profile_budget_item items[PROFILE_BUDGET_PARTS];
 };
 
-/* Computes the budget. Names and call sites are those of the result. Returns false if it is not
- * known: no time was profiled, or the file is of an older version that did not save it; or if
- * memory is exhausted. */
+/* Computes the budget. Names and call sites are those of the result. Returns false if memory is
+ * exhausted or the budget is not known: no time was profiled, the result contains only selected
+ * functions (profile_result_filter), or an older version wrote the file without the times of
+ * processes. */
 bool profile_budget_find(const struct profile_result *result, struct profile_budget *budget);
 
 /* The name of a part in JSON and CSV, such as "late-sender", and in words. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct columns_row {
-    char *fields[COLUMNS_MOST]; /* a line of text (`is_note`) is the first one */
+    char *fields[COLUMNS_MOST]; /* in a line of text (`is_note`), only the first one is used */
     int filled;
     bool is_note;
 };
@@ -126,7 +126,7 @@ static void drop_columns(const struct columns *columns, int widths[COLUMNS_MOST]
 /* Returns the number of blanks between two columns: two if there is room. */
 static int measure_columns(const struct columns *columns, int widths[COLUMNS_MOST], int line)
 {
-    enum { LEAST = 14 }; /* of the first column, if it needs it: most names of functions fit */
+    enum { LEAST = 14 }; /* the first column is not made narrower: most names of functions fit */
     memset(widths, 0, COLUMNS_MOST * sizeof *widths);
     for (size_t i = 0; i < columns->row_count; i++) {
         const struct columns_row *row = &columns->rows[i];

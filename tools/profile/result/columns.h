@@ -22,13 +22,15 @@ struct columns {
     bool good; /* memory has not been exhausted */
 };
 
-/* Starts a table with one column per letter of `align` (at most COLUMNS_MOST). */
+/* Starts a table with one column per letter of `align` (at most COLUMNS_MOST). The string must stay
+ * valid until the table is freed. */
 void columns_start(struct columns *columns, const char *align);
 
 /*
  * Sets which columns are left out if there is no room, with one character for each column. Those
  * with '1' are left out first, then those with '2', and so on; those with '.' are never left out.
- * Columns with the same digit are left out together.
+ * Columns with the same digit are left out together. The string must stay valid until the table is
+ * freed.
  */
 void columns_set_optional(struct columns *columns, const char *optional);
 

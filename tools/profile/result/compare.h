@@ -47,7 +47,8 @@ struct compare_table {
     size_t entry_count, entry_room;
 };
 
-/* A finding in each run: of the same kind, at the same place. NULL: the run does not have it. */
+/* A finding in each run, at the same place and usually of the same kind (see add_run_findings).
+ * NULL: the run does not have it. */
 struct compare_finding {
     const struct profile_finding **runs;
 };

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns in their order. New ones go to the end: scripts may count. Figures (figures.h) that
- * are not among them follow. */
+/* The columns in their order. New ones go to the end, because scripts may count columns. Figures
+ * (figures.h) that are not among them follow. */
 /* clang-format off */
 #define COLUMNS(X) \
     X(table) X(region) X(name) X(text) X(rank) X(from) X(to) X(calls) \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See finder.h: the list of findings, their wording, and the queries of rules about ranks. A result
- * contains the calls of only a few ranks, and the sums over all ranks. Of the other ranks, only
- * their mean is known, and that their times lie between those of two known ranks.
+ * contains the calls of only a few ranks, and the sums over all ranks. Of the other ranks, two
+ * things are known: their mean, and that their times lie between those of two known ranks.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"
@@ -602,7 +602,7 @@ bool finder_is_message(const char *function)
 }
 
 /* A call that completes requests may complete sends or receives. If the rank receives nothing from
- * the peer, they are sends. */
+ * the peer, the requests are sends. */
 bool finder_awaits_receiver(const struct finder *finder, const struct profile_callsite *site,
                             int rank, int peer)
 {
@@ -651,7 +651,7 @@ bool finder_makes_objects(const struct finder *finder, const char *function)
 
 /* ---- Neighbours ------------------------------------------------------------------------------ */
 
-/* Returns the place in the index of the first pair from `rank`. */
+/* Returns the index in finder->matrix of the first pair from `rank`. */
 static size_t find_pairs(const struct finder *finder, int rank)
 {
     size_t first = 0, end = finder->result->matrix_entry_count;

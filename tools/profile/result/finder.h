@@ -34,8 +34,8 @@ struct finder {
     bool good; /* memory has not been exhausted */
 };
 
-/* Prepares the search for findings in a result, without findings. The caller frees it with
- * finder_free. Returns NULL if memory is exhausted. */
+/* Returns a finder for a result, without any findings yet. The caller frees it with finder_free.
+ * Returns NULL if memory is exhausted. */
 struct finder *finder_make(const struct profile_result *result);
 void finder_free(struct finder *finder);
 
@@ -60,8 +60,8 @@ extern const char *const finder_advice_off;
 void finder_summarize(struct profile_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Writes the place of a call site, such as "ocean.c:83" or "app+0x51c"; "?" if it is NULL or has no
- * frames. */
+/* Writes the place of a call site, such as "ocean.c:83" or "app+0x51c"; "?" if the site is NULL or
+ * has no frames. */
 void finder_describe_place(const struct profile_callsite *site, char *place, size_t size);
 
 /* Returns a time and its share of the run, such as "1.40 s (22 %)". The text is valid as long as
@@ -126,8 +126,8 @@ bool finder_awaits_receiver(const struct finder *finder, const struct profile_ca
 
 struct finder_rank_sum {
     /* In struct finder_ranks, the time includes waiting (sync=yes). In the array that
-     * finder_sum_ranks returns, it does so only for ranks that struct finder_ranks does not
-     * list. */
+     * finder_sum_ranks returns, the times of ranks that struct finder_ranks lists do not include
+     * it. */
     double time, bytes;
     uint64_t calls;
 };
@@ -248,7 +248,7 @@ bool finder_explains(const struct finder *finder, int cause, int it);
 double finder_slow_time(const struct finder *finder, const struct profile_callsite *site,
                         const struct finder_ranks *ranks);
 
-/* Adds to the findings of the rules above in which region and when their time is lost
+/* States, in the findings of the rules above, in which region and when their time is lost
  * (findings_where.c). */
 void finder_rule_where(struct finder *finder);
 

@@ -67,10 +67,10 @@ struct profile_finding {
     /* The late rank spends `excess` seconds more outside MPI than the others, between the calls
      * `from` and `to`. 0: the rank is late for another reason, or the reason is unknown. */
     double excess;
-    const struct profile_callsite *from, *to; /* NULL: the start or the end of its data */
+    const struct profile_callsite *from, *to; /* NULL: the start or the end of the rank's data */
     const char *region; /* the region in which most of the time is lost; NULL: there is none */
-    double begin, end;  /* the short part of the run in which most of it is lost; 0: none */
-    bool is_first;      /* It is listed first, whatever its time is. */
+    double begin, end;  /* the short part of the run in which most of the time is lost; 0: none */
+    bool is_first;      /* The finding is listed first, whatever its time is. */
     char summary[512];
     char brief[512]; /* the summary with a long name of a file cut; "": see `summary` */
     char meaning[720];

@@ -29,8 +29,8 @@ static double queued_time(const struct finder *finder, int rank)
 }
 
 /* Returns whether the finding `it` is a consequence of the finding `cause`. This is so if `cause`
- * explains it (finder_explains), and if ranks wait for a rank of a slow node or for one that has no
- * processor meanwhile. */
+ * explains it (finder_explains), or if `cause` says that the rank for which others wait in `it` has
+ * no processor meanwhile, or is on a slow node. */
 static bool is_consequence(const struct finder *finder, int it, int cause)
 {
     const enum profile_finding_kind kind = finder->found[cause].kind;
@@ -54,8 +54,8 @@ static bool has_cause(const struct finder *finder, int it)
     return false;
 }
 
-/* A verdict comes first. The other findings are ordered by time, longest first, and those with
- * equal times in the order in which they were found. */
+/* A finding with `is_first` comes first. The other findings are ordered by time, longest first, and
+ * those with equal times in the order in which they were found. */
 static int compare_findings(const void *a, const void *b)
 {
     const struct profile_finding *mine = *(struct profile_finding *const *)a;

@@ -9,7 +9,7 @@
 enum { PROFILE_FINDINGS_MOST = 7 };
 
 struct profile_findings {
-    struct profile_finding all[PROFILE_FINDINGS_MOST]; /* a verdict, then longest first */
+    struct profile_finding all[PROFILE_FINDINGS_MOST]; /* one with `is_first`, then longest first */
     int count;
 };
 

@@ -342,7 +342,7 @@ bool finder_explains(const struct finder *finder, int cause, int it)
            excess.seconds >= find_outside_excess(finder, mine->rank);
 }
 
-/* Adds to findings about serial I/O where other ranks wait meanwhile. */
+/* States, in findings about serial I/O, where other ranks wait meanwhile. */
 void finder_rule_serial_io(struct finder *finder)
 {
     for (int cause = 0; cause < finder->count; cause++) {

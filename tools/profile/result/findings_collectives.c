@@ -24,8 +24,8 @@ struct arrival {
     uint64_t calls; /* of the rank that takes least time */
 };
 
-/* Adds the ranks whose times are unknown. These times lie between two known ones. It is assumed
- * that some of these ranks take the lower time, and the others the higher one. */
+/* Adds those of the ranks with unknown times that wait. The unknown times lie between two known
+ * ones. Some of these ranks are assumed to take the lower time, and the others the higher one. */
 static void add_unknown_ranks(struct arrival *arrival, const struct finder_ranks *ranks,
                               double least)
 {
@@ -149,7 +149,7 @@ static double find_most_queued(const struct finder *finder)
     return queued;
 }
 
-/* Each rank waits, but not always for the same rank. */
+/* Describes that each rank waits, but not always for the same rank. */
 static void describe_turns(const struct finder *finder, struct profile_finding *finding)
 {
     finder_summarize(finding, "Rank %d waits %s in %s at \1, as do others", finding->rank,

@@ -186,8 +186,8 @@ static int find_stuck_target(const struct hang *hang, int rank, bool wants_messa
 }
 
 /* Goes from a rank that waits for a message to the rank for which it waits, and so on. If this
- * leads into a circle, sets the waiters to the ranks of the circle. Returns false if it ends
- * elsewhere. */
+ * leads into a circle, sets the waiters to the ranks of the circle. Returns false if there is no
+ * circle. */
 static bool find_circle(struct verdict *verdict, int rank)
 {
     const struct hang *hang = verdict->hang;
@@ -258,7 +258,8 @@ static int find_longest(const struct hang *hang, double least)
     return longest;
 }
 
-/* Follows the ranks from the one that has waited longest to one that does not wait. */
+/* Goes from the rank that has waited longest to the rank for which it waits, and so on, until a
+ * rank does not wait. */
 static enum cause judge_waiting(struct verdict *verdict, double least)
 {
     const struct hang *hang = verdict->hang;
@@ -338,6 +339,8 @@ static void print_waiters(FILE *text, const struct verdict *verdict)
     fprintf(text, " for %s", units_time(find_time(verdict)));
 }
 
+/* Returns whether the two calls of a mismatch are of the same function, so that their roots differ.
+ */
 static bool is_root_different(const struct verdict *verdict)
 {
     const struct profile_flight *mine = flight_of(verdict, verdict->waiters[0]);

@@ -411,9 +411,9 @@ static void add_sharing(const struct profile_result *result, const char *host,
     }
 }
 
-/* Finds ranks that share too few processors. First these are the ranks that may use only processors
- * of this rank. If there are enough processors for them, ranks whose processors overlap with these
- * are added. */
+/* Finds ranks that share too few processors. At first, these are the ranks that may use only
+ * processors that `process` may use. If there are enough processors for them, all ranks are added
+ * whose processors overlap with those of a rank that was found. */
 static struct binding find_binding(const struct profile_result *result,
                                    const struct profile_process *process)
 {

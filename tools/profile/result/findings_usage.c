@@ -257,8 +257,8 @@ void finder_rule_files(struct finder *finder)
 
 /* ---- Polling --------------------------------------------------------------------------------- */
 
-/* The polling time is known only as a sum over all ranks, so that it is divided in proportion to
- * the time in the calls. */
+/* Returns the polling time of the rank that spends most time in the calls. It is known only as a
+ * sum over all ranks, and is divided in proportion to the time in the calls. */
 static double polling_of_rank(const struct finder *finder, const struct profile_calls *calls)
 {
     const double threads = finder_threads(finder, calls->time.max_rank);

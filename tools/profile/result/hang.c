@@ -55,7 +55,8 @@ static int count_ranks(const struct profile_result *result)
     return count;
 }
 
-/* Returns whether a process ended by itself before MPI_Finalize, and not together with the job. */
+/* Returns whether a process takes part in no further call, because it has ended by itself or has
+ * finalized MPI. A process that ended together with the job does not count. */
 static bool has_ended(const struct profile_process *process)
 {
     static const char *const crashes[] = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL",
@@ -86,8 +87,8 @@ static bool is_in(const struct hang *hang, int rank)
     return rank >= 0 && rank < hang->count;
 }
 
-/* A rank never returns from MPI_Finalize to the rest of the program. Therefore, this call counts
- * even if it has just begun. */
+/* A rank in MPI_Finalize makes no further call for which others could wait. Therefore, this call
+ * counts even if it has just begun. */
 static bool is_finalize(const struct profile_flight *flight)
 {
     return !strcmp(flight->name, "MPI_Finalize");

@@ -15,7 +15,7 @@ enum hang_state {
     HANG_MISSING, /* The data of the rank is missing. */
     HANG_OUTSIDE, /* It is outside MPI, or in a call that it began only just now. */
     HANG_BUSY,    /* It is in a call that is not known to wait for other ranks. */
-    HANG_ENDED,   /* Its process has ended, and has not finalized MPI. */
+    HANG_ENDED,   /* Its process has ended by itself, or has finalized MPI. */
     HANG_WAITS
 };
 
@@ -46,8 +46,9 @@ struct hang {
     bool good; /* memory has not been exhausted */
 };
 
-/* Finds out which ranks wait. Calls that have lasted less than `least` seconds count as time
- * outside MPI, because the rank may go on. The caller passes the result to hang_free. */
+/* Finds out which ranks wait. Calls that have lasted less than `least` seconds, except for
+ * MPI_Finalize, count as time outside MPI, because the rank may go on. The caller passes the result
+ * to hang_free. */
 void hang_find(struct hang *hang, const struct profile_result *result, double least);
 void hang_free(struct hang *hang);
 

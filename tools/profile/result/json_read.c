@@ -521,8 +521,8 @@ static void read_result(const struct source *root, struct profile_result *result
 /* ---- The file -------------------------------------------------------------------------------- */
 
 /* Opening a FIFO waits for a writer, possibly for ever. The FIFO must therefore have a writer
- * already, as that of a shell's `<(command)` has, or contain data. The byte that is read to check
- * this is put back. */
+ * already, as the FIFO of a shell's `<(command)` does, or contain data. The byte that is read to
+ * check this is put back. */
 static FILE *open_fifo(int descriptor, const char **reason)
 {
     char first;

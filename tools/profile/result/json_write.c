@@ -146,7 +146,7 @@ static void add_calls(struct container *object, const struct profile_calls *call
     for (int i = 0; i < PROFILE_FIGURE_COUNT; i++) {
         const double value = profile_figure_get(calls, i);
         if (!profile_figures[i].since && !value)
-            continue; /* Files may lack it. */
+            continue; /* Readers take a missing member for 0. */
         add_member(object, profile_figures[i].name,
                    profile_figures[i].unit == PROFILE_COUNT ? whole_value((uint64_t)value)
                                                             : real_value(value));

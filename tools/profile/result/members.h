@@ -22,7 +22,7 @@ enum member_kind {
     MEMBER_BITS,    /* uint64_t; a string in JSON, where many readers do not keep 64 bits */
     MEMBER_SPREAD,  /* struct profile_spread */
     MEMBER_CALLS,   /* struct profile_calls; its members become those of the object in JSON */
-    MEMBER_BINS,    /* an array of `bins` uint64_t; pairs of a bin and its number in JSON */
+    MEMBER_BINS,    /* an array of `bins` uint64_t; pairs of index and value in JSON */
     MEMBER_BYTES,   /* a pointer to bytes, or NULL */
     MEMBER_ARRAY,   /* a pointer to elements of `type` */
     MEMBER_FRAMES   /* the same, but their number is an int */
@@ -35,7 +35,8 @@ struct member {
     size_t count_offset; /* for bytes and arrays: the offset of their number, a size_t */
     int bins;
     const struct member_type *type;
-    /* A text that is NULL, and a number that is not above `absent`, are left out in JSON. */
+    /* A text that is NULL, a number that is not above `absent`, and an empty array are left out in
+     * JSON. */
     bool is_optional;
     bool is_new; /* Older files lack it. */
     int absent;

@@ -18,12 +18,12 @@
  */
 bool profile_merge(struct profile_result *into, struct profile_result *from);
 
-/* Reduces a list of ranks, such as profile_by_rank has it, to the callers. */
+/* Reduces a list of ranks to those that made calls, at most PROFILE_OUTLIERS of them. */
 void profile_merge_choose_callers(struct profile_by_rank *list);
 
 /* ---- Elements of a result -------------------------------------------------------------------- */
 
-/* The ranks that have one of two elements. */
+/* The ranks of one of the two results that are merged. */
 struct merge_side {
     int ranks;
     const struct profile_process *processes; /* in the order of their ranks */

@@ -53,7 +53,7 @@ struct profile_layout {
 };
 
 /* Returns the width of the terminal to which a descriptor leads, but at least PROFILE_TEXT_WIDTH,
- * which is also that of files. */
+ * which is also the width of files. */
 enum { PROFILE_TEXT_WIDTH = 80 };
 int profile_text_width(int descriptor);
 
@@ -135,7 +135,7 @@ typedef profile_html_writer *profile_html_find(void);
 
 enum { PROFILE_COMPARE_TEXT_MOST = 6 }; /* runs side by side */
 
-/* The tables that text has (enum profile_section), besides the head. */
+/* The tables of a comparison in text (enum profile_section), besides the head. */
 #define PROFILE_COMPARE_SECTIONS                                                                   \
     (PROFILE_FUNCTIONS | PROFILE_CALLSITES | PROFILE_WAITS | PROFILE_REGIONS | PROFILE_PROCESSES)
 
@@ -150,7 +150,7 @@ bool profile_compare_print_text(FILE *stream, const struct compare_result *compa
                                 unsigned sections, enum profile_sort order,
                                 const struct profile_layout *layout);
 
-/* JSON with the schema `qmpi-comparison/1`: see docs/run/profile.md. */
+/* Prints JSON with the schema `qmpi-comparison/1`: see docs/run/profile-reference.md. */
 bool profile_compare_print_json(FILE *stream, const struct compare_result *comparison);
 
 /* Prints CSV with a row for each figure of each entry in each run. */

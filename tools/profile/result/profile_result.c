@@ -76,7 +76,7 @@ TYPE(callsite, {HAS(TEXT, name)}, {FRAMES}, {HAS(INT, ranks)}, {HAS(CALLS, calls
 TYPE(outside_rank, {HAS(INT, rank)}, {HAS(REAL, time)})
 #undef OF
 
-/* In JSON, the call sites have other numbers. */
+/* JSON contains the indices of the call sites instead of their keys. */
 #define OF struct profile_outside
 TYPE(outside, {.kind = MEMBER_WHOLE, AT(from)}, {.kind = MEMBER_WHOLE, AT(to)}, {HAS(SPREAD, time)},
      {LIST(ranks, rank_calls)})
@@ -755,7 +755,7 @@ size_t profile_windows_count(const struct profile_windows *windows)
     return count;
 }
 
-/* Combines the windows in place, because each is read before it is overwritten. */
+/* The windows can be combined in place, because each is read before it is overwritten. */
 static void widen_rank(const struct profile_windows *windows, struct profile_window_rank *rank)
 {
     const struct profile_window_rank before = *rank;

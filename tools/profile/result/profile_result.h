@@ -216,7 +216,7 @@ struct profile_region {
  * Efficiency over time: the application time of each rank in windows of equal width, and how much
  * of it was in MPI. Windows begin at the end of the rank's own MPI_Init.
  */
-#define PROFILE_WINDOW_WIDTH 0.001 /* seconds, of the narrowest windows; others are 2^k as wide */
+#define PROFILE_WINDOW_WIDTH 0.001 /* seconds; all other widths are 2^k times this one */
 enum { PROFILE_WINDOWS_MOST = 200, PROFILE_WINDOW_WHOLE = 200 };
 struct profile_window_rank {
     int rank;
@@ -290,7 +290,7 @@ struct profile_result {
     int rank;  /* the rank if it describes a single process; otherwise -1 */
     /* How a process ended, if its data is not in the result of all ranks: "exit", "MPI_Abort",
      * "signal SIGTERM", "checkpoint", "MPI_Pcontrol", PROFILE_SESSIONS_ENDED or PROFILE_NOT_MERGED.
-     * NULL: MPI_Finalize. */
+     * NULL: this is the result of all ranks. */
     char *termination;
     struct profile_variable *environment; /* of the lowest rank, by name */
     size_t variable_count;
@@ -361,16 +361,17 @@ enum profile_sort { PROFILE_BY_TIME, PROFILE_BY_CALLS, PROFILE_BY_BYTES, PROFILE
 
 /*
  * Sorts functions (also those of regions), call sites, communicators, files and regions. The
- * largest come first, and equal ones are ordered by name; names go from a to z. The matrix is not
- * sorted. Bytes are those sent and received; for files, those read and written.
+ * largest come first, and equal ones are ordered by name; names go from a to z. Pairs of calls
+ * (struct profile_outside) are always sorted by time. The matrix is not sorted. Bytes are those
+ * sent and received; for files, those read and written.
  */
 void profile_result_sort(struct profile_result *result, enum profile_sort order);
 
 /*
  * Keeps the functions, call sites and functions of regions whose MPI function matches `pattern`
- * (fnmatch, ignoring case), and removes the others. Data that does not refer to single functions
- * (matrix, communicators, files, processes, totals) does not change. Returns the number of
- * remaining functions.
+ * (fnmatch, ignoring case), and removes the others. Removes the time outside MPI before or after
+ * call sites that are removed. Data that does not refer to single functions (matrix, communicators,
+ * files, processes, totals) does not change. Returns the number of remaining functions.
  */
 size_t profile_result_filter(struct profile_result *result, const char *pattern);
 

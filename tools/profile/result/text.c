@@ -422,8 +422,10 @@ static bool lacks_line(const struct profile_callsite *site)
     return site->frame_count && *site->frames->module && !site->frames->file;
 }
 
-/* Prints one hint for all call sites without source lines. Those in extensions of Python have lines
- * of Python unless its frames could not be read, or no code of Python runs any more. */
+/* Prints why call sites have no source lines: at most one hint about modules without debug
+ * information, and one about extensions of Python. Call sites in extensions have lines of the
+ * Python code, unless the frames of Python could not be read, or no code of Python runs any more.
+ */
 static void print_debug_hint(const struct text *text, size_t shown)
 {
     const char *module = NULL;
@@ -456,9 +458,9 @@ static void print_debug_hint(const struct text *text, size_t shown)
 
 /* ---- Call sites ------------------------------------------------------------------------------ */
 
-/* The columns in their order, as columns_start and columns_set_optional describe them. The one
- * without a heading stands for those of the figures with a heading (figures.h). add_callsite_row
- * adds their cells. */
+/* The columns in their order; `align` and `optional` are as in columns.h. The entry without a
+ * heading stands for a column for each figure of figures.h whose heading is not empty.
+ * add_callsite_row adds the cells. */
 static const struct {
     const char *heading;
     char align, optional;
@@ -470,7 +472,7 @@ static const struct {
 };
 enum { CALLSITE_COLUMNS = sizeof callsite_columns / sizeof *callsite_columns };
 
-/* Starts the table. `align` and `optional` must remain valid until it is printed. */
+/* Starts the table. `align` and `optional` must remain valid until the table is printed. */
 static void start_callsites(struct columns *columns, char *align, char *optional)
 {
     const char *headings[COLUMNS_MOST + 1];
@@ -533,7 +535,7 @@ static bool print_callsites(const struct text *text)
     struct columns columns;
     if (!shown)
         return true;
-    fprintf(text->stream, "\nCall sites: time of all ranks, and the most of a rank\n");
+    fprintf(text->stream, "\nCall sites: time of all ranks, and the greatest time of a rank\n");
     start_callsites(&columns, align, optional);
     for (size_t i = 0; i < shown; i++)
         add_callsite_row(&columns, text, &text->result->callsites[i]);

@@ -145,7 +145,8 @@ static bool print_functions(const struct text *text, const struct profile_functi
 bool text_functions(const struct text *text)
 {
     const struct profile_result *result = text->result;
-    fprintf(text->stream, "\nFunctions: time of all ranks, and the least and most of a rank\n");
+    fprintf(text->stream,
+            "\nFunctions: time of all ranks, and the least and greatest time of a rank\n");
     if (!result->function_count)
         fprintf(text->stream, "(no calls)\n");
     if (result->function_count && !print_functions(text, result->functions, result->function_count))
@@ -625,7 +626,8 @@ static bool print_pairs(const struct text *text)
     return good;
 }
 
-/* Returns the number of ranks of the map. A file of some processes also names other ranks. */
+/* Returns the number of ranks of the map, or a number above MAP_RANKS if the map would be too
+ * large. A file of some processes also contains messages of other ranks. */
 static int map_ranks(const struct profile_result *result)
 {
     int ranks = result->termination ? 1 : result->ranks;

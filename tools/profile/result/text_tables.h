@@ -43,7 +43,8 @@ void text_add_extremes(struct columns *columns, const struct profile_spread *spr
 void text_add_frames(struct columns *columns, const struct text *text,
                      const struct profile_frame *frames, int count);
 
-/* Returns how many bytes of whole words fit into `room` columns. */
+/* Returns the number of bytes of the whole words that fit into `room` bytes, or `room` if the first
+ * word is longer. */
 size_t text_fit_words(const char *words, int room);
 
 /* Adds words in lines of the width. `prefix` begins the first line, and spaces the others. */
