@@ -102,7 +102,8 @@ static void continue_block(struct stream_reader *stream)
     struct trace_event_stack stack = stream->stack;
     stream->stack = stream->loaded.stack;
     stream->loaded.stack = stack;
-    /* In a ring, the first block may begin after the end of the selection. */
+    /* In a ring, the first block may begin after the end of the selection. Calls that begin after
+     * this end are not in the selection. */
     while (stream->stack.depth && stream->stack.calls[stream->stack.depth - 1].ticks > stream->end)
         stream->stack.depth--;
     if (stream->told > stream->stack.depth)

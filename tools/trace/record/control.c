@@ -197,7 +197,8 @@ static void begin_trace(struct layer *layer, MPI_Session session)
     qmpi_arithmetic_end(&before);
 }
 
-/* Returns whether this session is the one that initializes MPI. */
+/* Handles a session that has begun. If this session has initialized MPI, begins the trace and
+ * returns true. */
 static bool begin_session(struct layer *layer, const QMPIX_Call *call)
 {
     enum { SESSION = 2 };

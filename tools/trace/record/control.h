@@ -16,8 +16,8 @@ bool control_has_events(const struct traits *traits);
 bool control_before(struct recorder *recorder, const QMPIX_Call *call, struct flight *flight,
                     bool is_on);
 
-/* These functions handle such a call after it was made. control_after is called within the record
- * of the call and control_end after the record. */
+/* These functions handle such a call after it was made. control_after is called while events can
+ * still be recorded within the call, and control_end when the call has been recorded. */
 void control_after(struct recorder *recorder, const QMPIX_Call *call, bool has_succeeded,
                    uint64_t ticks);
 void control_end(struct recorder *recorder, const QMPIX_Call *call);
