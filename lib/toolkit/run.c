@@ -251,8 +251,8 @@ static bool read_note(struct timespec *begin, long *pid)
 
 /* Sets `program_begin` to the start of the launcher. The ranks of a program may start at different
  * times, but their launcher started before all of them, and after the end of the preceding program.
- * This does not hold if the launcher runs a script on each rank that starts several programs:
- * `program_begin` then stays the start of this process. */
+ * This does not hold if each rank is a script that starts several programs: `program_begin` then
+ * stays the start of this process. */
 static void find_program_begin(const struct process *process)
 {
     struct process parent;

@@ -23,7 +23,7 @@ void job_hide(void);
  * job_set_reported. */
 bool job_count(int tool_id, const char *name, int kind, int function);
 
-/* Marks a fault as reported, for which job_count has returned true. */
+/* Marks a fault for which job_count has returned true as reported. */
 void job_set_reported(int tool_id, const char *name, int kind);
 
 /* The faults of one kind in one layer. */
