@@ -285,7 +285,7 @@ static void read_members(const struct member_source *root, struct manifest *mani
 
 /* ---- The document ---------------------------------------------------------------------------- */
 
-/* In versions after 1, the same members may have other meanings. */
+/* Later versions are refused, because the same members may have other meanings in them. */
 static void check_schema(const struct member_source *root)
 {
     const json_t *value = json_object_get(root->object, "schema");
