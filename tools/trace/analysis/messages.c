@@ -317,8 +317,8 @@ static uint64_t channel_in_part(const struct trace_messages *messages,
     return channel && messages->part ? qmpi_table_mix_two(channel, messages->part) : channel;
 }
 
-/* Sets `number` to the number of earlier calls with the same key. Returns false if memory is
- * exhausted. */
+/* Sets `number` to the number of earlier calls of this function with the same table and key.
+ * Returns false if memory is exhausted. */
 static bool count_before(struct qmpi_table *table, uint64_t key, uint64_t *number)
 {
     uint64_t *place = qmpi_table_put(table, key);

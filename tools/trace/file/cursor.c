@@ -186,7 +186,8 @@ static void free_stream(struct stream_reader *stream)
     trace_event_stack_free(&stream->stack);
 }
 
-/* Handles the end of the last block. Calls in progress at this point have no end. */
+/* Handles the end of the stream, or of its part in the selection: finds out how many events are
+ * missing there, and which calls are in progress. Returns false. */
 static bool read_stream_end(struct stream_reader *stream)
 {
     const struct trace_event_stack *end = &stream->stream->end;

@@ -230,7 +230,7 @@ void control_free_comm(struct layer *layer, const QMPIX_Call *call)
 
 /* ---- The end of MPI -------------------------------------------------------------------------- */
 
-/* Records a call before it is carried out, because the file will be complete before the call
+/* Records a call before it is carried out, because the file may be complete before the call
  * returns. */
 static void put_last_call(struct recorder *recorder, const struct flight *flight, bool is_on)
 {

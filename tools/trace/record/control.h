@@ -11,8 +11,7 @@
 bool control_has_events(const struct traits *traits);
 
 /* Handles such a call before it is made. `is_on` says whether the call is to be recorded. Returns
- * true if the call has already been recorded, because it does not return or because recording ends
- * with it. */
+ * true if the call has already been recorded, because it may not return (MPI_Abort). */
 bool control_before(struct recorder *recorder, const QMPIX_Call *call, struct flight *flight,
                     bool is_on);
 

@@ -332,9 +332,9 @@ static inline uint32_t find_message_comm(struct recorder *recorder, const QMPIX_
                : objects_find_comm(recorder, call, MESSAGE_COMM);
 }
 
-/* Finds the size of a datatype if it is not the datatype of the last call. Stores only predefined
- * datatypes, because the handles of others may be reused after they are freed. With a count of 0,
- * the datatype may be invalid, because the MPI library need not check it. */
+/* Finds the size of a datatype if it is not the datatype of the last call. Stores the size only of
+ * predefined datatypes, because the handles of others may be reused after they are freed. With a
+ * count of 0, the datatype may be invalid, because the MPI library need not check it. */
 __attribute__((noinline)) static bool recorder_type_size(struct recorder *recorder,
                                                          const QMPIX_Call *call, uint64_t *size)
 {
