@@ -32,7 +32,8 @@ struct tool_end_signals {
  * copied and must stay valid. */
 void tool_end_watch_signals(const struct tool_end_signals *user);
 
-/* Stops watching, and restores the previous actions of signals whose handler is still ours. */
+/* Stops watching, and restores the previous actions of signals whose handler is still ours. A
+ * signal stays watched if the handler of another bundled tool still passes it on to ours. */
 void tool_end_unwatch_signals(void);
 
 struct sigaction;
