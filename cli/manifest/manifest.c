@@ -27,7 +27,7 @@ struct member_source {
     const json_t *object; /* NULL if it is missing */
 };
 
-enum { ELEMENTS_MAX = 10000 }; /* the maximum in an array */
+enum { ELEMENTS_MAX = 10000 }; /* the maximum number of elements in an array */
 
 /* Describes a value for messages. The caller frees the text. */
 static char *describe_value(const json_t *value)
