@@ -5,8 +5,8 @@ functions of this library. The targets are for the MPI library of Debian 12."""
 import re
 import subprocess
 
-FUNCTIONS = 619
-BYTES = 109_000
+FUNCTIONS = 619  # of MPI, in the library for which the targets are
+BYTES = 109_000  # of names that libqmpi searches in a program of this library
 INSTRUCTIONS_PER_BYTE = 0.25  # for each byte of the names in further libraries
 
 
@@ -15,7 +15,7 @@ def output_of(*command: str) -> str:
 
 
 def names_before_mpi(library: str) -> int:
-    """Returns the bytes of the library's table of names up to the first `MPI`."""
+    """Returns how many bytes of the library's table of names are before the first `MPI`, or all if there is none."""
     found = re.search(r"\.dynstr +STRTAB +\S+ (\S+) (\S+)", output_of("readelf", "-SW", library))
     begin, size = (int(number, 16) for number in found.groups())
     with open(library, "rb") as file:

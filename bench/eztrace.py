@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
 bench/run BUILD --eztrace: the cost of a call under `trace` and under EZTrace 2, compared with the
-same program without either, and how many bytes they write for it. EZTrace does not record
+same program without either, and the bytes that each of them writes for a call. EZTrace does not record
 MPI_Comm_rank, so the program calls MPI_Iprobe, and exchanges messages of 8 bytes.
 """
 import ctypes.util
@@ -51,7 +51,8 @@ def programs(build: Build, calls: int) -> list[tuple[str, int, list[str], int]]:
 
 
 def measured(build: Build, number: int, command: list[str], calls: int, rounds: int) -> dict:
-    """All three run once in each round, and ratios and differences are computed within a round."""
+    """Returns the medians for one measurement. The program runs once in each round without a tool, under `trace` and
+    under EZTrace, and differences are computed within a round."""
     times: dict[str, list[float]] = {}
     sizes: dict[str, list[float]] = {}
     for _ in range(rounds):
@@ -84,7 +85,7 @@ def text(result: dict) -> str:
              f"load at the start: {result['load']:.2f} on {result['cpus']} CPUs", ""]
     if result["skipped"]:
         return "\n".join([*lines, f"skipped: {result['skipped']}"]) + "\n"
-    lines += ["| | bare, ns | added by trace | added by EZTrace | times | bytes per call, trace | EZTrace |",
+    lines += ["| | bare, ns | added by trace | added by EZTrace | ratio | bytes per call, trace | EZTrace |",
               "|" + "---|" * 7]
     lines += [f"| {row['name']} | {row['bare']:.1f} | {row['over']['trace']:.1f} | {row['over']['EZTrace']:.1f} "
               f"| {row['times']:.1f} | {row['bytes']['trace']:.2f} | {row['bytes']['EZTrace']:.1f} |"

@@ -18,11 +18,12 @@ from setups import clean_environment
 TIMEOUT = 120  # in seconds; a run takes one or two
 
 # From three lengths of the loop, two results are computed; their difference is the noise of the
-# count. A single step takes tens of microseconds, and the start of valgrind takes two seconds.
+# count. A single step takes tens of microseconds, so stepped loops are short. The start of valgrind
+# takes two seconds, so longer loops cost little there.
 STEPPED_LENGTHS = (2, 4, 8)
 COLLECTED_LENGTHS = (1000, 3000, 7000)
 NOISE_LIMIT = 0.2
-ATTEMPTS = 3  # number of repetitions if the noise is too high
+ATTEMPTS = 3  # maximum number of counts; another one is made if the noise of all before it was too high
 NOISE_LIMIT_IN_TIME = 3  # for functions whose instructions depend on the time of a call
 
 Environment = dict[str, str]
@@ -91,7 +92,7 @@ def collected_by_callgrind(run: Run) -> list[int]:
 
 
 def count_run(run: Run) -> list[int]:
-    """Returns all instructions in a loop of each length, including those of called functions."""
+    """Returns the number of instructions that a loop of each length executes, including those of called functions."""
     counted = stepped_through(run) if run.stepper else collected_by_callgrind(run)
     if len(counted) != len(run.lengths()) or any(map(operator.lt, counted, run.lengths())):
         raise Failed(f"no instructions were counted in call_loop() with {run.environment}")
@@ -99,7 +100,7 @@ def count_run(run: Run) -> list[int]:
 
 
 def count_start(command: list[str], environment: Environment) -> int:
-    """Returns all instructions in the program's first MPI call, including those of called
+    """Returns the number of instructions that the program's first MPI call executes, including those of called
     functions."""
     with tempfile.TemporaryDirectory(prefix="qmpi-bench-") as folder:
         out = os.path.join(folder, "out")

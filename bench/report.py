@@ -89,7 +89,7 @@ def start_up(result: dict) -> list[str]:
 
 def dlsym(result: dict) -> list[str]:
     kinds = result["figures"]
-    lines = ["", f"One dlsym without libqmpi, and what it costs more with it ({' / '.join(kinds)})",
+    lines = ["", f"One dlsym without libqmpi, and what it costs more with libqmpi ({' / '.join(kinds)})",
              ""]
     for entry in result["dlsym"]:
         plain = further({kind: entry[kind] for kind in kinds}).replace("+", "")

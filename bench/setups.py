@@ -53,11 +53,11 @@ class Start:
 
     name: str
     environment: dict[str, str]
-    # The entry is compared with the earlier entry `than`, which has `more` layers fewer. The difference is divided by
-    # this number.
+    # The entry is compared with the earlier entry `than`, and the difference is divided by `more`. This is the number
+    # of layers that `than` has fewer, or 1 if the target is for the whole difference.
     more: int = 0
     than: str = ""
-    target: float = 0  # microseconds for each layer; 0: none
+    target: float = 0  # for the difference after the division, in microseconds; 0: none
     # The maximum number of instructions in the first call, minus those of the first entry; 0: no
     # target. It is for MPICH, and is scaled to its functions and dependencies.
     instructions: int = 0

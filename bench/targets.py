@@ -15,8 +15,8 @@ def target(name: str, measured: float, wanted: float, unit: str, relation: str =
 
 def over_wrappers(rows: dict) -> list[tuple[str, float, float]]:
     """
-    PMPI tools compared with the same libraries without qmpi. Those that call PMPI_X cannot be
-    chained without qmpi; a chain would cost a multiple of one.
+    Returns names, measured values and targets for PMPI tools, which are compared with the same libraries without qmpi.
+    Tools that call PMPI_X cannot be chained without qmpi. They are compared with as many times the cost of one.
     """
     def cells(key):
         return {int(k): cell["instructions_over_raw"] for k, cell in rows[key]["cells"].items()}
@@ -44,7 +44,8 @@ def over_pass(rows: dict) -> float:
 
 
 def within_run(row: dict) -> float:
-    """Returns the cost of a further observer in a run, from a run of two and the longest one."""
+    """Returns the cost of each further one of several adjacent observers: the slope between two and the highest
+    number of them."""
     cells = {int(k): cell["instructions_over_raw"] for k, cell in row["cells"].items() if int(k) > 1}
     return (cells[max(cells)] - cells[min(cells)]) / (max(cells) - min(cells))
 
@@ -68,7 +69,7 @@ def in_instructions(result: dict) -> list[dict]:
          20),
         ("an observer with empty callbacks, over raw", over_raw(setups.OBSERVER, "1"), 50),
         ("observer with empty callbacks, over a layer that passes on", over_pass(rows), 40),
-        ("each further observer of a run", within_run(rows[setups.OBSERVER]), 18),
+        ("each further adjacent observer", within_run(rows[setups.OBSERVER]), 18),
         ("the same, without `before`", within_run(rows[setups.AFTER_ONLY]), 11),
         ("profile, over `empty`", rows[setups.PROFILE]["each_further"][unit], 235 + TWO_READINGS),
         ("profile,depth=4, over `empty`", rows[setups.PROFILE_DEPTH]["each_further"][unit], 555 + TWO_READINGS),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * This part finds libqmpi and its tools, and chooses between builds for several MPIs that are
- * installed side by side. A program needs the build for the MPI of its libraries; a launcher, that
- * for the program that it starts, which is among its arguments. If the libraries show no
+ * installed side by side. A program needs the build for the MPI of its libraries. A launcher needs
+ * the build for the program that it starts, which is among its arguments. If the libraries show no
  * MPI, as with scripts and programs that load MPI with dlopen, the build for the MPI of the
  * launcher is chosen, and without a launcher, that of this command.
  */

@@ -49,7 +49,8 @@ static char *take_output(int descriptor)
 static void run_command(const struct cli_child *child, const sigset_t *signals)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setpgid(0, 0); /* An interrupt from the terminal does not reach another process group. */
+    setpgid(0, 0); /* An interrupt from the terminal does not reach the new process group, but ends
+                      the parent. */
     signal(SIGTTOU, SIG_IGN); /* Some terminals stop a background group that writes to them. */
     if (!child->shown) {
         const int input = open("/dev/null", O_RDONLY);

@@ -82,9 +82,9 @@ struct cli_build {
 
 /*
  * Returns the build for `mpi`, or terminates the command if there is none. If `mpi` is NULL, the
- * build is chosen by the MPI of the libraries of the program of `command`, which may be NULL, or of
- * the program that it starts if it is a launcher; else by that of the launcher that started this
- * process, else by that of this command.
+ * build is chosen by the first of these MPIs that is known: the MPI of the libraries of the program
+ * in `command`, or of the program that it starts if it is a launcher; the MPI of the launcher that
+ * started this process; the MPI of this command. `command` may be NULL.
  */
 struct cli_build cli_build_choose(const char *mpi, char *const *command);
 

@@ -146,7 +146,7 @@ static const char *find_communication(const struct layer *layer)
     return NULL;
 }
 
-/* Adds a pattern that matches the layer to QMPI_DISABLE. */
+/* Adds to QMPI_DISABLE a pattern that matches the layer. */
 static void leave_out(const struct layer *layer)
 {
     const char *before = qmpi_getenv("QMPI_DISABLE");

@@ -96,9 +96,9 @@ struct preload {
     char *list;         /* the new value of LD_PRELOAD */
     const char *others; /* see struct listed */
     const char *tools_folder;
-    const char
-        *program;  /* NULL if it does not call MPI itself but may start the program that does */
-    bool converts; /* the MPI library does not have the standard ABI */
+    const char *program; /* the program's file, or NULL if it is not linked with MPI or no layer has
+                            a condition */
+    bool converts;       /* the MPI library does not have the standard ABI */
 };
 
 static bool needs_library(const char *path, const char *soname)

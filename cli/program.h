@@ -35,8 +35,8 @@ char *program_find_preloaded(const char *name);
  * entry of LD_PRELOAD. */
 bool program_is_preloaded(const char *path);
 
-/* Returns whether a file is still the one that a run has used. It is if it was last modified before
- * `begin`, the time at which the run began. */
+/* Returns whether a file was last modified before `begin`, the time at which a run began. The file
+ * is then still the one that the run has used. */
 bool program_is_unchanged(const char *path, time_t begin);
 
 /* ---- Libraries and programs that use MPI ----------------------------------------------------- */

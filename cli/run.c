@@ -201,9 +201,9 @@ static bool is_elf(const char *path)
     return found;
 }
 
-/* Returns only if the program cannot run. execvp lets a shell run a file that the kernel rejects,
- * because the file may be a script that does not begin with `#!`. An ELF file is not a script, even
- * if it is for another processor. */
+/* Returns the exit status, but only if the program cannot run. execvp lets a shell run a file that
+ * the kernel rejects, because the file may be a script that does not begin with `#!`. An ELF file
+ * is not a script, even if it is for another processor. */
 static int become_program(char **program)
 {
     char *path = program_find(program[0]);

@@ -18,7 +18,7 @@ static void check_length(const char *value, const char *option, const char *hint
     const long most = 32 * sysconf(_SC_PAGESIZE) - (long)sizeof "QMPI_TOOLS_OPTION=";
     if ((long)strlen(value) <= most)
         return;
-    qmpi_printf("%s: %zu characters, but the system passes at most %ld on to a program\n"
+    qmpi_printf("%s: %zu bytes, but the system passes at most %ld on to a program\n"
                 "hint: %s",
                 option, strlen(value), most, hint);
     exit(2);

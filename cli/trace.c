@@ -403,8 +403,8 @@ static void free_site_texts(struct qmpi_table *texts)
 
 /* ---- The output ------------------------------------------------------------------------------ */
 
-/* Returns whether the output may be written to a path. It may if there is nothing, a device, or a
- * file that this command has written. Otherwise, prints a message. */
+/* Returns whether the output may be written to a path. This is the case if there is nothing at the
+ * path, or a device, or a file that qmpi has written. Otherwise, prints a message. */
 static bool may_replace(const char *path)
 {
     char bytes[512];

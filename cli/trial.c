@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See cli.h. A trial builds a stack as a run would, by `qmpi run -- qmpi check` in another process.
- * If a stack crashes or hangs, each of its tools is tried alone, and then the stack without each of
- * them. The results show which tools cause the failure. */
+ * If a stack crashes or hangs, each of its tools is tried alone. If each of them works, the stack
+ * is tried without each of them. The results show which tools cause the failure. */
 #define _GNU_SOURCE
 
 #include "cli/cli.h"
@@ -86,8 +86,8 @@ static void write_entry(FILE *to, const struct qmpi_tool_entry *entry)
         write_escaped(to, entry->options[i].value);
     }
     for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
-        /* @required is allowed in files of the site only. Conditions are left out, because tools
-         * are loaded even if these do not hold. */
+        /* @required is allowed in files of the site only. Conditions are left out: a tool is loaded
+         * even if its conditions do not hold, so they do not change the result of a trial. */
         if (entry->reserved[i] && i != QMPI_RESERVED_REQUIRED &&
             !qmpi_tool_reserved_is_condition((enum qmpi_tool_reserved)i)) {
             fprintf(to, ",%s=", qmpi_tool_reserved_name((enum qmpi_tool_reserved)i));

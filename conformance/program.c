@@ -765,7 +765,8 @@ static void scenario_mpit(void)
 static void scenario_pcontrol(void)
 {
     int code;
-    if (attempt("pcontrol.before_mpi_init")) { /* the last layer does not call MPI */
+    if (attempt("pcontrol.before_mpi_init")) { /* The call is allowed, because the last layer does
+                                                  not pass it on to MPI. */
         MPI_Pcontrol(3);
         report("pcontrol.before_mpi_init", pcontrols[1].calls == 1 && pcontrols[2].calls == 1,
                "%d and %d calls", pcontrols[1].calls, pcontrols[2].calls);

@@ -29,7 +29,8 @@ static inline void report_line(const char *name, const char *outcome, const char
     close(file);
 }
 
-/* Reports whether the case `name` holds. The format is a text that is used if it does not hold. */
+/* Reports whether the case `name` holds. The formatted text says what happened if the case does not
+ * hold. */
 __attribute__((format(printf, 3, 4))) static inline void report(const char *name, int holds,
                                                                 const char *format, ...)
 {
@@ -41,7 +42,7 @@ __attribute__((format(printf, 3, 4))) static inline void report(const char *name
     report_line(name, holds ? "pass" : "fail", holds ? "" : detail);
 }
 
-/* The case cannot be tried with this MPI library. */
+/* Reports that the case `name` cannot be tried with this MPI library. */
 static inline void report_skip(const char *name, const char *reason)
 {
     report_line(name, "skip", reason);
@@ -49,7 +50,8 @@ static inline void report_skip(const char *name, const char *reason)
 
 /*
  * Begins a part that may crash, in a child process: `if (attempt("case")) { …; report(…); _exit(0);
- * }`. The parent waits, reports a child that was killed, and continues with 0.
+ * }`. In the child, the function returns 1. The parent waits and reports a child that has failed;
+ * in the parent, the function returns 0.
  */
 static inline int attempt(const char *name)
 {

@@ -44,7 +44,7 @@ IMPLEMENTATIONS = {
     "mpich": Implementation("MPIR_CVAR_QMPI_TOOL_LIST", ("-DDRAFT_OVER_MPI_H",)),
 }
 
-# Variables that may name a list in the environment in which the suite is started.
+# Variables that may contain a list of tools in the environment in which the suite is started. They are removed.
 LISTS = {"QMPI_TOOLS", "QMPI_CONFIG", "MPIR_CVAR_QMPI_TOOL_LIST", "MPIR_PARAM_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"}
 
 
@@ -196,7 +196,7 @@ class Suite:
             command = [*shlex.split(self.options.mpiexec), "-n", str(scenario.ranks), *command]
         else:
             environment.update(item.split("=", 1) for item in self.options.alone)
-        # Processes of Open MPI that start at the same moment compete for a folder there.
+        # Processes of Open MPI that start at the same moment would compete for a folder in a common TMPDIR.
         temporary = self.folder / f"{name}.tmp"
         temporary.mkdir()
         environment["TMPDIR"] = str(temporary)
@@ -282,7 +282,8 @@ def print_tap(cases: list[Case]) -> None:
 
 
 def compare(paths: list[str], every: bool, markdown: bool) -> int:
-    """Prints the cases with another outcome in one of the files, with the reason that differences.txt gives."""
+    """Prints the cases that do not pass in all files, or all cases if `every` is true. The reasons are those of
+    differences.txt."""
     columns = {}
     for path in paths:
         told = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -223,7 +223,7 @@ static MPI_Aint record_Aint_add(SELF, MPI_Aint base, MPI_Aint displacement)
 }
 #endif
 
-/* Reads as many arguments as the cases pass: one integer and one double. */
+/* Reads the arguments that the cases pass with levels from 100 on: one integer and one double. */
 static int record_Pcontrol(SELF, const int level, ...)
 {
     Next next = {0};
@@ -569,8 +569,8 @@ __attribute__((constructor)) static void register_tools(void)
             codes_of_names[0] = code;
     }
     codes_of_names[1] = draft_register_tool_name("unlisted", init_unlisted);
-    memset(name, 'x', sizeof name); /* names must be copied, because otherwise the list would not
-                                       find this one */
+    memset(name, 'x', sizeof name); /* This overwrites the names above. An implementation that has
+                                       not copied them does not find the tools of its list. */
     name[255] = '\0';
     codes_of_names[2] = draft_register_tool_name(name, init_unlisted);
 }

@@ -47,7 +47,7 @@ static int pass_on(const struct broadcast *b, void *buffer, MPI_Count count, MPI
 /* The message of the root that precedes the data. */
 struct announcement {
     long long packed;     /* bytes */
-    long long compressed; /* 0 if they would not shrink; the data then follow unchanged */
+    long long compressed; /* 0 if the data would not shrink; they then follow unchanged */
 };
 
 static int fail(const struct broadcast *b)

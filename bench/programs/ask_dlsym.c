@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ask_dlsym WHEN LIBRARY NAME count CALLS…: calls dlsym this number of times in call_loop(), for
- * count_steps. ask_dlsym WHEN LIBRARY NAME time CALLS LOOPS: measures as in loop.c. LIBRARY is the
- * library whose handle is used, or "default" for RTLD_DEFAULT. WHEN is "after" the program's first
- * MPI call, in which libqmpi starts up, or "before" it.
+ * ask_dlsym WHEN LIBRARY NAME count CALLS…: makes one call of dlsym first; then, for each given
+ * number, makes CALLS calls of dlsym in call_loop(), whose instructions count_steps counts.
+ * ask_dlsym WHEN LIBRARY NAME time CALLS LOOPS: measures the time of calls of dlsym, as loop.c does
+ * for MPI_Comm_rank. NAME is the symbol that dlsym looks up. LIBRARY is the library whose handle is
+ * used, or "default" for RTLD_DEFAULT. WHEN is "after" the program's first MPI call, in which
+ * libqmpi starts up, or "before" it.
  */
 #define _GNU_SOURCE
 #include "time_loops.h"

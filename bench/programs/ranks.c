@@ -26,8 +26,8 @@ static void to_everybody(int rank, int ranks, int *in, MPI_Request *requests)
         if (other != rank)
             MPI_Isend(&rank, 1, MPI_INT, other, 2, MPI_COMM_WORLD, &requests[open++]);
     }
-    /* Waits for each request, because GCC takes MPICH's MPI_STATUSES_IGNORE for an array without
-     * room, and warns. */
+    /* Calls MPI_Wait for each request, not MPI_Waitall, because GCC takes MPICH's
+     * MPI_STATUSES_IGNORE for an array without room, and warns. */
     for (int i = 0; i < open; i++)
         MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures what the layers between two of its layers do in MPI_Finalize:
+ * Measures what the layers between two layers of this tool do in MPI_Finalize:
  * `finalize:profile:finalize`. The upper layer waits for all ranks and records the time. When the
- * call reaches the lower layer, the layers between them have done their work. The time of MPI's own
- * finalization is not included. Rank 0 prints one line: the seconds of the last rank, the seconds
- * of a small MPI_Comm_split and MPI_Reduce for comparison, and the peak memory of the processes
- * before and after, in bytes.
+ * call reaches the lower layer, the layers between the two have done their work. The time of MPI's
+ * own finalization is not included. Rank 0 prints one line: the seconds that this work took in the
+ * slowest rank, the seconds of a small MPI_Comm_split and MPI_Reduce for comparison, and the peak
+ * memory of the processes before and after the work, in bytes.
  */
 #define _GNU_SOURCE
 #include "announce.h"

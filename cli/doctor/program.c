@@ -196,7 +196,7 @@ static void read_libraries(struct whole *whole, const char *path)
 /* ---- Its calls of MPI ------------------------------------------------------------------------ */
 
 /* Returns the number after .so. Libraries of one MPI with the same number have the same ABI, even
- * if their names differ, as those of libmpich.so.12, libmpi.so.12 and libmpi_cray.so.12 do. */
+ * if their names differ, such as libmpich.so.12, libmpi.so.12 and libmpi_cray.so.12. */
 static const char *abi_of(const char *name)
 {
     const char *version = strstr(name, ".so.");

@@ -27,7 +27,7 @@ struct member_source {
     const json_t *object; /* NULL if it is missing */
 };
 
-enum { ELEMENTS_MAX = 10000 }; /* the maximum in an array */
+enum { ELEMENTS_MAX = 10000 }; /* the maximum number of elements in an array */
 
 /* Describes a value for messages. The caller frees the text. */
 static char *describe_value(const json_t *value)
@@ -285,7 +285,7 @@ static void read_members(const struct member_source *root, struct manifest *mani
 
 /* ---- The document ---------------------------------------------------------------------------- */
 
-/* In versions after 1, the same members may have other meanings. */
+/* Later versions are refused, because the same members may have other meanings in them. */
 static void check_schema(const struct member_source *root)
 {
     const json_t *value = json_object_get(root->object, "schema");

@@ -4,8 +4,8 @@
  * begins, this library chooses the libqmpi for the program's MPI, puts that libqmpi first in
  * LD_PRELOAD, and executes the program again, in the same process. The program then runs as if the
  * right libqmpi had been preloaded. If it is preloaded already, nothing is done. A program that has
- * neither an MPI library nor a launcher runs on without libqmpi. For each program that it starts,
- * the choice is made anew.
+ * neither an MPI library nor a launcher runs on without libqmpi. If the program starts other
+ * programs, the choice is made anew for each of them.
  *
  * Opening libqmpi with dlopen would not be enough: it would come after the MPI library in the
  * search order, so the program and other libraries would not call its functions.

@@ -92,9 +92,10 @@ static bool is_function(Dwarf_Die *die)
 }
 
 /*
- * Finds the innermost function below `die` that contains an address, where dwarf_getscopes does not
- * look. In Fortran, functions may be members of modules, which have no addresses themselves.
- * Functions after `contains` are members of functions that have other addresses.
+ * Finds the innermost function below `die` that contains an address. This function also finds
+ * functions that dwarf_getscopes does not find. In Fortran, functions may be members of modules,
+ * which have no addresses themselves. Functions after `contains` are members of functions that have
+ * other addresses.
  */
 static bool find_member(Dwarf_Die *die, Dwarf_Addr address, Dwarf_Die *found)
 {

@@ -7,8 +7,9 @@
 #ifndef QMPI_TOOLKIT_COMPANION_FILE_H
 #define QMPI_TOOLKIT_COMPANION_FILE_H
 
-/* Returns the path of file `name` of the tool that is linked with this code. The caller frees the
- * path. Returns NULL if memory is exhausted or the directory of the tool no longer exists. */
+/* Returns the path of file `name` of the tool that is linked with this code. The file need not
+ * exist. The caller frees the path. Returns NULL if memory is exhausted or the directory of the
+ * tool no longer exists. */
 char *tool_companion_file(const char *name);
 
 #endif

@@ -337,7 +337,8 @@ static void call_last_function(void *unused)
 /*
  * The C library runs destructors in a handler of exit that was registered before main. A handler
  * that is registered while this handler runs is called after it. Our handler is registered for no
- * object. It would otherwise be called earlier, with the destructors of that object.
+ * object: the handler of an object, such as a library, would be called earlier, with the
+ * destructors of this object.
  */
 void tool_end_after_destructors(void (*function)(void))
 {

@@ -14,10 +14,10 @@
  * A signal is watched if its action is the default one when watching starts, or if another bundled
  * tool watches it. A fault is also watched if its handler is in the MPI library or one of its
  * dependencies. Ignored signals stay ignored. A handler that the application installed before is
- * not replaced, but one that it installs later replaces ours. Our handler then performs the
- * previous action, so that the process ends as it would without qmpi. The application does not see
- * our handler (QMPIX_Tool_sigaction), so it cannot chain to it. Each tool that uses this has its
- * own copy.
+ * not replaced, but one that it installs later replaces ours. After the report, our handler
+ * performs the previous action, so that the process ends as it would without qmpi. The application
+ * does not see our handler (QMPIX_Tool_sigaction), so it cannot chain to it. Each tool that uses
+ * this code has its own copy of it.
  */
 
 enum { TOOL_END_PATIENCE = 20 /* time limit in seconds for `on_fatal_signal` */ };
@@ -32,7 +32,8 @@ struct tool_end_signals {
  * copied and must stay valid. */
 void tool_end_watch_signals(const struct tool_end_signals *user);
 
-/* Stops watching, and restores the previous actions of signals whose handler is still ours. */
+/* Stops watching, and restores the previous actions of signals whose handler is still ours. A
+ * signal stays watched if the handler of another bundled tool still passes it on to ours. */
 void tool_end_unwatch_signals(void);
 
 struct sigaction;

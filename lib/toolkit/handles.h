@@ -99,10 +99,9 @@ void handles_clear(struct handles *handles);
 /* ---- Handles that are being freed ------------------------------------------------------------ */
 
 /*
- * Leavings are the handles that calls in progress are freeing. Such a call is one of
- * MPI_Comm_free, MPI_Comm_disconnect or MPI_File_close. A thread can have several at once, because
- * such a call may run a callback of an attribute that frees another handle. Only the thread itself
- * uses its leavings.
+ * Leavings are the handles that calls in progress are freeing. Such a call is, for instance,
+ * MPI_Comm_free or MPI_File_close. A thread can have several at once, because such a call may run a
+ * callback of an attribute that frees another handle. Only the thread itself uses its leavings.
  */
 
 /* This describes a call in progress that is freeing a handle. */

@@ -33,10 +33,10 @@ static inline void (*next_find(int tool_id, enum QMPI_Functions_enum number,
 static inline void next_keep_mpi_t(int tool_id)
 {
     int count, provided;
-    /* This call fails for no other reason. */
+    /* MPI_T_cvar_get_num fails only if MPI_T is not initialized. */
     if (CALL_NEXT(tool_id, T_cvar_get_num, MPI_T_CVAR_GET_NUM_T, &count) != MPI_SUCCESS) {
         /* 0 is MPI_THREAD_SINGLE in all MPI libraries; the call is not converted for tools that are
-         * compiled for the standard ABI. libqmpi requests the highest level. */
+         * compiled for the standard ABI. libqmpi itself requests the highest level. */
         CALL_NEXT(tool_id, T_init_thread, MPI_T_INIT_THREAD_T, 0, &provided);
     }
 }

@@ -42,8 +42,8 @@ bool pending_in_status(const QMPIX_Call *call, const struct pending_completion *
     return completion->statuses >= 0 && argument_error_class(call) == MPI_ERR_IN_STATUS;
 }
 
-/* Returns the error class in the status of one of several operations, some of which have failed. It
- * is MPI_ERR_UNKNOWN if the program has ignored the statuses. */
+/* Returns the error code in the status of one of several operations, some of which have failed, or
+ * MPI_ERR_UNKNOWN if the program has ignored the statuses. */
 static int error_of(const QMPIX_Call *call, const struct pending_completion *completion, int i)
 {
     MPI_Status status = {.MPI_ERROR = MPI_ERR_UNKNOWN};

@@ -175,8 +175,9 @@ static bool read_proxy(long pid)
     return is_proxy;
 }
 
-/* Finds the nearest ancestor that was not started as a rank. Returns false if the process itself
- * was not started as a rank, or if its parent cannot be examined. */
+/* Finds the nearest ancestor that was not started as a rank, or the mpiexec that has started this
+ * ancestor if it is a proxy. In the latter case, also sets `job`. Returns false if the process
+ * itself was not started as a rank, or if its parent cannot be examined. */
 static bool find_launcher(const struct process *process, struct process *launcher)
 {
     struct process parent;
@@ -251,8 +252,8 @@ static bool read_note(struct timespec *begin, long *pid)
 
 /* Sets `program_begin` to the start of the launcher. The ranks of a program may start at different
  * times, but their launcher started before all of them, and after the end of the preceding program.
- * This does not hold if the launcher runs a script on each rank that starts several programs:
- * `program_begin` then stays the start of this process. */
+ * This does not hold if each rank is a script that starts several programs, nor for launchers that
+ * do so themselves: `program_begin` then stays the start of this process. */
 static void find_program_begin(const struct process *process)
 {
     struct process parent;

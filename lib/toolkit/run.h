@@ -4,8 +4,8 @@
  * or a script that starts several MPI jobs. Without `qmpi run`, the run is the launcher, or the
  * script that starts launchers, that was started with settings of qmpi in its environment
  * (QMPI_TOOLS, QMPI_CONFIG, or libqmpi in LD_PRELOAD). If a launcher starts `qmpi run`, the run is
- * the launcher. In the latter two cases, it is the whole batch job in a batch job of Slurm. Each
- * process finds its run by itself, in its environment and in /proc.
+ * the launcher. In the last two cases, if the process is in a batch job of Slurm, the run is this
+ * whole batch job. Each process finds its run by itself, in its environment and in /proc.
  */
 #ifndef QMPI_TOOLKIT_RUN_H
 #define QMPI_TOOLKIT_RUN_H

@@ -26,7 +26,8 @@ enum { PCONTROL_TEXT_MAX = 128 };
 
 /* Copies the string at `address`, which is the argument after `level` in a call of MPI_Pcontrol.
  * This argument may have any value, because a caller need not pass it. Returns false if there is no
- * string of 1 to 127 printable characters at the address. Never faults. */
+ * string of 1 to 127 bytes at the address, or if it contains unprintable characters. Never faults.
+ */
 bool tool_safe_copy_pcontrol(long address, char text[PCONTROL_TEXT_MAX]);
 
 #endif

@@ -30,9 +30,9 @@ bool tool_world_create_comm(int tool_id, MPI_Comm *comm);
  * lowest rank among those that have the layer. This must be called after MPI_Init. */
 bool tool_world_is_everywhere(int tool_id, bool *is_first);
 
-/* Send and receive any number of bytes; the count of an MPI message is an int. Return false if an
- * MPI call fails. `comm` belongs to the layer. tool_world_broadcast copies the bytes of rank 0 to
- * all ranks. */
+/* Send and receive any number of bytes. Several messages are used if necessary, because the count
+ * of a message is an int. Return false if an MPI call fails. `comm` belongs to the layer.
+ * tool_world_broadcast copies the bytes of rank 0 to all ranks. */
 bool tool_world_send(MPI_Comm comm, int rank, const void *bytes, size_t size);
 bool tool_world_receive(MPI_Comm comm, int rank, void *bytes, size_t size);
 bool tool_world_broadcast(MPI_Comm comm, void *bytes, size_t size);
@@ -74,7 +74,8 @@ struct tool_world_sessions {
     int rank;          /* This is the rank of this process in mpi://WORLD. */
     bool chosen;       /* The following three members are set, or are being agreed on. */
     MPI_Session session;
-    MPI_Comm made; /* MPI_COMM_NULL if the program has freed it but has not disconnected it. */
+    MPI_Comm made; /* The program's communicator of all processes, or MPI_COMM_NULL if the program
+                      has freed it. */
     MPI_Comm private_comm; /* This is the tool's own communicator of the same processes. */
 };
 

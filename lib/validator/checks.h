@@ -72,7 +72,8 @@ int validator_storage_end(const struct visit *visit);
  * The threads that a QMPI tool's library creates: whether they end, and whether they call MPI. If
  * they call MPI, it must provide a thread level that the program may not have required. */
 
-/* Returns the layer that has created this thread, or 0 if no layer has. */
+/* Returns the layer that has created this thread, or 0 if no layer has created it, or if a layer
+ * has created it by std::thread. */
 int validator_threads_layer(void);
 
 /* Reports a call that a thread of a layer makes, unless the thread level of MPI allows it. */

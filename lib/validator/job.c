@@ -23,8 +23,8 @@ enum { KINDS_MAX = 32, SLOTS = 32, NAME = 64, RANKS = 1024, BITS = 64 };
 /* A layer, identified by its number and name, because ranks may have different stacks. */
 struct slot {
     /* FREE, WRITING or COMPLETE. COMPLETE is stored after `tool_id` and `name`. The processes of
-     * the host share the slots. They access them with sequential consistency, because accesses are
-     * rare. */
+     * the host share the slots. Most accesses are sequentially consistent, because they are rare.
+     */
     _Atomic int state;
     int tool_id;
     char name[NAME];
@@ -168,7 +168,7 @@ static bool is_to_report(_Atomic int *reported)
         return true;
     for (int i = 0; i < SECONDS * STEPS_PER_SECOND && *reported == REPORTING; i++)
         usleep(1000000 / STEPS_PER_SECOND);
-    return *reported == REPORTING; /* true: the other process has died */
+    return *reported == REPORTING; /* true: the other process has probably died */
 }
 
 bool job_count(int tool_id, const char *name, int kind, int function)

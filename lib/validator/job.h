@@ -23,7 +23,7 @@ void job_hide(void);
  * job_set_reported. */
 bool job_count(int tool_id, const char *name, int kind, int function);
 
-/* Marks a fault as reported, for which job_count has returned true. */
+/* Marks a fault for which job_count has returned true as reported. */
 void job_set_reported(int tool_id, const char *name, int kind);
 
 /* The faults of one kind in one layer. */
@@ -38,9 +38,10 @@ struct job_faults {
 /*
  * Must be called when this process exits; `found` tells whether it has found faults. In the last
  * process, calls `print` for all calls that have not been printed yet. In another process with
- * faults, waits up to some seconds for the other processes, because some launchers end a job when a
- * process has returned an error. Returns whether this process is the last one. `*any` tells whether
- * any process has found faults.
+ * faults, waits up to some seconds until the last process has called `print`, because some
+ * launchers end a job when a process has returned an error. If the last process has not called
+ * `print` by then, this process calls it. Returns whether this process has called `print`, or would
+ * have if there were calls. `*any` tells whether any process has found faults.
  */
 bool job_end(bool found, bool *any, void (*print)(const struct job_faults *faults));
 

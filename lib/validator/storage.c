@@ -50,7 +50,8 @@ static bool have_one_library(int tool_id, int other)
 
 /* Returns the number of bytes of the owner's storage that only the owner may write, or 0 if it is
  * unknown. If the storage is a variable, its size is unknown: the memory after it belongs to the
- * same library, but perhaps to another layer of the same tool. */
+ * same library, but perhaps to another layer of the same tool. Therefore, only the first bytes
+ * count. */
 static size_t size_of(int owner, int tool_id)
 {
     const char *const storage = storage_of(owner);

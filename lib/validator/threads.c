@@ -159,8 +159,8 @@ static bool is_task_listed(pid_t task, const pid_t *tasks, int count)
 typedef void start_function(void *thread, void *state, void (*depend)(void));
 static start_function *start_thread;
 
-/* start_thread does not return the ID of the new thread. This is the ID that the process did not
- * have before the call. */
+/* start_thread does not return the ID of the new thread. It is found by comparing the threads of
+ * the process before and after the call. */
 static void watched_start_thread(void *created, void *state, void (*depend)(void))
 {
     struct thread *thread = create(WATCH_CALLER);

@@ -131,7 +131,8 @@ static void check_recursion(const struct visit *visit, const QMPIX_Call *call)
     _exit(1);
 }
 
-/* Hides the table as soon as MPI is initialized. All processes of the job have joined by then. */
+/* Removes the name of the file that the processes of the job share (job.h) as soon as MPI is
+ * initialized, because all processes have joined by then. */
 static void hide_table(void)
 {
     static _Atomic bool done;
@@ -442,8 +443,9 @@ static void return_from_below(const QMPIX_Call *call, const QMPIX_Word *word)
 
 /* ---- A layer's own context ------------------------------------------------------------------- */
 
-/* Called when a layer has called the next function with a context of a layer itself, rather than
- * that of the node below. Reports this, and lets the call continue with the right context. */
+/* Called when a layer has called the next function with a context that it or another layer has
+ * received, rather than that of the node below. Reports this, and lets the call continue with the
+ * right context. */
 static void replace_context(int tool_id, const QMPIX_Call *call)
 {
     static _Thread_local struct QMPIX_Node replacement;
@@ -488,8 +490,9 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
 
 static pid_t process; /* Forked children do not report. */
 
-/* Reports faults that are known only now, and the summary. If there are faults, the exit status
- * becomes 1: in a nested call of exit, glibc continues with the handlers that have not run yet. */
+/* Reports faults that are known only now, and the summary. If there are faults and the exit status
+ * is 0, it becomes 1: in a nested call of exit, glibc continues with the handlers that have not run
+ * yet. */
 static void end_with_failure(int status, void *data)
 {
     bool any = false;

@@ -27,7 +27,7 @@ struct visit {
     bool by_pmpi;   /* PMPI_X of the same function was called */
     bool elsewhere; /* the next function was called in another thread */
     const QMPIX_Function *instead; /* the last other function that was called; NULL: none */
-    uint64_t since;                /* when the code of the layer began to run, or was returned to */
+    uint64_t since;                /* when the code of the layer began to run, or continued */
     struct compare_values values;
 };
 
@@ -42,7 +42,8 @@ struct visit *visit_of_word(const QMPIX_Word *word);
 void visit_end(struct visit *visit);
 
 /* Ends the visits of this thread that were left, and returns the innermost of the others, or NULL
- * if there is none. `call` is the current record. */
+ * if there is none. `call` is the record of the current call, or another address on the stack in
+ * the current code. */
 struct visit *visit_innermost(const QMPIX_Call *call);
 
 /* Stores the visit in the first two words of a record, for visit_of_word. */

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- A module file for Lmod. Set the prefix, and copy it to qmpi/VERSION.lua in the directory of module files.
 local prefix = os.getenv("QMPI_PREFIX") or "/opt/qmpi"
-local libdir = pathJoin(prefix, "lib/x86_64-linux-gnu") -- aarch64-linux-gnu on that processor; lib64 on other systems than Debian, and without dpkg-dev
+local libdir = pathJoin(prefix, "lib/x86_64-linux-gnu") -- lib/aarch64-linux-gnu on aarch64; lib64 on other systems than Debian, and if qmpi was built without dpkg-dev
 
 help([[Several MPI tools at once on one unmodified program: qmpi run -t profile:trace -- ./app]])
 whatis("Name: qmpi")

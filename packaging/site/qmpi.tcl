@@ -4,7 +4,7 @@
 # of module files.
 set prefix /opt/qmpi
 if {[info exists env(QMPI_PREFIX)]} { set prefix $env(QMPI_PREFIX) }
-set libdir $prefix/lib/x86_64-linux-gnu ;# aarch64-linux-gnu on that processor; lib64 on other systems than Debian, and without dpkg-dev
+set libdir $prefix/lib/x86_64-linux-gnu ;# lib/aarch64-linux-gnu on aarch64; lib64 on other systems than Debian, and if qmpi was built without dpkg-dev
 
 proc ModulesHelp {} {
     puts stderr "Several MPI tools at once on one unmodified program: qmpi run -t profile:trace -- ./app"

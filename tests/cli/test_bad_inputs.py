@@ -446,5 +446,5 @@ def test_a_list_that_no_program_could_get_is_one_message():
     text = ":".join(["x"] * 60_000)  # the system passes at most 128 KiB of each argument and variable
     for command in (["check"], ["run", "-t", "empty"]):
         result = qmpi(*command, "-t", text, "-t", text)
-        check_message(result, "-t: ", "characters, but the system passes at most ", "hint: list the tools in a file")
+        check_message(result, "-t: ", "bytes, but the system passes at most ", "hint: list the tools in a file")
         assert len(result.messages) == 2

@@ -50,7 +50,7 @@ struct layer_options {
     const char *regions;  /* patterns of regions=, or NULL */
     uint64_t begin, end;  /* nanoseconds after MPI_Init; `end` is UINT64_MAX without end= */
     const char *counters; /* patterns of counters=, or NULL */
-    uint64_t interval;    /* interval between samples of counters, in nanoseconds */
+    uint64_t interval;    /* least time between two samples of a counter, in nanoseconds */
 };
 
 /* Bits for the reasons why a layer does not record. */
@@ -180,8 +180,8 @@ struct layer {
     atomic_uint locations;              /* number of locations that were assigned to threads */
     _Atomic uint64_t requests;          /* number of request numbers that recorders have taken */
     _Atomic uint64_t dropped;           /* number of records that were lost */
-    pthread_mutex_t lock;               /* protects objects and regions; no MPI call is made under
-                                           it */
+    pthread_mutex_t lock; /* protects objects, regions and the changes of switches; no MPI call is
+                             made under it */
     struct layer_objects objects;
     struct regions *regions;   /* see record/control.c */
     struct counters *counters; /* see record/counters.c */

@@ -112,8 +112,9 @@ struct trace_channel_order {
     struct qmpi_table wildcards; /* communicator, peer and tag -> struct posting_list * */
     size_t crowded;              /* at this number of channels and lists, idle ones are forgotten */
     uint64_t next_index, completions;
-    /* For each completion that was not asked for yet, this is the number of places by which its
-     * place is later, or NOT_SETTLED. It is a ring buffer whose capacity is a power of two. */
+    /* For each completion that was not asked for yet, this is the result `later` of
+     * trace_channel_order_find, or NOT_SETTLED. It is a ring buffer whose capacity is a power of
+     * two. */
     int64_t *later;
     size_t room;
     uint64_t asked;    /* number of completions that were asked for */
@@ -225,8 +226,9 @@ static bool is_idle(const struct posting_list *list)
     return !list->first && !list->waiting.count;
 }
 
-/* Collects idle channels. A channel whose receives have all completed can be forgotten: both of its
- * counts then start at 0 again. */
+/* Collects idle channels. A channel whose receives have all completed can be forgotten, although
+ * its counts `settled` and `completions` then start at 0 again: only their difference matters, and
+ * they are equal. */
 static void add_idle_channel(void *data, uint64_t key, void *value)
 {
     const struct channel *channel = *(struct channel **)value;

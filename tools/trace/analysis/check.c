@@ -192,12 +192,13 @@ static void check_messages_end(struct checking *checking)
 struct collective {
     struct checked_place first; /* the place where the first member begins the collective */
     uint32_t comm;              /* the communicator in the first member */
-    uint64_t number;            /* the number of earlier collectives on the communicator */
+    uint64_t number; /* its number among the collectives on the communicator, from 1 on */
     int root, size, begun, ended;
     enum trace_collectives_kind kind;
     bool has_end;
     struct checked_place end; /* the first end of a member that waits for others */
-    int end_rank; /* for COLLECTIVE_PREFIX: the highest rank of the members that have ended */
+    int end_rank; /* for COLLECTIVE_PREFIX: the highest rank of the members that had to wait and
+                     have ended */
 };
 
 static void check_collectives_start(struct checking *checking)

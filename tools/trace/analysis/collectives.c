@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See collectives.h. In collectives whose counts may differ between members, it is unknown whether
- * a member has data for another one. Such collectives are COLLECTIVE_OTHER. */
+/* See collectives.h. In collectives whose counts may differ between members, such as MPI_Alltoallv,
+ * it is unknown whether a member has data for another one. They are COLLECTIVE_OTHER, unless only
+ * the root has data for others. */
 #include "tools/trace/analysis/collectives.h"
 
 #include "standard/standard.h"

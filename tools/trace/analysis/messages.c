@@ -30,9 +30,9 @@ struct trace_messages {
     struct trace_channel_order *order;
     uint64_t events_ahead; /* number of events that may still be read ahead */
 
-    /* With `guesses`, these are the functions that were called last at the position of the cursor
-     * that reads ahead, and the number of the part of the run. Parts are separated by times when
-     * recording was off. */
+    /* These are only for `guesses`. `last_function` and `function_before` are the functions that
+     * were called last at the position of the cursor that reads ahead. `part` is the number of the
+     * current part of the run; parts are separated by times when recording was off. */
     bool guesses, is_off, is_off_ahead;
     uint32_t last_function, function_before;
     uint64_t part;
@@ -99,8 +99,8 @@ static void learn_event(struct trace_messages *messages, struct qmpi_table *post
                         const struct trace_event *event)
 {
     if (messages->guesses ? event->kind == TRACE_DROPPED : is_message_gap(posted, event)) {
-        /* It is also unknown which messages the receives get that are pending in the gap. So the
-         * gap begins where the first of them was posted. */
+        /* It is also unknown which messages are received by the receives that are pending in the
+         * gap. So the gap begins where the earliest of these receives was posted. */
         messages->gap = event->ticks;
         qmpi_table_each(posted, note_earlier, &messages->gap);
         return;
@@ -144,7 +144,8 @@ static bool read_first(struct trace_messages *messages, uint32_t process)
 }
 
 /* Returns whether the beginning of a process is missing. If a process keeps only the last part (a
- * ring), it records at its end whether it has dropped anything. */
+ * ring), it records at its end whether it has dropped anything. If it has no end, the beginning is
+ * assumed to be missing. */
 static bool lacks_beginning(const struct trace_process *process)
 {
     return process->omits & TRACE_OMITS_BEGINNING ||
@@ -316,8 +317,8 @@ static uint64_t channel_in_part(const struct trace_messages *messages,
     return channel && messages->part ? qmpi_table_mix_two(channel, messages->part) : channel;
 }
 
-/* Sets `number` to the number of earlier calls with the same key. Returns false if memory is
- * exhausted. */
+/* Sets `number` to the number of earlier calls of this function with the same table and key.
+ * Returns false if memory is exhausted. */
 static bool count_before(struct qmpi_table *table, uint64_t key, uint64_t *number)
 {
     uint64_t *place = qmpi_table_put(table, key);

@@ -71,10 +71,11 @@ bool trace_messages_are_omitted(const struct trace_process *process);
 uint64_t trace_messages_collectives(const struct trace_messages *messages, uint64_t comm);
 
 /*
- * Forgets a channel in both processes if all of its messages have been received, the last one by
- * `receive`. Then, the next message gets the number of the first one. This is for readers of all
- * processes that no longer need the number of a message when it was received. It limits memory to
- * channels in use, although programs may use a new tag for each message.
+ * Forgets the channel of `receive` in both processes if all of its messages have been received, and
+ * the receiver has many channels. The next message of the channel then gets the number of the first
+ * one. Therefore, this is only for code that reads all processes, and needs the number of a message
+ * only until its receive. It limits memory to channels in use, although programs may use a new tag
+ * for each message.
  */
 void trace_messages_forget_channel(struct trace_messages *sender, struct trace_messages *receiver,
                                    const struct trace_event *receive);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* The end of a message that is read first. */
+/* One end of a message whose other end has not been read yet. */
 struct pair_end {
     int64_t time;
     bool is_send;

@@ -2,7 +2,7 @@
 /*
  * Finds pairs of events that send and receive the same message. A message has an arrow if both of
  * its ends are in the view, and it arrives after it was sent. Memory is needed only for messages
- * without an arrow.
+ * without an arrow, and for those of which only one end has been read so far.
  */
 #ifndef QMPI_TRACE_ANALYSIS_PAIRS_H
 #define QMPI_TRACE_ANALYSIS_PAIRS_H
@@ -21,7 +21,7 @@ struct trace_pairs {
     uint64_t unnumbered;       /* number of sends and receives without a number: see messages.h */
     uint64_t reversed;         /* number of messages that arrive before they are sent, or at the
                                   same time */
-    int64_t worst;             /* the largest of these differences, in nanoseconds */
+    int64_t worst; /* the longest time by which one of these arrives too early, in nanoseconds */
 };
 
 /* Finds the pairs. Returns false if memory is exhausted. The result must be freed in any case. */

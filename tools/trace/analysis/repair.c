@@ -8,10 +8,10 @@
  * entered it.
  *
  * Forward amplification: the intervals after a moved event are scaled by a control factor, until
- * the original times are reached again. Backward amortization: the events directly before it are
- * moved, too, by amounts that grow evenly, as far as this does not make another message too late.
- * All threads of a process have one clock and are corrected together, so their order does not
- * change.
+ * the original times are reached again. Backward amortization: the events directly before a moved
+ * event are moved, too, by amounts that grow evenly, as far as this does not delay a send or the
+ * begin of a collective too much for its other processes. All threads of a process have one clock
+ * and are corrected together, so their order does not change.
  *
  * The first reading replays the events of all processes in an order in which each event follows
  * those on which it depends, and finds the knots. Among the processes that need not wait, it
@@ -37,8 +37,8 @@ struct replayed_collective {
     bool has_root;
     uint32_t waiting; /* the first process that waits for members; struct player links it to the
                          others */
-    /* These members are for COLLECTIVE_PREFIX, in which a member waits until all members with lower
-     * ranks have begun. */
+    /* The following fields are for COLLECTIVE_PREFIX, in which a process waits until all processes
+     * with lower ranks have begun. */
     int size;       /* size of the communicator; 0 for other kinds */
     int prefix;     /* all ranks below this number have begun */
     int64_t *ranks; /* by rank: the time when the member began, or INT64_MIN; for ranks below
@@ -460,7 +460,8 @@ struct movable {
     int64_t time, corrected;
 };
 
-/* The end of a message that is read first. */
+/* One end of a message whose other end has not been read yet: the send (`begin`), or the corrected
+ * time of the receive (`received`). */
 struct message_end {
     bool is_send;
     struct movable begin;
@@ -476,7 +477,7 @@ struct limited_collective {
 
 struct follower {
     struct trace_collectives collectives;
-    /* `next` of it is the knot after the current event. */
+    /* `position.next` is the index of the knot after the current event. */
     struct trace_corrections_position position;
 };
 

@@ -199,8 +199,8 @@ static void skip_to_window(struct trace_view_stream *stream)
         follow_event(stream, &event);
     }
     stream->next = stream->open.first;
-    /* All events are before the window. Those in progress last until the end of the process, which
-     * may be before the window, too. */
+    /* All events are before the window. Calls and regions in progress last until the end of the
+     * process, which may be before the window, too. */
     if (trace_view_end_of(stream->view, stream->process) < stream->view->selection.begin)
         stream->state = AFTER;
 }
@@ -230,8 +230,8 @@ static bool next_closing(struct trace_view_stream *stream, struct trace_event *e
     return true;
 }
 
-/* Reads the next event within the window. A call in which the process ended has no end in the
- * window. */
+/* Reads the next event within the window. If the process ends before the window does, the calls in
+ * which it ended get no end. */
 static bool next_within(struct trace_view_stream *stream, struct trace_event *event,
                         uint64_t *message)
 {
@@ -305,8 +305,8 @@ static bool read_sizes(struct qmpi_table *sizes, const struct trace_view *all, u
     return good;
 }
 
-/* Finds the sizes of messages that lack them. The senders need not be in the view, so all processes
- * are read. */
+/* Finds the sizes of messages whose receives lack them. The senders need not be in the view, so all
+ * processes are read. */
 static bool find_sizes(struct trace_view *view)
 {
     struct trace_view all;

@@ -39,7 +39,7 @@ bool trace_export_is_ours(const char *bytes, size_t size);
     "time,rank,process,thread,event,function,group,communicator,peer,tag,root,bytes,received,"     \
     "request,object,value,site\n"
 
-/* The first 128 bytes of a file in any other format contain this text. */
+/* In formats other than CSV, the first 128 bytes of a file contain this text. */
 #define TRACE_EXPORT_MARK "qmpi trace"
 
 /* ---- Formats --------------------------------------------------------------------------------- */

@@ -72,9 +72,10 @@ struct thread {
     /* The events that describe the call in `enter`, or the end that follows. */
     struct details details;
     uint64_t depth;
-    uint32_t used[32], used_by_instant; /* the arguments that events already have, as bits: of calls
-                                           by depth, and of an instant */
-    uint32_t *use;                      /* the element for the event that is being written */
+    uint32_t used[32],
+        used_by_instant; /* the arguments that have been written, as bits: for the calls in
+                            progress, by depth, and for the current instant */
+    uint32_t *use;       /* the bits of the event that is being written */
 };
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
@@ -348,7 +349,7 @@ static void write_instants(struct thread *thread, bool with_messages)
     }
 }
 
-/* Writes the begin of a slice with the held events, which are known at this time. */
+/* Writes the begin of a slice, with the data of the events that have been held so far. */
 static void begin_call_slice(struct thread *thread)
 {
     const struct trace_event *enter = &thread->enter;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See track.h. The numbers of fields are those of the files protos/perfetto/trace/ of Perfetto.
- * Packets are collected in blocks, which are compressed.
+ * Packets are collected in blocks, which are compressed if zlib is available.
  */
 #include "tools/trace/export/track.h"
 
@@ -258,7 +258,10 @@ int64_t trace_track_process_number(const struct trace_view *view, uint32_t proce
 int64_t trace_track_thread_number(const struct trace_view *view, uint32_t process,
                                   uint32_t location)
 {
-    enum { MOST = 1 << 20 }; /* usually more than there are processes; fits into 32 bits */
+    enum {
+        MOST = 1 << 20
+    }; /* usually more than the number of processes, but small enough for thread numbers of 32 bits
+        */
     const int64_t size = world_size(&view->trace->processes[process]);
     return trace_track_process_number(view, process) +
            (int64_t)location * (size < MOST ? MOST : 2 * size);

@@ -63,8 +63,8 @@ enum trace_track_argument {
 };
 
 /* These functions begin an event, add its data, and write it. `id` identifies a text among the
- * texts of its kind on the track; a text is written only when its number is used for the first
- * time. */
+ * texts of its kind on the track; a text is written only when its `id` is used for the first time.
+ */
 void trace_track_begin_event(struct trace_track *track, enum trace_track_event type);
 void trace_track_add_name(struct trace_track *track, uint64_t id, const char *text);
 void trace_track_add_category(struct trace_track *track, uint64_t id, const char *text);
@@ -73,8 +73,8 @@ void trace_track_add_number(struct trace_track *track, enum trace_track_argument
 void trace_track_add_text(struct trace_track *track, enum trace_track_argument argument,
                           uint64_t id, const char *text);
 
-/* Returns whether trace_track_add_text was already called with this number. If so, it does not read
- * `text`, which may be NULL. */
+/* Returns whether trace_track_add_text was already called with this `id`. If so, the next call does
+ * not read `text`, which may be NULL. */
 bool trace_track_has_text(const struct trace_track *track, uint64_t id);
 
 /* Adds the id that all members of a collective share. */

@@ -45,7 +45,8 @@ void trace_clock_line_move(struct trace_clock_line *line, int64_t nanoseconds);
 
 int64_t trace_clock_line_time(const struct trace_clock_line *line, uint64_t ticks);
 
-/* Returns the maximum error of the world time at `ticks`, if there are clock points. */
+/* Returns the maximum error of the world time at `ticks` in nanoseconds, or 0 if there are no clock
+ * points. */
 uint64_t trace_clock_bound(const struct trace_process *process, uint64_t ticks);
 
 /* Finds the earliest ticks at which the world time is at least `time`. Returns false if there are

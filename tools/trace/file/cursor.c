@@ -102,7 +102,8 @@ static void continue_block(struct stream_reader *stream)
     struct trace_event_stack stack = stream->stack;
     stream->stack = stream->loaded.stack;
     stream->loaded.stack = stack;
-    /* In a ring, the first block may begin after the end of the selection. */
+    /* In a ring, the first block may begin after the end of the selection. Calls that begin after
+     * this end are not in the selection. */
     while (stream->stack.depth && stream->stack.calls[stream->stack.depth - 1].ticks > stream->end)
         stream->stack.depth--;
     if (stream->told > stream->stack.depth)
@@ -185,7 +186,8 @@ static void free_stream(struct stream_reader *stream)
     trace_event_stack_free(&stream->stack);
 }
 
-/* Handles the end of the last block. Calls in progress at this point have no end. */
+/* Handles the end of the stream, or of its part in the selection: finds out how many events are
+ * missing there, and which calls are in progress. Returns false. */
 static bool read_stream_end(struct stream_reader *stream)
 {
     const struct trace_event_stack *end = &stream->stream->end;

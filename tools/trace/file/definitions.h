@@ -237,7 +237,8 @@ bool trace_definitions_read(struct trace_definitions_reader *reader, const void 
 bool trace_definitions_finish(struct trace_definitions_reader *reader);
 
 /* The first function adds location `index` if it does not exist; the second function adds a
- * function at the end. */
+ * function at the end. Both return false if memory or the budget is exhausted, or if the index is
+ * not plausible. */
 bool trace_definitions_add_location(struct trace_definitions_reader *reader, uint32_t index);
 bool trace_definitions_add_function(struct trace_definitions_reader *reader, const char *name);
 

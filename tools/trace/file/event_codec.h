@@ -93,7 +93,7 @@ size_t trace_event_encoder_size(const struct trace_event_encoder *encoder);
 
 /* Appends the events that were added since the last call to `out`, as a block. The block begins
  * with the calls that were in progress before its first event, so that it can be read without
- * earlier blocks. */
+ * earlier blocks. Returns false if memory is exhausted; these events are then lost. */
 bool trace_event_encoder_finish(struct trace_event_encoder *encoder, struct trace_bytes *out);
 
 /* ---- Reading --------------------------------------------------------------------------------- */

@@ -303,8 +303,9 @@ static void find_donors(const struct trace *trace, struct qmpi_table *clocks, si
     }
 }
 
-/* Aligns the clocks of processes without clock points by means of the first process that has
- * some. */
+/* Aligns the clocks of processes without clock points by means of the first process that has some.
+ * Sets *epoch to the time since the Epoch at world time 0 (the clock of rank 0), or to 0 if no
+ * process has clock points. */
 static void align_clocks(struct opened_trace *opened, const size_t *donors, int64_t *epoch)
 {
     const struct trace *trace = &opened->trace;

@@ -41,7 +41,8 @@ struct trace_source {
     size_t stream_count;
     uint32_t fields[TRACE_KINDS_MAX];
     uint64_t size;     /* size of the file */
-    uint64_t damaged;  /* number of bytes before the last block that are not in valid blocks */
+    uint64_t damaged;  /* number of bytes that are not in valid blocks, except `unfinished` of the
+                          process */
     uint64_t lost;     /* number of events in damaged blocks at the ends of streams; cursors do not
                           report these */
     uint32_t unknown;  /* index of the function that stands for functions with a damaged definition;

@@ -25,8 +25,8 @@ bool trace_archive_make_room(const char *directory, char **problem);
 /* Removes the files of an archive; other files remain. */
 void trace_archive_remove(const char *directory);
 
-/* Opens an archive for writing. On failure, sets archive->failed. The functions below do nothing if
- * archive->files is NULL. The archive must not be moved in memory. */
+/* Opens an archive for writing. On failure, sets archive->failed. The functions below write nothing
+ * if archive->files is NULL. The archive must not be moved in memory. */
 void trace_archive_open(struct trace_archive *archive, const char *directory,
                         const struct trace_otf2_group *group);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See part.h. The bytes are a copy of memory, so they can only be exchanged between equal programs
- * on machines of the same kind. */
+/* See part.h. Packed parts and tables contain copies of memory, so they can only be exchanged
+ * between equal programs on machines of the same kind. */
 #include "tools/trace/otf2/part.h"
 
 #include "tools/trace/file/definitions.h"

@@ -182,7 +182,7 @@ static double time_of_work(const struct path_process *it, uint64_t since, uint64
 }
 
 /* Returns the largest clock of a process. A thread outside MPI has the clock with which it has left
- * MPI. */
+ * MPI; its work since then is not included. */
 static double find_largest_clock(const struct path_process *it)
 {
     double most = 0;
@@ -288,7 +288,7 @@ static void switch_recording(struct path_process *it)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-/* Returns whether the other end of a message is in the trace. */
+/* Returns whether the other end of a message may be in the trace. */
 static bool has_peer(const struct trace_path *path, const struct path_process *it)
 {
     const int rank = trace_event_world_rank(it->process, it->event.comm, it->event.peer);
@@ -381,7 +381,7 @@ static uint64_t find_number(struct trace_path *path, struct path_process *it, ui
     return number ? number : 1;
 }
 
-/* Returns how many ranks of a group are in the trace. */
+/* Returns how many ranks of a group are in the trace, or `size` if the group is unknown. */
 static int count_members(const struct trace_path *path, const int *group, int size)
 {
     int members = 0;

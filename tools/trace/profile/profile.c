@@ -54,7 +54,8 @@ static bool fill_function(const struct trace_sums *sums, struct profile_function
 {
     const struct trace_function *described = &sums->process->functions[its->function];
     function->name = strdup(described->name);
-    /* Traces of older versions have the word that options take for this group. */
+    /* Traces of older versions contain the name of this group as options spell it, with a hyphen.
+     */
     function->group = strdup(strcmp(described->group, "tool-information") ? described->group
                                                                           : "tool information");
     function->ranks = 1;

@@ -13,7 +13,8 @@
 #include "tools/trace/record/recorder.h"
 
 /* Opens a call in progress if it is not open, and records the events at its beginning. This
- * function is called before a call that is made within it, or when the call itself ends. */
+ * function is called at the latest before a call that is made within it, and when the call itself
+ * ends. */
 void call_events_open(struct recorder *recorder, struct flight *flight);
 
 /* Opens all calls in progress. */

@@ -197,7 +197,8 @@ static void begin_trace(struct layer *layer, MPI_Session session)
     qmpi_arithmetic_end(&before);
 }
 
-/* Returns whether this session is the one that initializes MPI. */
+/* Handles a session that has begun. If this session has initialized MPI, begins the trace and
+ * returns true. */
 static bool begin_session(struct layer *layer, const QMPIX_Call *call)
 {
     enum { SESSION = 2 };
@@ -229,7 +230,7 @@ void control_free_comm(struct layer *layer, const QMPIX_Call *call)
 
 /* ---- The end of MPI -------------------------------------------------------------------------- */
 
-/* Records a call before it is carried out, because the file will be complete before the call
+/* Records a call before it is carried out, because the file may be complete before the call
  * returns. */
 static void put_last_call(struct recorder *recorder, const struct flight *flight, bool is_on)
 {

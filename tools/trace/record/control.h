@@ -11,13 +11,12 @@
 bool control_has_events(const struct traits *traits);
 
 /* Handles such a call before it is made. `is_on` says whether the call is to be recorded. Returns
- * true if the call has already been recorded, because it does not return or because recording ends
- * with it. */
+ * true if the call has already been recorded, because it may not return (MPI_Abort). */
 bool control_before(struct recorder *recorder, const QMPIX_Call *call, struct flight *flight,
                     bool is_on);
 
-/* These functions handle such a call after it was made. control_after is called within the record
- * of the call and control_end after the record. */
+/* These functions handle such a call after it was made. control_after is called while events can
+ * still be recorded within the call, and control_end when the call has been recorded. */
 void control_after(struct recorder *recorder, const QMPIX_Call *call, bool has_succeeded,
                    uint64_t ticks);
 void control_end(struct recorder *recorder, const QMPIX_Call *call);

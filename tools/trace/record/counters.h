@@ -6,7 +6,8 @@
 
 #include "tools/trace/record/recorder.h"
 
-/* These functions open the MPI_T session after MPI_Init and close it before MPI_Finalize. */
+/* These functions open the MPI_T session when MPI has been initialized, and close it before MPI is
+ * finalized. */
 void counters_begin(struct layer *layer);
 void counters_end(struct layer *layer);
 

@@ -225,8 +225,10 @@ static bool is_checked(const QMPIX_Call *call)
     return call->result && traits_of(call)->has_error && argument_result_is_success(call);
 }
 
-/* Returns the index of a communicator, and defines it if it is new. MPI is called without the lock,
- * and only by the thread that has assigned the index. */
+/* Returns the index of a communicator, and defines it if the index is new. If `is_new` is true, the
+ * communicator was just created, so an index that the handle has belongs to an earlier
+ * communicator. MPI is called without the lock, and only by the thread that has assigned the index.
+ */
 static uint32_t define_new_comm(struct recorder *recorder, uint64_t word, MPI_Comm handle,
                                 bool is_new)
 {

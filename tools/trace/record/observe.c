@@ -86,11 +86,11 @@ static inline enum single_record single_record_of(const struct layer *layer, con
 }
 
 /*
- * From now on, opens a call that has events at its beginning before it is carried out. Otherwise,
- * if the call fails, it would be opened when the error handler of the program makes its first call.
- * To record the events of the failed call, MPI must be queried about communicators and datatypes.
- * With MPI_THREAD_MULTIPLE, however, MPICH holds a lock while an error handler runs, and ends the
- * process if the same thread makes a call that needs this lock.
+ * From now on, calls that have events at their beginning are opened before they are carried out.
+ * Otherwise, a call that fails would be opened when the error handler of the program makes its
+ * first call. To record the events of the failed call, MPI must be queried about communicators and
+ * datatypes. With MPI_THREAD_MULTIPLE, however, MPICH holds a lock while an error handler runs, and
+ * ends the process if the same thread makes a call that needs this lock.
  */
 static void open_calls_early(struct layer *layer)
 {
@@ -332,9 +332,9 @@ static inline uint32_t find_message_comm(struct recorder *recorder, const QMPIX_
                : objects_find_comm(recorder, call, MESSAGE_COMM);
 }
 
-/* Finds the size of a datatype if it is not the datatype of the last call. Stores only predefined
- * datatypes, because the handles of others may be reused after they are freed. With a count of 0,
- * the datatype may be invalid, because the MPI library need not check it. */
+/* Finds the size of a datatype if it is not the datatype of the last call. Stores the size only of
+ * predefined datatypes, because the handles of others may be reused after they are freed. With a
+ * count of 0, the datatype may be invalid, because the MPI library need not check it. */
 __attribute__((noinline)) static bool recorder_type_size(struct recorder *recorder,
                                                          const QMPIX_Call *call, uint64_t *size)
 {

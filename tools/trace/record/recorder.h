@@ -82,7 +82,7 @@ struct record_pool *record_pool_make(uint64_t memory);
  * signal handler may call this function and the functions below. */
 struct record_chunk *record_chunk_take(struct record_pool *pool);
 
-/* Gives back a chunk that nothing refers to. */
+/* Gives back a chunk that was handed over, and that nothing refers to any more. */
 void record_chunk_give_back(struct record_pool *pool, struct record_chunk *chunk);
 
 /* Waits until pool->returns is different from `returns`, but at most for a second. */
@@ -176,7 +176,7 @@ struct recorder {
     uint64_t comm_word, comm_changes; /* handle of the last call's communicator, or 0 */
     uint32_t comm;                    /* index of that communicator */
     uint64_t type_word, type_size;    /* handle and size of a predefined datatype, or 0 */
-    uint64_t derived_word;            /* handle of another datatype, or 0 */
+    uint64_t derived_word;            /* handle of a datatype that is not predefined, or 0 */
     /* These are valid if has_location is set, which is stored after them. */
     atomic_uint location, stream;
     _Atomic int64_t thread_id;

@@ -30,7 +30,8 @@ enum directory_state directory_prepare(const char *path, int *lock, char **probl
  * process began. */
 bool directory_is_complete(const char *path);
 
-/* Creates the directory if it does not exist. It may exist only on the node of rank 0. */
+/* Creates the directory if it does not exist, because it may have been created only on the node of
+ * rank 0. */
 void directory_make(const char *path);
 
 #endif

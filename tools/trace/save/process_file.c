@@ -247,9 +247,8 @@ void process_file_watch_save_signal(const struct layer *layer)
 
 /* ---- The end of the file --------------------------------------------------------------------- */
 
-/* Returns whether there are records although the file may not have been begun. This is the case
- * in a program that does not call MPI_Init, or whose sessions have no communicator of all
- * processes. */
+/* Returns whether something was recorded. The file was not begun yet if the program does not call
+ * MPI_Init, or if its sessions have no communicator of all processes. */
 static bool has_records(const struct layer *layer)
 {
     return atomic_load(&layer->recorders) && atomic_load(&layer->locations);
@@ -267,7 +266,8 @@ void process_file_end(struct layer *layer, enum trace_process_end end)
         writer_finish(layer, end, NULL, FOREVER);
 }
 
-/* Set while signals are watched; exchanged, so that one thread begins and one ends. */
+/* Set while signals are watched. Threads exchange the value, so that only one of them begins to
+ * watch signals, and only one ends this. */
 static atomic_bool watching;
 
 static bool wants_trace_signals(void)

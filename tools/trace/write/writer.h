@@ -23,9 +23,10 @@ void writer_make(struct layer *layer);
  * false. */
 bool writer_start(struct layer *layer, const char *path);
 
-/* Writes everything that has been recorded and the end of the file. Waits for at most `seconds`
- * seconds until the thread has done so. Signal handlers may call this function. Returns false if
- * the file is incomplete or does not exist. */
+/* Lets the thread write everything that has been recorded and the end of the file, and waits for
+ * this for at most `seconds` seconds. `end` and `detail` say how the process ends: see struct
+ * trace_process. Signal handlers may call this function. Returns false if the file is incomplete or
+ * does not exist. */
 bool writer_finish(struct layer *layer, enum trace_process_end end, const char *detail,
                    int seconds);
 
