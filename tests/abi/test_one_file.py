@@ -160,7 +160,7 @@ def test_the_figures_are_those_of_the_program(told):
 
 @pytest.mark.parametrize("tool", ["profile", "count", "log", "a tool from qmpi new"])
 @pytest.mark.parametrize("side", [side for side in SIDES if side != MPI_NAME])
-def test_the_same_file_tells_the_same_on_each_side(told, side, tool):
+def test_the_same_file_gives_the_same_figures_on_each_side(told, side, tool):
     assert told(side)[tool] == told(MPI_NAME)[tool]
 
 

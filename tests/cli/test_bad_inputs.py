@@ -237,7 +237,7 @@ DT_PLTREL, DT_RELAENT, DT_RELACOUNT, DT_RELA, DT_GNU_HASH = 20, 9, 0x6FFFFFF9, 7
     (DT_PLTREL, 17, "relocations"), (DT_RELAENT, 23, "relocations"), (DT_RELACOUNT, 1 << 40, "relocations"),
     (DT_RELA, 8, "relocations"), (DT_GNU_HASH, 1 << 40, "hash table"), (DT_GNU_HASH, 65, "hash table"),
 ])
-def test_what_the_loader_takes_for_granted_is_checked(tag, value, words, tmp_path):
+def test_values_that_the_loader_does_not_check_are_checked(tag, value, words, tmp_path):
     """Without the checks, the loader would end the process with its own message, which names no tool."""
     data = bytearray(TOOL.read_bytes())
     struct.pack_into("<Q", data, dynamic_values(data)[tag], value)

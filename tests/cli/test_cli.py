@@ -24,7 +24,7 @@ def test_the_command_alone_lists_its_commands():
         assert f"\n  {name} " in result.stderr
 
 
-def test_help_is_there_for_the_command_and_every_subcommand():
+def test_help_exists_for_the_command_and_every_subcommand():
     assert "Commands:" in qmpi("--help").stdout
     pages = sorted((SOURCE / "docs/man").glob("qmpi-*.1.md"))
     assert len(pages) >= 8
@@ -49,7 +49,7 @@ def test_run_sets_the_variables_and_becomes_the_program():
     assert result.stdout == "count:empty /a:/b skip load\n"
 
 
-def test_run_preloads_libqmpi_in_front_of_what_is_preloaded():
+def test_run_preloads_libqmpi_in_front_of_other_libraries():
     other = ASAN or "libm.so.6"
     result = qmpi("run", "--", "sh", "-c", "echo $LD_PRELOAD", env={"LD_PRELOAD": other})
     # AddressSanitizer's library must be the first in LD_PRELOAD.

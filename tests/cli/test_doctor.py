@@ -463,7 +463,7 @@ def test_a_program_that_may_load_an_mpi_library_is_noted():
     ("exchange_c", "from C or C++"), ("exchange_cpp", "from C or C++"),
     ("exchange_mpif_h", "mpif.h or the module mpi"), ("exchange_mpi", "mpif.h or the module mpi"),
     ("exchange_f08", "the module mpi_f08")])
-def test_the_language_that_calls_mpi_is_told(name, part):
+def test_the_language_that_calls_mpi_is_reported(name, part):
     findings = about_program(redirect_program(name))
     findings.one("ok", part)
     findings.one("ok", "the program uses the MPI library for which this libqmpi was built")

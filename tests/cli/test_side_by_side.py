@@ -286,8 +286,7 @@ int main(int argc, char **argv)
 """
 
 
-def test_a_program_that_is_executed_again_does_not_notice(prefix, tmp_path):
-    """Checks that the program has the same process, arguments, name and status."""
+def test_a_program_that_is_executed_again_keeps_its_process_arguments_name_and_status(prefix, tmp_path):
     program(tmp_path, MPI_NAME, mark=MARKS[MPI_NAME])
     (tmp_path / "show.c").write_text(SHOW)
     subprocess.run([compiler(), "-o", tmp_path / "show", tmp_path / "show.c", f"-L{tmp_path}",

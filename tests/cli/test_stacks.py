@@ -241,7 +241,7 @@ def test_only_the_site_can_require_a_layer(here):
 # ---- Named stacks --------------------------------------------------------------------------------
 
 
-def test_a_name_stands_for_its_tools(here):
+def test_the_name_of_a_stack_stands_for_its_tools(here):
     here.user.write_text(f"tool-path = {TOOLS}\n[stack both]\nalpha{ONE}beta{ONE}\n[stack more]\nboth\nalpha{ONE}")
     assert order(here.run("more")) == ["alpha", "beta", "alpha"]
     assert order(here.run("both:more:both")) == ["alpha", "beta"] + ["alpha", "beta", "alpha"] + ["alpha", "beta"]
@@ -250,7 +250,7 @@ def test_a_name_stands_for_its_tools(here):
     assert names == ["both", "more"]
 
 
-def test_the_innermost_file_defines_a_name(here):
+def test_the_innermost_file_defines_the_name_of_a_stack(here):
     (here.site / "site.conf").write_text("[stack io]\nnonesuch\n")
     here.user.write_text("[stack io]\ncount\n")
     result = here.qmpi("check", "-t", "io")

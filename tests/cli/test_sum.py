@@ -186,7 +186,7 @@ def test_one_build_for_the_standard_abi_counts_with_each_of_two_libraries(tmp_pa
     assert not (tmp_path / "build-sid-abi-mpich" / "build.ninja").exists()
 
 
-def test_the_log_of_an_earlier_run_with_such_a_library_is_not_counted(tmp_path):
+def test_the_log_of_an_earlier_run_with_one_library_is_not_counted(tmp_path):
     logs = tmp_path / "build-sid-abi-mpich" / "meson-logs"
     logs.mkdir(parents=True)
     (logs / "testlog.json").write_text(json.dumps(tap("x", "ok 1 - one")) + "\n")

@@ -170,11 +170,11 @@ def dead_links(page):
 
 
 @pytest.mark.parametrize("page", pages())
-def test_links_lead_somewhere(page):
+def test_the_targets_of_links_exist(page):
     assert dead_links(SOURCE / page) == []
 
 
-def test_links_of_installed_documents_lead_somewhere(prefix):
+def test_the_targets_of_links_in_installed_documents_exist(prefix):
     """Installed documents must not link to files that are not installed, such as libqmpi's own sources and tests."""
     folder = prefix / "share" / "doc" / "qmpi"
     found = list(folder.rglob("*.md"))

@@ -60,8 +60,8 @@ def test_thousands_of_random_stacks(how):
 
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer's backtrace precedes that of unwinds.so")
 @pytest.mark.parametrize("how", COMPILED)
-def test_no_such_stack_is_left_to_the_c_librarys_unwinder(how):
-    """libqmpi's fast walk supports the unwind rules of all these frames, so it need not call the C
+def test_no_stack_is_left_to_the_c_librarys_unwinder(how):
+    """libqmpi's fast walk supports the unwind rules of all frames of the program, so it need not call the C
     library's unwinder."""
     result = run_observed(f"observe_sites_{how}", "frames", "random", "thread", "coroutines", "barrier",
                           OBSERVE_PROGRAMS, ranks=1, tools="sites,describe=no",

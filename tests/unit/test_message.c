@@ -225,7 +225,7 @@ static void a_rank_that_is_no_number_is_passed_over(void **state)
 
 /* ---- The environment ------------------------------------------------------------------------- */
 
-static void an_empty_variable_is_no_variable(void **state)
+static void an_empty_variable_counts_as_unset(void **state)
 {
     (void)state;
     assert_null(qmpi_getenv("QMPI_TEST"));
@@ -405,7 +405,7 @@ int main(void)
         TEST(without_a_launcher_the_process_reports),
         TEST(every_launcher_s_rank_is_known),
         TEST(a_rank_that_is_no_number_is_passed_over),
-        TEST(an_empty_variable_is_no_variable),
+        TEST(an_empty_variable_counts_as_unset),
         TEST(nothing_is_traced_unless_asked_for),
         TEST(unknown_topics_are_reported_and_the_known_ones_traced),
         TEST(only_the_process_that_prints_messages_reports_unknown_topics),
