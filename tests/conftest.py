@@ -2,7 +2,7 @@
 """Prepares all pytest files: they share the TAP report that Meson reads, and the path to
 stack/support.py.
 
-Every test function is one TAP line; the captured output of a failed one follows it as comments.
+Every case of a test function is one TAP line; the captured output of a failed case follows as comments.
 Outside Meson (QMPI_TEST_TAP not set), pytest prints its usual report.
 """
 import os
@@ -17,14 +17,14 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "stack"))
 
-# A shell starts commands behind `&` with these signals ignored, and programs inherit this.
+# A shell script makes a command before `&` ignore these signals. The programs that tests start would inherit this.
 for number in (signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
 
 
-# When Meson ends this process with SIGTERM, the tests still end the programs they started, and
-# remove their files.
+# When Meson ends this process with SIGTERM, the handler raises an exception, so the tests still end
+# the programs they started, and remove their files.
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 # Some of the libraries in temporary folders are preloaded, and the dynamic loader splits LD_PRELOAD
@@ -40,9 +40,9 @@ def separate_nodes(monkeypatch):
     Ranks of one node synchronize several times in MPI_Init and MPI_Finalize by polling shared memory
     without ever yielding. If other processes use the processors, most of the processor time of a
     small job goes into this polling. Ranks of separate nodes synchronize through the launcher, and
-    sleep while they wait; their messages still go through shared memory. They do not wait for each
-    other at the end of MPI_Init. A rank that ends without MPI_Finalize can therefore make another
-    rank fail that is still in MPI_Init. This fixture is for test files with many jobs, in all of
+    sleep while they wait; their messages still go through shared memory. Such ranks do not wait for
+    each other at the end of MPI_Init. If one of them ends without MPI_Finalize, another one that is
+    still in MPI_Init can therefore fail. This fixture is for test files with many jobs, in all of
     which every rank calls MPI_Finalize."""
     monkeypatch.setenv("MPIR_CVAR_NOLOCAL", "1")
 
@@ -57,8 +57,9 @@ def copy_into(source, target):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """Runs a test function. If Open MPI crashes in it, runs it again, at most twice, after restoring
-    the content that tmp_path had before."""
+    """In a build for Open MPI, runs a test function. If Open MPI crashes in it, runs it again, at most
+    twice, after restoring the content that tmp_path had before. pytest itself makes the last attempt,
+    because this function then returns None."""
     import mpi_in_use
     if not mpi_in_use.OPEN_MPI:
         return None
@@ -85,8 +86,8 @@ def pytest_pyfunc_call(pyfuncitem):
 
 
 class NoReport:
-    """Replaces pytest's own report, whose writer pytest asks how to colour the differences that failed
-    assertions show."""
+    """Replaces pytest's own report. It has only the writer of that report, which pytest asks how to
+    colour the differences that failed assertions show."""
 
     def __init__(self, report):
         self._tw = report._tw
@@ -114,7 +115,7 @@ class TapReport:
             print(f"1..{len(session.items)}", flush=True)
 
     def pytest_runtest_logreport(self, report):
-        """Prints one line for each test: for its call, or for a setup that failed."""
+        """Prints one line for each test: for its call, or for a setup that failed or skipped the test."""
         if report.when == "setup" and report.passed:
             return
         if report.when == "teardown":

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Runs a command. For each test file that is started in it, the server makes a copy of itself,
-which has already loaded pytest:
+"""Runs a command as a server. For each test file that the command starts, the server makes a copy of
+itself, which has already loaded pytest:
 
     pytest_server.py COMMAND...       COMMAND: `meson test` with its arguments
 
 Loading pytest takes as long as running a short test file. pytest_file.py, which Meson starts for each
 test file, asks for a copy through the socket that QMPI_TEST_SERVER names, and ends as the copy ends. A copy
 has the arguments, the environment, the folder and the standard streams of pytest_file.py, and its
-own process group. The server ends this group if pytest_file.py is ended, as Meson does after a
-timeout. The server ends with COMMAND.
+own process group. The server ends this group if pytest_file.py ends before the copy, for example
+because Meson ends it after a timeout. When COMMAND has ended, the server ends all copies, and itself
+with the same status.
 """
 import contextlib
 import ctypes
@@ -152,7 +153,7 @@ class Server:
                 self.deadlines.pop(pid, None)
 
     def leave(self):
-        """Separates a copy, in which this is called, from the server."""
+        """Called in a copy: separates it from the server."""
         signal.set_wakeup_fd(-1)
         for number, handler in self.handlers.items():
             signal.signal(number, handler)

@@ -17,7 +17,8 @@ def run(tool, program="calls", ranks=2, **kwargs):
 
 @pytest.fixture(scope="module")
 def read():
-    """Returns, by function, the values that the tool read from its calls on rank 0."""
+    """Returns, for each function, what abi_reader printed about its calls on rank 0. The errors that abi_reader
+    provokes itself are entries too, such as "no call"."""
     result = run("reader")
     assert result.returncode == 0, result.stderr
     lines = {}
@@ -85,7 +86,7 @@ def test_the_length_of_a_message_is_read_from_its_status(read):
     assert "bytes=" not in read["MPI_Recv"][1]  # MPI_Recv without a status has no number of bytes
 
 
-def test_what_a_call_means_is_told_in_values_of_the_abi(read):
+def test_peers_and_roots_are_values_of_the_abi(read):
     assert "; peer 1 world 1 tag 5" in read["MPI_Sendrecv"][0]
     assert "; peer -3 world -32766" in read["MPI_Recv"][0]
     assert "; root 1" in read["MPI_Reduce"][0]
@@ -96,10 +97,10 @@ def test_errors_are_those_of_the_abi(read):
     assert read["wrong tool_id"] == ["13"] and read["no call"] == ["13"]
 
 
-# ---- Capabilities of such a tool --------------------------------------------------------------------
+# ---- What a tool for the standard ABI may do ---------------------------------------------------------
 
 
-def test_a_tool_may_act_by_the_functions_that_convert():
+def test_a_tool_may_make_mpi_calls_that_are_converted():
     result = run("acting")
     assert result.returncode == 0, result.stderr
     assert [line for rank in result.ranks for line in rank.stderr.splitlines()
@@ -108,14 +109,14 @@ def test_a_tool_may_act_by_the_functions_that_convert():
 
 @pytest.mark.parametrize("tool, name", [("interceptor", "QMPI_Register_tool_function"),
                                         ("keyval", "PMPI_Comm_free_keyval")])
-def test_a_tool_that_does_more_than_it_may_is_refused_with_what_it_uses(tool, name):
+def test_a_tool_that_uses_a_function_that_is_not_converted_is_refused(tool, name):
     result = run(tool, ranks=1)
     assert result.returncode == 2
     assert "compiled for the standard ABI" in result.messages[0] and name in result.messages[0]
     assert result.messages[-1].strip().startswith("hint: build the tool with pkg-config qmpi")
 
 
-def test_a_tool_that_does_more_than_it_may_is_left_out_if_the_user_wants_that():
+def test_with_skip_a_tool_that_uses_a_function_that_is_not_converted_is_left_out():
     result = run("keyval", ranks=1, program="calls", env={"QMPI_ON_ERROR": "skip"}, timeout=120)
     assert any("PMPI_Comm_free_keyval" in line for line in result.messages)
 
@@ -123,7 +124,7 @@ def test_a_tool_that_does_more_than_it_may_is_left_out_if_the_user_wants_that():
 # ---- Services of other layers ------------------------------------------------------------------------
 
 
-def test_such_a_tool_offers_services_to_others_and_uses_theirs():
+def test_a_tool_for_the_abi_offers_services_and_uses_those_of_other_tools():
     abi = HERE / "abi_service.so"
     result = run_mpi("switch", "init", "rank", "off=1", "on=1", "finalize", ranks=1, preload=(),
                      tools=f"service,offer=a@1.0,find=b@1.0+c@1.0:{abi},offer=b@1.3,find=a@1.0+a@2.0+c@1.0,watch=a@1.0")
@@ -137,7 +138,7 @@ def test_such_a_tool_offers_services_to_others_and_uses_theirs():
         "service 2 is told: layer 1 answers 11"]
 
 
-def test_such_a_tool_declares_conflicts_and_gets_error_classes_of_the_abi():
+def test_a_tool_for_the_abi_declares_conflicts_and_gets_error_classes_of_the_abi():
     abi = HERE / "abi_service.so"
     result = run_mpi("switch", "init", "rank", "finalize", ranks=1, preload=(), tools=f"{abi},misuse=yes")
     assert result.returncode == 0 and not [line for line in result.trace if "WRONG" in line]
@@ -159,7 +160,7 @@ def test_bundled_tools_refer_only_to_functions_that_convert(name):
     print(f"sha256 of {name}.so: {hashlib.sha256(tool.read_bytes()).hexdigest()}")
 
 
-def test_the_figures_of_a_converted_tool_are_the_calls_of_the_program():
+def test_count_counts_the_calls_of_the_program():
     result = run_mpi(HERE / "abi_calls", ranks=2, tools="count", env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
     calls = {parts[0]: int(parts[1]) for parts in (line.split() for line in result.messages)
              if parts[0].startswith("MPI_")}

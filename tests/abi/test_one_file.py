@@ -55,7 +55,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def observer(folder):
-    """Makes a tool with `qmpi new` and compiles it as its users do."""
+    """Makes a tool with `qmpi new` and compiles it as users of qmpi do."""
     subprocess.run([QMPI, "new", "--observer", folder / "sender"], check=True, capture_output=True)
     flags = subprocess.run(["pkg-config", "--cflags", "qmpi-abi"], check=True, capture_output=True, text=True,
                            env={**os.environ, "PKG_CONFIG_PATH": str(BUILD / "meson-uninstalled")}).stdout.split()
@@ -116,7 +116,8 @@ def figures_of_count(side):
 
 
 def figures_of_log(side, folder):
-    """Returns, by function, the numbers and predefined handles that log prints."""
+    """Returns how often log prints each line, shortened to the rank, the function, and those arguments that are numbers
+    or predefined handles."""
     side.run(f"{BUNDLED_TOOLS}/log.so,output={folder}/log.%r")
     lines = Counter()
     for rank in range(2):
@@ -130,7 +131,7 @@ def figures_of_log(side, folder):
 
 @pytest.fixture(scope="module")
 def told(folder, observer):
-    """Returns a function that returns the output of the tools about the program of a side."""
+    """Returns a function that runs the program of a side under each tool, and returns the results of the tools."""
     known = {}
 
     def of(name):
@@ -159,7 +160,7 @@ def test_the_figures_are_those_of_the_program(told):
 
 @pytest.mark.parametrize("tool", ["profile", "count", "log", "a tool from qmpi new"])
 @pytest.mark.parametrize("side", [side for side in SIDES if side != MPI_NAME])
-def test_the_same_file_tells_the_same_in_programs_of(told, side, tool):
+def test_the_same_file_gives_the_same_figures_on_each_side(told, side, tool):
     assert told(side)[tool] == told(MPI_NAME)[tool]
 
 

@@ -20,8 +20,8 @@ static int set_up(void **state)
     return handle_count < HANDLE_ENTRIES ? 0 : -1;
 }
 
-/* Returns whether the MPI library supports what a handle stands for. Otherwise, the handle is null,
- * or that of another entry. */
+/* Returns whether the MPI library supports what a handle stands for. If not, `native` is 0 or the
+ * handle of another entry. */
 static int is_supported(const struct handle_entry *entry)
 {
     for (size_t i = 0; i < handle_count; i++) {
@@ -50,7 +50,7 @@ static void test_every_predefined_handle_has_its_counterpart(void **state)
     assert_true(supported >= 75);
 }
 
-static void test_other_handles_are_their_own_bits(void **state)
+static void test_other_handles_keep_their_bits(void **state)
 {
     (void)state;
     for (uintptr_t bits = 0x44000003; bits < 0x44000400; bits++) {
@@ -80,7 +80,7 @@ static void test_every_constant_has_its_counterpart(void **state)
     }
 }
 
-/* Tests that no value is lost, whatever the constants are. */
+/* Tests that no two values of the MPI library become the same value of the ABI. */
 static void test_all_integers_convert_back(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_predefined_handle_has_its_counterpart),
-        cmocka_unit_test(test_other_handles_are_their_own_bits),
+        cmocka_unit_test(test_other_handles_keep_their_bits),
         cmocka_unit_test(test_a_kind_does_not_see_the_handles_of_another),
         cmocka_unit_test(test_every_constant_has_its_counterpart),
         cmocka_unit_test(test_all_integers_convert_back),

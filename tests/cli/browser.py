@@ -59,8 +59,8 @@ class Browser:
             self.send("Page.removeScriptToEvaluateOnNewDocument", script)
 
     def open(self, path, until="[data-ready]", **settings):
-        """Opens a file, and waits until the page is complete. Returns the milliseconds that the page
-        took, or None if it does not tell them."""
+        """Opens a file. Unless scripts are off, waits at most a minute until an element matches `until`. Returns the
+        milliseconds that the page says it took, or None if it does not say this."""
         self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get_log("performance")

@@ -6,14 +6,14 @@ import pytest
 
 from support import MPI_NAME, QMPI, clean_environment, run_command
 
-# This build's MPI, and another one.
+# The library of each MPI, and an MPI other than this build's.
 SONAMES = {"mpich": "libmpich.so.12", "openmpi": "libmpi.so.40", "abi": "libmpi_abi.so.1"}
 OTHER_MPI = next(name for name in SONAMES if name != MPI_NAME)
 PACKAGE = QMPI.name
 
 
 def qmpi(*arguments, env=None, launcher=(), **more):
-    """Runs the command in a clean environment; `env` adds to it."""
+    """Runs the command, after the words of `launcher`, in a clean environment to which `env` adds variables."""
     environment = clean_environment()
     environment.update({key: str(value) for key, value in (env or {}).items()})
     return run_command([*launcher, QMPI, *arguments], environment, **more)

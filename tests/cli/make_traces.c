@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * make_traces DIRECTORY [KEY=VALUE...]: writes the trace of an invented run, the same each time. In
- * each iteration, the ranks exchange messages in a ring by nonblocking calls, all other ranks send
- * one message to rank 0, which receives from any source, and all ranks take part in collectives.
- * The options:
+ * make_traces DIRECTORY [KEY=VALUE...]: writes the trace of an invented run, which is always the
+ * same for the same options. In each iteration, the ranks exchange messages in a ring, first by
+ * nonblocking calls and then by MPI_Sendrecv; all other ranks send one message to rank 0; and all
+ * ranks take part in collectives. The options:
  *
  *   ranks, iterations    their numbers
  *   shift, drift         by how many seconds the clock of each rank is ahead of that of the rank

@@ -5,7 +5,7 @@ import struct
 import zlib
 
 COLOURS = 256
-FREQUENT = 192  # so many colours are kept exactly; the rest are chosen so that none is far from all of the palette
+FREQUENT = 192  # the most frequent colours, which the palette starts with; each further one is the one farthest from it
 
 
 def chunks(data):

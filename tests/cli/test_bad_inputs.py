@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Tests more than a hundred bad inputs: stacks, library files, options of the command and of tools.
-Each must lead either to a message that names it and to exit status 2, or to a right result. Nothing
+Each must lead to exit status 2 and a message that names the bad part, or to a right result. Nothing
 may crash."""
 import random
 import re
@@ -19,8 +19,8 @@ def qmpi(*arguments, **variables):
 
 
 def check_message(result, *words):
-    """Checks for status 2, nothing on stdout, and one message with our prefix that contains all of
-    `words`."""
+    """Checks that the status is 2, that stdout is empty, and that each line of stderr is one of a message of qmpi. All
+    of `words` must be in stderr."""
     assert result.returncode == 2
     assert result.stdout == ""
     lines = [line for line in result.stderr.splitlines() if line]
@@ -49,7 +49,7 @@ BAD_STACKS = [
     ("count,output=", "output="), ("\x1b[31mred", "red"), (":".join(["empty"] * 256), "255"),
 ]
 
-# Characters that control a terminal, a line that looks like a message of qmpi, and invalid text.
+# Characters that control a terminal, and a line that looks like a hint of qmpi. SHOWN is how messages show them.
 RAW = "a\nhint: b\x1b[31m\r\u009b2J"
 SHOWN = "a\\nhint: b\\x1b[31m\\r\\xc2\\x9b2J"
 IN_STACK = RAW.replace(":", "\\:")
@@ -84,7 +84,7 @@ RAW_INPUTS = {  # functions of a folder that return a command's arguments and va
     "a program in PATH": lambda folder: (["run", "-t", "", "--", RAW], {}),
     "a function": lambda folder: (["check", "--function", RAW], {}),
     "a file to report": lambda folder: (["report", f"/none/{RAW}"], {}),
-    "a file to write": lambda folder: (["report", "--top", RAW, "none"], {}),
+    "a number": lambda folder: (["report", "--top", RAW, "none"], {}),
     "a command": lambda folder: ([RAW], {}),
     "a long option": lambda folder: (["check", "--\x1b[31m\r"], {}),
     "a long option of a run": lambda folder: (["run", "-t", "", "--\x1b[31m=1"], {}),
@@ -93,7 +93,7 @@ RAW_INPUTS = {  # functions of a folder that return a command's arguments and va
 
 
 @pytest.mark.parametrize("case", RAW_INPUTS)
-def test_no_message_hands_control_characters_on(case, tmp_path):
+def test_messages_contain_no_control_characters(case, tmp_path):
     arguments, variables = RAW_INPUTS[case](tmp_path)
     result = qmpi(*arguments, **variables)
     assert result.returncode != 0 and result.stdout == ""
@@ -104,14 +104,14 @@ def test_no_message_hands_control_characters_on(case, tmp_path):
     assert all(re.match(r"(\S*/)?qmpi(-openmpi|-abi)?( \w+)?: |Try ", line) for line in lines), lines
 
 
-def test_bytes_that_are_no_text_are_written_out_in_messages():
+def test_bytes_that_are_not_utf_8_are_escaped_in_messages():
     process = subprocess.run([QMPI, "check", "-t", b"n\xff\xfe"], env=clean_environment(),
                              capture_output=True, timeout=60)
     assert process.returncode == 2
     assert b"entry 1 'n\\xff\\xfe'" in process.stderr and b"\xff" not in process.stderr
 
 
-def test_lists_and_findings_hand_no_control_characters_on(tmp_path):
+def test_lists_and_findings_contain_no_control_characters(tmp_path):
     # in a list of folders, colons are separators
     raw, shown = (text.replace(":", "") for text in (RAW, SHOWN))
     folder = tmp_path / raw
@@ -137,7 +137,7 @@ GOOD_STACKS = [
 
 
 @pytest.mark.parametrize("number", range(len(BAD_STACKS)))
-def test_a_bad_stack_is_named_with_what_is_wrong(number):
+def test_a_message_about_a_bad_stack_says_what_is_wrong(number):
     text, words = BAD_STACKS[number]
     result = qmpi("check", "-t", text)
     check_message(result, "-t", words)
@@ -145,7 +145,7 @@ def test_a_bad_stack_is_named_with_what_is_wrong(number):
 
 
 @pytest.mark.parametrize("number", range(len(GOOD_STACKS)))
-def test_an_unusual_stack_is_right(number):
+def test_an_unusual_stack_is_accepted(number):
     text, layers = GOOD_STACKS[number]
     result = qmpi("check", "-t", text)
     assert (result.returncode, result.stderr) == (0, "")
@@ -156,7 +156,7 @@ def test_an_unusual_stack_is_right(number):
 
 HEADER, PROGRAM_HEADER, DYNAMIC_ENTRY = 64, 56, 16
 PT_DYNAMIC = 2
-# Functions and versions of symbols are left out, because any value may be valid there.
+# Tags of entries for functions and for versions of symbols. These are left out, because any value may be valid.
 LEFT_OUT = {12, 13, 25, 26, 27, 28, 0x6FFFFFF0, 0x6FFFFFFE, 0x6FFFFFFF}
 
 
@@ -179,7 +179,8 @@ def structure(data):
 
 
 def check_file(path):
-    """Checks that the tool is refused by its name, or is still the same tool."""
+    """Checks that the tool is refused with a message that names its path, or that it is still the same tool. Returns
+    the exit status."""
     result = qmpi("check", "-t", path)
     if result.returncode == 0:
         assert "layer 1: barriers" in result.stdout and not result.stderr
@@ -199,7 +200,7 @@ def test_a_library_that_is_cut_anywhere_is_refused(seed, tmp_path):
 
 @pytest.mark.skipif(bool(ASAN), reason="a sanitizer reports faults in its own way")
 @pytest.mark.parametrize("seed", range(30))
-def test_a_library_that_is_changed_somewhere_is_refused_or_right(seed, tmp_path):
+def test_a_library_with_one_changed_bit_is_refused_or_still_works(seed, tmp_path):
     data = bytearray(TOOL.read_bytes())
     choice = random.Random(seed)
     data[choice.choice(structure(data))] ^= 1 << choice.randrange(8)
@@ -236,7 +237,7 @@ DT_PLTREL, DT_RELAENT, DT_RELACOUNT, DT_RELA, DT_GNU_HASH = 20, 9, 0x6FFFFFF9, 7
     (DT_PLTREL, 17, "relocations"), (DT_RELAENT, 23, "relocations"), (DT_RELACOUNT, 1 << 40, "relocations"),
     (DT_RELA, 8, "relocations"), (DT_GNU_HASH, 1 << 40, "hash table"), (DT_GNU_HASH, 65, "hash table"),
 ])
-def test_what_the_loader_takes_for_granted_is_checked(tag, value, words, tmp_path):
+def test_values_that_the_loader_does_not_check_are_checked(tag, value, words, tmp_path):
     """Without the checks, the loader would end the process with its own message, which names no tool."""
     data = bytearray(TOOL.read_bytes())
     struct.pack_into("<Q", data, dynamic_values(data)[tag], value)
@@ -254,7 +255,7 @@ def test_segments_that_would_be_mapped_over_others_are_refused(segment, field, a
     segments = list(load_segments(data))
     at = segments[segment] + field
     value, = struct.unpack_from("<Q", data, at)
-    if field == P_VADDR:  # moves the segment also over unused pages behind the segment before it
+    if field == P_VADDR:  # to overlap the segment before it, the segment must also cross the unused pages between them
         address, = struct.unpack_from("<Q", data, segments[segment - 1] + P_VADDR)
         size, = struct.unpack_from("<Q", data, segments[segment - 1] + P_MEMSZ)
         added -= (value - address - size) // 0x1000 * 0x1000
@@ -276,9 +277,9 @@ def test_a_library_whose_constructor_faults_is_named(tmp_path):
         assert "terminated by SIGSEGV while it was loaded" in result.stderr
 
 
-def test_list_says_of_every_file_what_it_is(tmp_path):
-    """Tests a list with a folder of files of all kinds, a file in place of a folder, and an empty
-    name between them."""
+def test_list_says_what_every_file_is(tmp_path):
+    """Tests a list with a folder of files of all kinds, a folder that does not exist, and an empty name
+    between them."""
     files = {"a_pmpi.so": BUILD / "tests/pmpi/tools/libtally.so",
              "b_silent.so": BUILD / "tests/stack/tools/silent.so",
              "c_undefined.so": BUILD / "tests/stack/tools/undefined.so", "d_plain.so": "/etc/passwd"}
@@ -382,7 +383,7 @@ def test_a_bad_configuration_file_is_named_with_its_line(number, tmp_path):
     assert len(result.stderr) < 20_000
 
 
-# (content, expected layers)
+# (content, expected layers, or None if a message is expected)
 GOOD_CONFIGURATIONS = [
     (b"", []), (b"\n\n \n\t\n", []), (b"#", []), (b"  # x", []), (b"empty", ["empty"]),
     (b"empty#", None), (b"empty #", ["empty"]), (b"\xef\xbb\xbfempty\r\n", ["empty"]),
@@ -393,7 +394,7 @@ GOOD_CONFIGURATIONS = [
 
 
 @pytest.mark.parametrize("number", range(len(GOOD_CONFIGURATIONS)))
-def test_an_unusual_configuration_file_is_right(number, tmp_path):
+def test_an_unusual_configuration_file_is_read_correctly(number, tmp_path):
     content, layers = GOOD_CONFIGURATIONS[number]
     path = tmp_path / "qmpi.conf"
     path.write_bytes(content)
@@ -417,7 +418,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_a_configuration_file_that_is_too_large_is_one_message(name, tmp_path):
+def test_a_configuration_file_that_is_too_large_leads_to_one_message(name, tmp_path):
     text, words = LARGE[name]
     path = tmp_path / "qmpi.conf"
     path.write_text(text)
@@ -426,8 +427,8 @@ def test_a_configuration_file_that_is_too_large_is_one_message(name, tmp_path):
     assert len([line for line in result.messages if not line.startswith(" ")]) == 1
 
 
-@pytest.mark.skipif(bool(ASAN), reason="with the sanitizer, millions of small pieces of memory take minutes")
-def test_a_list_of_a_million_tools_is_one_message(tmp_path):
+@pytest.mark.skipif(bool(ASAN), reason="with the sanitizer, millions of small allocations take minutes")
+def test_a_list_of_a_million_tools_leads_to_one_message(tmp_path):
     paths = [tmp_path / "a.conf", tmp_path / "b.conf"]
     for path in paths:
         path.write_text("x\n" * 500_000)
@@ -442,7 +443,7 @@ def test_a_list_of_a_million_tools_is_one_message(tmp_path):
                 QMPI_DISABLE="x", **variables).messages == []
 
 
-def test_a_list_that_no_program_could_get_is_one_message():
+def test_a_list_that_is_too_long_for_a_variable_leads_to_one_message():
     text = ":".join(["x"] * 60_000)  # the system passes at most 128 KiB of each argument and variable
     for command in (["check"], ["run", "-t", "empty"]):
         result = qmpi(*command, "-t", text, "-t", text)

@@ -14,7 +14,7 @@ def steps(output):
             if line.startswith("  ") and line.strip() not in ("│", "▼")]
 
 
-def test_it_goes_from_the_application_to_the_mpi_library():
+def test_a_chain_goes_from_the_application_to_the_mpi_library():
     output = qmpi("check", "-t", "count:empty", "--function", "MPI_Send").stdout
     assert re.match(r"MPI_Send \(number \d+\)\n", output)
     rows = steps(output)
@@ -24,7 +24,7 @@ def test_it_goes_from_the_application_to_the_mpi_library():
     assert output.count("▼") == 3
 
 
-def test_a_layer_that_does_not_intercept_is_passed_by():
+def test_a_layer_that_does_not_intercept_the_function_is_in_parentheses():
     env = {"QMPI_TOOL_PATH": TOOLS}
     stack = "alpha,functions=Barrier:empty"
     rows = steps(qmpi("check", "-t", stack, "--function", "MPI_Send", env=env).stdout)
@@ -33,7 +33,7 @@ def test_a_layer_that_does_not_intercept_is_passed_by():
     assert rows[1][0] == "layer 1"
 
 
-def test_without_a_layer_it_says_what_a_call_costs():
+def test_a_chain_without_layers_says_that_no_layer_intercepts():
     output = qmpi("check", "-t", "", "--function", "MPI_Send").stdout
     assert "no layer intercepts or observes this function" in output
     assert [row[0] for row in steps(output)][:2] == ["application", "MPI library"]
@@ -44,7 +44,7 @@ def test_several_functions_are_drawn_in_order():
     assert re.findall(r"^(MPI_\w+) \(", output, re.M) == ["MPI_Send", "MPI_Wtime"]
 
 
-def test_conditions_are_shown_with_what_they_do_here(tmp_path):
+def test_conditions_are_shown_with_their_effect(tmp_path):
     file = tmp_path / "conf"
     file.write_text("[stack io]\ncount\n  @ranks = 0-3\nlog\n  @functions = MPI_File_*\nnonesuch\n  @optional = yes\n")
     env = {"QMPI_CONFIG": file, "SLURM_PROCID": ""}
@@ -69,7 +69,7 @@ def test_conditions_are_shown_with_what_they_do_here(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["MPI_Sned", "", "PMPI_Send", "x" * 1000])
-def test_a_function_that_is_none_is_an_error(name):
+def test_an_unknown_function_is_an_error(name):
     result = qmpi("check", "-t", "empty", "--function", name)
     assert (result.returncode, result.stdout) == (2, "")
     assert "unknown MPI function" in result.messages[0]
@@ -84,7 +84,7 @@ def test_a_function_that_this_mpi_lacks_is_an_error():
     assert "does not provide" in result.messages[0]
 
 
-def test_what_is_wrong_with_the_stack_is_said_instead():
+def test_an_error_in_the_stack_is_reported_instead_of_the_chain():
     result = qmpi("check", "-t", "nonesuch", "--function", "MPI_Send")
     assert (result.returncode, result.stdout) == (2, "")
     assert "no such tool" in result.stderr

@@ -24,7 +24,7 @@ def test_the_command_alone_lists_its_commands():
         assert f"\n  {name} " in result.stderr
 
 
-def test_help_is_there_for_the_command_and_every_subcommand():
+def test_help_exists_for_the_command_and_every_subcommand():
     assert "Commands:" in qmpi("--help").stdout
     pages = sorted((SOURCE / "docs/man").glob("qmpi-*.1.md"))
     assert len(pages) >= 8
@@ -49,7 +49,7 @@ def test_run_sets_the_variables_and_becomes_the_program():
     assert result.stdout == "count:empty /a:/b skip load\n"
 
 
-def test_run_preloads_libqmpi_in_front_of_what_is_preloaded():
+def test_run_preloads_libqmpi_in_front_of_other_libraries():
     other = ASAN or "libm.so.6"
     result = qmpi("run", "--", "sh", "-c", "echo $LD_PRELOAD", env={"LD_PRELOAD": other})
     # AddressSanitizer's library must be the first in LD_PRELOAD.
@@ -57,7 +57,7 @@ def test_run_preloads_libqmpi_in_front_of_what_is_preloaded():
 
 
 def test_run_says_that_srun_passes_no_variables_on(tmp_path):
-    """Tests also that the command looks at the options of srun, and not at those of the program."""
+    """Tests also that the command looks at the options of srun, and not at those of the program that srun starts."""
     (tmp_path / "srun").write_text("#!/bin/sh\n")
     (tmp_path / "srun").chmod(0o755)
 
@@ -103,7 +103,7 @@ def test_a_program_for_another_processor_is_not_given_to_a_shell(tmp_path):
                                  "qmpi:   hint: give a program that is built for the processor of this machine\n")
 
 
-def test_a_script_without_a_first_line_is_given_to_a_shell(tmp_path):
+def test_a_script_without_a_shebang_is_given_to_a_shell(tmp_path):
     script = tmp_path / "script"
     script.write_text("echo one $1\n")
     script.chmod(0o755)
@@ -114,7 +114,7 @@ def test_a_script_without_a_first_line_is_given_to_a_shell(tmp_path):
     ("count", "hint: correct the name, or give its path; a stack of tools is given with -t"),
     ("here", "hint: write ./here"), ("./plain", "hint: give a program that you are allowed to execute"),
     ("./odd", "hint: give a program that this machine can run")])
-def test_run_gives_a_hint_where_a_program_cannot_be_run(name, hint, tmp_path):
+def test_run_gives_a_hint_if_a_program_cannot_be_run(name, hint, tmp_path):
     for file, text, mode in (("here", "", 0o755), ("plain", "", 0o644), ("odd", "#!/no/such/shell", 0o755)):
         (tmp_path / file).write_text(text)
         (tmp_path / file).chmod(mode)
@@ -168,12 +168,12 @@ def test_check_ends_silently_if_nobody_reads_its_output():
     assert (result.returncode, result.stderr) == (-signal.SIGPIPE, "")
 
 
-def test_list_takes_no_name_and_says_what_does():
+def test_list_takes_no_name_and_recommends_check():
     result = qmpi("list", "count")
     assert result.returncode == 2 and "use `qmpi check -t count` for one" in result.stderr
 
 
-def test_list_says_of_what_is_no_tool_why(tmp_path):
+def test_list_says_why_a_file_is_no_tool(tmp_path):
     (tmp_path / "text.so").write_text("not a library")
     whole = (BUNDLED_TOOLS / "empty.so").read_bytes()
     (tmp_path / "cut.so").write_bytes(whole[: len(whole) // 2])
@@ -206,7 +206,7 @@ def test_check_reports_errors_as_a_run_does():
     assert "-t, entry 2 'no-such-tool'" in checked.stderr
 
 
-def test_check_of_an_empty_stack_says_so():
+def test_check_says_that_an_empty_stack_has_no_layers():
     assert "no layers" in qmpi("check", "-t", "").stdout
 
 
@@ -227,7 +227,7 @@ def test_run_works_behind_the_launcher():
     assert "count (layer 1): MPI calls of 2 ranks" in result.stderr
 
 
-# Misspelt words and the suggestions for them.
+# Mistakes, and the suggestions in the messages about them.
 SUGGESTED = {
     "command": (["rnu"], "did you mean 'run'?"),
     "tool": (["check", "-t", "cuont"], "did you mean 'count'?"),
@@ -241,7 +241,7 @@ SUGGESTED = {
 
 
 @pytest.mark.parametrize("case", SUGGESTED)
-def test_what_was_meant_is_suggested(case):
+def test_the_intended_word_is_suggested(case):
     arguments, words = SUGGESTED[case]
     result = qmpi(*arguments)
     assert result.returncode == 2 and words in result.stderr

@@ -49,7 +49,7 @@ def test_a_file_gives_the_stack_and_its_options(config):
     assert tool_calls(result) == BOTH
 
 
-def test_every_rank_reads_it(config):
+def test_every_rank_reads_the_file(config):
     result = run(config(STACK), ranks=2)
     assert sorted(tool_calls(result)) == sorted(BOTH * 2)
 
@@ -80,14 +80,14 @@ def test_paths_are_relative_to_the_file(config, tmp_path):
         assert tool_calls(run(config(text))) == ["alpha 1 MPI_Comm_rank"]
 
 
-def test_the_file_itself_may_be_named_from_where_one_is(config, tmp_path):
+def test_the_path_of_the_file_may_be_relative_to_the_current_directory(config, tmp_path):
     (tmp_path / "alpha.so").symlink_to(tool("alpha"))
     config("./alpha.so\n  functions = Comm_rank\n")
     result = run_mpi("calls", *RUN, ranks=1, env={"QMPI_CONFIG": "qmpi.conf"}, cwd=tmp_path)
     assert tool_calls(result) == ["alpha 1 MPI_Comm_rank"]
 
 
-def test_an_option_may_hold_what_the_variable_must_escape(config):
+def test_an_option_in_a_file_needs_no_escapes(config):
     path = config("count\n  output = a:b,c=d\\e.json\n")
     assert "  option      output=a:b,c=d\\e.json " in qmpi("check", "-c", path).stdout
 
@@ -103,7 +103,7 @@ def test_an_empty_name_or_file_is_no_configuration(path):
     assert (result.returncode, result.messages, tool_calls(result)) == (0, [], [])
 
 
-def test_the_file_in_the_documents_is_read_as_they_say(tmp_path):
+def test_the_example_in_the_manual_page_is_read_as_documented(tmp_path):
     text = (SOURCE / "docs/man/qmpi.conf.5.md").read_text().split("```")[1]
     (tmp_path / "qmpi.conf").write_text(text)
     result = qmpi("check", "-c", "qmpi.conf", "-t", "quick", cwd=tmp_path)
@@ -117,7 +117,7 @@ def test_the_file_in_the_documents_is_read_as_they_say(tmp_path):
 
 # ---- Errors --------------------------------------------------------------------------------------
 
-# (text, the line that the message names, words of the message, what a run that skips errors continues without)
+# (text, the line that the message names, words of the message, what a run with QMPI_ON_ERROR=skip leaves out)
 WRONG = {
     "setting": ("alpha\ncolour = red\n", "line 2 'colour = red'", "unknown setting 'colour'", "line"),
     "value": ("on-error = perhaps\nalpha\n", "line 1 'on-error = perhaps'", "stop or skip", "line"),
@@ -159,7 +159,7 @@ def test_with_skip_the_rest_of_the_file_is_in_force(case, config):
     assert any(line.startswith("alpha ") for line in result.calls)
 
 
-def test_skip_may_stand_in_the_file(config):
+def test_the_file_may_set_on_error_to_skip(config):
     result = run(config("nonesuch\nalpha\n  functions = Comm_rank\non-error = skip\n"),
                  QMPI_TOOL_PATH=TOOLS)
     assert result.returncode == 0
@@ -167,7 +167,7 @@ def test_skip_may_stand_in_the_file(config):
 
 
 @pytest.mark.parametrize("kind", ["absent", "folder", "pipe", "large", "endless"])
-def test_a_file_that_cannot_be_read(kind, tmp_path):
+def test_a_file_that_cannot_be_read_is_an_error(kind, tmp_path):
     path = tmp_path / kind
     if kind == "folder":
         path.mkdir()
@@ -186,12 +186,12 @@ def test_a_file_that_cannot_be_read(kind, tmp_path):
     assert "continues without it" in skipped.messages[-1]
 
 
-def test_a_privileged_program_ignores_it(config):
+def test_a_privileged_program_ignores_qmpi_config(config):
     """tests/stack/test_secure.py tests the same for the other variables."""
     if os.geteuid() != 0:
         pytest.skip("only root can give a program another owner")
     if ASAN:
-        pytest.skip("a leak check fails there, and reads no options")
+        pytest.skip("in a privileged program, the sanitizer ignores ASAN_OPTIONS, and its leak check fails")
     placeholder = b"/qmpi-test-folder/" + b"." * 64
     with folder_open_to_all(program("secure")) as folder:
         path = folder / "secure"
@@ -211,7 +211,7 @@ def test_a_privileged_program_ignores_it(config):
 # ---- The command ---------------------------------------------------------------------------------
 
 
-def test_run_takes_a_file_and_names_it_by_its_whole_path(config, tmp_path):
+def test_run_sets_qmpi_config_to_the_whole_path_of_the_file(config, tmp_path):
     config(STACK)
     result = qmpi("run", "-c", "qmpi.conf", "--", "sh", "-c", "echo $QMPI_CONFIG", cwd=tmp_path)
     assert result.stdout == f"{tmp_path}/qmpi.conf\n"
@@ -219,7 +219,7 @@ def test_run_takes_a_file_and_names_it_by_its_whole_path(config, tmp_path):
     assert tool_calls(result) == BOTH
 
 
-def test_run_says_of_a_file_that_is_not_there():
+def test_run_says_that_a_file_does_not_exist():
     result = qmpi("run", "-c", "nonesuch.conf", "--", "true")
     assert result.returncode == 2
     assert result.messages[0] == "-c nonesuch.conf: No such file or directory"
@@ -236,9 +236,8 @@ def test_run_says_where_the_environment_wins_over_the_file(config):
     assert qmpi_messages(asked) == [f"-t replaces the tools that stand outside a section in {path}"]
 
 
-def test_run_preloads_a_tool_of_the_file_that_must_be(config):
-    """A tool in the file is preloaded if the same tool after -t would be. The tool of this test must be
-    preloaded, because it also replaces functions outside MPI."""
+def test_run_preloads_a_tool_in_the_file_as_it_does_after_t(config):
+    """The tool of this test must be preloaded, because it also replaces functions outside MPI."""
     tool_file = BUILD / "tests/pmpi/tools/libfiles.so"
     listed = qmpi("run", "-t", tool_file, "--", "sh", "-c", "echo $LD_PRELOAD").stdout
     assert str(tool_file) in listed
@@ -246,7 +245,7 @@ def test_run_preloads_a_tool_of_the_file_that_must_be(config):
     assert qmpi("run", "-c", path, "--", "sh", "-c", "echo $LD_PRELOAD").stdout == listed
 
 
-def test_check_and_list_respect_it(config):
+def test_check_and_list_read_the_file(config):
     path = config(STACK)
     for result in (qmpi("check", "-c", path), qmpi("check", env={"QMPI_CONFIG": path})):
         assert [line for line in result.stdout.splitlines() if line.startswith("layer")] == [
@@ -255,8 +254,9 @@ def test_check_and_list_respect_it(config):
     assert str(TOOLS / "alpha.so") in listed
 
 
-@pytest.mark.skipif(bool(ASAN), reason="tools are then opened with RTLD_DEEPBIND, which it refuses")
-def test_check_takes_a_file_though_the_mpi_library_is_there_already(config):
+@pytest.mark.skipif(bool(ASAN), reason="with the MPI library preloaded, tools are opened with RTLD_DEEPBIND, which "
+                                       "AddressSanitizer refuses")
+def test_check_reads_a_file_even_if_the_mpi_library_is_preloaded(config):
     """If the MPI library is preloaded, libqmpi asks for a setting before the command has read its options."""
     result = qmpi("check", "-c", config(STACK), env={"LD_PRELOAD": SONAMES[MPI_NAME]})
     assert "layer 2: beta" in result.stdout

@@ -38,7 +38,7 @@ class Findings:
                 if its == mark and heading in (None, place)]
 
     def one(self, mark, part):
-        """Returns the only finding with this mark that contains the text."""
+        """Checks that exactly one finding with this mark contains `part`. Returns its text."""
         found = [text for text in self.of(mark) if part in text]
         assert len(found) == 1, (mark, part, self.result.stdout)
         return found[0]
@@ -59,7 +59,7 @@ def doctor(*arguments, env=None, **more):
 def redirect_program(name):
     path = REDIRECT_PROGRAMS / name
     if not path.exists():
-        pytest.skip(f"{name} could not be built here (no compiler, or no library, for it)")
+        pytest.skip(f"{name} was not built: its compiler or a library is missing")
     return path
 
 
@@ -98,7 +98,7 @@ LAUNCHERS = {"mpich": ("mpiexec.hydra", "MPICH"), "openmpi": ("orterun", "Open M
 
 
 def launcher(folder, mpi):
-    """Makes an mpiexec in the folder that belongs to `mpi`. Returns variables with the folder as PATH, and
+    """Makes in the folder an mpiexec that belongs to `mpi`. Returns variables with the folder as PATH, and
     what the command says about this mpiexec."""
     name, whose = LAUNCHERS[mpi]
     (folder / name).write_text("#!/bin/sh\n")
@@ -132,8 +132,7 @@ def test_the_variables_in_force_are_shown():
     assert doctor().of("note", "environment")[:-1] == ["no variables of qmpi are set"]
 
 
-def test_a_variable_that_another_makes_idle_is_shown_as_that():
-    """A list of tools that is ignored because another variable takes precedence is shown as ignored."""
+def test_a_tool_list_that_another_variable_overrides_is_shown_as_ignored():
     for name in ["MPIR_PARAM_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"]:
         findings = doctor(env={"QMPI_TOOLS": "", name: "count"})
         assert "ignored: QMPI_TOOLS" in findings.one("note", f"{name}=count")
@@ -147,7 +146,7 @@ def test_a_misspelt_variable_is_wrong(name, meant):
     assert f"did you mean {meant}?" in text
 
 
-def test_a_variable_of_somebody_else_is_not():
+def test_a_variable_unlike_those_of_qmpi_is_not_wrong():
     """Variables that are not similar to one of qmpi are not reported, even if they begin with QMPI."""
     assert doctor(env={"QMPI_TEST_SOMETHING": "x", "QMPIX": "y"}).of("wrong") == []
 
@@ -159,12 +158,12 @@ def test_an_invalid_value_is_wrong(name, value):
     doctor(env={name: value}).one("wrong", f"invalid value for '{name}'")
 
 
-def test_a_folder_that_is_not_there_is_wrong(tmp_path):
+def test_a_missing_folder_in_the_tool_path_is_wrong(tmp_path):
     text = doctor(env={"QMPI_TOOL_PATH": f"{TOOLS}:{tmp_path}/none"}).one("wrong", "QMPI_TOOL_PATH")
     assert f"{tmp_path}/none" in text
 
 
-def test_a_configuration_file_is_looked_at(tmp_path):
+def test_a_configuration_file_is_examined(tmp_path):
     path = tmp_path / "qmpi.conf"
     path.write_text("on-error = skip\ncolour = red\ncount\nnonesuch\n")
     findings = doctor("-c", path)
@@ -178,7 +177,7 @@ def test_a_configuration_file_is_looked_at(tmp_path):
     idle.one("note", "the file sets on-error = skip (ignored")
 
 
-def test_what_a_configuration_file_sets_is_looked_at_where_it_is_set(tmp_path):
+def test_a_wrong_setting_is_reported_with_its_file_and_line(tmp_path):
     path = tmp_path / "qmpi.conf"
     path.write_text(f"count\ntool-path = {TOOLS}:none\n[below]\nempty\n[stack one]\nlog\n[stack two]\n")
     findings = doctor("-c", path)
@@ -192,7 +191,7 @@ def test_what_a_configuration_file_sets_is_looked_at_where_it_is_set(tmp_path):
     assert findings.one("ok", "configuration file of QMPI_CONFIG").endswith(f"{path}, 0 tools, 1 named stack")
 
 
-def test_what_the_site_sets_for_itself_is_in_force_whatever_the_user_sets(tmp_path):
+def test_on_error_and_tool_path_of_the_site_are_in_force_whatever_the_user_sets(tmp_path):
     here = Installation(tmp_path)
     (here.site / "site.conf").write_text(f"on-error = stop\ntool-path = {TOOLS}\ndebug = load\n")
     env = {"QMPI_ON_ERROR": "skip", "QMPI_TOOL_PATH": TOOLS, "QMPI_DEBUG": "find"}
@@ -204,18 +203,18 @@ def test_what_the_site_sets_for_itself_is_in_force_whatever_the_user_sets(tmp_pa
         "doctor").stdout
 
 
-def test_a_configuration_file_that_is_not_there_is_wrong_once():
+def test_a_missing_configuration_file_is_reported_once():
     findings = doctor(env={"QMPI_CONFIG": "/none/such.conf"})
     findings.one("wrong", "/none/such.conf")
 
 
-def test_a_configuration_file_that_is_no_text_is_wrong(tmp_path):
+def test_a_configuration_file_that_is_not_text_is_wrong(tmp_path):
     path = tmp_path / "qmpi.conf"
     path.write_bytes(b"count\n\0\n")
     doctor(env={"QMPI_CONFIG": path}).one("wrong", f"{path}: not a text file")
 
 
-def test_a_configuration_file_whose_tools_are_idle_is_noted(tmp_path):
+def test_a_configuration_file_whose_tools_are_replaced_is_noted(tmp_path):
     path = tmp_path / "qmpi.conf"
     path.write_text("count\n")
     findings = doctor(env={"QMPI_CONFIG": path, "QMPI_TOOLS": "empty"})
@@ -287,7 +286,7 @@ WRONG_TOOLS = {
     "empty": (lambda folder: folder.joinpath("none.so").touch() or folder / "none.so", "an empty file"),
     "no tool": (lambda folder: "plain", "is not a tool"),
     "undefined symbol": (lambda folder: "undefined", "nobody_defines_this"),
-    "announces nothing": (lambda folder: "silent", "registers no tool"),
+    "registers nothing": (lambda folder: "silent", "registers no tool"),
     "failing": (lambda folder: "fails", "failed to initialize"),
     "unknown option": (lambda folder: "empty,colour=red", "no option 'colour'"),
     "bad option": (lambda folder: "empty,colour", "key=value"),
@@ -296,7 +295,7 @@ WRONG_TOOLS = {
 
 
 @pytest.mark.parametrize("case", WRONG_TOOLS)
-def test_a_tool_that_cannot_be_used_is_wrong_and_the_others_are_looked_at(case, tmp_path):
+def test_a_tool_that_cannot_be_used_is_wrong_and_the_others_are_examined(case, tmp_path):
     make, reason = WRONG_TOOLS[case]
     entry = make(tmp_path)
     findings = doctor("-t", f"count:{entry}:empty", "--tool-path", TOOLS)
@@ -316,7 +315,7 @@ CRASHES = "__attribute__((constructor)) static void f(void) { %s; }\nint MPI_Bar
           "int MPI_Barrier(int c) { return c; }\n"
 
 
-@pytest.mark.skipif(bool(ASAN), reason="the sanitizer takes the signal")
+@pytest.mark.skipif(bool(ASAN), reason="the sanitizer handles the signal")
 def test_a_tool_that_crashes_is_found(tmp_path):
     bad = build(tmp_path, "bad.so", CRASHES % "__builtin_trap()", "-shared", "-fPIC")
     findings = doctor("-t", f"count:{bad}:empty")
@@ -337,7 +336,7 @@ def test_a_tool_that_ends_the_process_is_found(tmp_path):
 @pytest.mark.parametrize("end, said", [
     ("raise(SIGKILL)", "crashes when it is loaded: Killed"),
     ("alarm(1), pause()", "crashes when it is loaded: Alarm clock")])
-def test_a_tool_that_ends_otherwise_is_found(end, said, tmp_path):
+def test_a_tool_that_a_signal_ends_is_found(end, said, tmp_path):
     """Uses a tool whose entry in the stack contains backslashes and options."""
     source = "#include <signal.h>\n#include <unistd.h>\n" + CRASHES % end
     bad = build(tmp_path, "bad,one.so", source, "-shared", "-fPIC")
@@ -374,7 +373,7 @@ def about_program(path, *arguments, **more):
     return doctor(*arguments, "--", path, **more)
 
 
-def test_a_program_that_is_not_there_is_wrong(tmp_path):
+def test_a_missing_program_is_wrong(tmp_path):
     about_program("no-such-program-anywhere").one("wrong", "in PATH")
     about_program(tmp_path / "none").one("wrong", "No such file")
 
@@ -464,7 +463,7 @@ def test_a_program_that_may_load_an_mpi_library_is_noted():
     ("exchange_c", "from C or C++"), ("exchange_cpp", "from C or C++"),
     ("exchange_mpif_h", "mpif.h or the module mpi"), ("exchange_mpi", "mpif.h or the module mpi"),
     ("exchange_f08", "the module mpi_f08")])
-def test_the_language_that_calls_mpi_is_told(name, part):
+def test_the_language_that_calls_mpi_is_reported(name, part):
     findings = about_program(redirect_program(name))
     findings.one("ok", part)
     findings.one("ok", "the program uses the MPI library for which this libqmpi was built")
@@ -534,7 +533,7 @@ def test_a_library_that_is_missing_is_wrong(tmp_path):
 
 
 @pytest.mark.parametrize("size, said", [
-    (-40000, "libown.so.1, which the program needs: the file is truncated"),  # the dynamic section is there
+    (-40000, "libown.so.1, which the program needs: the file is truncated"),  # it still has the dynamic section
     (20, "libown.so.1: file too short"),
     (4000, "the dynamic loader cannot load ")])  # the loader crashes on this file
 def test_a_library_that_is_cut_is_wrong(size, said, tmp_path):
@@ -616,6 +615,6 @@ def test_a_tool_that_does_not_start_in_the_program_is_wrong(wraps, calls, wrong,
 # ---- The command ---------------------------------------------------------------------------------
 
 
-def test_the_programs_options_are_not_the_doctors():
+def test_options_of_the_program_are_not_options_of_doctor():
     doctor("-t", "empty", "--", PROGRAMS / "calls", "-t", "nonesuch", "--help")
     assert qmpi("doctor", "--nonsense").returncode == 2

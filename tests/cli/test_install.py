@@ -77,7 +77,7 @@ def test_a_program_runs_under_the_installed_library(prefix):
     assert "count (layer 1)" in result.stderr
 
 
-def test_installed_tools_find_what_they_open_and_start(prefix, tmp_path):
+def test_installed_tools_find_the_modules_and_programs_that_they_use(prefix, tmp_path):
     """The tools of this test work with every MPI library, and are therefore in a folder of their own."""
     result = run_command([prefix / "bin" / QMPI.name, "run", "-t", "trace:profile,format=html,output=page.html",
                           PROGRAMS / "calls", "init", "barrier", "finalize"], environment(), cwd=tmp_path)
@@ -125,7 +125,7 @@ def test_documents_examples_and_schema_are_installed_and_their_links_hold(prefix
                 assert os.path.relpath(missing, documents).split("/")[0] in ("src", "lib", "tests", "include"), target
 
 
-def test_a_build_without_tests_has_what_is_installed_and_no_more(tmp_path):
+def test_a_build_without_tests_builds_no_tests_examples_or_benchmarks(tmp_path):
     setup = run_command(["meson", "setup", tmp_path / "build", SOURCE, f"-Dmpi={MPI_NAME}", "-Dtests=false"],
                         {**clean_environment(), "PATH": os.environ["PATH"]}, timeout=300)
     assert setup.returncode == 0
@@ -141,7 +141,8 @@ def installed_files(build):
 
 
 @pytest.mark.skipif(MPI_NAME == "abi", reason="the other build is for the standard ABI")
-def test_uninstalling_a_build_that_owns_no_shared_file_leaves_those_of_another_one(tmp_path):
+def test_a_build_with_shared_false_installs_no_file_of_another_build(tmp_path):
+    """Uninstalling one of the two builds would otherwise remove files of the other."""
     setup = run_command(["meson", "setup", tmp_path / "build", SOURCE, "-Dmpi=abi", "-Dtests=false", "-Dshared=false",
                          "-Dstatic=true"],
                         {**clean_environment(), "PATH": os.environ["PATH"]}, timeout=300)
@@ -189,7 +190,7 @@ def test_files_that_do_not_depend_on_the_mpi_library_are_installed_once(prefix):
         assert [path.parent for path in prefix.rglob(name)] == [shared]
 
 
-@pytest.mark.skipif(MPI_NAME == "abi", reason="the tool is compiled by the command of an MPI")
+@pytest.mark.skipif(MPI_NAME == "abi", reason="the test compiles a tool with an MPI's compiler command")
 @needs_helper
 def test_the_installed_library_finds_the_program_that_removes_copies(prefix, tmp_path):
     """The program is not in the directory of the library's own tools. It must remove the copies of tools here, because
@@ -204,7 +205,7 @@ def test_the_installed_library_finds_the_program_that_removes_copies(prefix, tmp
     assert wait_until(lambda: not list(tmp_path.glob("qmpi-*")))
 
 
-def test_no_version_of_the_c_library_is_needed_that_can_be_avoided(prefix):
+def test_libqmpi_does_not_need_glibc_2_35(prefix):
     """libqmpi looks for _dl_find_object of glibc 2.35 at run time, so it does not need this version."""
     library = next(prefix.rglob(f"{LIBQMPI.name}"))
     needed = subprocess.run(["readelf", "-VW", library], check=True, capture_output=True, text=True).stdout
@@ -293,8 +294,8 @@ def test_the_tool_in_the_documents_is_the_example_and_works(page, name, report):
     code = re.search(r"```c\n(.*?)```", (SOURCE / page).read_text(), re.S).group(1)
     example = (SOURCE / f"examples/{name}.c").read_text()
     assert example.endswith(code)
-    # run_job does not read the output through the launcher: that of Open MPI 5 may deliver pieces of standard error as
-    # standard output.
+    # run_job does not read the output through the launcher: the launcher of Open MPI 5 may deliver pieces of standard
+    # error as standard output.
     result = run_job([QMPI, "run", "-t", f"{BUILD / 'examples'}/{name}.so:count", "--", PROGRAMS / "calls", "init",
                       "barrier", "barrier", "finalize"], environment(), ranks=2)
     assert result.stderr.count(report) == 2

@@ -22,8 +22,8 @@ HEAD = {"schema": "qmpi-manifest/1", "description": "does nothing"}
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    """Builds a PMPI tool that also replaces a function which no library here has; its constructor
-    leaves a trace."""
+    """Builds a PMPI tool that also replaces a function which no library here has. Its constructor prints
+    a line."""
     folder = tmp_path_factory.mktemp("library")
     (folder / "tool.c").write_text(
         "#include <stdio.h>\nint PMPI_Comm_rank(long comm, int *rank);\nint MPI_Comm_rank(long comm, int *rank)\n"
@@ -36,7 +36,8 @@ def library(tmp_path_factory):
 
 @pytest.fixture
 def tool(library, tmp_path):
-    """Makes the tool NAME with a manifest of these members, or, for None, without a manifest."""
+    """Returns a function that makes the tool NAME with a manifest of these members, or, if no members are given,
+    without a manifest."""
     def make(name, members=None, **more):
         path = tmp_path / f"lib{name}.so"
         shutil.copy(library, path)
@@ -81,7 +82,7 @@ def test_the_names_of_the_manifests_are_unique():
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.stem)
-def test_each_fact_about_another_projects_tool_was_checked(path):
+def test_a_manifest_of_another_projects_tool_says_how_each_fact_was_checked(path):
     manifest = json.loads(path.read_text())
     checked = set(manifest) - {"schema", "name", "description", "place_reason", "checked"}
     assert checked == set(manifest["checked"]["how"])
@@ -154,7 +155,7 @@ def test_the_right_order_is_that_of_the_list_in_which_the_tool_is(tool, tmp_path
         f"  hint: change where one of the two is listed; empty is listed in {path}, line 2, [above] (manifest: ")
 
 
-def test_check_and_doctor_say_it_too(tool):
+def test_check_and_doctor_warn_about_the_order_too(tool):
     top = tool("top", place="application", environment=[{"name": "TOP", "default": "1", "help": "it"}], notes=["A note."])
     assert len(warnings("empty", top, command="check")) == 1
     checked = qmpi("check", "-t", f"{top}:empty")
@@ -219,7 +220,7 @@ def test_two_layers_that_write_one_file_are_a_warning(tool):
         assert warnings(*right) == []
 
 
-def test_what_a_tool_needs_and_is_missing_is_a_warning(tool):
+def test_a_missing_requirement_of_a_tool_is_a_warning(tool):
     needs = tool("needs", needs={"tools": ["help*"], "environment": ["NEEDED"]})
     helper = tool("helper")
     assert warnings(needs) == [
@@ -252,7 +253,7 @@ def test_a_tool_is_preloaded_as_its_manifest_says(tool):
     assert warnings(replaces, f"{replaces},@preload=no") == warnings(replaces) == []
 
 
-def test_check_says_why_such_a_tool_is_preloaded(tool):
+def test_check_says_why_a_tool_is_preloaded(tool):
     replaces = tool("replaces", replaces=["H5Dread", "H5Dwrite"])
     assert "  preloaded   it also replaces functions outside MPI: H5Dread and 1 more\n" in qmpi("check", "-t", replaces).stdout
 
@@ -264,7 +265,7 @@ def test_one_process_of_a_job_warns(tool):
         assert len(warnings("count", top, env=variables)) == count
 
 
-def test_a_tool_that_communicates_is_refused_on_some_ranks_only(tool):
+def test_a_tool_that_communicates_is_refused_if_it_is_on_some_ranks_only(tool):
     """Tests the option @ranks, if this qmpi has it."""
     if "unknown option" in qmpi("check", "-t", "count,@ranks=0").stderr:
         pytest.skip("there is no option @ranks")
@@ -371,7 +372,7 @@ for member, value, words in (
     INVALID[json.dumps({**HEAD, member: value})] = words
 
 
-def test_an_invalid_manifest_is_one_message_and_the_run_goes_on(tool, tmp_path):
+def test_an_invalid_manifest_leads_to_one_message_and_the_run_goes_on(tool, tmp_path):
     paths = []
     for number, text in enumerate(INVALID):
         paths.append(tool(f"t{number}"))
@@ -386,7 +387,7 @@ def test_an_invalid_manifest_is_one_message_and_the_run_goes_on(tool, tmp_path):
         assert hint.startswith("  hint: correct this manifest") and rest == "  this manifest is not used"
 
 
-def test_what_cannot_be_read_is_one_message_and_other_files_are_none(tool, tmp_path):
+def test_an_unreadable_manifest_leads_to_one_message_and_other_json_files_to_none(tool, tmp_path):
     folder, large, other, results = tool("folder"), tool("large"), tool("other"), tool("results")
     (tmp_path / "folder.json").mkdir()
     (tmp_path / "large.json").write_text(json.dumps({**HEAD, "notes": ["x" * 10_000_000]}))
@@ -399,7 +400,7 @@ def test_what_cannot_be_read_is_one_message_and_other_files_are_none(tool, tmp_p
         "this manifest cannot be read: it is larger than 1 MiB"]
 
 
-def test_every_prefix_of_a_manifest_is_read_without_a_fault(tool, tmp_path):
+def test_incomplete_manifests_are_read_without_a_fault(tool, tmp_path):
     """Tests also that control characters in a manifest do not reach the terminal."""
     text = json.dumps({**HEAD, "description": "\x1b[31m\x07", "conflicts": [{"tool": "*", "reason": "\x1b"}]})
     paths = [tool(f"p{length}") for length in range(0, len(text) + 1, 7)] + [tool("whole")]

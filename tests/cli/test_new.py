@@ -35,7 +35,7 @@ def meson(folder, *arguments, **variables):
 
 
 def build(folder, prefix, *options):
-    """Runs the commands that `qmpi new` prints, with warnings as errors."""
+    """Builds a project against the qmpi in `prefix`, with warnings as errors."""
     pkg_config = next(prefix.rglob(f"pkgconfig/{PACKAGE}.pc")).parent
     meson(folder, "setup", "build", f"--pkg-config-path={pkg_config}", "-Dwerror=true", *options)
     meson(folder, "compile", "-C", "build")
@@ -48,7 +48,7 @@ outside = pytest.mark.skipif(bool(ASAN), reason="a tool that is built outside is
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_writes_a_whole_project(kind, tmp_path):
+def test_new_writes_a_whole_project(kind, tmp_path):
     result = qmpi("new", *KINDS[kind], "mine", cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     source = "mine.cpp" if "cxx" in kind else "mine.c"
@@ -61,7 +61,7 @@ def test_it_writes_a_whole_project(kind, tmp_path):
     code = (folder / source).read_text()
     manifest = json.loads((folder / "mine.json").read_text())
     assert '"mine"' in code and manifest["name"] == "mine"
-    # the text that the tool registers
+    # the tool registers the texts of its manifest
     for text in (manifest["description"], *manifest["options"][0].values()):
         assert f'"{text}"' in code
     for line in ("cd mine", "meson setup build", "meson test -C build", "-t mine -- build/smoke"):
@@ -70,7 +70,7 @@ def test_it_writes_a_whole_project(kind, tmp_path):
 
 @outside
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_builds_and_passes_its_test_outside_our_tree(kind, prefix, tmp_path):
+def test_a_project_builds_and_passes_its_test_outside_our_tree(kind, prefix, tmp_path):
     if "cxx" in kind:
         compiler("c++")
     command = [prefix / "bin" / PACKAGE, "new", *KINDS[kind], "mine"]
@@ -91,7 +91,7 @@ def test_it_builds_and_passes_its_test_outside_our_tree(kind, prefix, tmp_path):
     assert result.stderr.count("mine (layer 2): ") == 1
 
 
-def test_without_qmpi_in_sight_its_build_gives_a_hint(tmp_path):
+def test_the_build_of_a_project_gives_a_hint_if_it_finds_no_qmpi(tmp_path):
     qmpi("new", "mine", cwd=tmp_path)
     nowhere = {name: str(tmp_path) for name in ("PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR")}
     result = run_command(["meson", "setup", "build"],
@@ -120,7 +120,7 @@ def test_an_option_that_is_no_number_is_refused(project):
 
 
 @outside
-def test_it_is_installed_among_the_tools(project):
+def test_the_tool_of_a_project_is_installed_among_the_tools_of_qmpi(project):
     meson(project, "install", "-C", "build")
     listed = run_command([project.parent / "prefix/bin" / PACKAGE, "list"], clean_environment()).stdout
     assert "mine         counts the messages sent by MPI_Send and MPI_Isend" in listed
@@ -128,7 +128,7 @@ def test_it_is_installed_among_the_tools(project):
 
 
 @outside
-def test_its_test_finds_a_tool_that_is_wrong(project):
+def test_the_test_of_a_project_fails_if_the_tool_is_wrong(project):
     source = project / "mine.c"
     right = source.read_text()
     source.write_text(right.replace("layer->messages++;", "layer->messages += 2;"))
@@ -139,7 +139,7 @@ def test_its_test_finds_a_tool_that_is_wrong(project):
 
 
 @outside
-def test_it_can_be_built_against_the_build_folder(tmp_path):
+def test_a_project_can_be_built_against_the_build_folder_of_qmpi(tmp_path):
     written = qmpi("new", "--observer", "mine", cwd=tmp_path)
     setup = next(line for line in written.stdout.splitlines() if "meson setup" in line)
     assert str(BUILD) in setup
@@ -150,13 +150,13 @@ def test_it_can_be_built_against_the_build_folder(tmp_path):
 # ---- The project in subprojects/volume -----------------------------------------------------------
 
 
-mpich_only = pytest.mark.skipif(MPI_NAME != "mpich", reason="the one that is kept is MPICH's")
+mpich_only = pytest.mark.skipif(MPI_NAME != "mpich", reason="the project in subprojects is made by MPICH's qmpi")
 
 
 @mpich_only
 def test_the_tool_in_subprojects_is_what_the_command_writes(tmp_path):
-    """Checks that the project in our tree is the current output of `qmpi new`. A change of a template
-    therefore also changes this project, where it can be read as users see it."""
+    """Checks that the project in our tree is the current output of `qmpi new`. Whoever changes a template
+    must therefore also change this project, in which the change can be read as users see it."""
     qmpi("new", "volume", cwd=tmp_path)
     ours, written = SOURCE / "subprojects/volume", tmp_path / "volume"
     names = {path.name for path in ours.iterdir() if not path.name.startswith("build")}
@@ -197,7 +197,7 @@ def test_an_empty_folder_is_filled(tmp_path):
     ("n" * 65, "not a valid tool name"), ("x/..", "not a valid tool name"),
     ("test", "reserved by the build system"), ("smoke", "reserved by the build system"), ("meson-x", "reserved by the build system"),
     ("count", "a tool of this name is already installed"), ("none/such/place", "No such file")])
-def test_a_name_that_cannot_be_is_refused(name, reason, tmp_path):
+def test_a_name_that_cannot_be_used_is_refused(name, reason, tmp_path):
     result = qmpi("new", name, cwd=tmp_path)
     assert result.returncode == 2
     if reason:
@@ -206,7 +206,7 @@ def test_a_name_that_cannot_be_is_refused(name, reason, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_there_is_left_alone(tmp_path):
+def test_existing_files_are_left_alone(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes").write_text("keep")
     (tmp_path / "file").write_text("keep")
@@ -218,7 +218,7 @@ def test_what_is_there_is_left_alone(tmp_path):
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes"]
 
 
-def test_one_name_is_wanted(tmp_path):
+def test_anything_but_one_name_is_an_error_of_use(tmp_path):
     for arguments in ([], ["one", "two"], ["--nonsense", "one"]):
         result = qmpi("new", *arguments, cwd=tmp_path)
         assert result.returncode == 2
@@ -226,7 +226,7 @@ def test_one_name_is_wanted(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_folder_is_said(tmp_path):
+def test_a_full_file_system_is_reported(tmp_path):
     """Mounts a small file system in a namespace that exists only for this run."""
     mount = f"mount -t tmpfs -o size=8k tmpfs {tmp_path} && cd {tmp_path} && exec \"$@\""
     wrapper = ["unshare", "-m", "sh", "-c", mount, "sh"]

@@ -44,7 +44,7 @@ __thread char storage[STORAGE] __attribute__((tls_model("initial-exec")));
 #ifdef WHERE
 typedef int opener(const char *, int, ...);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* Who looks for the first `open` there is finds another tool's, and that one this. */
+/* If WHERE is RTLD_DEFAULT, `next` may be the `open` of another tool, whose `next` is this function. */
 static int own(const char *path, int flags, ...)
 {
     opener *next = (opener *)(uintptr_t)dlsym(WHERE, "open");
@@ -114,7 +114,7 @@ def test_a_tool_that_replaces_functions_is_preloaded_unless_its_option_says_no(t
     assert preloaded(f"{tool},@preload=no") == [OURS]
 
 
-def test_another_tool_is_preloaded_where_its_option_says_yes(tmp_path):
+def test_another_tool_is_preloaded_if_its_option_says_yes(tmp_path):
     tool = plain(tmp_path)
     assert preloaded(tool) == preloaded(f"{tool},@preload=no") == [OURS]
     assert preloaded(f"{tool},@preload=yes", "count") == [OURS, "plain"]
@@ -126,7 +126,7 @@ def test_the_first_layer_of_a_library_decides(tmp_path):
     assert preloaded(tool, f"{tool},@preload=no") == [OURS, "opens"]
 
 
-def test_a_tool_that_is_not_preloaded_sees_mpi_and_nothing_is_said(tmp_path):
+def test_a_tool_that_is_not_preloaded_sees_mpi_without_a_message(tmp_path):
     tool, data = opens(tmp_path), tmp_path / "test-data"
     data.write_text("")
     for option, sees in (("", True), (",@preload=no", False)):
@@ -150,21 +150,21 @@ def test_a_tool_that_certainly_starts_off_is_not_preloaded(tmp_path, condition):
     assert preloaded(f"{tool},{condition}") == [OURS, "opens"]
 
 
-def test_a_tool_that_starts_off_is_preloaded_where_it_cannot_be_loaded_later(tmp_path):
+def test_a_tool_that_starts_off_is_preloaded_if_it_cannot_be_loaded_later(tmp_path):
     tool = build(tmp_path, "nodlopen", "-Wl,-z,nodlopen")
     result = qmpi("run", "-t", f"{tool},@enabled=no:empty", "--", *RUN)
     assert (result.returncode, result.messages) == (0, [])
     assert "nodlopen MPI_Comm_rank" not in result.trace
 
 
-def test_the_option_is_for_native_tools_too(tmp_path):
+def test_native_tools_may_have_the_option_too(tmp_path):
     tool = build(tmp_path, "native", source=NATIVE_TOOL)
     for option in ("", ",@preload=no", ",@preload=yes"):
         result = qmpi("run", "-t", f"count:{tool}{option}", "--", *RUN)
         assert result.returncode == 0 and "init 2" in result.trace
 
 
-def test_the_option_stands_in_a_configuration_file(tmp_path):
+def test_the_option_may_be_in_a_configuration_file(tmp_path):
     path = tmp_path / "qmpi.conf"
     path.write_text(f"{opens(tmp_path)}\n  @preload = no\n  env.X = 1\n")
     result = qmpi("run", "-c", path, "--", "sh", "-c", "echo $LD_PRELOAD")
@@ -182,7 +182,7 @@ def test_the_option_stands_in_a_configuration_file(tmp_path):
     ("count,@preload", "not of the form key=value", "write @preload=yes "),
     ("count,@preload=no,@preload=no", "option '@preload' is given twice", "keep one"),
     ("PMPI,@nonesuch=1", "unknown option '@nonesuch'", "@preload")])
-def test_a_wrong_option_of_ours_is_one_message(entry, words, hint, tmp_path):
+def test_a_wrong_option_of_qmpi_leads_to_one_message(entry, words, hint, tmp_path):
     entry = entry.replace("PMPI", str(plain(tmp_path)))
     for command in (["check"], ["run", "--", *RUN]):
         result = qmpi(command[0], "-t", f"empty:{entry}", *command[1:])
@@ -191,12 +191,12 @@ def test_a_wrong_option_of_ours_is_one_message(entry, words, hint, tmp_path):
         assert words in result.messages[0] and hint in result.messages[1]
 
 
-def test_a_tool_does_not_see_the_options_that_are_not_its_own():
+def test_a_tool_does_not_see_the_options_of_qmpi():
     output = qmpi("check", "-t", "count,@preload=no,output=x").stdout
     assert "output=x" in output and "@preload" not in output
 
 
-# ---- Tools that cannot be loaded later ------------------------------------------------------------
+# ---- Tools that cannot be loaded into a running process -------------------------------------------
 
 FLAGS = {"nodlopen": (["-Wl,-z,nodlopen"], "is linked with -z nodlopen"),
         "storage": (["-DSTORAGE=8192"], "has large static thread-local storage")}
@@ -240,7 +240,7 @@ def test_without_qmpi_run_the_message_gives_a_hint(kind, tmp_path):
 
 
 def test_a_missing_library_is_the_reason_even_if_a_tool_has_static_storage(tmp_path):
-    """The tools profile and count need libjansson, which a node may lack."""
+    """A node may lack a library that a tool needs. The message must then name this library."""
     (tmp_path / "absent.c").write_text("int absent(void) { return 1; }\n")
     subprocess.run([compiler(), "-shared", "-fPIC", "-Wl,-soname,libabsent.so.4", "-o", tmp_path / "libabsent.so",
                     tmp_path / "absent.c"], check=True)
@@ -258,7 +258,7 @@ def test_a_little_static_storage_is_no_reason_to_preload(tmp_path):
     assert qmpi("run", "-t", f"{tool}:{tool}", "--", *RUN).trace.count("little MPI_Comm_rank") == 2
 
 
-def test_more_layers_of_a_tool_with_static_storage_work_with_the_tunable_that_is_named(tmp_path):
+def test_more_layers_of_a_tool_with_static_storage_work_with_the_tunable_in_the_message(tmp_path):
     tool = build(tmp_path, "storage", "-DSTORAGE=8192")
     result = qmpi("run", "-t", f"{tool}:{tool}", "--", *RUN)
     assert result.returncode == 2
@@ -270,7 +270,7 @@ def test_more_layers_of_a_tool_with_static_storage_work_with_the_tunable_that_is
 # ---- check and doctor on tools that replace more than MPI -----------------------------------------
 
 
-def test_check_and_doctor_look_at_the_stack_as_a_run_would_have_it(tmp_path):
+def test_check_and_doctor_examine_the_stack_as_qmpi_run_loads_it(tmp_path):
     tool = opens(tmp_path)
     checked = qmpi("check", "-t", f"count:{tool}")
     assert (checked.returncode, checked.stderr) == (0, "")
@@ -298,8 +298,9 @@ def test_a_preloaded_tool_that_defines_pmpi_functions_is_no_mpi_library(tmp_path
     assert looked.returncode == 0 and "layer 1: monitor" in looked.stdout
 
 
-def test_what_a_second_layer_misses_is_no_fault(tmp_path):
-    """The second layer of a library does not see its functions outside MPI. `qmpi doctor` only notes this."""
+def test_doctor_only_notes_what_a_second_layer_does_not_see(tmp_path):
+    """The second layer of a library does not see the calls of functions outside MPI that the library replaces.
+    `qmpi doctor` only notes this."""
     tool = opens(tmp_path)
     looked = qmpi("doctor", "-t", f"{tool}:{tool}")
     assert looked.returncode == 0
@@ -323,8 +324,9 @@ def test_check_names_the_functions_that_two_layers_both_replace(tmp_path):
 
 
 def shares(folder, name, count, referenced=True):
-    """Makes a tool that defines `count` functions and variables which other tools also define;
-    `referenced` says whether it uses them."""
+    """Makes a tool that defines and uses `count` functions and variables which other tools also define.
+    `referenced` says whether the dynamic loader looks for them, so that it may find those of another
+    tool."""
     functions = "".join(f"int shared_f{i}(void); int shared_f{i}(void) {{ return {i}; }}\nint shared_v{i} = {i};\n"
                         for i in range(count))
     uses = "+".join(f"shared_f{i}() + shared_v{i}" for i in range(count))
@@ -357,6 +359,7 @@ HANGS = 'int pause(void);\n__attribute__((constructor)) static void begin(void) 
 
 
 def foes(folder):
+    """Makes two tools whose replacements of `open` call each other without end if both tools are preloaded."""
     return opens(folder, "one"), opens(folder, "other", "RTLD_DEFAULT")
 
 
@@ -373,7 +376,7 @@ def test_tools_that_hang_together_are_named(command, status, tmp_path):
     assert "@preload=no" in text
 
 
-def test_tools_that_hang_together_work_where_one_is_not_preloaded(tmp_path):
+def test_tools_that_hang_together_work_if_one_is_not_preloaded(tmp_path):
     one, other = foes(tmp_path)
     for stack in (f"{one},@preload=no:{other}", f"{one}:{other},@preload=no"):
         result = qmpi("run", "-t", stack, "--", *RUN)
@@ -393,7 +396,7 @@ def test_a_tool_that_hangs_alone_is_named(command, status, tmp_path):
     assert "hint: remove it from the stack" in text and "entry 1" not in text
 
 
-def test_a_tool_that_keeps_every_signal_away_is_ended_too(tmp_path):
+def test_a_tool_that_hangs_and_blocks_every_signal_is_ended_too(tmp_path):
     source = "#define _GNU_SOURCE\n#include <signal.h>\n#include <unistd.h>\n" + HANGS.replace(
         "int pause(void);", "").replace("{ for", "{ sigset_t all; sigfillset(&all); "
                                         "sigprocmask(SIG_BLOCK, &all, 0); alarm(0); for")
@@ -427,7 +430,7 @@ def odd_prefix(request, tmp_path):
     return shutil.copytree(staged, tmp_path / request.param / "prefix", symlinks=True)
 
 
-def test_a_prefix_that_the_loader_does_not_take_is_one_message(odd_prefix):
+def test_a_prefix_that_the_loader_does_not_accept_leads_to_one_message(odd_prefix):
     """Without the message, the program would run without tools, and would succeed."""
     command = [odd_prefix / "bin" / QMPI.name, "run", "-t", "count"]
     result = run_command([*command, "--", *RUN], clean_environment())
@@ -442,7 +445,7 @@ def test_a_prefix_that_the_loader_does_not_take_is_one_message(odd_prefix):
 
 
 @pytest.mark.parametrize("name", ["$ORIGIN", "x$LIB", "${PLATFORM}"])
-def test_a_tool_under_a_path_that_the_loader_does_not_take_is_one_message(name, tmp_path):
+def test_a_path_of_a_tool_that_the_loader_does_not_accept_leads_to_one_message(name, tmp_path):
     folder = tmp_path / name
     folder.mkdir()
     said = "the dynamic loader does not accept a path with $"
@@ -486,7 +489,7 @@ int main(int argc, char **argv)
         if (!setjmp(start))
             leave(20);
         volatile char frame[500];
-        memset((void *)frame, i, sizeof frame); /* where the frames were that longjmp left */
+        memset((void *)frame, i, sizeof frame); /* in the place of the frames that longjmp left */
         MPI_Barrier(MPI_COMM_WORLD);
     }
     if (argc > 1) {
@@ -507,7 +510,7 @@ STRICT = {"ASAN_OPTIONS": "detect_leaks=0"}
 
 
 def runtime(command):
-    """Returns the path of AddressSanitizer's shared library of a compiler."""
+    """Returns the path of a compiler's shared library of AddressSanitizer."""
     name = "libasan.so" if command == "gcc" else "libclang_rt.asan-x86_64.so"
     found = subprocess.run([compiler(command), f"-print-file-name={name}"], check=True, capture_output=True, text=True)
     if "/" not in found.stdout:
@@ -561,7 +564,7 @@ def test_a_site_that_preloads_libqmpi_harms_no_program_with_address_sanitizer(ki
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_the_options_of_a_library_are_in_force_behind_libqmpi(tmp_path):
+def test_sanitizer_options_of_another_preloaded_library_are_in_force_behind_libqmpi(tmp_path):
     app = sanitized(tmp_path, *ADDRESS["gcc"])
     options = build(tmp_path, "options", source='const char *__asan_default_options(void) { return "exitcode=7"; }')
     for preload in ((options, runtime("gcc")), (LIBQMPI, options, runtime("gcc"))):

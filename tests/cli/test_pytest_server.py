@@ -60,6 +60,7 @@ def server(command):
 
 @pytest.fixture(scope="module")
 def name():
+    """Runs a server during the tests. Returns its name, as QMPI_TEST_SERVER has it."""
     with server("echo $QMPI_TEST_SERVER; cat; exit 3") as (process, line):
         yield line
         process.stdin.close()
@@ -132,6 +133,6 @@ def test_no_file_outlives_the_server(tmp_path):
     assert not (tmp_path / "started").exists()
 
 
-def test_a_file_without_the_server_that_it_was_told_fails(tmp_path):
+def test_a_file_whose_server_does_not_exist_fails(tmp_path):
     with start(tmp_path, "passes", b"\0qmpi-none".hex()) as process:
         assert process.wait(60) != 0

@@ -45,17 +45,16 @@ def as_rows(*arguments):
 
 
 def titles(text):
-    """Returns the titles of the tables in a text."""
+    """Returns the first word, or `Call sites`, of the title of each table in a text."""
     return [title for title in re.findall(r"(?m)^\n([A-Z]\w+(?: sites)?)", text) if title not in ("Where", "Findings", "Efficiency")]
 
 
-def test_that_ranks_are_missing_is_no_sign_that_nothing_is_wrong():
-    """If the data of some ranks is missing, the report must not say that there are no problems."""
+def test_a_report_without_some_ranks_does_not_say_that_there_are_no_problems():
     assert "because the data of 2 of 3 processes is\nmissing\n" in printed("crash.1.json")
     assert "is missing" not in printed(*CRASHED)
 
 
-def test_no_problems_are_found_only_where_the_run_is_efficient():
+def test_a_report_of_an_inefficient_run_does_not_say_that_there_are_no_problems():
     text = printed(*CRASHED)
     assert re.search(r"parallel efficiency +0\.600", text) and "no problems found" not in text
     assert "The data of rank 0 ends 2.00 s (67 %) before that of rank 2\n" in text
@@ -124,11 +123,11 @@ def _at(value, path):
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_json_comes_out_as_it_went_in(file):
+def test_json_is_printed_as_it_was_read(file):
     assert printed("--format=json", file) == file.read_text()
 
 
-def test_files_of_the_schema_before_are_read_and_stay_what_they_are(tmp_path):
+def test_files_of_the_previous_schema_are_read_and_keep_that_schema(tmp_path):
     lines = (REPORTS / "heat.json").read_text().splitlines(keepends=True)
     old = "".join(line for line in lines if not line.startswith(('"unfinished_receives"', '"in_flight"')))
     old = old.replace("qmpi-profile/2", "qmpi-profile/1")
@@ -137,7 +136,8 @@ def test_files_of_the_schema_before_are_read_and_stay_what_they_are(tmp_path):
     again = as_json(tmp_path / "old.json")
     whole = json.loads((REPORTS / "heat.json").read_text())
     assert again.pop("schema") == "qmpi-profile/1"
-    assert again.pop("efficiency") == pytest.approx(whole["efficiency"])  # of the ranks, but not of regions
+    # The efficiency of all ranks is computed from other members; that of a region is not.
+    assert again.pop("efficiency") == pytest.approx(whole["efficiency"])
     assert not {"unfinished_receives", "in_flight"} & set(again)
     assert "useful" not in again["regions"][0] and "efficiency" not in again["regions"][0]
     assert again["functions"] == whole["functions"]
@@ -315,12 +315,12 @@ def test_top_limits_the_rows_and_sums_up_the_rest():
 
 @pytest.mark.parametrize("order, first", [("time", "MPI_Waitall"), ("calls", "MPI_Irecv"),
                                           ("bytes", "MPI_Irecv"), ("name", "MPI_Allreduce")])
-def test_functions_and_call_sites_stand_in_the_order_asked_for(order, first):
+def test_functions_and_call_sites_are_in_the_order_of_the_option_sort(order, first):
     whole = as_json(f"--sort={order}", "heat.json")
     assert whole["functions"][0]["name"] == whole["callsites"][0]["name"] == first
 
 
-def test_a_filter_keeps_functions_in_either_case_wherever_functions_are_named():
+def test_a_filter_ignores_case_and_applies_to_functions_call_sites_and_regions():
     whole = as_json("--filter=*ISEND", "heat.json")
     assert [function["name"] for function in whole["functions"]] == ["MPI_Isend"]
     assert [site["name"] for site in whole["callsites"]] == ["MPI_Isend"]
@@ -429,7 +429,7 @@ def test_bad_files_get_one_message_each_and_the_others_are_printed(tmp_path):
     assert result.returncode == 2 and result.stdout == ""
 
 
-def test_a_file_that_cannot_be_written_is_said_and_leaves_nothing(tmp_path):
+def test_a_file_that_cannot_be_written_is_reported(tmp_path):
     for path, reason in (("/dev/full", "No space left"), (tmp_path / "none" / "x", "No such file")):
         result = report("--output", path, "heat.json")
         assert result.returncode == 2
@@ -448,7 +448,7 @@ def test_the_format_follows_the_name_of_the_file(tmp_path):
     assert (tmp_path / "e.json").read_text() == printed("--format=csv", "heat.json")
 
 
-def test_output_is_the_same_file_whole(tmp_path):
+def test_output_to_a_file_is_the_same_as_on_stdout(tmp_path):
     for form in ("text", "json", "csv"):
         assert printed(f"--format={form}", "--output", tmp_path / "file", "heat.json") == ""
         assert (tmp_path / "file").read_text() == printed(f"--format={form}", "heat.json")
@@ -500,14 +500,14 @@ def shell(command, cwd=REPORTS):
                        {**clean_environment(), "QMPI": str(QMPI)}, cwd=cwd, timeout=30)
 
 
-def test_a_fifo_that_nobody_writes_to_is_said(tmp_path):
+def test_a_fifo_without_a_writer_is_reported(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     result = report(tmp_path / "fifo", "heat.json")
     assert result.returncode == 2 and "heat" in result.stdout
     assert result.messages == [f"cannot read {tmp_path}/fifo: the FIFO has no writer"]
 
 
-def test_a_fifo_that_somebody_has_written_to_is_read(tmp_path):
+def test_a_fifo_with_data_is_read(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     result = shell(f'cat heat.json > {tmp_path}/fifo & exec 3< {tmp_path}/fifo; "$QMPI" report /dev/fd/3')
     assert (result.returncode, result.stderr) == (0, "")
@@ -518,18 +518,18 @@ def test_a_fifo_that_somebody_has_written_to_is_read(tmp_path):
     'cat heat.json | "$QMPI" report /dev/stdin', '"$QMPI" report <(cat heat.json)',
     '"$QMPI" report /dev/stdin < heat.json',
     '"$QMPI" report <(read -r line < heat.json; cat heat.json)'])
-def test_what_a_process_writes_is_waited_for(command):
+def test_report_waits_for_the_data_of_a_process(command):
     result = shell(command)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == printed("heat.json")
 
 
-def test_a_process_that_writes_nothing_is_said():
+def test_a_process_that_writes_nothing_is_reported():
     result = shell('"$QMPI" report <(true)')
     assert result.returncode == 2 and re.search("has no writer|invalid JSON", result.stderr)
 
 
-def test_a_fifo_that_nobody_reads_is_no_output(tmp_path):
+def test_a_fifo_without_a_reader_cannot_be_the_output(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     result = report("-o", tmp_path / "fifo", "heat.json")
     assert result.returncode == 2
@@ -539,7 +539,7 @@ def test_a_fifo_that_nobody_reads_is_no_output(tmp_path):
     assert (result.returncode, result.stdout) == (0, printed("heat.json"))
 
 
-def test_a_device_that_is_no_report_is_said():
+def test_a_device_without_a_report_is_reported():
     for path, words in (("/dev/null", "invalid JSON"), ("/dev/zero", "invalid JSON")):
         result = report(path)
         assert result.returncode == 2 and words in result.stderr

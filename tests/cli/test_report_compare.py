@@ -13,7 +13,7 @@ from support import (BUNDLED_TOOLS, LIBQMPI, MPI_NAME, MPICC, QMPI, SOURCE, clea
 
 REPORTS = SOURCE / "tests" / "cli" / "reports"
 SCHEMA = json.loads((SOURCE / "docs" / "run" / "qmpi-comparison-1.schema.json").read_text())
-RUNS = 6  # a test of times may fail on a busy machine, but must pass in one of so many runs
+RUNS = 6  # a test of times may fail on a busy machine, but must pass in one of this many runs
 
 
 def compare(*arguments, cwd=REPORTS):
@@ -167,7 +167,7 @@ def test_more_runs_than_text_can_contain_are_written_as_csv():
     assert {row["run"] for row in as_rows(*files)} == {str(run) for run in range(9)}
 
 
-def test_different_programs_libraries_and_numbers_of_ranks_are_said(tmp_path):
+def test_different_programs_libraries_and_numbers_of_ranks_are_reported(tmp_path):
     other = changed(tmp_path, lambda it: it.update(program="/opt/other", mpi="Open MPI v4.1.4"))
     text = printed("heat.json", other)
     assert "\n(the runs are of different programs)\n" in text
@@ -180,7 +180,7 @@ def test_different_programs_libraries_and_numbers_of_ranks_are_said(tmp_path):
     assert "\n(" not in printed("--processes", "--top=0", "heat.json", moved)
 
 
-def test_serialisation_and_transfer_are_compared_where_both_runs_have_them(tmp_path):
+def test_serialisation_and_transfer_are_compared_if_both_runs_have_them(tmp_path):
     def follow(document, path):
         for process in document["processes"]:
             process["path"] = path
@@ -194,7 +194,7 @@ def test_serialisation_and_transfer_are_compared_where_both_runs_have_them(tmp_p
     assert compare("--fail-over=transfer:5%", with_path[0], "heat.json").returncode == 2
 
 
-def test_what_older_files_lack_is_unknown_and_not_nothing(tmp_path):
+def test_figures_that_older_files_lack_are_unknown_and_not_zero(tmp_path):
     def age(document):
         for part in document["functions"] + document["callsites"]:
             part.pop("waits", None)
@@ -268,13 +268,13 @@ def test_a_call_site_matches_wherever_its_line_has_moved(tmp_path):
     assert matched(tmp_path, before, after) == [(0, 1), (1, 2), (2, 0)]
 
 
-def test_several_in_a_function_match_in_the_order_of_their_lines(tmp_path):
+def test_call_sites_in_a_function_match_in_the_order_of_their_lines(tmp_path):
     before = [site("MPI_Send", main_frame(line)) for line in (30, 10, 20)]
     after = [site("MPI_Send", main_frame(line)) for line in (20, 30, 40)]  # ten lines were added above
     assert matched(tmp_path, before, after) == [(0, 2), (1, 0), (2, 1)]
 
 
-def test_only_the_same_lines_match_where_there_are_more_than_before(tmp_path):
+def test_only_the_same_lines_match_if_a_function_has_more_call_sites_than_before(tmp_path):
     before = [site("MPI_Send", main_frame(line)) for line in (10, 20)]
     after = [site("MPI_Send", main_frame(line)) for line in (10, 15, 21)]
     assert matched(tmp_path, before, after) == [(0, 0), (1, None), (None, 1), (None, 2)]
@@ -287,7 +287,7 @@ def test_a_call_site_without_function_matches_by_module_and_offset(tmp_path):
     assert matched(tmp_path, before, after) == [(0, None), (1, 0), (None, 1), (None, 2)]
 
 
-def test_callers_copies_and_inlined_functions_tell_call_sites_apart(tmp_path):
+def test_callers_tell_call_sites_apart_but_suffixes_of_the_compiler_do_not(tmp_path):
     def chain(line, *callers):
         return [main_frame(line, function="exchange"), *(main_frame(5, function=caller) for caller in callers)]
     before = [site("MPI_Send", *chain(8, "left", "main")), site("MPI_Send", *chain(8, "right", "main")),
@@ -384,7 +384,7 @@ def test_the_finding_that_changes_most_is_first(tmp_path):
     assert re.search(r"Findings that remain\nA  Rank 1 waits 700 ms.*\nB  Rank 1 waits 3.50 s.*\nA  Rank 3 is last", text)
 
 
-def test_one_node_is_not_balanced_with_others(tmp_path):
+def test_runs_on_one_node_have_no_load_balance_between_nodes(tmp_path):
     def move(document):
         for process in document["processes"]:
             process["host"] = "node1"
@@ -401,7 +401,7 @@ def test_one_node_is_not_balanced_with_others(tmp_path):
     ("10%", 1), ("30%", 0), ("24", 1), ("25", 0), ("time:24.9%", 1), ("time:25%", 0), ("mpi:58%", 1), ("mpi:59%", 0),
     ("time:50%,mpi:50%", 1), ("efficiency:2.9%", 1), ("efficiency:3.1%", 0), ("communication:3%", 1),
     ("load-balance:0%", 0), ("calls:0%", 0), ("memory:0%", 0), ("bytes:0,calls:0", 0)])
-def test_a_run_that_is_worse_by_more_fails(limits, status):
+def test_a_run_that_is_worse_by_more_than_a_limit_fails(limits, status):
     result = compare(f"--fail-over={limits}", "heat-faster.json", "heat.json")
     assert result.returncode == status
     assert (status == 1) == ("exceeded" in result.stdout) == bool(result.messages)
@@ -420,7 +420,7 @@ def test_every_run_is_compared_with_the_first_one():
     assert document["limits"][0]["worse"][2] == pytest.approx(100 * (12.63 / 12.03 - 1), rel=1e-2)
 
 
-def test_a_limit_of_what_is_unknown_is_an_error(tmp_path):
+def test_a_limit_of_an_unknown_figure_is_an_error(tmp_path):
     def forget(document):
         document["processes"] = []
     result = compare("--fail-over=efficiency:5%", "heat.json", changed(tmp_path, forget))
@@ -496,7 +496,7 @@ int main(void)
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
-    """Builds the program, and its next version, in which every line has moved."""
+    """Builds the program, and its next version, in which all functions are two lines further down."""
     folder = tmp_path_factory.mktemp("programs")
     for name, added in (("before", ""), ("after", "/* a comment\n of\n three lines */")):
         (folder / name).mkdir()
@@ -550,7 +550,7 @@ def test_the_function_and_the_call_site_that_became_slower_come_first(programs, 
 
 
 @pytest.mark.skipif(MPI_NAME != "mpich", reason="the commands are those for MPICH")
-def test_commands_for_continuous_integration_do_what_is_said_of_them(programs, tmp_path):
+def test_the_documented_commands_for_continuous_integration_work(programs, tmp_path):
     """Runs the commands of docs/run/profile.md with this program."""
     text = (SOURCE / "docs" / "run" / "profile.md").read_text()
     script = re.search(r"(?s)```sh\n(set -e.*?)```", text)[1]

@@ -14,7 +14,7 @@ from support import BUILD, QMPI, SOURCE, clean_environment, run_command, run_mpi
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 REPORTS = SOURCE / "tests" / "cli" / "reports"
 TOOL_PATH = str(BUILD / "tools")
-RUNS = 6  # of so many runs, at least one shows the planted problem, even on a busy machine
+RUNS = 6  # of this many runs, at least one shows the planted problem, even on a busy machine
 
 needs_browser = pytest.mark.skipif(browser.MISSING is not None, reason=str(browser.MISSING))
 
@@ -124,12 +124,12 @@ def test_findings_and_efficiency_are_text(waiting_rank, tmp_path):
         assert f"{100 * document['efficiency'][name]:.1f} %" in text
 
 
-def test_a_program_without_a_problem_gets_no_finding_in_the_page_either(tmp_path):
+def test_a_program_without_a_problem_has_no_finding_in_the_page(tmp_path):
     text = Reader(make_page(tmp_path / "page.html", REPORTS / "heat-faster.json").read_text()).text
     assert "No problems found." in text
 
 
-def test_the_page_says_of_what_a_percentage_is_a_share(waiting_rank, tmp_path):
+def test_the_page_says_to_which_time_percentages_refer(waiting_rank, tmp_path):
     page = make_page(tmp_path / "page.html", waiting_rank).read_text()
     assert re.search(r"Most time first\. The percentage .* is a share of the elapsed time \([\d.]+ m?s\)\.", Reader(page).text)
     assert "plus the time of MPI_Init" not in page
@@ -160,7 +160,7 @@ def test_files_of_one_run_are_one_page_and_those_of_several_are_compared_or_refu
     assert single.returncode == 2 and "two" in single.stderr
 
 
-def test_a_page_cannot_be_asked_for_some_tables(tmp_path):
+def test_a_page_cannot_be_limited_to_some_tables(tmp_path):
     refused = report("--html", "--files", REPORTS / "heat.json")
     assert refused.returncode == 2 and "all tables" in refused.stderr
 
@@ -185,7 +185,7 @@ def test_profile_itself_writes_a_page(page, tmp_path):
 
 
 @needs_browser
-def test_a_finding_leads_to_what_it_rests_on(page, waiting_rank, tmp_path):
+def test_a_finding_has_links_to_its_evidence(page, waiting_rank, tmp_path):
     finding = json.loads(waiting_rank.read_text())["findings"][0]
     page.open(make_page(tmp_path / "page.html", waiting_rank))
     links = {link.get_attribute("data-target"): link for link in page.find_all(".finding:first-child .link")}
@@ -332,7 +332,7 @@ def test_a_cursor_reads_the_matrix_by_keys(page, large, tmp_path):
 
 
 @needs_browser
-def test_time_in_mpi_is_there_by_rank_and_time(page, waiting_rank, tmp_path):
+def test_the_time_in_mpi_is_shown_by_rank_and_window(page, waiting_rank, tmp_path):
     page.open(make_page(tmp_path / "page.html", waiting_rank))
     windows = json.loads(waiting_rank.read_text())["windows"]
     page.run("document.querySelector('#windows canvas').focus()")
@@ -346,7 +346,7 @@ def test_time_in_mpi_is_there_by_rank_and_time(page, waiting_rank, tmp_path):
 @pytest.fixture
 def ended(tmp_path):
     """Makes the page of a result of four ranks. One rank ends after 120 windows, one is not profiled in
-    some windows, and in other windows no rank works."""
+    some windows, and in other windows hardly any rank works: at most 0.5 % of the time is outside MPI."""
     document = json.loads((REPORTS / "heat.json").read_text())
     document["processes"][1].update({"application": 7.5, "mpi": 1.5, "useful": 6})
     ranks = document["windows"]["ranks"]
@@ -388,7 +388,7 @@ def test_the_line_of_load_balance_has_a_gap_while_nobody_works(page, ended):
 
 @needs_browser
 @pytest.mark.parametrize("width, verb", [(400, "Tap"), (1280, "Point at")])
-def test_a_map_says_nothing_of_a_cell_that_nobody_chose(page, large, tmp_path, width, verb):
+def test_a_map_shows_no_value_until_a_cell_is_chosen(page, large, tmp_path, width, verb):
     page.open(make_page(tmp_path / "page.html", large), width=width)
     for section in ("matrix", "windows"):
         assert page.find(f"#{section} output").text == f"{verb} a cell to read its value."
@@ -436,7 +436,7 @@ def test_arguments_of_templates_are_left_out_in_text_only(templates):
 
 
 @needs_browser
-def test_the_page_shows_a_whole_name_where_the_mouse_points_at_it(page, templates, tmp_path):
+def test_the_whole_name_of_a_function_is_shown_if_the_mouse_points_at_the_frame(page, templates, tmp_path):
     page.open(make_page(tmp_path / "page.html", templates))
     page.run("document.querySelectorAll('#callsites tbody button').forEach((it) => it.click())")
     frames = page.find_all(".frames li")
@@ -461,7 +461,7 @@ def test_runs_are_compared_side_by_side(page, waiting_rank, imbalance, tmp_path)
     moods = page.texts("#changes td.better, #changes td.worse")
     assert all(text[0] in "+−" or text in ("new", "gone", "–") for text in moods), moods
     assert not [text for text in page.texts("#totals tbody tr") if set(text.split()[-3:]) == {"–"}]
-    click(page, page.find("article.run:nth-child(2) [data-target='callsite']"))  # shows the other run
+    click(page, page.find("article.run:nth-child(2) [data-target='callsite']"))  # this shows the other run's call sites
     assert page.find(".choice select").get_attribute("value") == "1"
     assert "MPI_Allreduce" in page.find("tr.target").text
 
@@ -510,7 +510,7 @@ def test_a_narrow_page_is_short_and_lacks_nothing(page, waiting_rank, tmp_path):
 
 
 @needs_browser
-def test_the_findings_are_there_without_a_script(page, waiting_rank, tmp_path):
+def test_the_findings_are_shown_without_a_script(page, waiting_rank, tmp_path):
     document = json.loads(waiting_rank.read_text())
     page.open(make_page(tmp_path / "page.html", waiting_rank), script=False)
     text = page.text_only()
@@ -590,7 +590,7 @@ def test_names_are_never_markup(page, tmp_path):
 
 
 @needs_browser
-def test_a_page_of_1024_ranks_is_small_and_soon_there(page, large, tmp_path):
+def test_a_page_of_1024_ranks_is_small_and_is_ready_within_30_s(page, large, tmp_path):
     path = make_page(tmp_path / "page.html", large)
     size, took = path.stat().st_size, page.open(path)
     print(f"{size} bytes, ready after {took} ms")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests that qmpi report merges the files of 1,024 processes. The program make_saves (make_saves.c)
-makes these files from the file of one real process."""
+"""Tests that qmpi report merges the files of 1,024 processes, or of 64 with AddressSanitizer. The program
+make_saves (make_saves.c) makes these files from the file of one real process."""
 import csv
 import json
 import subprocess
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 
 @pytest.fixture(scope="module")
 def saves(tmp_path_factory):
-    """Returns the files, in the order of their ranks."""
+    """Makes the files of all processes. Returns their paths, in the order of the ranks."""
     folder = tmp_path_factory.mktemp("saves")
     (folder / "ring.c").write_text(PROGRAM)
     subprocess.run([MPICC, "-g", "-O1", "-o", "ring", "ring.c"], cwd=folder, check=True)
@@ -66,7 +66,7 @@ def merged(saves, tmp_path_factory):
     return path, int(done.stderr.split()[-1]) * 1024
 
 
-def test_a_thousand_files_are_one_result(saves, merged):
+def test_the_files_of_all_ranks_become_one_result(saves, merged):
     whole = json.loads(merged[0].read_text())
     jsonschema.Draft202012Validator(SCHEMA).validate(whole)
     assert whole["ranks"] == RANKS and whole["ending"] == "exit"
@@ -88,7 +88,7 @@ def test_a_thousand_files_are_one_result(saves, merged):
     assert all(len(site["waits"]["rank"]) <= 64 for site in whole["callsites"] if "waits" in site)
 
 
-def test_that_needs_no_memory_for_all_files_at_once(saves, merged):
+def test_merging_needs_no_memory_for_all_files_at_once(saves, merged):
     """The peak memory of the merge must be much less than the size of all files."""
     size = sum(path.stat().st_size for path in saves)
     if merged[1] is None or ASAN or EMULATED:  # the emulator's own memory counts, too
@@ -97,7 +97,7 @@ def test_that_needs_no_memory_for_all_files_at_once(saves, merged):
 
 
 @pytest.mark.parametrize("form", ["text", "csv", "html"])
-def test_other_formats_are_the_same_from_the_files_and_from_the_result(merged, tmp_path, form):
+def test_the_result_in_other_formats_has_a_limited_size(merged, tmp_path, form):
     done = subprocess.run([QMPI, "report", f"--format={form}", "-o", tmp_path / "out", merged[0]],
                           env=clean_environment(), text=True, capture_output=True, timeout=600)
     assert done.returncode == 0 and done.stderr == ""

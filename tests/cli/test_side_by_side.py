@@ -60,9 +60,9 @@ def prefix(tmp_path_factory):
 
 
 def program(folder, mpi=None, soname=None, mark=""):
-    """Builds a program that prints LD_PRELOAD and, if `mpi` is given, needs a stand-in for the library of
-    that MPI. A library with the standard ABI is not recognized by its name alone, so its stand-in also
-    gets a mark."""
+    """Builds a program that prints LD_PRELOAD and QMPI_TOOLS. If `mpi` is given, the program needs a stand-in
+    for the library of that MPI, with the name `soname` and the symbols of `mark`. A library with the standard
+    ABI is not recognized by its name alone, so its stand-in always gets a mark."""
     (folder / "program.c").write_text(PRINT)
     flags = []
     if mpi:
@@ -77,6 +77,7 @@ def program(folder, mpi=None, soname=None, mark=""):
 
 
 def preloaded(prefix, *arguments, **more):
+    """Returns the name of the libqmpi that `qmpi run` preloads, and the result of the command."""
     result = run_command([prefix / "bin" / QMPI.name, "run", "-t", "", *arguments],
                          clean_environment(), **more)
     assert result.returncode == 0, result.stderr
@@ -87,13 +88,13 @@ THIS, OTHER = f"libqmpi{SUFFIXES[MPI_NAME]}", f"libqmpi{SUFFIXES[OTHER_MPI]}"
 
 
 def build_for(mpi):
-    """Returns the library that a program of this MPI gets. If this build is for the standard ABI, the
+    """Returns the name of the libqmpi that a program of `mpi` gets. If this build is for the standard ABI, the
     prefix has no build for Open MPI, and programs of Open MPI get this build."""
     return OTHER if mpi == OTHER_MPI else THIS
 
 
 def test_doctor_names_the_other_build_and_finds_no_fault_with_its_launcher(prefix, tmp_path):
-    """The standard ABI has no launcher of its own: its programs use that of an MPI implementation."""
+    """The standard ABI has no launcher of its own: its programs use the launcher of an MPI implementation."""
     launcher = "mpich" if IMPLEMENTATION == "openmpi" else "openmpi"
     (tmp_path / f"mpiexec.{launcher}").write_text("#!/bin/sh\n")
     (tmp_path / f"mpiexec.{launcher}").chmod(0o755)
@@ -130,7 +131,7 @@ def test_the_build_for_the_standard_abi_keeps_its_file_for_pkg_config(prefix, tm
 
 
 @pytest.mark.parametrize("mpi, mark", MARKS.items())
-def test_a_library_that_is_called_alike_in_both_is_looked_into(prefix, mpi, mark, tmp_path):
+def test_the_symbols_of_a_library_tell_its_mpi_if_two_mpis_use_its_name(prefix, mpi, mark, tmp_path):
     """Libraries of two MPIs may have the same soname. The symbols tell to which MPI such a library belongs."""
     name = preloaded(prefix, program(tmp_path, mpi, "libmpi.so.12", mark))[0]
     assert name == build_for(mpi)
@@ -147,7 +148,7 @@ def test_a_program_without_mpi_gets_this_build_and_runs(prefix, tmp_path):
     assert (name, result.stderr) == (THIS, "")
 
 
-def test_a_script_gets_this_build_or_the_one_that_is_named(prefix, tmp_path):
+def test_a_script_gets_this_build_or_the_one_of_the_option_mpi(prefix, tmp_path):
     script = tmp_path / "script"
     script.write_text('#!/bin/sh\necho "$LD_PRELOAD"\n')
     script.chmod(0o755)
@@ -177,7 +178,7 @@ def test_a_launcher_gets_the_build_of_the_program_among_its_arguments(prefix, tm
 # The variables by which a launcher shows its MPI to a process.
 LAUNCHED = {"mpich": {"PMI_RANK": "0", "PMI_SIZE": "1", "MPI_LOCALNRANKS": "1"},
             "openmpi": {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"}}
-# There is no launcher for the standard ABI alone.
+# The standard ABI has no launcher of its own, so its programs are launched as those of Open MPI are.
 LAUNCHED["abi"] = LAUNCHED["openmpi"]
 
 
@@ -190,7 +191,7 @@ def launched(prefix, mpis, *arguments):
     return Path(result.stdout.splitlines()[0]).name.partition(".so")[0]
 
 
-def test_a_program_that_does_not_say_gets_the_build_of_its_launcher(prefix, tmp_path):
+def test_a_program_that_does_not_show_its_mpi_gets_the_build_of_its_launcher(prefix, tmp_path):
     """A program that does not show its MPI gets the build for the MPI of the launcher that has started it."""
     script = tmp_path / "script"
     script.write_text('#!/bin/sh\necho "$LD_PRELOAD"\n')
@@ -203,7 +204,7 @@ def test_a_program_that_does_not_say_gets_the_build_of_its_launcher(prefix, tmp_
         assert launched(prefix, [OTHER_MPI], f"--mpi={MPI_NAME}", path) == THIS
 
 
-def test_a_program_that_says_gets_its_build_under_any_launcher(prefix, tmp_path):
+def test_a_program_that_shows_its_mpi_gets_its_build_under_any_launcher(prefix, tmp_path):
     """A program that needs an MPI library gets the build for this MPI, whatever the launcher is."""
     assert launched(prefix, [OTHER_MPI], program(tmp_path, MPI_NAME)) == THIS
     assert launched(prefix, [MPI_NAME], program(tmp_path, OTHER_MPI)) == OTHER
@@ -231,14 +232,14 @@ needs_own_file = pytest.mark.skipif(EMULATED, reason="the library does not execu
 
 @needs_own_file
 @pytest.mark.parametrize("mpi", [MPI_NAME, OTHER_MPI])
-def test_one_library_gives_each_program_the_build_for_its_mpi(prefix, mpi, tmp_path):
+def test_libqmpi_any_gives_each_program_the_build_for_its_mpi(prefix, mpi, tmp_path):
     result = run_under_any(prefix, program(tmp_path, mpi, mark=MARKS[mpi]), QMPI_TOOLS="")
     assert libraries(result) == [build_for(mpi), "libqmpi-any"]
     assert result.returncode == 0 and result.stderr == ""
 
 
 @needs_own_file
-def test_one_library_corrects_what_another_program_has_chosen(prefix, tmp_path):
+def test_libqmpi_any_corrects_the_choice_of_the_calling_program(prefix, tmp_path):
     """Under the launcher of one MPI, runs a script that runs programs of both MPIs."""
     script = tmp_path / "script"
     paths = []
@@ -254,7 +255,7 @@ def test_one_library_corrects_what_another_program_has_chosen(prefix, tmp_path):
 
 
 @needs_own_file
-def test_one_library_leaves_the_others_of_the_variable_in_their_order(prefix, tmp_path):
+def test_libqmpi_any_keeps_the_order_of_the_other_preloaded_libraries(prefix, tmp_path):
     for name in "one", "two":
         (tmp_path / "none.c").write_text("int nothing;\n")
         subprocess.run([compiler(), "-shared", "-fPIC", "-o", tmp_path / f"{name}.so", tmp_path / "none.c"], check=True)
@@ -276,7 +277,7 @@ int main(int argc, char **argv)
     char name[64] = "";
     FILE *file = fopen("/proc/self/comm", "r");
     if (argc > 9)
-        MPI_Initialized(0); /* the program needs the library */
+        MPI_Initialized(0); /* never called; makes the program need the library */
     printf("%d %d %s", (int)getpid(), argc, fgets(name, sizeof name, file));
     for (int i = 0; i < argc; i++)
         printf("<%s>\\n", argv[i]);
@@ -285,8 +286,7 @@ int main(int argc, char **argv)
 """
 
 
-def test_a_program_that_is_executed_again_does_not_notice(prefix, tmp_path):
-    """Checks that the program has the same process, arguments, name and status."""
+def test_a_program_that_is_executed_again_keeps_its_process_arguments_name_and_status(prefix, tmp_path):
     program(tmp_path, MPI_NAME, mark=MARKS[MPI_NAME])
     (tmp_path / "show.c").write_text(SHOW)
     subprocess.run([compiler(), "-o", tmp_path / "show", tmp_path / "show.c", f"-L{tmp_path}",
@@ -298,7 +298,7 @@ def test_a_program_that_is_executed_again_does_not_notice(prefix, tmp_path):
     assert (result.returncode, result.stderr) == (7, "")
 
 
-def test_one_library_without_the_build_that_is_needed_says_so_to_who_wants_tools(prefix, tmp_path):
+def test_libqmpi_any_reports_a_missing_build_only_if_tools_are_wanted(prefix, tmp_path):
     """If the build for the MPI of the program is missing, there is a message only if tools are wanted."""
     folder = tmp_path / "alone"
     (folder / "any").mkdir(parents=True)
@@ -313,10 +313,10 @@ def test_one_library_without_the_build_that_is_needed_says_so_to_who_wants_tools
 
 @pytest.mark.skipif(ABI, reason="the program is compiled for another MPI")
 @needs_own_file
-def test_tools_work_under_the_one_library(prefix):
+def test_tools_work_under_libqmpi_any(prefix):
     launcher = mpi_command("mpiexec", MPI_NAME, BUILD)
     if not launcher:
-        pytest.skip("no launcher")
+        pytest.skip(f"there is no launcher of {MPI_NAME}")
     result = run_command([launcher, "-n", "2", "env", f"LD_PRELOAD={any_of(prefix)}", "QMPI_TOOLS=count",
                           PROGRAMS / "calls", "init", "finalize"], {**clean_environment(), **OPEN_MPI_SETTINGS})
     assert result.returncode == 0 and "count (layer 1): MPI calls of 2 ranks" in result.stderr
@@ -342,27 +342,27 @@ def test_what_a_launcher_starts_gets_the_build_of_that_launcher(prefix, mpi, fil
     assert preloaded(prefix, tmp_path / "mpiexec")[0] == build_for(mpi)
 
 
-def test_what_is_named_wins_over_what_the_program_shows(prefix, tmp_path):
+def test_the_option_mpi_wins_over_the_library_of_the_program(prefix, tmp_path):
     """The option --mpi counts for more than the MPI library that the program needs."""
     path = program(tmp_path, OTHER_MPI)
     assert preloaded(prefix, f"--mpi={MPI_NAME}", path)[0] == THIS
 
 
-def test_a_build_that_is_named_but_not_there_is_said(tmp_path):
+def test_a_missing_build_of_the_option_mpi_is_reported(tmp_path):
     result = run_command([QMPI, "run", f"--mpi={OTHER_MPI}", "true"], clean_environment())
     assert result.returncode == 2
     assert f"--mpi={OTHER_MPI}: {OTHER}.so.0 not found in" in result.stderr
     assert f"meson setup -Dmpi={OTHER_MPI}" in result.stderr
 
 
-def test_an_mpi_that_qmpi_does_not_know_is_no_value():
+def test_an_unknown_mpi_is_an_error():
     for command in (["run", "--mpi=other", "true"], ["check", "--mpi=other"]):
         result = run_command([QMPI, *command], clean_environment())
         assert result.returncode == 2
         assert "--mpi must be mpich, openmpi or abi, not 'other'" in result.stderr
 
 
-def test_check_takes_the_mpi_too(prefix):
+def test_check_has_the_option_mpi_too(prefix):
     command = [prefix / "bin" / QMPI.name, "check", "-t", "count"]
     result = run_command([*command, f"--mpi={MPI_NAME}"], clean_environment())
     assert result.returncode == 0 and "layer 1: count" in result.stdout

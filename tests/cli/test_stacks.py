@@ -74,9 +74,9 @@ def listed(result):
 # ---- The order of the layers of files ------------------------------------------------------------
 
 
-def test_the_files_stand_around_each_other(here):
-    """From the application down come the layers of the site, of QMPI_CONFIG and of the user, and
-    below these the user's, QMPI_CONFIG's and the site's."""
+def test_the_layers_of_files_surround_each_other(here):
+    """From the application down come the layers in [above] of the site, of QMPI_CONFIG and of the user, then
+    the list of -t, and then the layers in [below] of the user, of QMPI_CONFIG and of the site."""
     folder = f"tool-path = {TOOLS}\n"
     for name in ("20-b", "10-a"):
         (here.site / f"{name}.conf").write_text(f"{folder}[above]\nalpha\n  name = {name} above\n"
@@ -96,8 +96,8 @@ def test_the_files_stand_around_each_other(here):
 
 
 def test_a_sites_tools_and_the_users_profiler_all_work(here, tmp_path):
-    """The site has two tools, one of which replaces functions outside MPI, as Darshan does, and one
-    counts calls. The user adds -t profile."""
+    """The site has three tools: alpha, count, and one that replaces functions outside MPI, as Darshan does.
+    The user adds -t profile."""
     table = tmp_path / "profile.json"
     counts = tmp_path / "counts.json"
     (here.site / "site.conf").write_text(f"[above]\n{tool('alpha')}{ONE}\n[below]\ncount\n"
@@ -151,7 +151,7 @@ def test_an_innermost_setting_wins_but_the_sites_directories_stay(here):
 # ---- on-error ------------------------------------------------------------------------------------
 
 
-def test_a_missing_tool_of_the_site_never_stops_a_run_and_is_said_once(here):
+def test_a_missing_tool_of_the_site_does_not_stop_a_run_and_is_reported_once(here):
     (here.site / "site.conf").write_text("[above]\nnonesuch\ncolour = red\n")
     result = here.run(f"{tool('beta')},functions=Comm_rank", ranks=2, QMPI_ON_ERROR="stop")
     assert result.returncode == 0 and order(result) == ["beta", "beta"]
@@ -209,7 +209,7 @@ def test_an_on_error_of_a_users_section_holds_for_its_lines_too(here):
     ("alpha", ["empty 0.2.0", "count 0.2.0"]), ("a*:c?unt", ["empty 0.2.0"]), ("*", []), ("nonesuch", None),
     ("~site~", ["count 0.2.0"]), ("~user~", ["alpha", "empty 0.2.0"]), ("*/alpha.so", ["empty 0.2.0", "count 0.2.0"]),
     ("alpha.so", ["empty 0.2.0", "count 0.2.0"])])
-def test_a_user_steps_around_layers(here, pattern, left):
+def test_qmpi_disable_leaves_out_the_layers_that_match(here, pattern, left):
     if pattern in ("alpha", "a*:c?unt"):
         text = f"tool-path = {TOOLS}\n[above]\nalpha\nempty\n"
     else:
@@ -222,7 +222,7 @@ def test_a_user_steps_around_layers(here, pattern, left):
     assert result.stdout.count("left out by QMPI_DISABLE: ") == 3 - len(layers(result))
 
 
-def test_what_the_site_requires_stays_and_a_line_says_which(here):
+def test_a_layer_that_the_site_requires_stays_with_a_message(here):
     (here.site / "site.conf").write_text(f"[above]\n{tool('alpha')}\n  @required = yes\n  functions = Comm_rank\n")
     result = here.run("beta", ranks=2, QMPI_DISABLE="*")
     assert order(result) == ["alpha", "alpha"]
@@ -230,7 +230,7 @@ def test_what_the_site_requires_stays_and_a_line_says_which(here):
                                f"({here.site}/site.conf, line 2)"]
 
 
-def test_only_the_site_can_require(here):
+def test_only_the_site_can_require_a_layer(here):
     here.user.write_text("[above]\ncount\n  @required = yes\n")
     result = here.run()
     assert result.returncode == 2
@@ -241,7 +241,7 @@ def test_only_the_site_can_require(here):
 # ---- Named stacks --------------------------------------------------------------------------------
 
 
-def test_a_name_stands_for_its_tools(here):
+def test_the_name_of_a_stack_stands_for_its_tools(here):
     here.user.write_text(f"tool-path = {TOOLS}\n[stack both]\nalpha{ONE}beta{ONE}\n[stack more]\nboth\nalpha{ONE}")
     assert order(here.run("more")) == ["alpha", "beta", "alpha"]
     assert order(here.run("both:more:both")) == ["alpha", "beta"] + ["alpha", "beta", "alpha"] + ["alpha", "beta"]
@@ -250,7 +250,7 @@ def test_a_name_stands_for_its_tools(here):
     assert names == ["both", "more"]
 
 
-def test_the_innermost_file_defines_a_name(here):
+def test_the_innermost_file_defines_the_name_of_a_stack(here):
     (here.site / "site.conf").write_text("[stack io]\nnonesuch\n")
     here.user.write_text("[stack io]\ncount\n")
     result = here.qmpi("check", "-t", "io")
@@ -280,7 +280,7 @@ def test_a_wrong_stack_ends_in_one_message(here, case):
     assert result.stderr.count("hint: ") == 1
 
 
-def test_without_a_stack_with_a_tools_name_none_of_its_tools_runs(here):
+def test_a_stack_of_the_site_with_the_name_of_a_tool_is_left_out(here):
     (here.site / "site.conf").write_text("[below]\ncount\n[stack count]\nempty\nlog\n")
     result = here.qmpi("check", "-t", "profile")
     assert (result.returncode, layers(result)) == (0, ["profile 0.2.0"])
@@ -288,14 +288,14 @@ def test_without_a_stack_with_a_tools_name_none_of_its_tools_runs(here):
     assert result.messages[2:] == ["  the run continues without this stack (on-error = skip)"]
 
 
-# ---- Readers of the files ------------------------------------------------------------------------
+# ---- Files that are not read, and limits ---------------------------------------------------------
 
 
-def test_a_privileged_program_reads_none(here):
+def test_a_privileged_program_reads_no_configuration_file(here):
     if os.geteuid() != 0:
         pytest.skip("only root can give a program another owner")
     if ASAN:
-        pytest.skip("a leak check fails there, and reads no options")
+        pytest.skip("in a privileged program, the sanitizer ignores ASAN_OPTIONS, and its leak check fails")
     (here.site / "site.conf").write_text("on-error = stop\nnonesuch\n")
     here.user.write_text("nonesuch\n")
     placeholder = b"/qmpi-test-folder/" + b"." * 64
@@ -350,12 +350,12 @@ def test_stacks_contain_each_other_at_most_100_deep(here):
 
 
 @pytest.mark.parametrize("home", ["relative", "/dev/null", ""])
-def test_a_home_without_a_file_is_none(here, home):
+def test_a_home_without_a_file_is_no_error(here, home):
     result = here.run(XDG_CONFIG_HOME=home, HOME="/dev/null/x")
     assert (result.returncode, result.messages) == (0, [])
 
 
-def test_a_users_file_that_is_no_file_is_named(here):
+def test_a_directory_in_place_of_the_users_file_is_reported(here):
     here.user.mkdir()
     result = here.run()
     assert result.returncode == 2

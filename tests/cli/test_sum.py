@@ -35,7 +35,7 @@ esac""",
 }
 
 # A stub of tests/roots/root, the script that makes root directories of other releases of Debian. ROOT_STATUS
-# decides whether it makes one.
+# decides whether it makes one. Commands other than make and run are printed.
 ROOT = """#!/bin/sh
 case "$1" in
 make) [ "$ROOT_STATUS" = 0 ] || echo "qmpi: no root of Debian $2: because" ; exit ${ROOT_STATUS:-77} ;;
@@ -101,7 +101,7 @@ def test_a_suite_that_ends_badly_is_a_failure(test, line, sums, tmp_path):
     assert bad == [f"not passed: build-mpich: qmpi:part / {line}"]
 
 
-def test_why_a_point_failed_is_printed_with_it(tmp_path, capsys):
+def test_the_comments_of_a_failed_point_are_printed_with_it(tmp_path, capsys):
     test = tap("x", "not ok 1 - one", "# because", "#  of two", "ok 2 - two", "# fine", result="FAIL", announced=2)
     _, bad, last = check(tmp_path, "mpich", log=[test], TEST_STATUS="1")
     lines = capsys.readouterr().out.splitlines()
@@ -121,7 +121,7 @@ def test_a_meson_that_leaves_no_log_is_a_failure(tmp_path):
     assert (status, last, len(bad)) == (1, "2 passed, 1 failed", 1)
 
 
-def test_what_an_earlier_run_left_is_not_taken_for_this_ones(tmp_path):
+def test_the_log_of_an_earlier_run_is_not_counted(tmp_path):
     logs = tmp_path / "build-mpich" / "meson-logs"
     logs.mkdir(parents=True)
     (logs / "testlog.json").write_text(json.dumps(tap("a", "ok 1 - old")) + "\n")
@@ -145,14 +145,14 @@ def test_a_wrong_format_or_spelling_is_a_failure(variable, name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["HUP", "INT", "TERM"])
-def test_the_sum_is_there_when_it_is_interrupted(name, tmp_path):
+def test_the_sum_is_printed_even_after_an_interrupt(name, tmp_path):
     status, bad, last = check(tmp_path, "mpich", log=GOOD, SIGNAL=name)
     assert (status, last) == (1, "4 passed, 1 failed, 1 skipped")
     assert bad == [f"not passed: ended by SIG{name}"]
 
 
 @pytest.mark.parametrize("name", ["qmpi:part / a", "part - qmpi:a", "part+other - qmpi:a"])
-def test_tests_have_the_names_that_any_meson_gives_them(name, tmp_path):
+def test_the_names_of_tests_in_older_and_newer_releases_of_meson_are_recognized(name, tmp_path):
     """Newer releases of Meson write the suites first."""
     log = [{"name": name, "stdout": "1..1\nok 1 - one\n", "result": "OK"}]
     assert check(tmp_path, "mpich", log=log) == (0, [], "3 passed, 0 failed")
@@ -173,7 +173,7 @@ def test_a_part_in_a_root_counts_and_has_a_table(tmp_path, capsys):
     assert "| suite | sid-mpich |\n|---|---|\n| part | 2 / 0 / 1 |\n| all | 2 / 0 / 1 |\n" in output
 
 
-def test_where_a_part_in_a_root_fails_it_says_what_changed(tmp_path, capsys):
+def test_after_a_failure_in_a_root_the_script_is_told(tmp_path, capsys):
     test = tap("x", "not ok 1 - one", result="FAIL")
     status, _, last = check(tmp_path, "sid-mpich", "sid-openmpi", log=[*GOOD, test], ROOT_STATUS="0", TEST_STATUS="1")
     assert (status, last) == (1, "6 passed, 2 failed, 2 skipped")
@@ -187,7 +187,7 @@ def test_one_build_for_the_standard_abi_counts_with_each_of_two_libraries(tmp_pa
     assert not (tmp_path / "build-sid-abi-mpich" / "build.ninja").exists()
 
 
-def test_what_an_earlier_run_with_such_a_library_left_does_not_count(tmp_path):
+def test_the_log_of_an_earlier_run_with_one_library_is_not_counted(tmp_path):
     logs = tmp_path / "build-sid-abi-mpich" / "meson-logs"
     logs.mkdir(parents=True)
     (logs / "testlog.json").write_text(json.dumps(tap("x", "ok 1 - one")) + "\n")
@@ -195,17 +195,17 @@ def test_what_an_earlier_run_with_such_a_library_left_does_not_count(tmp_path):
     assert status == 1 and "did not run" in "".join(bad)
 
 
-def test_all_of_it_has_a_part_in_a_root(tmp_path, capsys):
+def test_check_without_arguments_has_a_part_in_a_root(tmp_path, capsys):
     assert check(tmp_path, log=GOOD, ROOT_STATUS="0") == (0, [], "10 passed, 0 failed, 4 skipped")
     assert "root passed sid\n" in capsys.readouterr().out
 
 
-def test_where_no_root_can_be_made_its_cases_are_skipped_and_it_says_why(tmp_path, capsys):
+def test_if_no_root_can_be_made_its_cases_are_skipped_with_the_reason(tmp_path, capsys):
     assert check(tmp_path, log=GOOD) == (0, [], "8 passed, 0 failed, 6 skipped")
     assert "\nskipped: sid-mpich-quick: qmpi: no root of Debian sid: because\n" in capsys.readouterr().out
 
 
-def test_whoever_asks_for_a_part_in_a_root_does_not_get_it_skipped(tmp_path):
+def test_a_part_in_a_root_that_is_named_is_not_skipped(tmp_path):
     """A part in a root is only skipped if it was not asked for by its name."""
     status, bad, last = check(tmp_path, "sid-mpich-quick", log=GOOD)
     assert (status, bad, last) == (1, ["not passed: build-sid-mpich-quick cannot be built"], "2 passed, 1 failed")

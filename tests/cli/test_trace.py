@@ -44,7 +44,7 @@ def trace(*arguments, **more):
 
 
 def rows(folder, *options):
-    """Returns the rows of CSV as dictionaries."""
+    """Returns the rows that `qmpi trace --to=csv` prints, as dictionaries."""
     text = trace("--to=csv", *options, folder).stdout
     found = list(csv.DictReader(text.splitlines()))
     assert all(None not in row and None not in row.values() for row in found)
@@ -165,7 +165,7 @@ def test_a_file_of_one_rank_has_the_same_numbers_and_times_as_the_merged_one(goo
         assert not one.flows  # the other ends of the messages are in other files
 
 
-def test_files_of_ranks_that_are_joined_are_the_merged_one(messages, tmp_path):
+def test_the_joined_files_of_all_ranks_equal_the_merged_file(messages, tmp_path):
     """Processes write their files independently, on different hosts with different clocks."""
     make(tmp_path / "trace", convert="yes", threads=3, shift=2, drift=50)
     parts = [(tmp_path / "trace" / f"rank-{rank}.perfetto-trace").read_bytes() for rank in range(4)]
@@ -232,7 +232,7 @@ def test_ranks_and_a_window_of_time_are_selected(good, messages, tmp_path):
 
 # ---- Text
 
-def test_the_summary_says_what_run_it_was(good):
+def test_the_summary_describes_the_run(good):
     text = trace(good).stdout
     for pattern in (r"program +heat", r"MPI +MPICH 4\.0\.2", r"ranks +0-3 of 4; 4 processes with 8 threads, on several hosts",
                     r"begin +2023-11-14T22:13:20\.\d{3}Z", r"end +MPI_Finalize \(ranks 0-3\)",
@@ -449,7 +449,8 @@ def test_merge_reads_parts_of_one_run(good, messages, tmp_path):
 # ---- Bad inputs
 
 def broken(*arguments, **more):
-    """Checks for status 2, nothing on stdout, and one message with a hint."""
+    """Runs qmpi trace. Checks that the status is 2, that stdout is empty, and that stderr has one message with a hint.
+    Returns stderr."""
     result = qmpi("trace", *arguments, **more)
     assert result.returncode == 2 and result.stdout == "", result
     assert result.messages and sum(not line.startswith(("hint: ", "  ")) for line in result.messages) == 1, result.stderr
@@ -457,7 +458,7 @@ def broken(*arguments, **more):
     return result.stderr
 
 
-def test_what_is_no_trace_is_refused(good, tmp_path):
+def test_a_path_without_a_trace_is_refused(good, tmp_path):
     (tmp_path / "text").write_text("no trace")
     (tmp_path / "empty").mkdir()
     assert "nonesuch" in broken(tmp_path / "nonesuch")
@@ -472,7 +473,7 @@ def test_what_is_no_trace_is_refused(good, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_a_file_that_was_cut_is_read_as_far_as_it_goes(tmp_path):
+def test_a_truncated_file_is_read_up_to_its_end(tmp_path):
     make(tmp_path / "trace", iterations=2000, ranks=2)
     path = tmp_path / "trace" / "rank-1.qtrace"
     whole = path.read_bytes()
@@ -483,7 +484,7 @@ def test_a_file_that_was_cut_is_read_as_far_as_it_goes(tmp_path):
     trace("--check", tmp_path / "trace")
 
 
-def test_only_a_trace_of_ours_is_replaced(good, tmp_path):
+def test_only_a_file_that_qmpi_has_written_is_replaced(good, tmp_path):
     (tmp_path / "mine").write_text("time,what\n1,2\n")
     for form in ("perfetto", "csv"):
         message = broken(f"--to={form}", "-o", tmp_path / "mine", good)
@@ -512,7 +513,7 @@ def test_wrong_use_is_explained(arguments, words):
     assert result.returncode == 2 and result.stdout == "" and words in result.stderr
 
 
-def test_damaged_files_are_read_as_far_as_they_go(good, tmp_path):
+def test_damaged_files_are_read_without_a_crash(good, tmp_path):
     """No content of a file may cause a crash, and the exit status shows the result."""
     random = Random(18)
     whole = {path.name: path.read_bytes() for path in good.glob("*.qtrace")}

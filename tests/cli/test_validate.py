@@ -33,7 +33,7 @@ def notes(result):
     return [line[len("note: "):] for line in messages(result) if line.startswith("note: ")]
 
 
-# The faults of the wrong tool: (the message, the function of the tool that it names, the summary).
+# The faults of the tool `wrong`: (the message, the function of the tool that it names, the summary).
 CASES = {
     "drops": ("MPI_Comm_rank: the layer does not call the next MPI_Comm_rank", "my_Comm_rank",
               "next function not called: 2 calls of MPI_Comm_rank"),
@@ -105,7 +105,7 @@ CASES = {
 }
 
 
-# The steps of programs for the cases that need others than RUN.
+# The steps of the program in cases that need other calls than RUN.
 STEPS = {
     "changes-status": ["init", "sendrecv", "finalize"],
     "raises-level": ["init_thread", "finalize"],
@@ -131,7 +131,7 @@ def test_each_broken_rule_is_reported_once_and_counted(does, stack):
     assert re.fullmatch(rf"  in ({function}) \(.*wrong\.c:\d+\)", place) and hint.startswith("  hint: ")
 
 
-def test_the_context_of_a_lower_layer_or_of_mpi_is_not_that_of_the_layer():
+def test_passing_a_context_of_a_lower_layer_or_of_mpi_is_reported():
     for stack, what in (("wrong,does=passes-lower:empty", "the context of another layer"),
                         ("empty:wrong,does=passes-lower", "a context that no layer has")):
         result = validate("calls", *RUN, tools=stack)
@@ -235,7 +235,7 @@ def test_each_fault_is_reported_once_in_a_job():
     assert (result.returncode, faults(result)) == (0, ["no faults"])
 
 
-def test_a_fault_of_one_rank_is_that_of_the_job():
+def test_a_fault_of_one_rank_is_a_fault_of_the_job():
     """The other rank does not say that there are no faults, even if it exits last."""
     result = validate("calls", *RUN, tools="wrong,@ranks=1,does=drops:empty", ranks=2)
     first, last = of_job(result)
@@ -272,7 +272,7 @@ def test_a_tool_that_exits_in_init_is_named():
     assert result.returncode == 7
 
 
-def test_a_wrong_value_of_the_variable_is_a_problem_of_the_run():
+def test_a_wrong_value_of_qmpi_validate_stops_the_run():
     result = run_mpi("calls", *RUN, ranks=1, tools="empty", env={"QMPI_VALIDATE": "maybe"})
     assert result.returncode == 2
     assert "QMPI_VALIDATE: QMPI_VALIDATE is yes or no, not 'maybe'" in result.all_messages

@@ -32,7 +32,7 @@ def test_vars_shows_what_a_stack_publishes_and_none_of_its_reports():
 
 
 @pytest.mark.skipif(not OPEN_MPI, reason="all variables of this MPI can be read")
-def test_vars_does_not_read_what_the_library_has_closed():
+def test_vars_does_not_read_variables_of_parts_of_the_library_that_are_not_in_use():
     listed = json.loads(variables("--json").stdout)
     cvars = {entry["name"]: entry for entry in listed["cvars"]}
     early = [entry for entry in cvars.values() if entry.get("early")]
@@ -57,19 +57,19 @@ def test_vars_takes_any_character_in_a_pattern():
     assert result.returncode == 0 and len(result.stdout.splitlines()) == 1
 
 
-def test_vars_says_of_a_stack_what_a_run_would():
+def test_vars_reports_errors_in_a_stack_as_a_run_does():
     result = variables("-t", "no-such-tool")
     assert result.returncode == 2
     assert "QMPI_TOOLS, entry 2 'no-such-tool'" in result.stderr
 
 
-def test_vars_has_help_that_says_how_names_are_chosen():
+def test_vars_has_a_help_text():
     result = variables("--help")
     assert result.returncode == 0
     assert result.stdout.startswith("Usage: qmpi vars [OPTION...] [GLOB...]")
 
 
-def test_vars_says_when_nobody_takes_its_list():
+def test_vars_reports_that_its_list_cannot_be_written():
     result = run_mpi("/bin/sh", "-c", f"exec {QMPI} vars > /dev/full", ranks=1, preload=())
     assert result.returncode == 2
     assert "cannot write the list to standard output" in result.messages

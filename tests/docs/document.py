@@ -5,8 +5,7 @@ expect.
 - A fenced block of `c` or `cc` is a file, if the paragraph before it names one: `late.c`.
 - An indented block contains commands.
 - A fenced block without a language that follows commands is their output. In it, `...` on its own
-  line stands for any lines, and within a line for the rest of the line; numbers only need to be
-  numbers.
+  line stands for any lines, and within a line for any text; numbers only need to be numbers.
 """
 import re
 from dataclasses import dataclass, field
@@ -29,7 +28,7 @@ class Document:
 def read(path):
     lines = path.read_text(encoding="utf-8").splitlines()
     steps, paragraph, i = [], "", 0
-    previous = None  # the commands whose output an unnamed fence shows
+    previous = None  # the commands whose output a fenced block without a language would show
     while i < len(lines):
         line = lines[i]
         if line.startswith("```"):

@@ -16,8 +16,8 @@ from support import ASAN, BUILD, LIBQMPI, SOURCE, YIELDING, clean_environment, r
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="programs and tools that are built outside are not sanitized")
 
 # The commands that cannot be run in a test, with the reasons.
-NOT_RUN = {r"\./check\b": "it is what runs this test",
-           r"meson setup build-site ": "there is a build, which Meson from 1.3 on would configure anew"}
+NOT_RUN = {r"\./check\b": "./check runs this test",
+           r"meson setup build-site ": "build-site is a link to this build, which Meson since 1.3 would configure anew"}
 
 
 @pytest.fixture(scope="module")
@@ -26,15 +26,15 @@ def prefix(tmp_path_factory):
     subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", stage], check=True,
                    capture_output=True)
     prefix = next(path.parent for path in stage.rglob("bin") if (path / "qmpi").exists())
-    # Readers of pages that need the static library have configured the build with -Dstatic=true.
+    # The static library is added, because readers of pages that need it have configured the build with -Dstatic=true.
     shutil.copy(BUILD / "src" / f"{LIBQMPI.stem}.a", next(prefix.rglob(LIBQMPI.name)).parent)
     return prefix
 
 
 @pytest.fixture
 def reader(prefix, tmp_path):
-    """Returns the environment of somebody who has installed qmpi, with an empty home folder. Waiting ranks yield their
-    processors in it."""
+    """Returns the environment of somebody who has installed qmpi, with an empty home folder. In this environment,
+    waiting ranks yield their processors."""
     package = next(prefix.rglob("qmpi.pc")).parent
     environment = clean_environment()
     return {**environment, "QMPI": str(SOURCE), "PATH": f"{prefix / 'bin'}:{environment['PATH']}",
@@ -110,7 +110,7 @@ def a_clone(folder):
 
 
 @pytest.mark.skipif(not list(Path("/usr/lib").glob("*/scalapack/mpich-tests/xdlu")),
-                    reason="Debian's scalapack-mpi-test is missing, whose program ./quickstart runs")
+                    reason="Debian's scalapack-mpi-test, whose program ./quickstart runs, is missing")
 def test_every_command_of_the_readme_runs(reader, tmp_path):
     a_clone(tmp_path)
     shutil.copy(BUILD / "examples" / "heat", tmp_path / "app")
@@ -129,8 +129,8 @@ def test_every_command_of_the_examples_readme_builds_its_example(reader, tmp_pat
     assert (tmp_path / "who.so").exists()
 
 
-# The pages of which every command runs, with a program ./app, its source app.c, and the build under
-# the names that the pages give it.
+# Every command of these pages runs. The commands find a program ./app, its source app.c, and the build
+# under the names that the pages give it.
 @pytest.mark.parametrize("page", [
     "docs/run/README.md", "docs/run/programs.md", "docs/run/trace.md", "docs/site/README.md", "docs/write/README.md",
     "docs/write/mpich-qmpi.md", "docs/write/mpi_t.md", "docs/write/observers.md", *(f"tools/{tool}/README.md" for tool in ("count", "empty", "profile"))])
@@ -144,7 +144,7 @@ def test_every_command_of_a_page_runs(page, reader, tmp_path):
     check_archives(tmp_path)
 
 
-def test_messages_that_the_page_for_troubles_quotes_are_messages():
+def test_messages_that_troubleshooting_md_quotes_are_in_the_sources():
     text = "".join(path.read_text() for root in ("src", "cli") for path in (SOURCE / root).rglob("*.c"))
     text = re.sub(r'"\s*\n\s*"', "", text).replace("terminated by %s", "terminated by SIGSEGV")
     page = (SOURCE / "docs" / "run" / "troubleshooting.md").read_text()
@@ -170,12 +170,12 @@ def dead_links(page):
 
 
 @pytest.mark.parametrize("page", pages())
-def test_links_lead_somewhere(page):
+def test_the_targets_of_links_exist(page):
     assert dead_links(SOURCE / page) == []
 
 
-def test_links_of_installed_documents_lead_somewhere(prefix):
-    """Installed documents must have no links to what is not installed, such as libqmpi's own sources and tests."""
+def test_the_targets_of_links_in_installed_documents_exist(prefix):
+    """Installed documents must not link to files that are not installed, such as libqmpi's own sources and tests."""
     folder = prefix / "share" / "doc" / "qmpi"
     found = list(folder.rglob("*.md"))
     assert len(found) > 20
@@ -191,7 +191,7 @@ def test_every_page_of_docs_is_linked_from_the_index_of_its_directory():
 
 
 def test_paths_in_contributing_exist():
-    """Checks the files that the recipes name. NAME stands for a file that the reader adds."""
+    """Checks the paths between backquotes. NAME in a path stands for the name of a file that the reader adds."""
     text = (SOURCE / "CONTRIBUTING.md").read_text()
     paths = re.findall(r"`((?:src|lib|tools|cli|include|tests|docs|examples|bench|conformance)/[\w/.-]+)`", text)
     assert len(paths) > 20
@@ -206,7 +206,8 @@ def conformance_table(name):
 
 
 def test_the_page_on_the_draft_has_a_proposal_and_cases_in_each_row():
-    """Its last column names cases that exist, and each case for which the draft is silent is named by a row."""
+    """Checks that the last column names cases that exist, and that a row names each case for which the draft is
+    silent."""
     questions = (SOURCE / "docs/write/draft.md").read_text().split("## The calls")[1].split("## Differences")[0]
     rows = [line.strip("| ").split(" | ") for line in questions.splitlines() if line.startswith("| ")]
     rows = [row for row in rows if row[-1] != "cases"]

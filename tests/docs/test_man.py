@@ -74,7 +74,7 @@ def test_every_command_has_its_page_and_every_page_its_command():
     assert written == {f"qmpi-{name}.1.md" for name in COMMANDS}
 
 
-def test_the_commands_page_lists_every_command_in_the_words_of_help():
+def test_the_page_of_qmpi_lists_every_command_in_the_words_of_help():
     listed = dict(re.findall(r"(?m)^\*\*qmpi-(\S+)\*\*\(1\)\n: (.*(?:\n\S.*)*)",
                              section(ALL["qmpi.1"][1], "COMMANDS")))
     assert {name: " ".join(words.split()) for name, words in listed.items()} == COMMANDS
@@ -89,15 +89,15 @@ def test_synopsis_and_options_are_those_of_help(name):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_commands_page_says_in_its_name_what_help_says(name):
+def test_the_name_section_of_a_command_is_its_description_in_help(name):
     assert plain(section(ALL[f"qmpi-{name}.1"][1], "NAME")) == f"qmpi-{name} - {COMMANDS[name]}"
 
 
-# Variables that the command sets for the processes that it starts.
+# Variables that the command sets for the processes that it starts. The page leaves them out.
 INTERNAL_VARIABLES = {"QMPI_CHECK", "QMPI_TRIAL", "QMPI_TOOLS_OPTION"}
 
 
-def test_the_commands_page_has_every_variable_that_is_read():
+def test_the_page_of_qmpi_has_every_variable_that_is_read():
     text = "".join(path.read_text() for folder in ("src", "cli") for path in (SOURCE / folder).rglob("*.c"))
     read = set(re.findall(r'"((?:QMPI|MPIR_CVAR_QMPI|MPIR_PARAM_QMPI|MPICH_QMPI)_[A-Z_]+)"', text)) - INTERNAL_VARIABLES
     terms = re.findall(r"(?m)^(\*\*[A-Z].*)\n: ", section(ALL["qmpi.1"][1], "ENVIRONMENT"))
@@ -126,7 +126,7 @@ def announced():
 TOOLS = announced()
 
 
-def test_every_bundled_tool_has_a_page_and_is_named_by_the_commands():
+def test_every_bundled_tool_has_a_page_and_is_named_by_the_page_of_qmpi():
     assert {f"qmpi-{tool}.7" for tool in TOOLS} == {page for page in ALL if page.endswith(".7")} - {"qmpi.7"}
     assert set(re.findall(r"\*\*qmpi-(\S+)\*\*\(7\)", section(ALL["qmpi.1"][1], "SEE ALSO"))) == set(TOOLS)
 
@@ -143,7 +143,7 @@ def test_a_tools_page_has_the_options_that_it_announces(tool):
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_tools_page_has_the_defaults_that_it_announces(tool):
-    """Only some pages' tables have a column for defaults."""
+    """Checks only the defaults that a page shows: some pages' tables have no column for defaults."""
     for keys, default in re.findall(r"(?m)^(`.*)\n: .* \(default: `(.*?)`\)$", ALL[f"qmpi-{tool}.7"][1]):
         key = re.match(r"`([\w.-]+)=", keys)[1]
         assert TOOLS[tool][key] == default
@@ -165,12 +165,12 @@ def test_every_call_of_the_library_has_a_page_with_its_prototype():
             text = ALL[text.removeprefix(".so man3/").strip()][1]
         shown = " ".join(section(text, "SYNOPSIS").split())
         prototype = re.search(rf"[\w *]+\b{call}\([^;]*?\);", shown)[0].strip()
-        if f"static inline {prototype[:-1]}" not in headers:  # otherwise it is both inline and a function
+        if f"static inline {prototype[:-1]}" not in headers:  # some exported calls are inline functions in the headers
             assert f"QMPI_API {prototype}" in headers
 
 
-# Names without a page: parts of a node, which tools must not use by these names, generated names,
-# what macros of the headers use, and a name that only appears in other pages.
+# Names without a page of their own: macros and objects for use by the headers alone, the type of a node,
+# which tools must not name, types that other pages explain, and the beginning of names that macros make.
 NO_PAGES = {"QMPI_API", "QMPI_LIBRARY", "QMPIX_JUMP_TARGET", "QMPIX_Node", "QMPIX_Stack", "QMPIX_stack", "QMPI_Context",
             "QMPI_Functions_enum", "QMPI_"}
 OF_HEADERS = {f"{name}.3" for name in ("qmpi.h", "qmpi_observer.h", "qmpi_traits.h", "qmpi_clock.h", "qmpi_service.h", "qmpi_mpit.h", "qmpi_wrappers.h",
@@ -203,7 +203,7 @@ def test_a_calls_page_shows_the_types_that_the_call_uses_and_no_others(page):
     assert shown == named
 
 
-# ---- As they are installed
+# ---- Built pages
 
 def built_pages():
     if not (BUILD / "docs" / "man" / "qmpi.1").exists():
@@ -222,7 +222,7 @@ def test_every_page_is_built_with_its_title():
 def test_pages_are_formatted_without_a_warning():
     paths = built_pages()
     if not shutil.which("man"):
-        pytest.skip("there is no man")
+        pytest.skip("the command man is missing")
     whole = [path for path in paths.values() if not path.read_text().startswith(".so ")]
     result = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", *whole], capture_output=True,
                             text=True, env={**clean_environment(), "MANWIDTH": "100", "PAGER": "cat"})
@@ -232,10 +232,10 @@ def test_pages_are_formatted_without_a_warning():
 
 
 @of_pages_alone
-def test_whatis_finds_what_a_page_is_about():
+def test_whatis_finds_the_description_of_each_page():
     paths = built_pages()
     if not shutil.which("lexgrog"):
-        pytest.skip("there is no lexgrog")
+        pytest.skip("the command lexgrog is missing")
     for page, path in paths.items():
         if path.read_text().startswith(".so "):
             continue

@@ -69,14 +69,14 @@ def test_a_module_file_names_what_is_installed(kind, prefix, tmp_path):
     assert os.path.exists(os.path.join(paths["PKG_CONFIG_PATH"], "qmpi.pc"))
 
 
-def test_the_module_files_do_the_same(prefix, tmp_path):
+def test_the_lua_and_tcl_modules_make_the_same_changes(prefix, tmp_path):
     assert changes("lua", prefix, tmp_path) == changes("tcl", prefix, tmp_path)
 
 
-# ---- Every job
+# ---- Tools for every job
 
 def prolog(prefix, **variables):
-    """Returns the variables that Slurm would set after the sample of a task prolog."""
+    """Runs the sample of a task prolog. Returns the variables that it tells Slurm to set."""
     result = run_command([SAMPLES / "task-prolog"], {**clean_environment(), "QMPI_PREFIX": str(prefix), **variables})
     assert result.returncode == 0 and result.stderr == ""
     return dict(re.findall(r"(?m)^export (\w+)=(.*)$", result.stdout))
@@ -125,8 +125,8 @@ def test_the_page_begins_with_the_number_of_builds():
 
 
 def test_the_shell_commands_of_the_page_set_up_a_stack_for_every_job(prefix, site, tmp_path):
-    """Runs the shell commands of the page except those that build qmpi, with the prefix of this installation, and with
-    tmp_path as the place for files."""
+    """Runs the shell commands of the page except those that build qmpi. The prefix is that of this installation, and
+    files are written in tmp_path."""
     text = PAGE.read_text()
     blocks = [re.sub(r"(?m)^   ", "", block) for block in re.findall(r"(?ms)^ *```sh\n(.*?)^ *```", text)]
     blocks = [block for block in blocks if "meson" not in block]  # another build: tests/cli/test_side_by_side.py
@@ -146,7 +146,7 @@ def test_the_shell_commands_of_the_page_set_up_a_stack_for_every_job(prefix, sit
 
 @pytest.fixture
 def image(tmp_path):
-    """Makes a directory that ch-run accepts as an image. The host's files are mounted in it."""
+    """Makes a directory that ch-run accepts as an image. The test mounts the host's /usr in it."""
     folder = tmp_path / "image"
     for name in ("usr", "etc", "proc", "sys", "dev", "tmp", "home", "mnt", "var", "run", "root"):
         (folder / name).mkdir(parents=True)

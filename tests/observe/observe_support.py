@@ -46,6 +46,7 @@ def run_observed(name, *args, env=None, **kwargs):
 
 
 def fields_of(line: str) -> dict[str, str]:
+    """Returns the fields of a line by their names. If a name occurs several times, its values are joined."""
     function, *words = line.split()
     fields = {"function": function}
     for word in words:
@@ -106,7 +107,7 @@ def check_rank(folder, rank) -> list[dict[str, str]]:
 def check_unordered(folder, rank) -> None:
     """Like check_rank, but for programs with threads, whose calls have no order."""
     keys = ["function", *DEFAULTS, *SAME_AS]
-    # Programs with threads allow any value of these fields, or they are not observed.
+    # Programs with threads allow any value of some of these fields, and other ones are not observed.
     for free in ("root", "root_before", "comm_after", "came"):
         keys.remove(free)
 

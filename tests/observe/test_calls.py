@@ -29,13 +29,13 @@ def test_completion_without_statuses(tmp_path):
     check_program("observe_completion", tmp_path, more=",few=yes", check=check_requests)
 
 
-def test_a_message_is_known_that_was_given_the_handle_of_the_one_before(tmp_path):
+def test_a_message_with_the_handle_of_an_earlier_one_is_known(tmp_path):
     check_program("observe_matched", tmp_path, ranks=1, lower=["again"])
 
 
-def test_nobody_but_the_call_itself_finds_fault_with_null_handles(tmp_path):
+def test_the_error_handler_is_called_only_once_for_null_handles(tmp_path):
     if run_mpi(OBSERVE_PROGRAMS / "observe_refused", tmp_path, ranks=1, preload=()).returncode:
-        pytest.skip("the MPI library alone ends the program when it is given null handles")
+        pytest.skip("even without libqmpi, the MPI library ends a program that passes null handles")
     check_program("observe_refused", tmp_path, ranks=1)
 
 
@@ -69,7 +69,7 @@ def test_files(tmp_path):
     check_program("observe_files", tmp_path)
 
 
-def test_world_ranks_in_communicators_of_every_making(tmp_path, monkeypatch):
+def test_world_ranks_in_communicators_that_are_created_in_all_ways(tmp_path, monkeypatch):
     monkeypatch.delenv("MPIR_CVAR_NOLOCAL")  # one of the communicators consists of the ranks of a node
     check_program("observe_communicators", tmp_path, ranks=3, more=",ranks=yes")
 

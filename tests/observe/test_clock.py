@@ -110,7 +110,7 @@ def test_processes_of_one_host_have_one_clock_without_any_error(clock):
 
 
 @pytest.mark.parametrize("options", [",observe=no", ",off=1"])
-def test_a_layer_without_an_observer_and_one_that_is_off_get_them(options):
+def test_a_layer_without_an_observer_and_one_that_is_off_get_world_times(options):
     result, read = run_skewed(CLOCKS["both"], options=options)
     check_bounds(read(result.trace))
 
@@ -130,7 +130,7 @@ def test_ranks_of_a_node_get_equal_times():
 
 
 @pytest.mark.parametrize("odd", [1, 2, 3])
-def test_ranks_with_the_clock_of_rank_0_get_its_times_whomever_they_ask(odd):
+def test_ranks_with_the_clock_of_rank_0_get_exactly_its_times(odd):
     clocks = [(7_000_000, 100)] * 4
     clocks[odd] = (80_000_000_000, -200)
     examples = examples_of(run_skewed(clocks, nodes="abcd")[0], "both")
@@ -138,14 +138,14 @@ def test_ranks_with_the_clock_of_rank_0_get_its_times_whomever_they_ask(odd):
     assert [rank for rank in range(4) if examples[rank] != examples[0]] == [odd]
 
 
-def test_a_layer_that_fails_in_one_rank_stops_no_other():
+def test_a_layer_that_fails_in_one_rank_does_not_stop_the_other_rank():
     result = run_times("init", "comm_rank", "finalize", ranks=2, options=",fail=1",
                        QMPI_ON_ERROR="skip")
     assert len([line for line in result.trace if line.startswith("both 0 moment")]) == 50
 
 
 @pytest.mark.parametrize("ranks", [2, pytest.param(16, marks=pytest.mark.skipif(
-    bool(ASAN), reason="takes long, and differs from 2 in nothing that a sanitizer looks at"))])
+    bool(ASAN), reason="takes long, and a sanitizer would check the same code as with 2 ranks"))])
 @pytest.mark.parametrize("clock", ["tsc", "monotonic"])
 def test_no_message_arrives_before_it_was_sent(clock, ranks):
     if clock == "tsc" and not HAS_COUNTER:
@@ -160,13 +160,13 @@ def test_no_message_arrives_before_it_was_sent(clock, ranks):
     assert len(set(examples)) == 2
 
 
-def test_nothing_is_known_that_was_not_requested():
+def test_world_times_are_unknown_if_no_layer_has_requested_them():
     trace = run_times("init", "comm_rank", "finalize", ranks=2, options=",ask=no").trace
     assert sorted(line for line in trace if "unknown" in line) == [
         "both 0 unknown 1", "both 1 unknown 1", "first 0 unknown 1", "first 1 unknown 1"]
 
 
-def test_wrong_questions_are_errors():
+def test_calls_with_wrong_arguments_are_errors():
     trace = run_times("init", "comm_rank", "finalize").trace
     assert "errors 9" in trace
 
@@ -180,7 +180,7 @@ def test_a_job_of_one_process_has_its_own_time():
 
 
 @needs_sessions
-def test_a_program_of_sessions_alone_has_none():
+def test_a_program_with_only_sessions_has_no_world_times():
     trace = run_times("session_init", "session_finalize").trace
     assert not any("moment" in line for line in trace)
 
@@ -218,7 +218,7 @@ def test_the_clock_is_what_qmpi_clock_chooses(clock):
     pytest.param({"SKEW_COUNTER": "no"}, [], "monotonic", marks=may_lack_counter),
     ({}, [], "tsc" if HAS_COUNTER else "monotonic"),
 ])
-def test_a_clock_that_is_not_there_is_reported_once(env, message, clock):
+def test_a_clock_that_does_not_exist_is_reported_once(env, message, clock):
     result = run_times("init", "comm_rank", "finalize", ranks=2, **env)
     assert result.messages == message
     assert len([line for line in result.trace if line.startswith(f"clock {clock} ")]) == 2

@@ -152,8 +152,8 @@ def exported() -> set[str]:
 
 
 def check_by_compiler(lines, folder):
-    """Checks that the compiler accepts these declarations and static assertions. For a wrong one, its
-    error message contains the line."""
+    """Checks that the compiler accepts these declarations and static assertions. For a wrong one, the
+    compiler's error message contains the line."""
     source = folder / "claims.c"
     source.write_text("#include <qmpi/qmpi.h>\n" + "\n".join(lines) + "\n", encoding="utf-8")
     includes = [SOURCE / "include", LIBQMPI.parent / "generate" / "include", MPI_INCLUDE]
@@ -191,7 +191,7 @@ def test_a_wrong_type_would_be_found(tmp_path):
 
 
 def test_types_are_written_as_in_the_declaration(functions, declarations):
-    """The previous test cannot distinguish kinds of handles if all of them are ints."""
+    """test_types_are_those_of_the_declaration cannot distinguish kinds of handles if all of them are ints."""
     for function in functions.values():
         declared = declarations[function.name]
         described = function.declared
@@ -271,7 +271,7 @@ def test_indirection_arrays_and_const_are_those_of_the_types(functions):
                 assert parameter.is_const == parameter.type.startswith("const "), where
 
 
-def test_pcontrol_has_its_words(functions):
+def test_pcontrol_has_a_parameter_for_the_words_after_the_level(functions):
     level, words = functions["MPI_Pcontrol"].parameters
     assert (level.name, level.kind, words.kind, words.indirection) == ("level", "int", "words", 0)
     assert words.size > 0
@@ -361,7 +361,7 @@ def test_an_extension_is_in_the_group_of_the_function_that_it_became(functions):
             assert function.groups == became.groups, name
 
 
-def test_a_large_count_function_is_in_its_small_ones_group(functions):
+def test_a_function_with_large_counts_is_in_the_group_of_the_one_with_int_counts(functions):
     for name, function in functions.items():
         if name.endswith("_c") and name[:-2] in functions:
             assert function.groups == functions[name[:-2]].groups, name

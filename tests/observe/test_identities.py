@@ -33,7 +33,8 @@ def run_identities(*parts, ranks=2, tools="identity", name="observe_identities",
 
 
 def check_identities(result, layers=1):
-    """Checks the identities of all communicators. Returns {name: id} of those that must be known."""
+    """Checks the identities of all communicators, which `layers` layers have printed. Returns {name: id} of those that
+    must be known."""
     found, ids = noted(result), {}
     for text, notes in found.items():
         name, _, rest = text.partition("<")
@@ -65,21 +66,21 @@ def test_all_ways_to_create_communicators(ranks):
     assert len(ids) > 60
 
 
-def test_the_same_in_each_run():
+def test_identities_are_the_same_in_each_run():
     first, second = (check_identities(run_identities(*ALL)) for _ in range(2))
     assert first == second
 
 
-def test_several_layers_ask():
+def test_several_layers_get_identities():
     check_identities(run_identities(*ALL, tools="identity:empty:identity,quiet=yes:counter:identity"), 3)
 
 
 @pytest.mark.parametrize("tools", ["now:identity:next_pmpi", "identity:lazy", "lazy:identity"])
-def test_pmpi_tools_above_and_below(tools):
+def test_identities_with_pmpi_tools_above_and_below(tools):
     check_identities(run_identities(*ALL, tools=tools))
 
 
-def test_nobody_has_asked():
+def test_identities_are_unknown_if_no_layer_has_requested_them():
     notes = noted(run_identities("copies", tools="identity,quiet=yes"))
     assert {values[1:] for each in notes.values() for values in each} == {("-", "-", "-")}
 
@@ -90,15 +91,15 @@ def test_a_failed_call_does_not_count():
     assert "after_failure" in check_identities(result)
 
 
-def test_communicators_that_layers_do_not_see():
+def test_communicators_that_layers_do_not_see_have_no_identity():
     assert "after_unseen" in check_identities(run_identities("copies", "unseen"))
 
 
-def test_a_layer_that_was_switched_off():
+def test_communicators_that_are_created_while_the_layer_is_off_have_identities():
     assert {"while_off", "while_on"} < set(check_identities(run_identities("copies", "switch")))
 
 
-def test_threads():
+def test_communicators_that_threads_create():
     assert len(check_identities(run_identities("copies", "threads"))) > 80
 
 
@@ -136,6 +137,6 @@ def test_a_condition_for_ranks_means_those_of_a_spawned_process_in_its_own_world
 
 
 @needs_sessions
-def test_sessions():
+def test_communicators_of_sessions():
     ids = check_identities(run_identities(name="observe_identities_sessions"))
     assert len(ids) > 8

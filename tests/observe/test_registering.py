@@ -99,7 +99,7 @@ def test_the_word_comes_back_also_from_calls_within_calls():
     assert notes_of(result, "word") == ["word 1 lost 0 dirty 0 without caller 0 nested 2"]
 
 
-def test_each_threads_words_are_its_own():
+def test_words_of_different_threads_are_kept_apart():
     result = succeed("word:empty", "race", name="threads")
     assert re.fullmatch(r"word 1 lost 0 dirty 0 without caller 0 nested \d+",
                         notes_of(result, "word")[0])
@@ -115,7 +115,7 @@ REFUSED = {
 }
 
 
-def test_bad_observers_are_refused_and_leave_none():
+def test_bad_observers_are_refused_and_never_called():
     result = succeed("wrong:empty", "init", "barrier", "finalize")
     notes = notes_of(result, "wrong")
     for what, answer in REFUSED.items():
@@ -125,20 +125,20 @@ def test_bad_observers_are_refused_and_leave_none():
     assert "wrong observer was called" not in notes
 
 
-def test_an_observer_is_registered_in_init_alone():
+def test_an_observer_can_be_registered_only_in_init():
     result = succeed("wrong", "init", "comm_rank", "finalize")
     notes = notes_of(result, "wrong")
     assert notes[0] in ("wrong too early other", "wrong too early argument")
     assert "wrong registering in a call other" in notes
 
 
-def test_wrong_questions_are_errors_and_set_nothing():
+def test_wrong_calls_of_helper_functions_are_errors_and_set_nothing():
     result = succeed("wrong", "init", "comm_rank", "finalize")
     notes = notes_of(result, "wrong")
     asked = [line for line in notes if re.match(
         r"wrong (bytes|transfers|neighbors|binding|comm|root|peer|started|completed|argument|caller) ", line)]
-    # In `before`, requests are not known yet, so these questions may have another error class, even
-    # if they are also wrong in another way.
+    # In `before`, requests are not known yet, so calls that ask for requests may return the error class
+    # for this, even if their arguments are also wrong.
     allowed = ("argument", "other")
     assert len(asked) == 25
     assert all(line.endswith(allowed) for line in asked), asked
@@ -160,7 +160,7 @@ def test_outside_mpi_world_ranks_are_not_known(when):
     assert value == "wrong world rank is 77"
 
 
-def test_world_ranks_of_what_is_no_rank_are_undefined():
+def test_the_world_rank_of_a_special_or_invalid_rank_is_undefined():
     result = succeed("wrong", "init", "comm_rank", "finalize")
     notes = notes_of(result, "wrong")
     start = notes.index("wrong ranks in MPI_Comm_rank")

@@ -49,4 +49,4 @@ def test_equal_sequences_alone_have_equal_signatures(ranks, tools):
 
 def test_memory_does_not_grow():
     growth, = [int(line.split()[1]) for line in run_signatures("grow").stdout.splitlines()]
-    assert growth < 8, "bytes for each datatype"
+    assert growth < 8, "bytes for each two datatypes"

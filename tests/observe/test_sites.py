@@ -58,10 +58,10 @@ def test_thousands_of_random_stacks(how):
     assert walks(f"observe_sites_{how}", "random", tools="sites,describe=no") == []
 
 
-@pytest.mark.skipif(bool(ASAN), reason="the sanitizer comes first")
+@pytest.mark.skipif(bool(ASAN), reason="the sanitizer's backtrace precedes that of unwinds.so")
 @pytest.mark.parametrize("how", COMPILED)
-def test_no_such_stack_is_unwound_in_full(how):
-    """libqmpi's fast walk supports the unwind rules of all these frames, so it need not call the C
+def test_no_stack_is_left_to_the_c_librarys_unwinder(how):
+    """libqmpi's fast walk supports the unwind rules of all frames of the program, so it need not call the C
     library's unwinder."""
     result = run_observed(f"observe_sites_{how}", "frames", "random", "thread", "coroutines", "barrier",
                           OBSERVE_PROGRAMS, ranks=1, tools="sites,describe=no",
@@ -129,23 +129,24 @@ def test_a_library_that_was_opened_by_a_relative_name():
         ["plugin_first", "call_back", "relative", "main"]]
 
 
-def test_libraries_that_two_threads_close():
+def test_libraries_that_another_thread_closes():
     """While a thread walks its stack, the other one may close a library. The memory that the loader
     then frees is not read."""
     result = run_observed("observe_sites_O0", f"closing={OBSERVE_PROGRAMS}", ranks=1, tools="sites,describe=no")
     assert result.returncode == 0 and "some walks, 0 wrong" in result.trace
 
 
-def test_a_program_that_the_loader_was_told_to_run():
+def test_a_program_that_is_an_argument_of_the_loader():
     loader = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}[PROCESSOR]
     if not os.path.exists(loader):
-        pytest.skip("no such loader")
+        pytest.skip(f"there is no {loader}")
     assert walks("observe_sites_O2", "barrier", "thread", wrapper=[loader])[-1][0] == LEAF
 
 
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer's own memory grows")
 def test_a_program_without_file_descriptors():
-    """Without file descriptors, the bounds of the stack cannot be read."""
+    """Without file descriptors, the bounds of the stack cannot be read. The callers must be right nevertheless, and
+    memory must not grow."""
     result = run_observed("observe_sites_O2", "descriptors", ranks=1, tools="sites,describe=no")
     assert "some walks, 0 wrong" in result.trace
     assert int(result.stdout.split()[-1]) < 100, "pages"

@@ -12,7 +12,7 @@ from test_valgrind import VALGRIND, errors_of_ours, run_under_valgrind
 @pytest.mark.skipif(not VALGRIND, reason="there is no valgrind")
 @pytest.mark.skipif(bool(ASAN), reason="valgrind cannot run a sanitized program")
 @pytest.mark.parametrize("name", ["arguments", "collectives", "in_place"])
-def test_an_observed_run_is_clean(tmp_path, name):
+def test_valgrind_finds_no_errors_in_an_observed_run(tmp_path, name):
     report = tmp_path / "report.xml"
     path = f"{OBSERVE_TOOLS}:{PMPI_TOOLS}:{TOOLS}"
     result = run_under_valgrind(report, observe_program(f"observe_{name}"), tmp_path,
@@ -25,7 +25,7 @@ def test_an_observed_run_is_clean(tmp_path, name):
 
 @pytest.mark.skipif(not VALGRIND, reason="there is no valgrind")
 @pytest.mark.skipif(bool(ASAN), reason="valgrind cannot run a sanitized program")
-def test_wrong_observers_and_questions_are_clean(tmp_path):
+def test_valgrind_finds_no_errors_in_wrong_registrations_and_calls(tmp_path):
     report = tmp_path / "report.xml"
     result = run_under_valgrind(report, "calls", "init", "comm_rank", "barrier", "finalize",
                                 tools="wrong:beside:chosen,twice=yes:word",
@@ -56,7 +56,7 @@ def test_a_wrong_figure_would_be_found(tmp_path, seen, complaint):
         check_rank(tmp_path, 0)
 
 
-def test_a_call_that_does_not_return_has_no_after():
+def test_after_is_not_called_for_a_call_that_does_not_return():
     result = run_observed("observe_abort", ranks=1, tools="chosen,functions=MPI_Abort+MPI_Init")
     assert result.returncode != 0
     assert [line for line in result.trace if line.startswith("chosen ")] == [

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Adjacent observers share the times at which a call begins and ends. These do not include the time
-of the observers themselves."""
+"""Adjacent observers share the times at which a call begins and ends. The duration between these does not
+include the work of the observers themselves."""
 import re
 
 import pytest
@@ -45,7 +45,7 @@ def shortest(after):
     return min(times(after))
 
 
-def test_the_time_is_told_after_the_call_to_those_that_ask_for_it():
+def test_only_observers_that_request_the_time_get_it_after_the_call():
     seen = run_timed("timed,time=yes", "timed", "timed,entry=yes")
     asks, asks_not, entry = seen[1], seen[2], seen[3]
     assert all(line["time"][0] != 0 and line["address"] == [0] for line in asks[0])
@@ -70,7 +70,7 @@ def test_adjacent_observers_share_the_readings(height):
         earlier = lines[0]["end"][0]
 
 
-def test_the_begin_is_stored_at_one_distance_from_the_record_when_the_call_begins():
+def test_the_begin_time_is_stored_at_a_fixed_distance_from_the_record_after_before():
     for layers in (["timed,time=yes"], ["timed,time=yes"] * 3):
         for before, after in run_timed(*layers).values():
             assert {line["begin"][0] for line in before} == {0}
@@ -87,7 +87,7 @@ def test_readings_go_forward(clock):
     assert readings == sorted(readings) and readings[0] > 0
 
 
-def test_the_time_holds_no_work_of_observers():
+def test_the_time_excludes_the_work_of_observers():
     """The time excludes the callbacks of all layers of the run, including those of the layer itself."""
     seen = run_timed("timed,time=yes", f"timed,time=yes,sleep={LONG}", "timed,time=yes")
     for _, after in seen.values():
@@ -95,7 +95,7 @@ def test_the_time_holds_no_work_of_observers():
     assert shortest(run_timed(f"timed,time=yes,sleep={LONG}")[1][1]) < IN_NANOSECONDS
 
 
-def test_the_time_holds_what_is_below_the_run():
+def test_the_time_includes_the_layers_below_the_run():
     for lower in (f"timed,intercept={LONG}", f"timed,acts=yes,sleep={LONG}",
                   f"empty:timed,time=yes,sleep={LONG}"):
         seen = run_timed("timed,time=yes", "timed,time=yes", lower)
@@ -119,7 +119,7 @@ def test_a_call_from_a_callback_has_times_of_its_own():
         assert line["end"] == outer["end"]
 
 
-def test_one_reading_of_a_layer_that_is_switched_off_and_on():
+def test_layers_share_readings_again_after_one_was_switched_off_and_on():
     result = run_observed("switch", "init", "barrier", "off=1", "barrier", "on=1", "barrier", "finalize",
                           ranks=1, tools="timed,time=yes:timed,time=yes", env={"QMPI_CLOCK": "monotonic"})
     assert (result.returncode, result.messages) == (0, [])

@@ -37,7 +37,8 @@ def split(text):
 
 
 def classify(declaration):
-    """Returns (kind, name) of a declaration; kind is "type", "declaration" or "definition" of a function, or None."""
+    """Returns (kind, name) of a declaration. The kind is "type"; "declaration" or "definition" for a function; or None
+    for anything else."""
     if declaration.startswith("typedef"):
         found = (re.search(r"\(\s*\*\s*(\w+)\s*\)\s*\(", declaration) or
                  re.search(r"(\w+)\s*\([^{]*\)$", declaration) or

@@ -10,7 +10,8 @@
 struct profile_result *sample_full(void);
 
 /* Returns a result of a single process: `calls` calls of MPI_Send to rank 0, and one call of
- * MPI_Wait on rank 0 or of MPI_Recv on another rank. Each call takes 1 second. */
+ * MPI_Wait if `rank` is 0, or of MPI_Recv otherwise. Each call takes 1 second. `termination` tells
+ * how the process ended, or is NULL. */
 struct profile_result *sample_single(int rank, int calls, const char *termination);
 
 /* ---- A run with findings --------------------------------------------------------------------- */
@@ -32,7 +33,7 @@ struct profile_callsite *sample_add_site(struct profile_result *result, const ch
 /* Adds a call site in /src/a.c where each rank spends `seconds` in 10 calls. */
 void sample_add_call(struct profile_result *result, const char *name, int line, double seconds);
 
-/* Adds a call site where rank 1 waits for rank 0. */
+/* Adds a call site of MPI_Recv where rank 1 waits for rank 0 for `seconds`. */
 void sample_add_wait(struct profile_result *result, double seconds, const char *file, int line);
 
 /* Sets the waits of a call site. */

@@ -39,13 +39,13 @@ static void *run_without_barrier(void *data)
     return data;
 }
 
-static void all_threads_pass_it(void **state)
+static void all_threads_pass_the_barrier(void **state)
 {
     pthread_t thread;
     int missed = 0;
     (void)state;
     if (!qmpi_barrier_interrupt_threads())
-        skip(); /* the kernel is too old, or a filter forbids it */
+        skip(); /* the kernel is too old, or a filter forbids the system call */
     assert_int_equal(pthread_create(&thread, NULL, run_without_barrier, NULL), 0);
     for (int round = 1; round <= ROUNDS; round++) {
         atomic_store(&begun, round);
@@ -71,7 +71,7 @@ static void errno_stays(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_threads_pass_it),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_threads_pass_the_barrier),
                                        cmocka_unit_test(errno_stays)};
     return cmocka_run_group_tests_name("barrier", tests, NULL, NULL);
 }

@@ -120,8 +120,9 @@ static void this_process_has_a_program(void **state)
     assert_unmet("a,@program=*/test_*", &here, NULL);
 }
 
-/* A tool whose wrappers communicate must be in the stack of every rank. */
-static void what_may_differ_between_ranks_is_refused(void **state)
+/* A tool whose wrappers communicate must be in the stack of every rank, so its entry must not have
+ * such a condition. */
+static void conditions_that_may_differ_between_ranks_are_refused(void **state)
 {
     static const char *const varying[] = {"@ranks", "@nodes", "@program", "@if-env"};
     (void)state;
@@ -148,7 +149,7 @@ static void count(void *data, enum qmpi_tool_reserved option, const char *value)
     strcat(strcat(text, value), " ");
 }
 
-static void each_condition_is_told_once(void **state)
+static void each_condition_is_passed_to_the_callback_once(void **state)
 {
     char text[256] = "";
     (void)state;
@@ -166,8 +167,8 @@ int main(void)
         cmocka_unit_test(a_variable_must_be_set_and_not_empty),
         cmocka_unit_test(functions_and_other_options_switch_nothing_off),
         cmocka_unit_test(this_process_has_a_program),
-        cmocka_unit_test(what_may_differ_between_ranks_is_refused),
-        cmocka_unit_test(each_condition_is_told_once),
+        cmocka_unit_test(conditions_that_may_differ_between_ranks_are_refused),
+        cmocka_unit_test(each_condition_is_passed_to_the_callback_once),
     };
     return cmocka_run_group_tests_name("conditions", tests, NULL, release);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The grammar of configuration files. */
+/* Tests the grammar of configuration files. */
 #include "unit.h"
 
 #include "config/parse.h"
@@ -90,7 +90,7 @@ static void no_text_is_an_empty_configuration(void **state)
     assert_int_equal(config.tools.count, 0);
 }
 
-static void a_tool_a_line_in_stack_order(void **state)
+static void each_line_is_a_tool_in_stack_order(void **state)
 {
     (void)state;
     parse_good("a\nb\n\n# between\na\n");
@@ -109,7 +109,7 @@ static void the_last_line_needs_no_end(void **state)
     assert_string_equal(tool(1)->name, "b");
 }
 
-static void carriage_returns_and_a_byte_order_mark_are_no_text(void **state)
+static void carriage_returns_and_a_byte_order_mark_are_ignored(void **state)
 {
     (void)state;
     parse_good("\xef\xbb\xbf"
@@ -137,7 +137,7 @@ static void a_path_may_hold_an_equals_sign(void **state)
     assert_string_equal(tool(0)->name, "/x=y/a.so");
 }
 
-static void a_quoted_name_is_taken_as_it_is(void **state)
+static void a_quoted_name_may_contain_any_character(void **state)
 {
     (void)state;
     parse_good("\"/a b,c:d=e#f \\\"g\\\" \\\\/h.so\"  # comment\n");
@@ -169,7 +169,7 @@ static void options_stand_indented_below_their_tool(void **state)
 }
 
 /* Options that begin with @ are those of qmpi, not of the tool. */
-static void options_of_ours_stand_there_too(void **state)
+static void options_of_qmpi_stand_below_a_tool_too(void **state)
 {
     (void)state;
     parse_good("a\n @preload = no\n x = 1\nb\n \"@preload\" = \"yes\"\nc");
@@ -200,7 +200,7 @@ static void quotes_keep_blanks_and_comments(void **state)
     assert_option(tool(0), 3, "z", "a\"b\"");
 }
 
-static void an_option_that_is_wrong_is_its_tools_problem(void **state)
+static void a_wrong_option_is_a_problem_of_its_tool(void **state)
 {
     (void)state;
     assert_tool_problem("a\n  k\n", 2, "key = value");
@@ -267,7 +267,7 @@ static void every_setting_has_a_variable(void **state)
         assert_int_equal(strncmp(qmpi_config_names[i].variable, "QMPI_", 5), 0);
 }
 
-static void a_setting_that_is_wrong_is_a_lines_problem(void **state)
+static void a_wrong_setting_is_a_problem_of_its_line(void **state)
 {
     (void)state;
     assert_line_problem("colour = red\n", 1, "tool-path, on-error, debug, internal, clock");
@@ -281,7 +281,7 @@ static void a_setting_that_is_wrong_is_a_lines_problem(void **state)
     assert_line_problem("debug = \"x\n", 1, "closing quote is missing");
 }
 
-static void an_option_at_the_margin_is_a_lines_problem(void **state)
+static void an_option_at_the_margin_is_a_problem_of_its_line(void **state)
 {
     (void)state;
     static const char *const lines[] = {"@required", "@required = yes"};
@@ -318,7 +318,7 @@ static void sections_hold_tools_and_their_on_error(void **state)
     assert_option(tool(2), 0, "k", "v");
 }
 
-static void nothing_in_a_wrong_section_counts(void **state)
+static void the_content_of_a_wrong_section_is_ignored(void **state)
 {
     (void)state;
     assert_line_problem("a\n[abvoe]\nb\n  k = v\ndebug = all\n  \"\n[below]\nc\n", 2,
@@ -328,7 +328,7 @@ static void nothing_in_a_wrong_section_counts(void **state)
     assert_string_equal(config.problems[0].without, "this section");
 }
 
-static void bytes_are_no_configuration(void **state)
+static void a_text_with_a_null_byte_is_refused(void **state)
 {
     (void)state;
     static const char bytes[] = "a\n\0b\n";
@@ -349,7 +349,7 @@ static void thousands_of_wrong_lines_are_not_all_reported(void **state)
     assert_int_equal(config.problem_count, 20);
 }
 
-static void ten_thousand_tools_and_options_are_all_there(void **state)
+static void ten_thousand_tools_and_options_are_all_read(void **state)
 {
     (void)state;
     static char text[10 * 10000 + 1];
@@ -376,31 +376,31 @@ int main(void)
 #define TEST(function) cmocka_unit_test_teardown(function, release)
     const struct CMUnitTest tests[] = {
         TEST(no_text_is_an_empty_configuration),
-        TEST(a_tool_a_line_in_stack_order),
+        TEST(each_line_is_a_tool_in_stack_order),
         TEST(the_last_line_needs_no_end),
-        TEST(carriage_returns_and_a_byte_order_mark_are_no_text),
+        TEST(carriage_returns_and_a_byte_order_mark_are_ignored),
         TEST(a_path_is_relative_to_the_files_folder),
         TEST(a_path_may_hold_an_equals_sign),
-        TEST(a_quoted_name_is_taken_as_it_is),
+        TEST(a_quoted_name_may_contain_any_character),
         TEST(a_stack_on_one_line_is_wrong),
         TEST(options_stand_indented_below_their_tool),
-        TEST(options_of_ours_stand_there_too),
+        TEST(options_of_qmpi_stand_below_a_tool_too),
         TEST(a_value_is_all_behind_the_first_equals_sign),
         TEST(quotes_keep_blanks_and_comments),
-        TEST(an_option_that_is_wrong_is_its_tools_problem),
+        TEST(a_wrong_option_is_a_problem_of_its_tool),
         TEST(the_first_wrong_line_of_a_tool_is_reported),
         TEST(a_wrong_tool_leaves_the_others_alone),
         TEST(an_option_without_a_tool_is_wrong),
         TEST(settings_stand_at_the_margin),
         TEST(settings_may_stand_between_tools),
         TEST(every_setting_has_a_variable),
-        TEST(a_setting_that_is_wrong_is_a_lines_problem),
-        TEST(an_option_at_the_margin_is_a_lines_problem),
+        TEST(a_wrong_setting_is_a_problem_of_its_line),
+        TEST(an_option_at_the_margin_is_a_problem_of_its_line),
         TEST(sections_hold_tools_and_their_on_error),
-        TEST(nothing_in_a_wrong_section_counts),
-        TEST(bytes_are_no_configuration),
+        TEST(the_content_of_a_wrong_section_is_ignored),
+        TEST(a_text_with_a_null_byte_is_refused),
         TEST(thousands_of_wrong_lines_are_not_all_reported),
-        TEST(ten_thousand_tools_and_options_are_all_there),
+        TEST(ten_thousand_tools_and_options_are_all_read),
         TEST(freeing_leaves_an_empty_configuration),
     };
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);

@@ -56,7 +56,7 @@ static void write_scratch(const void *bytes, size_t size)
     assert_int_equal(pwrite(scratch, bytes, size, 0), (ssize_t)size);
 }
 
-/* Reads everything that the registry reads from a library that it has accepted. */
+/* Reads everything that libqmpi reads from a library that it has accepted. */
 static size_t walk(const struct qmpi_elf_file *file)
 {
     const struct qmpi_elf_image *image = &file->image;
@@ -147,7 +147,7 @@ static void a_library_without_section_headers_is_read(void **state)
     qmpi_elf_file_close(&file);
 }
 
-static void a_file_that_is_not_there_is_refused(void **state)
+static void a_missing_file_is_refused(void **state)
 {
     (void)state;
     assert_string_equal(open_and_walk("/no/such/file"), "No such file or directory");
@@ -378,7 +378,8 @@ static void a_string_table_without_an_end_is_refused(void **state)
     assert_string_equal(open_and_walk(scratch_path), "it has no dynamic symbol table");
 }
 
-/* Sets a field of the header, or of a kind of segment, to values that make sums overflow. */
+/* Sets the offsets in the header, and the offset, address and size in each program header, to
+ * values that make sums overflow. */
 static void extreme_offsets_are_survived(void **state)
 {
     (void)state;
@@ -420,7 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_library_is_read),
         cmocka_unit_test(a_library_without_section_headers_is_read),
-        cmocka_unit_test(a_file_that_is_not_there_is_refused),
+        cmocka_unit_test(a_missing_file_is_refused),
         cmocka_unit_test(a_directory_is_refused),
         cmocka_unit_test(a_device_and_a_pipe_are_refused_without_waiting),
         cmocka_unit_test(an_empty_file_is_refused),

@@ -59,7 +59,8 @@ static const char *same_name(void *data, const char *name)
     return NULL;
 }
 
-/* The copy has its program headers at another offset than the original. */
+/* Loads a copy of cmocka. The copy is a special case, because its program headers are at another
+ * offset than in the original. */
 static void load_a_copy_of_cmocka(void)
 {
     Dl_info info;

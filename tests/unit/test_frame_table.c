@@ -241,7 +241,8 @@ static void special_functions(void **unused)
     /* The return address is signed together with the address of the signing instruction. */
     assert_rule(READ_WRITTEN(&aarch64, "zRB", 30, "\x2c\x0e\x10\x9e\x02"), QMPI_FRAME_SP, 16, 0, 2);
     /* Not supported: a return address that was moved to another register; one that is still in its
-     * register although the frame is found by the frame pointer; another column for it. */
+     * register although the frame is found by the frame pointer; another column for the return
+     * address. */
     assert_int_equal(READ_WRITTEN(&aarch64, "zRB", 30, "\x09\x1e\x09").base, QMPI_FRAME_UNKNOWN);
     assert_int_equal(READ_WRITTEN(&aarch64, "zRB", 30, "\x0d\x1d").base, QMPI_FRAME_UNKNOWN);
     assert_int_equal(READ_WRITTEN(&aarch64, "zRB", 16, "").base, QMPI_FRAME_UNKNOWN);

@@ -41,7 +41,7 @@ static void release(int **numbers, int count)
     free(numbers);
 }
 
-static void equal_layers_of_equal_stacks_are_one(void **state)
+static void equal_layers_of_equal_stacks_have_the_same_number(void **state)
 {
     const char *const one[] = {"a", "b", "a", NULL}, *const two[] = {"a", "b", "a", NULL};
     const char *const *const stacks[] = {one, two};
@@ -52,7 +52,7 @@ static void equal_layers_of_equal_stacks_are_one(void **state)
     release(numbers, 2);
 }
 
-static void a_layer_that_one_stack_lacks_is_left_out(void **state)
+static void other_layers_match_if_one_stack_lacks_a_layer(void **state)
 {
     const char *const one[] = {"a", "b", "c", NULL}, *const two[] = {"a", "c", NULL},
                       *const three[] = {NULL};
@@ -64,7 +64,7 @@ static void a_layer_that_one_stack_lacks_is_left_out(void **state)
     release(numbers, 3);
 }
 
-static void parts_of_one_stack_have_its_layers(void **state)
+static void stacks_that_are_parts_of_another_one_share_its_numbers(void **state)
 {
     const char *const one[] = {"b", "c", NULL}, *const two[] = {"a", "c", NULL},
                       *const whole[] = {"a", "b", "c", NULL};
@@ -79,7 +79,7 @@ static void parts_of_one_stack_have_its_layers(void **state)
 }
 
 /* If two stacks have two layers in opposite orders, only one layer has the same number in both. */
-static void of_layers_in_another_order_one_stays_alone(void **state)
+static void of_two_layers_in_opposite_orders_only_one_matches(void **state)
 {
     const char *const one[] = {"a", "b", NULL}, *const two[] = {"b", "a", NULL};
     const char *const *const stacks[] = {one, two};
@@ -132,10 +132,10 @@ static void numbers_are_consistent_in_random_stacks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_layers_of_equal_stacks_are_one),
-        cmocka_unit_test(a_layer_that_one_stack_lacks_is_left_out),
-        cmocka_unit_test(parts_of_one_stack_have_its_layers),
-        cmocka_unit_test(of_layers_in_another_order_one_stays_alone),
+        cmocka_unit_test(equal_layers_of_equal_stacks_have_the_same_number),
+        cmocka_unit_test(other_layers_match_if_one_stack_lacks_a_layer),
+        cmocka_unit_test(stacks_that_are_parts_of_another_one_share_its_numbers),
+        cmocka_unit_test(of_two_layers_in_opposite_orders_only_one_matches),
         cmocka_unit_test(other_options_make_another_layer),
         cmocka_unit_test(numbers_are_consistent_in_random_stacks),
     };

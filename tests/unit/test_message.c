@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The messages of libqmpi, the processes that print them, and the helpers for texts. */
+/* Tests the messages of libqmpi, which processes print them, and the helpers for texts. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -72,7 +72,7 @@ static void every_line_of_a_message_has_the_prefix(void **state)
     assert_string_equal(released(), "qmpi: one\nqmpi: two\nqmpi: \nqmpi: four\n");
 }
 
-static void a_message_that_ends_a_line_is_not_given_another(void **state)
+static void a_message_that_ends_with_a_newline_gets_no_second_one(void **state)
 {
     (void)state;
     capture();
@@ -113,7 +113,7 @@ static void check_shown(const char *text, const char *expected)
     free(shown);
 }
 
-static void control_characters_are_written_out(void **state)
+static void control_characters_are_escaped(void **state)
 {
     (void)state;
     check_shown("a\nb\tc\rd", "a\\nb\\tc\\rd");
@@ -133,7 +133,7 @@ static void text_of_every_language_stays(void **state)
         check_shown(texts[i], texts[i]);
 }
 
-static void bytes_that_are_no_text_are_written_out(void **state)
+static void bytes_that_are_not_utf_8_are_escaped(void **state)
 {
     (void)state;
     check_shown("\xff\xfe", "\\xff\\xfe");
@@ -156,7 +156,7 @@ static void lines_are_those_of_the_format(void **state)
     free(problem);
 }
 
-static void whatever_is_said_holds_no_control_character(void **state)
+static void printed_messages_contain_no_control_characters(void **state)
 {
     (void)state;
     capture();
@@ -164,8 +164,7 @@ static void whatever_is_said_holds_no_control_character(void **state)
     assert_string_equal(released(), "qmpi: \\x1b[2J\nqmpi: b\\r\n");
 }
 
-/* Conversions other than %s work as in printf. */
-static void numbers_and_parts_are_formatted_as_ever(void **state)
+static void other_conversions_are_those_of_printf(void **state)
 {
     (void)state;
     char *text = qmpi_message("%d %5.2f %llu %zu %ld %02x %c %.*s|%.3s|%p%%", -7, 2.5, 1ull << 40,
@@ -174,7 +173,7 @@ static void numbers_and_parts_are_formatted_as_ever(void **state)
     free(text);
 }
 
-static void a_shortened_text_is_shown(void **state)
+static void a_shortened_text_is_escaped(void **state)
 {
     (void)state;
     char *shown = qmpi_message_shorten("a\nb");
@@ -184,7 +183,7 @@ static void a_shortened_text_is_shown(void **state)
 
 /* ---- Processes that print -------------------------------------------------------------------- */
 
-static void without_a_launcher_the_process_speaks(void **state)
+static void without_a_launcher_the_process_reports(void **state)
 {
     (void)state;
     assert_int_equal(qmpi_launcher_rank(), -1);
@@ -226,7 +225,7 @@ static void a_rank_that_is_no_number_is_passed_over(void **state)
 
 /* ---- The environment ------------------------------------------------------------------------- */
 
-static void an_empty_variable_is_no_variable(void **state)
+static void an_empty_variable_counts_as_unset(void **state)
 {
     (void)state;
     assert_null(qmpi_getenv("QMPI_TEST"));
@@ -269,8 +268,7 @@ static void unknown_topics_are_reported_and_the_known_ones_traced(void **state)
     assert_false(qmpi_message_debugs(QMPI_TOPIC_PARSE));
 }
 
-/* Only the process that prints messages reports an unknown topic, not those of other ranks. */
-static void only_the_speaker_reports_unknown_topics(void **state)
+static void only_the_process_that_prints_messages_reports_unknown_topics(void **state)
 {
     (void)state;
     setenv("QMPI_DEBUG", "wrong", 1);
@@ -346,7 +344,7 @@ static void a_copied_part_ends_where_it_should(void **state)
     free(part);
 }
 
-static void memory_is_zeroed_even_where_none_is_asked_for(void **state)
+static void memory_is_zeroed_and_an_empty_block_is_not_null(void **state)
 {
     (void)state;
     unsigned char *memory = qmpi_allocate(100, 3);
@@ -360,7 +358,7 @@ static void memory_is_zeroed_even_where_none_is_asked_for(void **state)
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-static void fields_of_csv_are_text_in_quotes_where_needed(void **state)
+static void fields_of_csv_are_text_in_quotes_if_needed(void **state)
 {
     static const char *const fields[][2] = {
         {"", ""},
@@ -394,30 +392,30 @@ int main(void)
     cmocka_unit_test_setup_teardown(function, clear_environment, clear_environment)
     const struct CMUnitTest tests[] = {
         TEST(every_line_of_a_message_has_the_prefix),
-        TEST(a_message_that_ends_a_line_is_not_given_another),
+        TEST(a_message_that_ends_with_a_newline_gets_no_second_one),
         TEST(a_formatted_message_is_formatted),
         TEST(a_very_long_message_is_written_whole),
-        TEST(control_characters_are_written_out),
+        TEST(control_characters_are_escaped),
         TEST(text_of_every_language_stays),
-        TEST(bytes_that_are_no_text_are_written_out),
+        TEST(bytes_that_are_not_utf_8_are_escaped),
         TEST(lines_are_those_of_the_format),
-        TEST(whatever_is_said_holds_no_control_character),
-        TEST(numbers_and_parts_are_formatted_as_ever),
-        TEST(a_shortened_text_is_shown),
-        TEST(without_a_launcher_the_process_speaks),
+        TEST(printed_messages_contain_no_control_characters),
+        TEST(other_conversions_are_those_of_printf),
+        TEST(a_shortened_text_is_escaped),
+        TEST(without_a_launcher_the_process_reports),
         TEST(every_launcher_s_rank_is_known),
         TEST(a_rank_that_is_no_number_is_passed_over),
-        TEST(an_empty_variable_is_no_variable),
+        TEST(an_empty_variable_counts_as_unset),
         TEST(nothing_is_traced_unless_asked_for),
         TEST(unknown_topics_are_reported_and_the_known_ones_traced),
-        TEST(only_the_speaker_reports_unknown_topics),
+        TEST(only_the_process_that_prints_messages_reports_unknown_topics),
         TEST(a_trace_names_its_topic_and_the_rank),
         TEST(all_means_every_topic),
         TEST(a_text_that_fits_is_not_shortened),
         TEST(a_longer_text_is_cut_and_its_length_told),
         TEST(a_copied_part_ends_where_it_should),
-        TEST(memory_is_zeroed_even_where_none_is_asked_for),
-        TEST(fields_of_csv_are_text_in_quotes_where_needed),
+        TEST(memory_is_zeroed_and_an_empty_block_is_not_null),
+        TEST(fields_of_csv_are_text_in_quotes_if_needed),
     };
     return cmocka_run_group_tests_name("message", tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static void every_pmpi_name_has_its_hash(void **state)
 }
 
 /* The search for objects that name MPI functions relies on this. */
-static void every_name_begins_alike(void **state)
+static void every_name_begins_with_mpi(void **state)
 {
     (void)state;
     for (int number = 0; number < qmpi_name_count; number++)
@@ -82,7 +82,7 @@ int main(void)
         cmocka_unit_test(every_name_has_its_own_number),
         cmocka_unit_test(the_hash_table_has_every_number_once_and_no_long_runs),
         cmocka_unit_test(every_pmpi_name_has_its_hash),
-        cmocka_unit_test(every_name_begins_alike),
+        cmocka_unit_test(every_name_begins_with_mpi),
         cmocka_unit_test(names_that_are_no_functions_are_not_found),
         cmocka_unit_test(functions_of_this_mpi_exist),
     };

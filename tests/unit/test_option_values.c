@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The values of options: numbers, sizes, times, booleans, sets, lists of functions, lists of
+/* Tests the values of options: numbers, sizes, times, booleans, sets, lists of functions, lists of
  * patterns. */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -235,7 +235,7 @@ static void a_set_has_numbers_ranges_and_steps(void **state)
     }
 }
 
-static void what_is_no_set_is_refused(void **state)
+static void an_invalid_set_is_refused(void **state)
 {
     static const char *const wrong[] = {"",        ";",   " ;, ",  "-3",  "3-1",
                                         "every 0", "x",   "every", "1.5", "every -1",
@@ -386,7 +386,7 @@ int main(void)
         cmocka_unit_test(real_numbers_and_percentages),
         cmocka_unit_test(booleans_have_several_words),
         cmocka_unit_test(a_set_has_numbers_ranges_and_steps),
-        cmocka_unit_test(what_is_no_set_is_refused),
+        cmocka_unit_test(an_invalid_set_is_refused),
         cmocka_unit_test(without_ranges_a_set_has_all_numbers),
         cmocka_unit_test(a_list_adds_and_removes_in_order),
         cmocka_unit_test(every_group_has_a_word_and_a_name),

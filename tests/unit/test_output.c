@@ -91,7 +91,7 @@ static void a_file_has_a_high_descriptor_that_exec_closes(void **state)
     assert_int_equal(qmpi_output_close(&output), 0);
 }
 
-static void what_follows_is_appended_when_the_program_has_closed_the_descriptor(void **state)
+static void further_text_is_appended_after_the_program_has_closed_the_descriptor(void **state)
 {
     struct qmpi_output output;
     (void)state;
@@ -104,7 +104,7 @@ static void what_follows_is_appended_when_the_program_has_closed_the_descriptor(
     assert_content(ours, "one\ntwo\nthree\n");
 }
 
-static void a_file_of_the_program_with_the_number_is_not_changed_and_stays_open(void **state)
+static void a_file_of_the_program_with_this_descriptor_is_not_changed_or_closed(void **state)
 {
     struct qmpi_output output;
     (void)state;
@@ -123,13 +123,13 @@ static void a_file_of_the_program_with_the_number_is_not_changed_and_stays_open(
     assert_content(theirs, "data");
 }
 
-static void a_file_that_is_no_longer_there_is_an_error(void **state)
+static void a_deleted_or_replaced_file_is_an_error(void **state)
 {
     struct qmpi_output output;
     (void)state;
     open_ours(&output);
     const int held =
-        dup(output.descriptor); /* keeps the inode, so that the next file does not get its number */
+        dup(output.descriptor); /* keeps the inode, so that the next file gets another inode */
     unlink(ours);
     close(take_away(&output));
     assert_int_equal(qmpi_output_write(&output, "x", 1), ENOENT);
@@ -331,7 +331,7 @@ static void a_stream_writes_to_the_file_and_closes_it(void **state)
     assert_content(theirs, "");
 }
 
-static void a_stream_tells_why_it_failed(void **state)
+static void a_stream_keeps_the_error_of_a_failure(void **state)
 {
     struct qmpi_output output;
     (void)state;
@@ -407,9 +407,9 @@ static void use_number_of_closed(void)
     say("text\n");
 }
 
-static int lifeline[2]; /* A child that continues ends when the test closes this pipe. */
+static int lifeline[2]; /* The child of detach() ends when the test closes this pipe. */
 
-/* Forks a child that continues after this process has ended, and that must not hold the pipe open
+/* Forks a child that continues after this process has ended. The child must not hold open the pipe
  * that is stderr. */
 static void detach(void)
 {
@@ -453,10 +453,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_file_has_a_high_descriptor_that_exec_closes, remove_files),
         cmocka_unit_test_teardown(
-            what_follows_is_appended_when_the_program_has_closed_the_descriptor, remove_files),
+            further_text_is_appended_after_the_program_has_closed_the_descriptor, remove_files),
         cmocka_unit_test_teardown(
-            a_file_of_the_program_with_the_number_is_not_changed_and_stays_open, remove_files),
-        cmocka_unit_test_teardown(a_file_that_is_no_longer_there_is_an_error, remove_files),
+            a_file_of_the_program_with_this_descriptor_is_not_changed_or_closed, remove_files),
+        cmocka_unit_test_teardown(a_deleted_or_replaced_file_is_an_error, remove_files),
         cmocka_unit_test_teardown(a_renamed_file_is_opened_again_by_its_new_path, remove_files),
         cmocka_unit_test_teardown(a_file_is_opened_beyond_the_soft_limit_on_descriptors,
                                   remove_files),
@@ -468,7 +468,7 @@ int main(void)
                                   remove_files),
         cmocka_unit_test(a_nonblocking_pipe_gets_everything),
         cmocka_unit_test_teardown(a_stream_writes_to_the_file_and_closes_it, remove_files),
-        cmocka_unit_test(a_stream_tells_why_it_failed),
+        cmocka_unit_test(a_stream_keeps_the_error_of_a_failure),
         cmocka_unit_test_teardown(a_file_of_the_program_with_number_2_is_not_written_to,
                                   remove_files),
         cmocka_unit_test_teardown(stderr_is_reached_when_the_program_has_replaced_it, remove_files),

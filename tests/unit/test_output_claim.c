@@ -72,7 +72,7 @@ static void assert_suffix(const char *pattern, const char *suffix)
     assert_string_equal(pattern + tool_output_name_suffix(pattern), suffix);
 }
 
-static void a_suffix_is_what_programs_take_for_one(void **state)
+static void a_suffix_begins_at_the_last_dot_and_is_no_number_or_placeholder(void **state)
 {
     (void)state;
     assert_suffix("out.json", ".json");
@@ -259,8 +259,8 @@ static void files_stay_where_the_program_began(void **state)
     tool_output_clear(&output);
 }
 
-/* A device is not claimed, because several processes may write to it. */
-static void a_device_is_anybodys(void **state)
+/* Several processes may write to a device. */
+static void a_device_is_not_claimed(void **state)
 {
     (void)state;
     struct tool_output output = make_output("/dev/null", 1, true);
@@ -271,7 +271,7 @@ static void a_device_is_anybodys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_suffix_is_what_programs_take_for_one),
+        cmocka_unit_test(a_suffix_begins_at_the_last_dot_and_is_no_number_or_placeholder),
         cmocka_unit_test(the_rank_is_in_front_of_the_suffix),
         cmocka_unit_test(placeholders_name_program_job_user_and_date),
         cmocka_unit_test(a_name_contains_the_values_of_variables),
@@ -283,7 +283,7 @@ int main(void)
         cmocka_unit_test(a_file_that_appears_meanwhile_is_not_replaced),
         cmocka_unit_test(all_ranks_of_a_program_have_the_same_number),
         cmocka_unit_test(files_stay_where_the_program_began),
-        cmocka_unit_test(a_device_is_anybodys),
+        cmocka_unit_test(a_device_is_not_claimed),
     };
     return cmocka_run_group_tests_name("output_claim", tests, enter, leave);
 }

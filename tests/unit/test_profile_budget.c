@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The loss budget of constructed results, and the findings that agree with it. */
+/* Tests the loss budget of constructed results, and the findings that agree with it. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -41,7 +41,8 @@ static void time_in_mpi_that_no_call_explains_is_other_time(void **state)
     profile_result_free(result);
 }
 
-/* The times of calls can add up to more if there are several threads, or calls within calls. */
+/* The times of calls can add up to more than the lost time if there are several threads, or calls
+ * within calls. */
 static void calls_do_not_take_more_than_was_lost(void **state)
 {
     (void)state;
@@ -70,7 +71,7 @@ static void a_small_collective_is_work_and_the_rest_is_waiting(void **state)
     profile_result_free(result);
 }
 
-static void waits_are_told_apart_by_what_is_late(void **state)
+static void waits_for_senders_and_for_receivers_are_told_apart(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -118,7 +119,7 @@ static void a_rank_without_a_processor_is_found_and_not_blamed(void **state)
     for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         sample_set_processors(&result->processes[rank], lists[rank], rank == 0 ? 28 : rank);
     const struct profile_findings *findings = find(result);
-    assert_int_equal(findings->count, 1); /* not that rank 1 waits: rank 0 has no processor */
+    assert_int_equal(findings->count, 1); /* rank 0 is late only because it has no processor */
     assert_string_equal(findings->all[0].summary, "Rank 0 waits 28.0 s (28 %) for a processor");
     assert_non_null(strstr(findings->all[0].meaning, "other programs or threads on node a had"));
     result->processes[2].queued = 40;
@@ -160,7 +161,7 @@ static void times_of_several_threads_are_shares_of_the_time_of_a_rank(void **sta
 }
 
 /* While rank 1 is not profiled, its calls are not counted, and it seems to end early. */
-static void a_rank_that_is_not_profiled_is_not_late_nor_are_others(void **state)
+static void a_rank_that_is_not_profiled_is_not_said_to_be_late(void **state)
 {
     (void)state;
     const double times[SAMPLE_RANKS] = {45, 5, 45, 46};
@@ -206,7 +207,8 @@ static void a_fence_and_a_window_take_time_that_is_no_waiting(void **state)
     site->calls.time = (struct profile_spread){.sum = 110, .max = 30};
     assert_float_equal(sample_budget_share(result, PROFILE_BUDGET_COLLECTIVES), 0.275, 1e-3);
     sample_add_function(result, "MPI_Put", "one-sided");
-    result->functions[1].calls.sent = UINT64_C(20000000000); /* 10 GB of each rank, 20 s */
+    /* Each rank moves 10 GB in both directions together, which explains 20 s. */
+    result->functions[1].calls.sent = UINT64_C(20000000000);
     assert_float_equal(sample_budget_share(result, PROFILE_BUDGET_COLLECTIVES), 30.0 / 400, 1e-3);
     assert_float_equal(sample_budget_share(result, PROFILE_BUDGET_TRANSFER), 80.0 / 400, 1e-3);
     free(result->callsites->name);
@@ -245,12 +247,12 @@ int main(void)
         cmocka_unit_test(time_in_mpi_that_no_call_explains_is_other_time),
         cmocka_unit_test(calls_do_not_take_more_than_was_lost),
         cmocka_unit_test(a_small_collective_is_work_and_the_rest_is_waiting),
-        cmocka_unit_test(waits_are_told_apart_by_what_is_late),
+        cmocka_unit_test(waits_for_senders_and_for_receivers_are_told_apart),
         cmocka_unit_test(ranks_that_end_early_lose_time),
         cmocka_unit_test(pauses_between_polls_are_not_useful),
         cmocka_unit_test(a_rank_without_a_processor_is_found_and_not_blamed),
         cmocka_unit_test(times_of_several_threads_are_shares_of_the_time_of_a_rank),
-        cmocka_unit_test(a_rank_that_is_not_profiled_is_not_late_nor_are_others),
+        cmocka_unit_test(a_rank_that_is_not_profiled_is_not_said_to_be_late),
         cmocka_unit_test(a_fence_and_a_window_take_time_that_is_no_waiting),
         cmocka_unit_test(places_are_listed_with_most_time_first),
     };

@@ -79,6 +79,7 @@ static void cells_of_the_same_two_ranks_are_added(void **state)
     profile_result_free(result);
 }
 
+/* Returns whether `other` fits, and frees it. */
 static bool fits(const struct profile_result *result, struct profile_result *other)
 {
     const bool answer = profile_merge_fits(result, other);
@@ -211,7 +212,7 @@ static void one_program_is_named_once(void **state)
     profile_result_free(result);
 }
 
-static void many_files_are_merged_as_one_after_the_other(void **state)
+static void merging_in_a_tree_gives_the_same_result_as_one_after_the_other(void **state)
 {
     (void)state;
     struct profile_result *expected = one_of_many(0);
@@ -247,7 +248,7 @@ static void many_files_are_merged_as_one_after_the_other(void **state)
     profile_result_free(combination.parts[0]);
 }
 
-static void the_earliest_process_says_what_fits(void **state)
+static void the_earliest_process_determines_what_fits(void **state)
 {
     (void)state;
     struct profile_merge_tree combination = {.count = 0};
@@ -281,8 +282,8 @@ int main(void)
         cmocka_unit_test(programs_of_one_job_fit),
         cmocka_unit_test(the_program_is_that_of_the_lowest_rank),
         cmocka_unit_test(one_program_is_named_once),
-        cmocka_unit_test(many_files_are_merged_as_one_after_the_other),
-        cmocka_unit_test(the_earliest_process_says_what_fits),
+        cmocka_unit_test(merging_in_a_tree_gives_the_same_result_as_one_after_the_other),
+        cmocka_unit_test(the_earliest_process_determines_what_fits),
     };
     return cmocka_run_group_tests_name("profile_merge_process", tests, NULL, NULL);
 }

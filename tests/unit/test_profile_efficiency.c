@@ -19,7 +19,8 @@ static void assert_close(double value, double wanted)
         fail_msg("%.15g, not %.15g", value, wanted);
 }
 
-/* Makes a process on `host` that spends `region` seconds outside MPI in the region `name`. */
+/* Makes a process on `host` that spends `useful` seconds outside MPI, and `region` of them in the
+ * region `name`. */
 static struct profile_result *make(int rank, const char *host, double useful, const char *name,
                                    double region)
 {
@@ -51,7 +52,7 @@ static void assert_efficiency(const struct profile_efficiency *it, double elapse
     assert_close(it->within_nodes, node / most);
 }
 
-static void it_is_that_of_all_ranks_and_nodes_however_they_were_merged(void **state)
+static void efficiency_covers_all_ranks_and_nodes_in_any_order_of_merging(void **state)
 {
     (void)state;
     struct profile_efficiency it;
@@ -138,7 +139,7 @@ static void with_the_critical_path_communication_is_serialisation_times_transfer
     profile_result_free(result);
 }
 
-static void it_is_unknown_where_nothing_was_profiled_or_saved(void **state)
+static void efficiency_is_unknown_if_nothing_was_profiled_or_saved(void **state)
 {
     (void)state;
     struct profile_efficiency it;
@@ -154,11 +155,11 @@ static void it_is_unknown_where_nothing_was_profiled_or_saved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_that_of_all_ranks_and_nodes_however_they_were_merged),
+        cmocka_unit_test(efficiency_covers_all_ranks_and_nodes_in_any_order_of_merging),
         cmocka_unit_test(nodes_of_different_size_are_compared_by_their_means),
         cmocka_unit_test(without_time_outside_mpi_the_balance_is_even),
         cmocka_unit_test(with_the_critical_path_communication_is_serialisation_times_transfer),
-        cmocka_unit_test(it_is_unknown_where_nothing_was_profiled_or_saved),
+        cmocka_unit_test(efficiency_is_unknown_if_nothing_was_profiled_or_saved),
     };
     return cmocka_run_group_tests_name("profile_efficiency", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The findings of constructed results: their number, order, thresholds and wording. */
+/* Tests the findings of constructed results: their number, order, thresholds and wording. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -19,7 +19,7 @@ static const struct profile_findings *find(const struct profile_result *result)
 
 /* ---- The list -------------------------------------------------------------------------------- */
 
-static void there_is_none_where_nothing_is_wrong(void **state)
+static void there_is_no_finding_if_nothing_is_wrong(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -27,7 +27,7 @@ static void there_is_none_where_nothing_is_wrong(void **state)
     profile_result_free(result);
 }
 
-static void nothing_is_known_of_a_run_without_time(void **state)
+static void the_findings_of_a_run_without_time_are_unknown(void **state)
 {
     (void)state;
     struct profile_findings findings;
@@ -37,7 +37,7 @@ static void nothing_is_known_of_a_run_without_time(void **state)
     profile_result_free(result);
 }
 
-static void the_seven_that_cost_most_are_listed_in_that_order(void **state)
+static void the_seven_findings_that_cost_most_are_listed_in_order(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -50,7 +50,7 @@ static void the_seven_that_cost_most_are_listed_in_that_order(void **state)
     profile_result_free(result);
 }
 
-static void shorter_times_than_the_threshold_are_none(void **state)
+static void times_below_the_threshold_are_no_findings(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -117,7 +117,7 @@ static void a_long_name_of_a_file_is_cut_at_its_end_in_the_text(void **state)
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
-static void a_completion_waits_for_a_receiver_where_nothing_comes_from_the_peer(void **state)
+static void a_completion_waits_for_a_receiver_if_nothing_comes_from_the_peer(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -165,7 +165,7 @@ static void the_rank_that_waits_least_in_a_collective_is_last(void **state)
 }
 
 /* The imbalance that a slow node causes is not listed beside the slow node. */
-static void that_ranks_wait_for_a_slow_node_is_no_finding_of_its_own(void **state)
+static void waiting_for_a_slow_node_is_no_separate_finding(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -180,7 +180,7 @@ static void that_ranks_wait_for_a_slow_node_is_no_finding_of_its_own(void **stat
     profile_result_free(result);
 }
 
-static void many_short_waits_are_found_where_a_neighbor_works_for_longer(void **state)
+static void many_short_waits_are_found_if_a_neighbor_works_for_longer(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -279,7 +279,7 @@ static struct profile_result *make_slow(void)
     return result;
 }
 
-static void collectives_are_slow_where_waiting_does_not_explain_their_time(void **state)
+static void collectives_are_slow_if_waiting_does_not_explain_their_time(void **state)
 {
     (void)state;
     struct profile_result *result = make_slow();
@@ -380,7 +380,7 @@ static void only_communicators_that_must_exist_are_leaked(void **state)
 }
 
 /* All ranks wait for the same time, so the result lists no single rank. */
-static void that_all_ranks_wait_is_found_without_a_list(void **state)
+static void waits_of_all_ranks_are_found_without_a_list_of_ranks(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -410,7 +410,7 @@ static void no_rank_is_named_if_the_last_one_changes(void **state)
 }
 
 /* Of 100 ranks, 60 wait for 10 s, and 40 do not wait. The result lists 32 of the ranks. */
-static void ranks_that_are_not_known_wait_too(void **state)
+static void ranks_that_are_not_listed_are_counted_too(void **state)
 {
     (void)state;
     enum { ALL = 100, WAITING = 60 };
@@ -542,7 +542,7 @@ static void add_late_call(struct profile_result *result, const char *name, const
     site->callers.count = function->callers.count = 1;
 }
 
-static void what_a_late_rank_does_in_mpi_is_told(void **state)
+static void a_finding_tells_what_the_late_rank_does_in_mpi(void **state)
 {
     (void)state;
     struct profile_result *result = make_late_rank();
@@ -558,7 +558,7 @@ static void what_a_late_rank_does_in_mpi_is_told(void **state)
     profile_result_free(result);
 }
 
-static void that_ranks_wait_for_output_of_one_rank_is_one_finding(void **state)
+static void waiting_for_the_output_of_one_rank_is_one_finding(void **state)
 {
     (void)state;
     struct profile_result *result = make_late_rank();
@@ -590,7 +590,7 @@ static void add_flight(struct profile_result *result, const char *name, int rank
     *flight->frames = (struct profile_frame){.offset = 0x1234, .module = qmpi_copy("/lib/libx.so")};
 }
 
-static void calls_in_flight_are_findings_and_nothing_else_tells_of_their_time(void **state)
+static void calls_in_flight_are_findings_and_other_findings_leave_out_their_time(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -745,7 +745,7 @@ static void the_result_of_one_rank_does_not_blame_other_programs_alone(void **st
     profile_result_free(result);
 }
 
-static void a_peer_that_is_not_profiled_is_said_to_be_unknown(void **state)
+static void a_finding_says_that_the_peer_was_not_profiled(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -821,38 +821,38 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_whose_processors_overlap_share_them),
         cmocka_unit_test(the_result_of_one_rank_does_not_blame_other_programs_alone),
-        cmocka_unit_test(a_peer_that_is_not_profiled_is_said_to_be_unknown),
+        cmocka_unit_test(a_finding_says_that_the_peer_was_not_profiled),
         cmocka_unit_test(barriers_move_no_data_that_could_be_combined),
         cmocka_unit_test(messages_that_a_site_sends_and_receives_are_told_apart),
         cmocka_unit_test(collectives_wait_for_ranks_without_a_processor),
-        cmocka_unit_test(there_is_none_where_nothing_is_wrong),
-        cmocka_unit_test(nothing_is_known_of_a_run_without_time),
-        cmocka_unit_test(the_seven_that_cost_most_are_listed_in_that_order),
-        cmocka_unit_test(shorter_times_than_the_threshold_are_none),
+        cmocka_unit_test(there_is_no_finding_if_nothing_is_wrong),
+        cmocka_unit_test(the_findings_of_a_run_without_time_are_unknown),
+        cmocka_unit_test(the_seven_findings_that_cost_most_are_listed_in_order),
+        cmocka_unit_test(times_below_the_threshold_are_no_findings),
         cmocka_unit_test(a_line_names_rank_seconds_share_and_place),
         cmocka_unit_test(without_debug_information_the_place_is_library_and_offset),
         cmocka_unit_test(a_long_name_of_a_file_is_cut_at_its_end_in_the_text),
-        cmocka_unit_test(a_completion_waits_for_a_receiver_where_nothing_comes_from_the_peer),
+        cmocka_unit_test(a_completion_waits_for_a_receiver_if_nothing_comes_from_the_peer),
         cmocka_unit_test(of_several_peers_the_one_that_works_most_is_late),
         cmocka_unit_test(the_rank_that_waits_least_in_a_collective_is_last),
-        cmocka_unit_test(that_ranks_wait_for_a_slow_node_is_no_finding_of_its_own),
-        cmocka_unit_test(many_short_waits_are_found_where_a_neighbor_works_for_longer),
+        cmocka_unit_test(waiting_for_a_slow_node_is_no_separate_finding),
+        cmocka_unit_test(many_short_waits_are_found_if_a_neighbor_works_for_longer),
         cmocka_unit_test(objects_are_counted_by_rank_over_all_functions),
-        cmocka_unit_test(that_all_ranks_wait_is_found_without_a_list),
+        cmocka_unit_test(waits_of_all_ranks_are_found_without_a_list_of_ranks),
         cmocka_unit_test(no_rank_is_named_if_the_last_one_changes),
-        cmocka_unit_test(ranks_that_are_not_known_wait_too),
+        cmocka_unit_test(ranks_that_are_not_listed_are_counted_too),
         cmocka_unit_test(of_several_late_peers_none_is_named),
         cmocka_unit_test(among_ranks_that_do_not_wait_the_last_one_is_busiest),
         cmocka_unit_test(a_rank_does_not_wait_for_itself),
-        cmocka_unit_test(collectives_are_slow_where_waiting_does_not_explain_their_time),
+        cmocka_unit_test(collectives_are_slow_if_waiting_does_not_explain_their_time),
         cmocka_unit_test(collectives_without_waiting_are_slow_by_their_time),
         cmocka_unit_test(objects_that_are_not_freed_are_leaked),
         cmocka_unit_test(windows_are_objects_too),
         cmocka_unit_test(only_communicators_that_must_exist_are_leaked),
         cmocka_unit_test(ranks_that_wait_for_one_rank_at_two_places_are_one_finding),
-        cmocka_unit_test(what_a_late_rank_does_in_mpi_is_told),
-        cmocka_unit_test(that_ranks_wait_for_output_of_one_rank_is_one_finding),
-        cmocka_unit_test(calls_in_flight_are_findings_and_nothing_else_tells_of_their_time),
+        cmocka_unit_test(a_finding_tells_what_the_late_rank_does_in_mpi),
+        cmocka_unit_test(waiting_for_the_output_of_one_rank_is_one_finding),
+        cmocka_unit_test(calls_in_flight_are_findings_and_other_findings_leave_out_their_time),
         cmocka_unit_test(an_inefficient_run_has_a_finding),
         cmocka_unit_test(ranks_that_end_early_explain_inefficiency),
         cmocka_unit_test(missing_data_is_mentioned_beside_findings),

@@ -74,7 +74,7 @@ static long decode(char *text)
     return digits % 4 || padding > 2 ? -1 : length - padding;
 }
 
-/* Unpacks gzip. Returns a string, which the caller frees. */
+/* Unpacks gzip, which must give `most` bytes. Returns a string, which the caller frees. */
 static char *unpack(const char *packed, long length, size_t most)
 {
     z_stream stream = {.next_in = (z_const Bytef *)(uintptr_t)packed, .avail_in = (uInt)length};
@@ -107,7 +107,7 @@ static void check_data(const char *data, size_t size)
     free(encoded);
 }
 
-static void data_is_unpacked_as_it_was_whatever_its_size(void **state)
+static void data_of_any_size_is_unpacked_unchanged(void **state)
 {
     (void)state;
     enum { MOST = 100000 };
@@ -177,7 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_no_markup_and_valid_utf8),
-        cmocka_unit_test(data_is_unpacked_as_it_was_whatever_its_size),
+        cmocka_unit_test(data_of_any_size_is_unpacked_unchanged),
         cmocka_unit_test(a_page_contains_each_run_and_no_markup_of_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the files in JSON of profile: a result that is written and read again is unchanged, and the
- * message about an error names its place in the file. */
+/* Tests profile's files in JSON: a result that is written and read again is unchanged, and the
+ * message about an error names the place of the error in the file. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -193,7 +193,7 @@ static void bytes_that_are_no_utf8_are_replaced_one_by_one(void **state)
 }
 
 /* Tries characters of every form, and invalid ones that are similar, and compares with jansson. */
-static void utf8_is_what_jansson_takes(void **state)
+static void utf8_is_what_jansson_accepts(void **state)
 {
     static const char edges[] = "\x01z\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed"
                                 "\xee\xef\xf0\xf1\xf3\xf4\xf5\xff";
@@ -214,7 +214,7 @@ static void utf8_is_what_jansson_takes(void **state)
     }
 }
 
-static void figures_that_json_cannot_hold_become_the_nearest(void **state)
+static void infinity_becomes_0_and_too_large_numbers_become_the_largest(void **state)
 {
     (void)state;
     struct profile_result *result = sample_single(0, 1, NULL);
@@ -255,7 +255,7 @@ static json_t *at(json_t *document, const char *pointer)
     return document;
 }
 
-static void what_is_missing_or_wrong_is_named_with_its_place(void **state)
+static void missing_and_wrong_members_are_named_with_their_place(void **state)
 {
     (void)state;
     static const struct {
@@ -317,7 +317,7 @@ static void what_is_missing_or_wrong_is_named_with_its_place(void **state)
     }
 }
 
-static void other_documents_are_told_from_ours(void **state)
+static void documents_of_other_kinds_are_refused(void **state)
 {
     (void)state;
     assert_problem(json_array(), ": the document: expected an object, found an array");
@@ -378,11 +378,11 @@ int main(void)
         cmocka_unit_test(a_single_process_keeps_its_rank_and_ending),
         cmocka_unit_test(programs_and_the_job_are_read_back),
         cmocka_unit_test(bytes_that_are_no_utf8_are_replaced_one_by_one),
-        cmocka_unit_test(utf8_is_what_jansson_takes),
-        cmocka_unit_test(figures_that_json_cannot_hold_become_the_nearest),
+        cmocka_unit_test(utf8_is_what_jansson_accepts),
+        cmocka_unit_test(infinity_becomes_0_and_too_large_numbers_become_the_largest),
         cmocka_unit_test(unknown_members_are_passed_over),
-        cmocka_unit_test(what_is_missing_or_wrong_is_named_with_its_place),
-        cmocka_unit_test(other_documents_are_told_from_ours),
+        cmocka_unit_test(missing_and_wrong_members_are_named_with_their_place),
+        cmocka_unit_test(documents_of_other_kinds_are_refused),
         cmocka_unit_test(every_file_that_is_cut_short_is_a_problem),
         cmocka_unit_test(files_that_cannot_be_read_are_named),
     };

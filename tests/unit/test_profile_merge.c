@@ -113,7 +113,7 @@ static void assert_spread(struct profile_spread spread, double sum, double min, 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
 /* Results that are merged in a tree are the same as if they were merged one after the other. */
-static void the_way_up_the_tree_makes_no_difference(void **state)
+static void merging_in_a_tree_gives_the_same_result_as_in_a_line(void **state)
 {
     (void)state;
     struct profile_result *tree[4], *line = sample_single(0, 3, NULL);
@@ -139,7 +139,8 @@ static void the_way_up_the_tree_makes_no_difference(void **state)
 
 /* ---- Ranks ----------------------------------------------------------------------------------- */
 
-/* Makes the result of a rank whose calls of MPI_Test take `seconds`. With 0, it makes none. */
+/* Makes the result of a rank whose calls of MPI_Test take `seconds`. If this is 0, the rank does
+ * not call MPI_Test. */
 static struct profile_result *make_caller(int rank, double seconds)
 {
     struct profile_result *result = sample_single(rank, 1, NULL);
@@ -170,7 +171,7 @@ static const struct profile_function *find_test(const struct profile_result *res
     return find(result->functions, result->function_count, "MPI_Test");
 }
 
-static void the_lowest_rank_with_the_least_and_the_most_is_named(void **state)
+static void of_equal_ranks_the_lowest_is_named_as_least_or_most(void **state)
 {
     (void)state;
     const double cases[][5] = {
@@ -205,7 +206,7 @@ static void assert_listed(const struct profile_by_rank *by_rank, const double *s
     assert_int_equal(at, by_rank->count);
 }
 
-static void those_with_the_least_and_the_most_are_listed(void **state)
+static void the_ranks_with_the_least_and_the_most_time_are_listed(void **state)
 {
     (void)state;
     enum { RANKS = 77, HALF = PROFILE_OUTLIERS / 2 };
@@ -226,7 +227,7 @@ static void those_with_the_least_and_the_most_are_listed(void **state)
     profile_result_free(line);
 }
 
-static void ranks_that_did_not_call_are_listed_with_nothing(void **state)
+static void ranks_without_calls_are_listed_with_zero(void **state)
 {
     (void)state;
     const double seconds[] = {0, 0, 7, 0, 3};
@@ -261,7 +262,7 @@ static void every_rank_that_called_is_listed_on_request(void **state)
     profile_result_free(result);
 }
 
-static void what_differs_little_is_not_in_files(void **state)
+static void ranks_that_differ_little_are_not_listed_in_files(void **state)
 {
     (void)state;
     struct profile_result result = {.application = {.mean = 1000}};
@@ -300,7 +301,7 @@ static void functions_of_a_region_are_merged_as_those_of_the_run(void **state)
     profile_result_free(into);
 }
 
-static void call_sites_are_the_same_by_all_their_frames(void **state)
+static void call_sites_are_the_same_if_all_frames_are(void **state)
 {
     (void)state;
     struct profile_result *into = sample_single(0, 1, NULL), *from = sample_single(1, 1, NULL),
@@ -335,7 +336,7 @@ static void add_inlined(struct profile_callsite *site, const char *function)
     site->frame_count++;
 }
 
-static void call_sites_are_the_same_with_and_without_what_was_inlined(void **state)
+static void call_sites_are_the_same_with_and_without_inlined_frames(void **state)
 {
     (void)state;
     for (int turn = 0; turn < 2; turn++) {
@@ -360,8 +361,7 @@ static void call_sites_are_the_same_with_and_without_what_was_inlined(void **sta
     }
 }
 
-/* Merging a full result into an empty one gives the full result. */
-static void nothing_and_everything_is_everything(void **state)
+static void a_full_result_merged_into_an_empty_one_stays_the_same(void **state)
 {
     (void)state;
     struct profile_result *empty = qmpi_allocate(1, sizeof *empty), *full = sample_full();
@@ -379,7 +379,7 @@ static void nothing_and_everything_is_everything(void **state)
 }
 
 /* A result that was read from a file may contain an element twice. */
-static void what_is_there_twice_does_no_harm(void **state)
+static void elements_that_occur_twice_do_no_harm(void **state)
 {
     (void)state;
     struct profile_result *into = sample_single(0, 1, NULL), *from = sample_single(0, 2, NULL);
@@ -453,7 +453,7 @@ static void waits_of_one_rank_for_one_peer_become_one(void **state)
     profile_result_free(result);
 }
 
-static void the_longest_waits_are_kept_of_many_unless_all_are_wanted(void **state)
+static void of_many_waits_the_longest_are_kept_unless_all_are_wanted(void **state)
 {
     (void)state;
     for (int every = 0; every < 2; every++) {
@@ -478,8 +478,9 @@ static void the_longest_waits_are_kept_of_many_unless_all_are_wanted(void **stat
     }
 }
 
-/* Each wait of rank LONGEST is shorter than those of the other ranks, but it has more of them. */
-static void of_the_rank_that_waits_longest_half_of_the_pairs_are_kept(void **state)
+/* Each wait of rank LONGEST is shorter than those of the other ranks, but it waits longest in
+ * total. Its waits are less than half of those that are kept, so that none of them is left out. */
+static void short_waits_of_the_rank_that_waits_longest_are_kept(void **state)
 {
     (void)state;
     enum { RANKS = 100, PEERS = 26, LONGEST = 40 };
@@ -505,7 +506,7 @@ static void of_the_rank_that_waits_longest_half_of_the_pairs_are_kept(void **sta
 }
 
 /* Neither ranks without calls nor the number of listed ranks have an influence. */
-static void callers_are_the_ranks_that_called_whatever_is_listed(void **state)
+static void callers_do_not_depend_on_the_listed_ranks(void **state)
 {
     (void)state;
     enum { RANKS = 150, HALF = PROFILE_OUTLIERS / 2 };
@@ -528,8 +529,8 @@ static void callers_are_the_ranks_that_called_whatever_is_listed(void **state)
     }
 }
 
-/* Makes the result of a rank that spends `seconds` between two call sites. With 0, the result does
- * not list these call sites. */
+/* Makes the result of a rank that spends `seconds` between two call sites. If this is 0, the result
+ * does not list these call sites. */
 static struct profile_result *make_outside(int rank, double seconds)
 {
     struct profile_result *result = sample_single(rank, 1, "exit");
@@ -570,22 +571,22 @@ static void time_outside_mpi_is_that_of_all_ranks_that_list_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_way_up_the_tree_makes_no_difference),
-        cmocka_unit_test(the_lowest_rank_with_the_least_and_the_most_is_named),
-        cmocka_unit_test(those_with_the_least_and_the_most_are_listed),
-        cmocka_unit_test(ranks_that_did_not_call_are_listed_with_nothing),
+        cmocka_unit_test(merging_in_a_tree_gives_the_same_result_as_in_a_line),
+        cmocka_unit_test(of_equal_ranks_the_lowest_is_named_as_least_or_most),
+        cmocka_unit_test(the_ranks_with_the_least_and_the_most_time_are_listed),
+        cmocka_unit_test(ranks_without_calls_are_listed_with_zero),
         cmocka_unit_test(every_rank_that_called_is_listed_on_request),
-        cmocka_unit_test(what_differs_little_is_not_in_files),
+        cmocka_unit_test(ranks_that_differ_little_are_not_listed_in_files),
         cmocka_unit_test(functions_of_a_region_are_merged_as_those_of_the_run),
-        cmocka_unit_test(call_sites_are_the_same_by_all_their_frames),
-        cmocka_unit_test(call_sites_are_the_same_with_and_without_what_was_inlined),
-        cmocka_unit_test(nothing_and_everything_is_everything),
-        cmocka_unit_test(what_is_there_twice_does_no_harm),
+        cmocka_unit_test(call_sites_are_the_same_if_all_frames_are),
+        cmocka_unit_test(call_sites_are_the_same_with_and_without_inlined_frames),
+        cmocka_unit_test(a_full_result_merged_into_an_empty_one_stays_the_same),
+        cmocka_unit_test(elements_that_occur_twice_do_no_harm),
         cmocka_unit_test(without_memory_the_result_stays_as_it_was),
         cmocka_unit_test(waits_of_one_rank_for_one_peer_become_one),
-        cmocka_unit_test(the_longest_waits_are_kept_of_many_unless_all_are_wanted),
-        cmocka_unit_test(of_the_rank_that_waits_longest_half_of_the_pairs_are_kept),
-        cmocka_unit_test(callers_are_the_ranks_that_called_whatever_is_listed),
+        cmocka_unit_test(of_many_waits_the_longest_are_kept_unless_all_are_wanted),
+        cmocka_unit_test(short_waits_of_the_rank_that_waits_longest_are_kept),
+        cmocka_unit_test(callers_do_not_depend_on_the_listed_ranks),
         cmocka_unit_test(time_outside_mpi_is_that_of_all_ranks_that_list_it),
     };
     return cmocka_run_group_tests_name("profile_merge", tests, NULL, NULL);

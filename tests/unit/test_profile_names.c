@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Long names of functions are shortened at the place where a reader loses least. */
+/* Tests that long names of functions are shortened where a reader loses least. */
 #include "unit.h"
 
 #include "tools/profile/result/names.h"
@@ -49,7 +49,7 @@ static void operators_are_no_templates(void **state)
 }
 
 /* If a name is still too long without the arguments of templates, its end is left out. */
-static void then_its_end_is_left_out(void **state)
+static void the_end_of_a_name_is_left_out_next(void **state)
 {
     (void)state;
     assert_short("a_very_long_name_of_a_function", 12, "a_very_lo...");
@@ -64,7 +64,7 @@ int main(void)
         cmocka_unit_test(a_name_with_room_stays_whole),
         cmocka_unit_test(arguments_of_templates_are_left_out_first),
         cmocka_unit_test(operators_are_no_templates),
-        cmocka_unit_test(then_its_end_is_left_out),
+        cmocka_unit_test(the_end_of_a_name_is_left_out_next),
     };
     return cmocka_run_group_tests_name("profile_names", tests, NULL, NULL);
 }

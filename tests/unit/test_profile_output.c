@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files appear complete or not at all. */
+/* Tests that files appear complete or not at all. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -28,8 +28,8 @@ static int leave(void **state)
     static const char *const names[] = {"file", "link", "pipe", "old"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unlink(names[i]);
-    return chdir("/") == 0 && rmdir(folder) == 0 ? 0
-                                                 : -1; /* fails if another file was left behind */
+    /* rmdir fails if another file was left behind. */
+    return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
 }
 
 static bool write_words(const char *path, const char *words, bool whole, char **problem)
@@ -88,7 +88,7 @@ static void a_file_is_replaced_at_once_and_keeps_its_mode(void **state)
     assert_int_equal(status.st_mode & 0777, 0600);
 }
 
-static void what_was_there_stays_where_writing_fails(void **state)
+static void the_previous_file_stays_if_writing_fails(void **state)
 {
     (void)state;
     struct rlimit before, small;
@@ -103,7 +103,7 @@ static void what_was_there_stays_where_writing_fails(void **state)
     assert_content("file", "kept");
 }
 
-static void the_reason_is_named(void **state)
+static void the_message_names_the_reason(void **state)
 {
     (void)state;
     assert_refused("/dev/full", "x", true, "cannot write /dev/full: No space left on device");
@@ -112,7 +112,7 @@ static void the_reason_is_named(void **state)
     assert_refused("", "x", true, "cannot write : No such file or directory");
 }
 
-static void a_symbolic_link_stays_one(void **state)
+static void a_symbolic_link_stays_a_link(void **state)
 {
     (void)state;
     struct stat status;
@@ -125,7 +125,7 @@ static void a_symbolic_link_stays_one(void **state)
     assert_content("old", "after");
 }
 
-static void a_pipe_is_written_directly_and_without_a_reader_no_signal_comes(void **state)
+static void a_pipe_is_written_directly_and_causes_no_signal(void **state)
 {
     (void)state;
     char *problem, content[16] = "";
@@ -151,10 +151,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_replaced_at_once_and_keeps_its_mode),
-        cmocka_unit_test(what_was_there_stays_where_writing_fails),
-        cmocka_unit_test(the_reason_is_named),
-        cmocka_unit_test(a_symbolic_link_stays_one),
-        cmocka_unit_test(a_pipe_is_written_directly_and_without_a_reader_no_signal_comes),
+        cmocka_unit_test(the_previous_file_stays_if_writing_fails),
+        cmocka_unit_test(the_message_names_the_reason),
+        cmocka_unit_test(a_symbolic_link_stays_a_link),
+        cmocka_unit_test(a_pipe_is_written_directly_and_causes_no_signal),
     };
     return cmocka_run_group_tests_name("profile_output", tests, enter, leave);
 }

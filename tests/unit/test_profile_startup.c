@@ -15,7 +15,7 @@
 enum { RANKS = 3, WINDOWS = 100 };
 
 /* Makes windows from a string for each rank: 'w' works, 'm' is in MPI, '.' is not profiled, and
- * digits are tenths in MPI. The last letter is repeated. */
+ * digits are tenths of a window in MPI. The last letter is repeated. */
 static struct profile_result *make(const char *const *does)
 {
     struct profile_result *result = qmpi_allocate(1, sizeof *result);
@@ -64,7 +64,8 @@ static void add_callsites(struct profile_result *result, const char *name, const
     }
 }
 
-/* Asserts that the only finding covers `windows` windows, or that there is none if that is 0. */
+/* Asserts that the only finding covers `windows` windows, or that there is none if `windows` is 0.
+ */
 static void assert_startup(const char *const *does, int rank, double windows)
 {
     struct profile_result *result = make(does);
@@ -89,20 +90,20 @@ static void one_rank_works_and_the_others_wait(void **state)
     assert_startup((const char *const[]){"mmmmmmmmmmw", "mmmmmmmmmmw", "wwwwwwwwwww"}, 2, 10);
 }
 
-static void parts_of_windows_at_its_begin_and_end_count(void **state)
+static void parts_of_windows_at_the_begin_and_the_end_count(void **state)
 {
     (void)state;
     assert_startup((const char *const[]){"wwwwwwwwwww", "4mmmmmmmmm5w", "4mmmmmmmmm3w"}, 0, 9.7);
 }
 
-static void a_short_interruption_is_part_of_it(void **state)
+static void a_short_interruption_does_not_end_the_finding(void **state)
 {
     (void)state;
     assert_startup((const char *const[]){"wwwwwwwwwww", "mmmm00mmmmw", "mmmmmmmmmmw"}, 0, 8);
 }
 
 /* No finding: the waiting is short or late, or it is not clear that exactly one rank works. */
-static void what_is_short_late_or_everybodys_is_none(void **state)
+static void short_late_or_unclear_waiting_is_no_finding(void **state)
 {
     (void)state;
     assert_startup((const char *const[]){"w", "mmmmw", "mmmmw"}, 0, 0);
@@ -114,7 +115,7 @@ static void what_is_short_late_or_everybodys_is_none(void **state)
 }
 
 /* No finding: the others wait until the end of the run, or again later. */
-static void what_goes_on_for_the_whole_run_is_none(void **state)
+static void waiting_during_the_whole_run_is_no_finding(void **state)
 {
     (void)state;
     assert_startup((const char *const[]){"w", "m", "m"}, 0, 0);
@@ -125,7 +126,7 @@ static void what_goes_on_for_the_whole_run_is_none(void **state)
 }
 
 /* No finding: the others wait in MPI_Init, or in many short calls. */
-static void waiting_in_mpi_init_or_again_and_again_is_none(void **state)
+static void waiting_in_mpi_init_or_in_many_short_calls_is_no_finding(void **state)
 {
     static const struct {
         const char *name;
@@ -147,11 +148,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_rank_works_and_the_others_wait),
-        cmocka_unit_test(parts_of_windows_at_its_begin_and_end_count),
-        cmocka_unit_test(a_short_interruption_is_part_of_it),
-        cmocka_unit_test(what_is_short_late_or_everybodys_is_none),
-        cmocka_unit_test(waiting_in_mpi_init_or_again_and_again_is_none),
-        cmocka_unit_test(what_goes_on_for_the_whole_run_is_none),
+        cmocka_unit_test(parts_of_windows_at_the_begin_and_the_end_count),
+        cmocka_unit_test(a_short_interruption_does_not_end_the_finding),
+        cmocka_unit_test(short_late_or_unclear_waiting_is_no_finding),
+        cmocka_unit_test(waiting_in_mpi_init_or_in_many_short_calls_is_no_finding),
+        cmocka_unit_test(waiting_during_the_whole_run_is_no_finding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void units_are_those_that_people_read(void **state)
+static void values_have_about_three_digits_and_a_unit(void **state)
 {
     (void)state;
     static const struct {
@@ -58,7 +58,7 @@ static char *print_columns(struct columns *columns, int width)
     return text;
 }
 
-static void columns_are_as_wide_as_what_stands_in_them(void **state)
+static void columns_are_as_wide_as_their_content(void **state)
 {
     (void)state;
     struct columns columns;
@@ -93,7 +93,7 @@ static void a_name_that_is_too_long_gets_a_line_of_its_own(void **state)
     free(text);
 }
 
-static void columns_are_left_out_in_their_order_where_a_line_is_too_short(void **state)
+static void columns_are_left_out_in_their_order_if_a_line_is_too_short(void **state)
 {
     (void)state;
     static const struct {
@@ -131,7 +131,7 @@ static char *print_text(const struct profile_result *result, unsigned sections, 
     return text;
 }
 
-static void every_table_is_there_and_none_steers_the_terminal(void **state)
+static void every_table_is_printed_without_control_characters(void **state)
 {
     (void)state;
     static const char *const titles[] = {
@@ -155,7 +155,7 @@ static void every_table_is_there_and_none_steers_the_terminal(void **state)
     profile_result_free(result);
 }
 
-/* The tool puts "qmpi: " in front of each line. */
+/* The tool puts "qmpi: " in front of each line, so the sentence must be shorter by this. */
 static void the_sentence_about_processors_fits_into_a_line(void **state)
 {
     (void)state;
@@ -185,11 +185,11 @@ static void an_empty_result_is_printed_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_are_those_that_people_read),
-        cmocka_unit_test(columns_are_as_wide_as_what_stands_in_them),
+        cmocka_unit_test(values_have_about_three_digits_and_a_unit),
+        cmocka_unit_test(columns_are_as_wide_as_their_content),
         cmocka_unit_test(a_name_that_is_too_long_gets_a_line_of_its_own),
-        cmocka_unit_test(columns_are_left_out_in_their_order_where_a_line_is_too_short),
-        cmocka_unit_test(every_table_is_there_and_none_steers_the_terminal),
+        cmocka_unit_test(columns_are_left_out_in_their_order_if_a_line_is_too_short),
+        cmocka_unit_test(every_table_is_printed_without_control_characters),
         cmocka_unit_test(the_sentence_about_processors_fits_into_a_line),
         cmocka_unit_test(an_empty_result_is_printed_too),
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Efficiency over time: no time is lost when windows are set, merged and widened. */
+/* Tests efficiency over time: no time is lost when windows are set, merged and widened. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -34,7 +34,7 @@ static struct profile_window sum(const struct profile_windows *windows, size_t n
 }
 
 /* Makes a rank with `count` windows, the last of which is `last` long, and with a share `share` of
- * each window in MPI. With `odd`, profiling is off in a tenth of each full window. */
+ * each window in MPI. If `odd` is true, profiling is off in a tenth of each full window. */
 static struct profile_result *make(int rank, double width, size_t count, double last, double share,
                                    bool odd)
 {
@@ -118,7 +118,7 @@ static void a_side_without_windows_changes_nothing(void **state)
     profile_result_free(result);
 }
 
-static void efficiency_is_that_of_the_definitions(void **state)
+static void efficiency_agrees_with_its_definition(void **state)
 {
     (void)state;
     struct profile_window_efficiency it;
@@ -131,8 +131,7 @@ static void efficiency_is_that_of_the_definitions(void **state)
     assert_close(it.communication, 0.75, 1e-12);
     assert_close(it.balance, 0.625 / 0.75, 1e-12);
     assert_int_equal(it.most_rank, 0);
-    assert_true(
-        profile_windows_find(windows, 1, 4, &it)); /* The other rank ends in the first window. */
+    assert_true(profile_windows_find(windows, 1, 4, &it)); /* Rank 1 ends in the first of these. */
     assert_close(it.parallel, (0.036 + 0.004) / 2 / 0.048, 1e-12);
     assert_false(profile_windows_find(windows, 4, 5, &it));
     profile_result_free(result);
@@ -149,7 +148,7 @@ static size_t measure(struct profile_result *result)
     return size;
 }
 
-static void a_rank_and_a_window_take_a_byte_between_ranks(void **state)
+static void a_window_of_a_rank_takes_a_byte_in_a_message(void **state)
 {
     enum { RANKS = 1024 };
     struct profile_result *all[RANKS];
@@ -174,7 +173,7 @@ static void a_rank_and_a_window_take_a_byte_between_ranks(void **state)
     profile_result_free(all[0]);
 }
 
-static void what_is_sent_between_ranks_is_what_arrives(void **state)
+static void windows_arrive_as_they_were_sent(void **state)
 {
     (void)state;
     for (int odd = 0; odd < 2; odd++) {
@@ -210,7 +209,7 @@ static uint64_t all_of(const struct windows *windows)
     return all;
 }
 
-static void calls_are_in_the_windows_that_they_lie_in(void **state)
+static void the_time_of_calls_is_added_to_the_right_windows(void **state)
 {
     struct windows windows = {0};
     struct windows_scale scale = {0, 0};
@@ -257,10 +256,10 @@ int main(void)
         cmocka_unit_test(wider_windows_have_the_same_sum),
         cmocka_unit_test(ranks_with_windows_of_different_widths_are_merged_at_the_widest),
         cmocka_unit_test(a_side_without_windows_changes_nothing),
-        cmocka_unit_test(efficiency_is_that_of_the_definitions),
-        cmocka_unit_test(a_rank_and_a_window_take_a_byte_between_ranks),
-        cmocka_unit_test(what_is_sent_between_ranks_is_what_arrives),
-        cmocka_unit_test(calls_are_in_the_windows_that_they_lie_in),
+        cmocka_unit_test(efficiency_agrees_with_its_definition),
+        cmocka_unit_test(a_window_of_a_rank_takes_a_byte_in_a_message),
+        cmocka_unit_test(windows_arrive_as_they_were_sent),
+        cmocka_unit_test(the_time_of_calls_is_added_to_the_right_windows),
         cmocka_unit_test(windows_are_doubled_when_there_would_be_too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

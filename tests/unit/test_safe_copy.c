@@ -78,7 +78,7 @@ static void check_string(void)
     assert_false(tool_safe_copy_string(copy, (const char *)16, sizeof copy, &length));
 }
 
-static void in_one_call(void **state)
+static void memory_is_copied_by_process_vm_readv(void **state)
 {
     (void)state;
     forbidden = false;
@@ -86,7 +86,7 @@ static void in_one_call(void **state)
     check_string();
 }
 
-static void through_a_pipe(void **state)
+static void memory_is_copied_through_a_pipe_if_that_call_fails(void **state)
 {
     (void)state;
     forbidden = true;
@@ -96,7 +96,8 @@ static void through_a_pipe(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(in_one_call),
-                                       cmocka_unit_test(through_a_pipe)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_copied_by_process_vm_readv),
+        cmocka_unit_test(memory_is_copied_through_a_pipe_if_that_call_fails)};
     return cmocka_run_group_tests_name("safe_copy", tests, enter, NULL);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Suggestions for misspelt words. */
+/* Tests suggestions for misspelt words. */
 #include "unit.h"
 
 #include "util/text.h"
 
 static const char *const words[] = {"count", "profile", "log", "on-error", "rr", NULL};
 
-static void a_word_with_an_error_is_found(void **state)
+static void a_misspelt_word_is_found(void **state)
 {
     static const char *const wrong[][2] = {
         {"cuont", "count"},    {"coun", "count"},        {"counts", "count"},
@@ -24,8 +24,7 @@ static void a_word_with_an_error_is_found(void **state)
     }
 }
 
-/* There is no suggestion for a word that is not similar to any other. */
-static void other_words_are_not(void **state)
+static void words_that_are_not_similar_are_not_found(void **state)
 {
     static const char *const others[] = {
         "",        "x",       "top",
@@ -46,8 +45,8 @@ static void the_nearest_word_is_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_word_with_an_error_is_found),
-        cmocka_unit_test(other_words_are_not),
+        cmocka_unit_test(a_misspelt_word_is_found),
+        cmocka_unit_test(words_that_are_not_similar_are_not_found),
         cmocka_unit_test(the_nearest_word_is_taken),
     };
     return cmocka_run_group_tests_name("suggest", tests, NULL, NULL);

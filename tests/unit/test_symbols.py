@@ -42,6 +42,7 @@ def callers(program):
 
 
 def resolve(frames, env=None):
+    """Returns what qmpi finds for addresses that `callers` returned, as function, file and line."""
     lines = run(PRINT, *(word for frame in frames for word in frame), env={**os.environ, **(env or {})})
     return [(function, file, int(number)) for function, file, number in
             (line.split("\t") for line in lines.splitlines())]
@@ -53,6 +54,7 @@ def line_of(language, place):
 
 
 def expected(folder, language):
+    """Returns what `resolve` should return for the calls in a source."""
     return [(name, str(folder / f"calls.{language}"), line_of(language, place))
             for name, place in zip(NAMES[language], PLACES[language])]
 
@@ -76,8 +78,8 @@ def test_a_source_that_was_compiled_by_a_relative_path_is_named_in_full(tmp_path
 
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
-def test_a_compiler_that_writes_no_table_of_addresses_is_enough(tmp_path):
-    """clang does not write the table that leads from an address to its compilation unit."""
+def test_no_table_of_addresses_is_needed(tmp_path):
+    """clang does not write the table from which the compilation unit of an address can be found."""
     program = compile_program(tmp_path, "c", "-g", "-O1", compiler="clang")
     assert resolve(callers(program)) == expected(tmp_path, "c")
 
@@ -106,6 +108,7 @@ def test_a_stripped_program_has_only_what_it_exports(tmp_path):
 
 
 def separate(program, debug_file):
+    """Moves the debug information of a program to a file. Returns the callers that the program prints before."""
     run("objcopy", "--only-keep-debug", program, debug_file)
     frames = callers(program)
     run("strip", program)
@@ -155,7 +158,7 @@ def test_a_shared_library_is_a_module_of_its_own(tmp_path):
     assert resolve(frames) == [wanted[0], expected(tmp_path, "c")[1], wanted[1]]
 
 
-def test_what_cannot_be_told_stays_unknown(tmp_path):
+def test_addresses_without_information_stay_unknown(tmp_path):
     (tmp_path / "text").write_text("no program\n")
     program = compile_program(tmp_path, "c", "-g")
     cut = tmp_path / "cut"

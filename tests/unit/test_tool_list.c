@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The grammar of QMPI_TOOLS. */
+/* Tests the grammar of QMPI_TOOLS. */
 #include "unit.h"
 
 #include "config/tool_list.h"
@@ -225,7 +225,7 @@ static void an_option_given_twice_is_wrong(void **state)
 }
 
 /* Options that begin with @ are those of qmpi, not of the tool. */
-static void options_of_ours_stand_beside_the_tool_s(void **state)
+static void options_of_qmpi_stand_beside_those_of_the_tool(void **state)
 {
     (void)state;
     const struct qmpi_tool_entry *entry = parse_one("a,x=1,@preload=no,y=2");
@@ -235,10 +235,10 @@ static void options_of_ours_stand_beside_the_tool_s(void **state)
     assert_string_equal(entry->reserved[QMPI_RESERVED_PRELOAD], "no");
     assert_string_equal(parse_one("a,@preload=yes")->reserved[QMPI_RESERVED_PRELOAD], "yes");
     assert_null(parse_one("@preload,preload=no")
-                    ->reserved[QMPI_RESERVED_PRELOAD]); /* A name may begin with this. */
+                    ->reserved[QMPI_RESERVED_PRELOAD]); /* A name may begin with @. */
 }
 
-static void options_of_ours_that_are_wrong_say_what_is_right(void **state)
+static void a_message_about_a_wrong_option_of_qmpi_says_what_is_right(void **state)
 {
     (void)state;
     assert_non_null(strstr(problem_of("a,@nonesuch=1"), "'@nonesuch'\nhint: "));
@@ -257,7 +257,7 @@ static void conditions_may_be_given_several_times(void **state)
     assert_non_null(strstr(problem_of("a,@optional=no,@optional=no"), "is given twice"));
 }
 
-static void a_condition_that_is_wrong_says_what_is_right(void **state)
+static void a_message_about_a_wrong_condition_says_what_is_right(void **state)
 {
     static const char *const wrong[][2] = {
         {"a,@ranks=x", "'x'\nhint: give numbers"},
@@ -320,7 +320,7 @@ static char *repeated(const char *part, size_t count, const char *end)
     return text;
 }
 
-static void ten_thousand_entries_are_all_there(void **state)
+static void ten_thousand_entries_are_all_read(void **state)
 {
     (void)state;
     char *text = repeated("tool,k=v:", 10000, "");
@@ -388,14 +388,14 @@ int main(void)
         TEST(an_empty_option_is_wrong),
         TEST(a_comma_at_the_end_is_wrong),
         TEST(an_option_given_twice_is_wrong),
-        TEST(options_of_ours_stand_beside_the_tool_s),
-        TEST(options_of_ours_that_are_wrong_say_what_is_right),
+        TEST(options_of_qmpi_stand_beside_those_of_the_tool),
+        TEST(a_message_about_a_wrong_option_of_qmpi_says_what_is_right),
         TEST(conditions_may_be_given_several_times),
-        TEST(a_condition_that_is_wrong_says_what_is_right),
+        TEST(a_message_about_a_wrong_condition_says_what_is_right),
         TEST(many_options_are_kept),
         TEST(options_without_a_name_are_wrong),
         TEST(a_wrong_entry_leaves_the_others_alone),
-        TEST(ten_thousand_entries_are_all_there),
+        TEST(ten_thousand_entries_are_all_read),
         TEST(a_very_long_name_is_kept_whole),
         TEST(the_problem_of_a_very_long_option_is_short),
         TEST(freeing_leaves_an_empty_list),

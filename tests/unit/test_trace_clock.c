@@ -16,7 +16,7 @@ static struct trace_clock_line make_line(const struct trace_process *process)
     return line;
 }
 
-static void a_week_is_exact(void **unused)
+static void times_over_two_weeks_are_exact(void **unused)
 {
     (void)unused;
     const uint64_t week = UINT64_C(7) * 24 * 3600 * 1000000000;
@@ -37,7 +37,7 @@ static void a_week_is_exact(void **unused)
     trace_clock_line_free(&line);
 }
 
-static void one_point_and_none_use_the_length_of_a_tick(void **unused)
+static void with_one_point_or_none_the_length_of_a_tick_is_used(void **unused)
 {
     (void)unused;
     struct trace_clock_point point = {1000000, 7, 0};
@@ -105,7 +105,7 @@ static void the_bound_is_that_of_the_points_and_grows_with_the_distance(void **u
     assert_true(trace_clock_bound(&process, 4001000) >= 700);
     process.point_count = 1;
     assert_int_equal(trace_clock_bound(&process, 1001000), 600);
-    points[0].bound = 0; /* the same clock */
+    points[0].bound = 0; /* the process has the clock of world time */
     assert_int_equal(trace_clock_bound(&process, 1001000), 0);
     process.point_count = 0;
     assert_int_equal(trace_clock_bound(&process, 1001000), 0);
@@ -114,8 +114,8 @@ static void the_bound_is_that_of_the_points_and_grows_with_the_distance(void **u
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_week_is_exact),
-        cmocka_unit_test(one_point_and_none_use_the_length_of_a_tick),
+        cmocka_unit_test(times_over_two_weeks_are_exact),
+        cmocka_unit_test(with_one_point_or_none_the_length_of_a_tick_is_used),
         cmocka_unit_test(time_never_decreases),
         cmocka_unit_test(the_bound_is_that_of_the_points_and_grows_with_the_distance),
     };

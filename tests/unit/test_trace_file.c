@@ -67,7 +67,7 @@ static void events_are_read_as_they_were_written(void **unused)
 }
 
 /* If the tool records impossible events, the writer corrects them. */
-static void impossible_events_are_made_possible(void **unused)
+static void impossible_events_are_corrected(void **unused)
 {
     (void)unused;
     struct trace_process process;
@@ -178,7 +178,7 @@ static void free_sample(struct sample *sample)
     free(sample->events);
 }
 
-static void a_file_is_read_as_far_as_it_goes(void **unused)
+static void a_truncated_file_is_read_up_to_its_end(void **unused)
 {
     (void)unused;
     struct sample sample;
@@ -215,7 +215,8 @@ static void a_file_is_read_as_far_as_it_goes(void **unused)
 }
 
 /* Asserts that times never decrease and that calls are nested in the events that were found.
- * Returns how many events are reported as dropped. */
+ * Returns how many events are reported as dropped. Random events of this kind, with larger numbers,
+ * do not count. */
 static size_t check_order(const struct trace_event *found, size_t count)
 {
     size_t dropped = 0, depth = 0;
@@ -284,7 +285,7 @@ static void damage_is_found(void **unused)
     free_sample(&sample);
 }
 
-static void what_is_missing_is_told(void **unused)
+static void missing_events_are_reported(void **unused)
 {
     (void)unused;
     struct trace_process process;
@@ -483,11 +484,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_are_read_as_they_were_written),
-        cmocka_unit_test(impossible_events_are_made_possible),
+        cmocka_unit_test(impossible_events_are_corrected),
         cmocka_unit_test(deep_recursion_is_bounded),
-        cmocka_unit_test(a_file_is_read_as_far_as_it_goes),
+        cmocka_unit_test(a_truncated_file_is_read_up_to_its_end),
         cmocka_unit_test(damage_is_found),
-        cmocka_unit_test(what_is_missing_is_told),
+        cmocka_unit_test(missing_events_are_reported),
         cmocka_unit_test(a_ring_begins_with_the_calls_in_progress),
         cmocka_unit_test(definitions_are_packed_and_unpacked),
         cmocka_unit_test(a_later_definition_replaces_an_earlier_one),

@@ -160,7 +160,7 @@ def everything():
     return trace
 
 
-def test_an_archive_contains_all_that_a_trace_does(tmp_path):
+def test_an_archive_has_all_contents_of_a_trace(tmp_path):
     events = read(write(everything(), tmp_path))
     assert list(events) == ["MPI Rank 0", "MPI Rank 1"]
     for rank, (_, mine) in enumerate(sorted(events.items())):
@@ -243,7 +243,7 @@ def test_regions_that_overlap_are_cut_so_that_they_nest(tmp_path):
         ("Enter", "MPI_Init"), ("Leave", "MPI_Init"), ("Leave", "B"), ("Enter", "A"), ("Leave", "A")]
 
 
-def test_a_process_that_was_killed_has_its_calls_to_the_end(tmp_path):
+def test_the_calls_of_a_killed_process_last_until_its_end(tmp_path):
     trace = Trace()
     trace.process(0, group="0", ranks=1, end=KILLED, detail="SIGKILL", ticks=9000, dropped=12)
     trace.event("ENTER", function=trace.functions["MPI_Bcast"])
@@ -256,7 +256,7 @@ def test_a_process_that_was_killed_has_its_calls_to_the_end(tmp_path):
         '"QMPI::End", Type: STRING, Value: "SIGKILL"']
 
 
-def test_ranks_keep_their_numbers_where_others_are_missing_or_outside(tmp_path):
+def test_ranks_keep_their_numbers_if_others_are_missing_or_outside(tmp_path):
     trace = Trace()
     trace.process(2, group="0,1,2,3", ranks=4)
     trace.line("comm", id=300, rank=0, group="2,3", remote="0,-4")
@@ -310,7 +310,7 @@ def test_an_archive_of_qmpi_is_replaced_and_no_other_one(tmp_path):
     assert sorted(other.rglob("*")) == before
 
 
-def test_what_cannot_be_written_is_said_and_nothing_remains(tmp_path):
+def test_a_failure_to_write_is_reported_and_leaves_no_archive(tmp_path):
     files = everything().make(tmp_path / "files")
     (tmp_path / "file").write_text("")
     _, problem = run(MAKE, "write", MODULE, files, tmp_path / "file" / "archive", code=1)

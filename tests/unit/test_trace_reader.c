@@ -21,7 +21,7 @@ static bool ends_call(const struct trace_event *event)
     return event->kind == TRACE_LEAVE || event->kind == TRACE_INTERRUPTED;
 }
 
-/* Each location has calls that are properly nested, and times that never decrease. */
+/* Asserts that the calls of each location are properly nested, and that times never decrease. */
 static void check_order(const struct trace_event *events, size_t count)
 {
     size_t depths[TABLES] = {0};
@@ -212,7 +212,7 @@ static void a_part_is_selected_by_time(void **unused)
                 assert_int_equal(found[i].kind, part[i].kind);
                 assert_int_equal(found[i].function, part[i].function);
                 assert_int_equal(found[i].is_known, part[i].is_known);
-                /* One tick may be less than a nanosecond, or more. */
+                /* A tick may be shorter or longer than a nanosecond, so that times are rounded. */
                 assert_true(llabs((long long)(found[i].time - part[i].time)) <= 1);
                 assert_true(found[i].time >= selection.begin && found[i].time <= selection.end);
             }
@@ -250,7 +250,8 @@ static void blocks_that_are_not_selected_are_not_read(void **unused)
             ends[i / 100] = out.size;
         }
     }
-    for (int i = 0; i < 10; i++) /* damages the last byte of each body except the wanted one */
+    /* Only blocks 5 and 9 stay intact. The selection is in block 5, which ends at 5990. */
+    for (int i = 0; i < 10; i++)
         if (i != 5 && i != 9)
             out.data[ends[i] - 1] ^= 1;
     struct trace *trace = open_trace(set_file(out.data, out.size));
@@ -304,7 +305,7 @@ static void erase(const char *name)
     assert_int_equal(unlink(path), 0);
 }
 
-/* Saves the file of a rank, with a call on each of two threads. */
+/* Saves the file of a rank with ten calls on each of two threads. */
 static void save_rank(const char *name, uint64_t run, int rank, int64_t started,
                       const struct trace_clock_point *points, size_t count)
 {
@@ -428,7 +429,7 @@ static void events_of_a_file_that_cannot_be_opened_are_an_error(void **unused)
     trace_reader_close(trace);
 }
 
-static void what_is_no_trace_is_refused(void **unused)
+static void paths_without_a_trace_are_refused(void **unused)
 {
     (void)unused;
     const char *paths[] = {directory, "/", "/nowhere", "/dev/null", "/etc/passwd"};
@@ -456,7 +457,7 @@ int main(void)
         cmocka_unit_test(the_processes_of_a_run_are_read_in_order_of_time),
         cmocka_unit_test(clocks_that_were_not_compared_are_set_by_the_time_of_day),
         cmocka_unit_test(events_of_a_file_that_cannot_be_opened_are_an_error),
-        cmocka_unit_test(what_is_no_trace_is_refused),
+        cmocka_unit_test(paths_without_a_trace_are_refused),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -89,7 +89,7 @@ int __wrap_backtrace(void **addresses, int capacity)
     return __real_backtrace(addresses, capacity);
 }
 
-/* The return address of the function that contains this. */
+/* The return address of the function in which this macro stands. */
 #define CALLER() __builtin_extract_return_addr(__builtin_return_address(0))
 
 /* Compares two lists of addresses, each from `caller` upwards. */
@@ -177,7 +177,8 @@ static void assert_compared(int at_least)
     assert_int_equal(wrong, 0);
     assert_int_equal(fell_back, 0);
     assert_true(compared >= at_least);
-    assert_true(again * 4 < compared); /* two rules may share a place */
+    /* A rule is looked for again if another rule has taken its place in the table. This is rare. */
+    assert_true(again * 4 < compared);
     compared = again = 0;
 }
 

@@ -23,7 +23,8 @@ void random_process(uint64_t *state, struct trace_process *process, uint32_t tab
 /*
  * Returns the events of a stream, with properly nested calls, which refer to tables with `tables`
  * elements. Times begin at `ticks`. If `is_wild` is true, members have any values; otherwise, the
- * events are those of a program that repeats itself. `open` calls remain in progress at the end.
+ * events are those of a program that repeats itself. Sets `open` to the number of calls that are
+ * still in progress at the end. The caller frees the events.
  */
 struct trace_event *random_events(uint64_t *state, size_t count, uint32_t tables, uint64_t ticks,
                                   bool is_wild, size_t *open);

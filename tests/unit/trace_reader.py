@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads the file of a process in a trace. It was written from docs/run/trace-format.md, independently of
+"""Reads the file of a process in a trace. This reader was written from docs/run/trace-format.md, independently of
 tools/trace/file."""
 import ctypes
 import struct

@@ -76,7 +76,7 @@ FUNCTION void large(int depth)
     STAY();
 }
 
-/* Its frame is larger than the largest constant that one instruction can add. */
+/* This frame is larger than the largest constant that one instruction can add. */
 FUNCTION void huge(int depth)
 {
     char array[1100000];

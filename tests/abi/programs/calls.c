@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes calls, on two ranks, whose handles, constants and statuses differ between MPI libraries. */
+/* Makes, on two ranks, calls whose handles, constants and statuses differ between MPI libraries. */
 #include <mpi.h>
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A tool that is compiled for the standard ABI, and registers an interceptor. qmpi refuses it in
- * programs of other MPIs, because interceptors are not converted. */
+ * programs of an MPI with another ABI, because the arguments of interceptors are not converted. */
 #include <qmpi/observer.h>
 
 static void init(int tool_id)

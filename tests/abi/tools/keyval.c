@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool that is compiled for the standard ABI, and calls an MPI function that does not convert.
- * qmpi refuses it in programs of other MPIs. */
+/* A tool that is compiled for the standard ABI, and calls an MPI function whose arguments are not
+ * converted. qmpi refuses it in programs of an MPI with another ABI. */
 #include <qmpi/observer.h>
 
 static void init(int tool_id)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool that is compiled for the standard ABI, and prints the values that it reads from each call,
- * with the constants of this ABI. The output is the same for all MPI libraries.
+ * A tool that is compiled for the standard ABI, and prints the values that it reads from each call.
+ * They are values of this ABI, so the output is the same for all MPI libraries.
  */
 #define _GNU_SOURCE
 #include <qmpi/observer.h>
@@ -40,7 +40,7 @@ static void add_status(FILE *out, const QMPIX_Call *call, int place)
             cancelled);
     if (QMPIX_Call_get_status_bytes(call, place, 0, &bytes) == MPI_SUCCESS)
         fprintf(out, " bytes=%lld", (long long)bytes);
-    /* A tool can also read the values that it has set in its own copy. */
+    /* PMPI_Get_count must also return a number that the tool has set in its copy of the status. */
     PMPI_Status_set_elements(&status, MPI_INT, 77);
     PMPI_Get_count(&status, MPI_INT, &again);
     if (again != 77)

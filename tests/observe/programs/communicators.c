@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Creates communicators in all ways on three ranks, to test the ranks of their members in
- * MPI_COMM_WORLD. The witness, which has the option ranks=yes, asks for them in each call with a
- * communicator. Communicators are freed by calls that the witness observes and by calls that it
- * does not observe, so that handles are reused for other processes.
+ * MPI_COMM_WORLD. The witness, which has the option ranks=yes, asks for these ranks in each call
+ * with a communicator. Communicators are freed by calls that the witness observes and by calls that
+ * it does not observe, so that handles are reused for other processes.
  */
 #include "expect.h"
 
 static int rank;
 static int number;
 
-/* Sends a message on `comm` from this process to itself. */
+/* Sends a message on `comm` from this process to itself. `ranks` is the field for the members of
+ * `comm`. */
 static void message(MPI_Comm comm, const char *ranks)
 {
     int me;

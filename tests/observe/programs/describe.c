@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints the results of QMPIX_Function_describe: a line `function|…` for each function of this MPI,
- * followed by a line `parameter|…` for each of its parameters. Prints `wrong|…` if a number that is
- * not that of a function of this MPI is not an error.
+ * followed by a line `parameter|…` for each of its parameters. Prints `wrong|…` for each wrong
+ * result, for example if a number without a function of this MPI is not an error.
  */
 #include <qmpi/observer.h>
 

@@ -8,7 +8,9 @@
 #include "every_form.h"
 
 static MPI_Comm comm;
-static int in_a, me, local, remote; /* rank in the local group, and the sizes of the groups */
+/* Whether this process is in group A, its rank in its own (the local) group, and the sizes of the
+ * groups. */
+static int in_a, me, local, remote;
 static int out[256], in[256];
 
 static const struct counts by_rank = COUNTS(1, 2, 3, 4);

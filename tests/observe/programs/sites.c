@@ -21,7 +21,7 @@
 #define FUNCTION static __attribute__((noinline, noclone))
 /* Follows a call, to prevent that it becomes a tail call. */
 #define STAY() __asm__ volatile("" ::: "memory")
-/* The tool needs this much stack to read debug information. */
+/* This size suffices for the tool `sites`, which reads debug information on the stack. */
 #define STACK (1 << 20)
 #define USE(pointer) __asm__ volatile("" ::"r"(pointer) : "memory")
 

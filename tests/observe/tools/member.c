@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An observer for runs of adjacent observers. Each callback prints the word that it finds, the
- * requests in the record, and whether the call has a status. `before` stores the tool_id in the
+ * An observer for tests of runs of adjacent observers. Each callback prints the word that it finds,
+ * the requests in the record, and whether the call has a status. `before` stores the tool_id in the
  * word.
  *
  * Options:

@@ -50,7 +50,7 @@ static void note_misuse(void)
     CHECK("too many", QMPIX_Signature_append(&signature, &many, 3), MPI_ERR_ARG);
     CHECK("no copies", QMPIX_Signature_append(&signature, &many, 0), MPI_SUCCESS);
     if (signature.hash != 5 || signature.count != 1 || signature.packed)
-        trace("signature: a refused or empty call changed it");
+        trace("signature: a refused or empty call changed the signature");
     CHECK("itself", QMPIX_Signature_append(&signature, &signature, 1), MPI_SUCCESS);
     const QMPIX_Signature other = {5, 1, 0};
     CHECK("another", QMPIX_Signature_append(&twice, &other, 1), MPI_SUCCESS);

@@ -39,7 +39,8 @@ static int print(char *text, int room, const void *address)
     const QMPIX_Address *found, *again = NULL;
     const char *library;
     size_t offset;
-    /* First describes the address by its place in the file, which may tell less. */
+    /* First describes the address by its place in the file, which may tell less. The description of
+     * the address itself must be complete nevertheless. */
     if (QMPIX_Address_find(address, &library, &offset) == MPI_SUCCESS)
         QMPIX_Library_describe(library, offset, &found);
     if (QMPIX_Address_describe(address, &found) != MPI_SUCCESS)

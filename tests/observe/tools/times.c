@@ -28,7 +28,7 @@ static struct {
         after; /* times of the kernel's clock, which skew.c does not change */
 } moments[MOMENTS];
 
-static uint64_t example; /* a time on the clock of rank 0 */
+static uint64_t example; /* a number of ticks of rank 0's clock, which each rank converts */
 static int layer, rank, size, messages, off;
 
 /* Calls the kernel directly, because skew.c replaces the function of the C library. */

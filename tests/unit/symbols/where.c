@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the place from which it was called as in a profile: module and offset. Fortran calls
- * where_. */
+/* Each function prints the place from which it is called as a profile has it: module and offset.
+ * `call where()` in Fortran calls where_. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
