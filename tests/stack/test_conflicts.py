@@ -95,7 +95,7 @@ def test_what_does_not_conflict_runs(stack):
                                     for name in re.findall(r"(?:^|:)(\w+)", stack))
 
 
-def test_a_conflict_with_a_layer_that_was_left_out_is_none():
+def test_a_layer_that_was_left_out_conflicts_with_no_other():
     result = run("exclusive:service,provides=adds-messages,fail=yes", env={"QMPI_ON_ERROR": "skip"})
     assert result.returncode == 0 and runs(result) == ["exclusive 1 is initialized"]
 

@@ -26,7 +26,7 @@ def test_a_handler_that_a_tool_installs_stays(number, tools):
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_a_constructor_that_faults_is_told_of_once(ranks):
+def test_a_constructor_that_faults_is_reported_once(ranks):
     result = run_mpi("calls", "init", "finalize", ranks=ranks, tools="alpha:dies:beta")
     assert result.returncode == 2
     assert result.messages == [

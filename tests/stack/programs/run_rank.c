@@ -118,8 +118,8 @@ static int rank_here(void)
     return -1;
 }
 
-/* Closes all descriptors but two, because the launcher waits for all processes that have its
- * descriptors. */
+/* Closes all descriptors except two, and replaces those from 0 to 2 with /dev/null, because the
+ * launcher waits for all processes that have its descriptors. */
 static void close_all_but(int saved, int saved_too)
 {
     const int null = open("/dev/null", O_RDWR);
