@@ -106,7 +106,8 @@ def check_healthy(tmp_path, program, case=None, *arguments, **more):
 
 
 def check_communicating(tmp_path, program, case=None, *arguments, **more):
-    """Checks a program that does nothing wrong. If it spends much of its time in MPI, this must be the only finding."""
+    """Checks a program that does nothing wrong. If the program spends much of its time in MPI, this must be the only
+    finding; otherwise, there must be none."""
     result, document = run_case(tmp_path, program, case, *arguments, **more)
     is_efficient = document["efficiency"]["parallel"] >= .8
     assert [finding["kind"] for finding in document["findings"]] == ([] if is_efficient else ["time-in-mpi"])

@@ -7,7 +7,8 @@ RMA = {"rma_put": "RmaPut", "rma_get": "RmaGet", "rma_atomic": "RmaAtomic"}
 OBJECTS = {"comm_create": "CommCreate", "comm_destroy": "CommDestroy", "win_create": "RmaWinCreate",
            "win_destroy": "RmaWinDestroy", "file_open": "IoCreateHandle", "file_close": "IoDestroyHandle"}
 STATES = {"off": ["OFF"], "on": ["ON"], "dropped": ["OFF", "ON"]}
-# The operations whose constants in OTF2 follow from the names of their functions. The others are not compared.
+# Collectives whose constants in OTF2 follow from the names of the functions. For other collectives, the constants are
+# not compared.
 COLLECTIVES = {"Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall",
                "Alltoallv", "Alltoallw", "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan"}
 

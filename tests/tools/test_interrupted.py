@@ -62,6 +62,6 @@ def test_log_loses_no_line(tmp_path, options, steps):
 
 
 @pytest.mark.parametrize("tool", ["mpit", "delay,before=1ns,functions=MPI_Comm_rank"])
-def test_others_do_not_hang(tmp_path, tool):
+def test_mpit_and_delay_do_not_hang(tmp_path, tool):
     reads = run(tmp_path, f"COUNT:{tool}", "read", "rank")
     assert calls(tmp_path / "count.json") == reads + 1

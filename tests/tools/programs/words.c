@@ -168,7 +168,7 @@ static void truncated(void)
     MPI_Request requests[2];
     MPI_Status statuses[2];
     MPI_Comm_set_errhandler(WORLD, MPI_ERRORS_RETURN);
-    /* This order is necessary, because Open MPI truncates messages for which a receive is waiting
+    /* This order is necessary: if the receive is posted first, Open MPI truncates the message
      * without an error. */
     MPI_Isend(out, 4, MPI_INT, 0, 1, WORLD, &requests[1]);
     MPI_Irecv(&in, 1, MPI_INT, 0, 1, WORLD, &requests[0]);
