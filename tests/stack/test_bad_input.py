@@ -248,7 +248,7 @@ def test_a_bad_file_is_found_before_anything_is_loaded(tmp_path):
     assert result.trace == ["app init"]
 
 
-def test_terminal_control_characters_of_an_entry_do_not_break_the_lines():
+def test_a_newline_in_an_entry_does_not_split_a_line_of_the_message():
     result = run_mpi("calls", *RUN, ranks=1, tools="two\nlines")
     assert result.returncode == 2
     assert all(line.startswith("qmpi: ") for line in lines_without_remarks(result.stderr))

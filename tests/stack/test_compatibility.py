@@ -34,7 +34,7 @@ def exported():
     return [line.split()[-1] for line in listing.splitlines()]
 
 
-def test_a_tool_that_the_first_release_compiled_runs(tmp_path):
+def test_a_tool_that_was_compiled_with_the_first_release_runs(tmp_path):
     tool = tmp_path / "first_release.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-Wall", "-Werror", "-o", tool,
                     SOURCE / "tests/stack/tools/first_release.c"], check=True)

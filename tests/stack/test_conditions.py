@@ -53,8 +53,10 @@ def run_on_odd_programs(folder, tools, *steps, ranks=4):
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory):
-    """Runs a job of four ranks under layers of all kinds with all conditions. Returns its directory,
-    {(condition, tool): (number of the layer, name of the tool)}, and its ranks."""
+    """Runs a job of four ranks whose stack has layers of alpha, log, count and profile for each
+    condition, and a layer of a PMPI tool for some conditions. Returns its directory,
+    {(condition, tool): (number of the layer, name of the tool)}, in which all PMPI tools have the
+    key "pmpi", and its ranks."""
     folder = tmp_path_factory.mktemp("job")
     stack, where = [], {}
     pmpi = iter(["pmpi_call", "pmpi_table", "pmpi_constant", "pmpi_asks"])
@@ -118,7 +120,7 @@ def test_tools_that_merge_ranks_report_the_calls_of_ranks_on_which_they_are_on(j
 @pytest.mark.parametrize("functions, seen", [
     ("MPI_Barrier", ["MPI_Barrier"]), ("mpi_comm_r*;io", ["MPI_Comm_rank"]),
     ("collective;environment;!MPI_Finalize", ["MPI_Init", "MPI_Barrier"]), ("!collective", [*CALLS[:2], CALLS[3]])])
-def test_only_these_functions_are_intercepted(tmp_path, functions, seen):
+def test_only_functions_in_the_list_are_intercepted(tmp_path, functions, seen):
     """PMPI tools always see the functions that initialize and finalize MPI."""
     option = f"@functions={functions}"
     result = run(tools=f"alpha,{option}:pmpi_call,{option}:log,output=log,{option}:count,output=json,{option}:"
@@ -144,7 +146,7 @@ def test_a_layer_sees_all_calls_until_the_rank_is_known():
     result = run("get_version", *RUN, tools="alpha,@ranks=1:alpha,@ranks=0:pmpi_call,@ranks=1")
     assert notes(result.stderr, "alpha 1") == ["MPI_Get_version", "MPI_Init"]
     assert notes(result.stderr, "alpha 2") == ["MPI_Get_version", *CALLS]
-    assert notes(result.stderr, "pmpi_call") == ENDS  # it has no wrapper of MPI_Get_version
+    assert notes(result.stderr, "pmpi_call") == ENDS  # pmpi_call has no wrapper of MPI_Get_version
     assert [line for line in result.messages if line[0] != " "] == [
         f"QMPI_TOOLS, entry {entry} '{tool},@ranks=1': no process of this job has a rank in '@ranks'"
         for entry, tool in ((1, "alpha"), (3, "pmpi_call"))]

@@ -100,7 +100,7 @@ def test_a_layer_that_was_left_out_conflicts_with_no_other():
     assert result.returncode == 0 and runs(result) == ["exclusive 1 is initialized"]
 
 
-def test_layers_of_files_are_named_with_their_lines(tmp_path):
+def test_layers_that_a_file_lists_are_named_with_their_lines(tmp_path):
     config = tmp_path / "stack.conf"
     config.write_text("[below]\nalpha\n\nexclusive\n    @force = no\n[stack mine]\nexclusive\n")
     result = run("mine", env={"QMPI_CONFIG": config})

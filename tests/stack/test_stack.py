@@ -139,7 +139,7 @@ def test_get_function_of_the_lowest_layer_leads_to_the_base(cache):
 
 @pytest.mark.parametrize("lower, sees", [(1, ["alpha 2", "beta 4"]), (2, ["beta 4"]),
                                          (3, ["beta 4"]), (4, [])])
-def test_get_function_may_be_asked_for_any_layer(lower, sees):
+def test_get_function_may_be_called_for_any_layer(lower, sees):
     result = succeed("calls", "init", "barrier", "finalize",
                      tools=f"lookup:alpha:lookup,below={lower}:beta")
     calls = result.calls
@@ -316,7 +316,7 @@ def test_a_tool_linked_into_the_program_is_found_by_its_name():
         "inside 1 MPI_Comm_rank", "beta 2 MPI_Comm_rank", "inside 3 MPI_Comm_rank"]
 
 
-def test_a_linked_program_may_be_preloaded_too():
+def test_libqmpi_may_also_be_preloaded_into_a_program_that_is_linked_with_it():
     result = succeed("linked", *RUN, tools="inside:beta")
     assert layer_names(result) == ["init beta 2", "init inside 1"]
 

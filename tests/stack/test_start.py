@@ -210,7 +210,7 @@ outside_asan = pytest.mark.skipif(bool(ASAN), reason="the program is not sanitiz
 
 @outside_asan
 @pytest.mark.parametrize("tools", [None, "empty"])
-def test_a_function_that_an_older_mpi_library_lacks_ends_the_program_and_that_is_said_once(tools, tmp_path):
+def test_a_function_that_an_older_mpi_library_lacks_ends_the_program_with_one_message(tools, tmp_path):
     shared = ("-shared", "-fPIC", f"-Wl,-soname,{MPI_SONAME}")
     library = compile_c(tmp_path, MPI_SONAME, STUB, *shared, "-DWHOLE")
     caller = compile_c(tmp_path, "caller", CALLER, library, f"-Wl,-rpath,{tmp_path}")

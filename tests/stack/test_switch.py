@@ -153,7 +153,7 @@ def test_calls_of_a_fortran_program_follow_the_switch(stack):
 # ---- Next functions that a layer keeps -----------------------------------------------------------
 
 
-def test_a_layer_that_is_told_looks_its_next_function_up_again():
+def test_a_layer_that_is_notified_looks_its_next_function_up_again():
     result = succeed("init", "rank", "off=2", "rank", "on=2", "rank", "finalize",
                      tools="keeper:alpha:beta")
     calls = [call for call in result.calls if "Comm_rank" in call or "told" in call]
@@ -168,13 +168,13 @@ def test_a_saved_next_function_still_leads_to_a_layer_that_was_switched_off():
         "keeper 1 MPI_Comm_rank", "alpha 2 MPI_Comm_rank", "beta 3 MPI_Comm_rank"]
 
 
-def test_layers_that_are_off_are_told_too():
+def test_layers_that_are_off_are_notified_too():
     result = succeed("init", "off=1", "off=3", "finalize", tools="keeper:keeper:alpha")
     assert [call for call in result.calls if "told" in call] == [
         "keeper 1 is told", "keeper 2 is told"] * 2
 
 
-def test_a_layer_may_switch_another_when_it_is_told():
+def test_a_layer_may_switch_another_one_when_it_is_notified():
     result = succeed("init", "off=2", "rank", "finalize", tools="keeper,switches=3:alpha:beta")
     assert [call for call in result.calls if "Comm_rank" in call] == ["keeper 1 MPI_Comm_rank"]
     assert result.calls.count("keeper 1 is told") == 2
@@ -247,7 +247,7 @@ def calls_of(result):
     "counter:counter:counter", "pmpi_tally:counter:counter",
     "counter:pmpi_tally:counter", "pmpi_tally:pmpi_tally:counter"])
 def test_no_call_is_lost_or_doubled_while_layers_are_switched(stack):
-    # Each switch opens the pages of PMPI tools, which takes time.
+    # Each switch makes pages of PMPI tools writable and then read-only again, which takes time.
     switches = 10000 if ASAN or "pmpi_" in stack else 100000
     result = succeed("init", f"race={switches}", "finalize", tools=stack, timeout=240)
     assert counts(result, 3)["MPI_Comm_rank"] == calls_of(result) > 0

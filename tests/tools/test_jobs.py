@@ -140,7 +140,8 @@ def can_mount():
 
 
 def mounted(directory, options, fill):
-    """Returns a command that mounts a file system at `directory`, visible for one process only, and fills it."""
+    """Returns a command that mounts a file system at `directory`, which is visible for one process only, fills it, and
+    then executes the command that follows."""
     return ["unshare", "-rm", "sh", "-c",
             f'mount -t tmpfs -o {options} tmpfs {directory}; {fill}; exec env LD_PRELOAD="$LIBRARIES" "$@"', "sh"]
 

@@ -50,7 +50,7 @@ def test_what_a_process_does_after_the_end_of_mpi_loses_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("end", ["exit", "finalize", "abort", "raise=15", "raise=11"])
-def test_all_lines_are_there_when_the_process_is_gone(tmp_path, end):
+def test_all_lines_are_in_the_file_when_the_process_has_ended(tmp_path, end):
     """The tool detects these ends and writes the lines itself, so the test need not wait for another process."""
     run_log(TERMINATIONS, f"calls={COUNT}", end, options=f",output={tmp_path}/lines.%r", env=FAULTS)
     assert tags(read(tmp_path / "lines.0")) == list(range(1, COUNT + 1))
@@ -139,7 +139,7 @@ def test_without_the_writer_lines_are_written_at_once(tmp_path):
 # ---- Lines that are written at once --------------------------------------------------------------
 
 
-def test_lines_in_a_pipe_do_not_wait(tmp_path):
+def test_lines_are_written_to_a_pipe_at_once(tmp_path):
     fifo, text = tmp_path / "fifo", []
     os.mkfifo(fifo)
     reader = threading.Thread(target=lambda: text.append(fifo.read_text()))
@@ -166,7 +166,7 @@ def test_a_child_that_is_forked_while_a_thread_opens_the_file_has_its_line(tmp_p
     assert sorted(re.findall(r"MPI_Iprobe\(.*?tag=(\d)", text[0])) == ["1", "2"]
 
 
-def test_lines_on_a_terminal_do_not_wait(tmp_path):
+def test_lines_are_written_to_a_terminal_at_once(tmp_path):
     master, slave = os.openpty()
     path, text = os.ttyname(slave), bytearray()
     os.set_blocking(master, False)

@@ -60,7 +60,7 @@ def test_calls_are_chosen_by_their_time():
     assert len(lines_of(run_log(STEPS, *STEP_NAMES, options=",min-time=1ns"))) >= 6
 
 
-def test_with_errors_only_only_calls_that_fail_have_lines():
+def test_the_option_errors_selects_calls_that_fail():
     lines = lines_of(run_log(WORDS, "wrong", options=",errors=only"))
     assert [(line.function, line.result.split()[0]) for line in lines] == [
         ("MPI_Send", "MPI_ERR_RANK"), ("MPI_Comm_rank", "MPI_ERR_ARG"),

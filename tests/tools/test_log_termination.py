@@ -121,7 +121,7 @@ def test_profile_in_the_same_stack_ends_in_its_own_way(tmp_path, tools, layers, 
 
 
 def test_the_calls_of_other_ranks_are_shown_as_unfinished_when_one_aborts(tmp_path):
-    """When rank 1 aborts, the launcher kills rank 0 by SIGKILL, or by a signal that it can handle. Rank 1 first
+    """When rank 1 aborts, the launcher kills rank 0 by SIGKILL, or by a signal that log handles. Rank 1 first
     receives a message that rank 0 sends by MPI_Sendrecv, so that rank 0 is certainly in this call."""
     result = run_log(STEPS, *BEGUN, "only=0", "shift=8", "finalize", "only=1", "send=8", "abort=5",
                      ranks=2, options=f",enter=yes,output={tmp_path}/x")

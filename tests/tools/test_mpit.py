@@ -69,7 +69,7 @@ def test_the_list_is_a_table_on_stderr_when_mpi_is_finalized():
         ["qmpi.count.calls.MPI_Barrier", "1", "MPI_UNSIGNED_LONG_LONG", "counter"]]
 
 
-def test_the_list_can_be_had_when_mpi_is_initialised_or_not_at_all():
+def test_the_list_may_be_printed_at_mpi_init_or_never():
     assert run("mpit,at=init").messages[0].endswith("at MPI_Init in rank 0")
     assert run("mpit,at=never").messages == []
 
@@ -87,7 +87,7 @@ def test_the_table_contains_the_variables_that_show_selects():
     assert names[1:] == [LIBRARY_CVAR]
 
 
-def test_the_json_list_tells_everything_of_every_sort_of_variable(tmp_path):
+def test_the_json_list_describes_all_kinds_of_variables(tmp_path):
     cvars, pvars, categories = listed(tmp_path, "mpit,at=init:publisher")
     assert len(cvars) > 300 and len(categories) > 20
     assert cvars["qmpi.stack"]["value"] == "mpit:publisher"

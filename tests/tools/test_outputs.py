@@ -267,8 +267,9 @@ def test_enter_and_leave_of_finalize_have_the_same_time_if_no_callback_makes_cal
 
 @needs_sessions
 def test_tools_report_in_finalize_although_a_session_is_still_open(tmp_path):
-    """MPICH then deletes the attributes of MPI_COMM_SELF at the end of the session instead of in MPI_Finalize.
-    Then the tools can no longer combine their results, so they report without waiting for the callbacks."""
+    """If a session is still open, MPICH deletes the attributes of MPI_COMM_SELF at the end of the session instead of in
+    MPI_Finalize. At that time, the tools can no longer combine their results. So they report in MPI_Finalize, without
+    waiting for the callbacks."""
     counted, profiled, traced, logged = run_in_finalize(
         tmp_path, "session_init", "init", "barrier", "finalize", "session_finalize", program=STEPS)
     called = {"MPI_Session_init": 1, "MPI_Init": 1, "MPI_Barrier": 1, "MPI_Finalize": 1}

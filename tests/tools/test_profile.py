@@ -212,7 +212,7 @@ def test_a_call_from_within_a_call_is_in_mpi_time_once(tmp_path):
     assert outer <= result["time"]["sum"] <= others
 
 
-def test_any_number_of_ranks_is_brought_together(tmp_path):
+def test_the_results_of_five_ranks_are_merged(tmp_path):
     result = profile(tmp_path, "init", "shift=8", "comms", "finalize", ranks=5)
     assert result["ranks"] == 5
     assert [process["rank"] for process in result["processes"]] == [0, 1, 2, 3, 4]
@@ -289,7 +289,7 @@ def test_communicators_are_told_apart_by_name_and_processes(tmp_path):
         ("kept", 1, 0, 1, 2), ("kept", 1, 1, 1, 2), ("once", 2, 0, 1, 6), ("twice", 2, 0, 2, 12)]
 
 
-def test_files_have_their_bytes(tmp_path):
+def test_files_have_the_bytes_that_were_written_and_read(tmp_path):
     result = profile(tmp_path, "init", "file=data", "file=data", "finalize", ranks=1)
     file, = result["files"]
     assert (file["name"], file["opens"], file["written"], file["read"]) == ("data", 2, 200, 20)
@@ -395,7 +395,7 @@ def test_depth_skips_the_layers_above(tmp_path):
 # ---- regions ---------------------------------------------------------------------------------------
 
 
-def test_what_is_switched_off_is_not_counted(tmp_path):
+def test_calls_while_profiling_is_off_are_not_counted(tmp_path):
     result = profile(tmp_path, "init", "barrier", "level=0", "barrier", "comms", "level=1",
                      "barrier", "finalize")
     assert calls(result)["MPI_Barrier"] == 4
@@ -495,8 +495,8 @@ def test_sync_also_waits_on_ranks_that_are_switched_off(tmp_path):
 
 
 def test_only_one_layer_waits_before_collectives(tmp_path):
-    """The second layer would otherwise report that no rank waits. tests/abi tests such declarations
-    of tools for the standard ABI."""
+    """The second layer would otherwise report that no rank waits. tests/abi tests such conflicts of
+    tools for the standard ABI."""
     stack = "profile,sync=yes,output=1:profile,output=2:profile,sync=yes,output=3"
     result = run_steps("init", "finalize", cwd=tmp_path, tools=stack, ranks=1)
     assert result.returncode == 2

@@ -248,7 +248,7 @@ def test_no_rank_waits_for_itself(tmp_path):
                                          ("serial_io", 2)])
 @pytest.mark.parametrize("listed", ["outliers", "all"])
 def test_findings_do_not_depend_on_what_is_listed(tmp_path, case, ranks, listed):
-    """Nor do they depend on the lists themselves: they are the same for a file from which the lists were removed."""
+    """The findings are also the same for a file from which the lists of ranks were removed."""
     _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=ranks, options=f",ranks={listed}")
     path = tmp_path / "out.json"
     assert found_again(path) == texts(document)

@@ -121,8 +121,8 @@ def test_a_session_without_a_communicator_of_all_processes_combines_nothing(tmp_
 
 @needs_sessions
 def test_ranks_may_open_sessions_a_different_number_of_times(tmp_path):
-    """Rank 0 has one session for both communicators, and rank 1 has one for each. This does not matter, because the
-    communicators are freed by MPI_Comm_disconnect."""
+    """Rank 0 has one session for both communicators, and rank 1 has one for each. Because MPI_Comm_disconnect frees the
+    communicators, the ends of the sessions need not match, and each process reports for itself."""
     first, second = alone(
         tmp_path, "session_init", "session_comm", "session_barrier", "session_disconnect",
         "only=1", "session_init=1", "session_finalize", "session_comm=1", "only=0", "session_comm",

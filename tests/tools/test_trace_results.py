@@ -146,7 +146,8 @@ def test_a_call_in_progress_is_in_flight(tmp_path):
 
 @pytest.fixture(scope="module")
 def archive(run):
-    """Returns the definitions and the events of a run's archive: [(location, event)]."""
+    """Yields the directory of a run, and the definitions and the events of its archive. The events are
+    [(location, event)]."""
     otf2 = pytest.importorskip("otf2", reason="python3-otf2 is not installed")
     with otf2.reader.open(str(run / "trace" / "traces.otf2")) as reader:
         yield run, reader.definitions, list(reader.events)

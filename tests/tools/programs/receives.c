@@ -126,7 +126,8 @@ static void imrecv(void)
     finish(&send);
 }
 
-/* Uses a separate communicator, which is not an argument of the receives. */
+/* Uses a separate communicator, which is not an argument of the receives. Tools know the
+ * communicator from the probes. */
 static void matched(void)
 {
     MPI_Comm comm;
