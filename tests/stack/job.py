@@ -165,7 +165,8 @@ class Job:
         return bool(events)
 
     def wait(self, timeout):
-        """Waits until the launcher and all ranks have ended and all of their output has arrived."""
+        """Waits until the launcher and all ranks have ended and all of their output has arrived. Returns
+        the ranks. The test fails after `timeout` seconds."""
         end = time.monotonic() + timeout
         while self.sources():
             if not self.step(end):
@@ -178,7 +179,8 @@ class Job:
         return ranks
 
     def wait_for(self, there, timeout=120):
-        """Calls `there()` repeatedly until its result is true, and returns the result."""
+        """Calls `there()` repeatedly until its result is true, and returns the result. The test fails
+        after `timeout` seconds."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             self.step(time.monotonic() + 0.05)
