@@ -118,7 +118,7 @@ def check_messages(result, entry, expected):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_stops_before_any_mpi_call_with_one_message(case, tmp_path):
+def test_the_run_stops_before_any_mpi_call_with_one_message(case, tmp_path):
     make_entry, expected = CASES[case]
     entry = make_entry(tmp_path)
     result = run_mpi("calls", *RUN, tools=f"alpha:{entry}:alpha,functions=Comm_rank")

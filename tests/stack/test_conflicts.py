@@ -86,7 +86,7 @@ def test_either_layer_can_be_forced(stack):
 
 @pytest.mark.parametrize("stack", ["tolerant:tolerant", "exclusive:alpha", "once:alpha", "no_alpha:no_alpha:beta",
                                    "exclusive:service,offer=regions@1.0:service,provides=something", "older:newer:older"])
-def test_what_does_not_conflict_runs(stack):
+def test_layers_that_do_not_conflict_run(stack):
     """The tools `older` and `newer` have shorter descriptions, as if they were compiled with an
     earlier header."""
     result = run(stack)

@@ -181,7 +181,7 @@ def test_mpi_calls_of_the_lowest_layers_constructor_or_init_go_to_the_base(where
     assert result.trace[begin + 1] == f"nested {where} ends: result 0, flag 0"
 
 
-def test_mpi_from_inside_a_layer_enters_at_the_top_and_pmpi_is_seen_by_nobody():
+def test_mpi_calls_of_a_layer_enter_at_the_top_and_no_layer_sees_its_pmpi_calls():
     result = succeed("calls", "init", "barrier", "finalize", tools="alpha:nested:beta")
     at = result.calls.index("app barrier")
     calls = [line for line in result.calls[at + 1:] if " caller " not in line]

@@ -44,7 +44,7 @@ def test_no_line_is_lost_at_the_end(tmp_path, end):
     assert names(lines)[0] == "MPI_Init_thread"
 
 
-def test_what_a_process_does_after_the_end_of_mpi_loses_nothing(tmp_path):
+def test_no_line_is_lost_if_exit_handlers_do_not_run_after_mpi_finalize(tmp_path):
     _, lines = run(tmp_path, f"calls={COUNT}", "finalize", "_exit")
     assert tags(lines) == list(range(1, COUNT + 1)) and names(lines)[-1] == "MPI_Finalize"
 

@@ -106,7 +106,7 @@ def test_programs_built_to_have_an_efficiency_have_it(tmp_path, steps, options, 
 
 
 @pytest.mark.parametrize("hosts", [["a", "a", "b", "b"], ["a", "b", "b", "b"]])
-def test_balance_is_told_within_and_between_nodes(tmp_path, hosts):
+def test_load_balance_is_reported_within_and_between_nodes(tmp_path, hosts):
     steps = ["init", "region=r", "only=0", "sleep=400", "only=2", "sleep=200", "only=3", "sleep=200",
              "only=-1", "end=r", "barrier", "finalize"]
     result = profile(tmp_path, *steps, ranks=4, env={"HOSTS": ",".join(hosts)},

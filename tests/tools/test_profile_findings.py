@@ -365,7 +365,7 @@ def test_thresholds_say_what_is_a_finding(tmp_path):
     until(check)
 
 
-def test_waits_of_several_files_are_those_of_one(tmp_path):
+def test_waits_are_kept_when_files_of_single_processes_are_merged(tmp_path):
     """The files of single processes are merged by qmpi report."""
     result = run_mpi(PROGRAMS / "tools_planted", "sender_recv", cwd=tmp_path, timeout=120,
                      tools="profile,output=r%r.json,checkpoint=1000", env={"QMPI_TOOL_PATH": TOOL_PATH, "PLANTED_EXIT": "1"})

@@ -631,7 +631,7 @@ def test_two_layers_record_the_same_calls(tmp_path):
         assert calls[0] == calls[1]
 
 
-def test_csv_tells_the_seconds_of_the_tool(tmp_path):
+def test_csv_contains_the_seconds_of_the_tools_own_work(tmp_path):
     """The work of the tool at the end of MPI_Init is recorded without bytes, and not as a call."""
     trace(tmp_path, STEPS, "init", "barrier", "finalize")
     table = list(csv.DictReader(qmpi_trace(tmp_path, "--to=csv").stdout.splitlines()))
