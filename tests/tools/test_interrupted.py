@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(PROCESSOR != "x86_64", reason="needs the trap fl
 
 
 def run(tmp_path, tools, *steps):
-    """Returns how often the handler has read the variable."""
+    """Returns how often the handler has read the variable. In `tools`, COUNT stands for the layer that publishes it."""
     result = run_mpi(EVERY_STEP, "qmpi.count.calls.MPI_Comm_rank", *steps, ranks=1, cwd=tmp_path,
                      tools=tools.replace("COUNT", "count,output=count.json"),
                      env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})

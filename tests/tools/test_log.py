@@ -92,6 +92,7 @@ def test_a_program_runs_as_without_log(tmp_path, program, steps):
 
 WORLD = "comm=MPI_COMM_WORLD"
 NULL_COPY, NULL_DELETE = "MPI_COMM_NULL_COPY_FN", "MPI_COMM_NULL_DELETE_FN"
+# Part of tests/tools/programs/words.c -> its lines. For `*`, see log_support.matches.
 KNOWN = {
     "point_to_point": [
         f"MPI_Isend(buf=*, count=4, datatype=MPI_INT, dest=0, tag=7, {WORLD}, request=*)",

@@ -11,7 +11,7 @@ from support import QMPI, clean_environment, needs_sessions
 
 pytestmark = pytest.mark.usefixtures("separate_nodes")
 
-MOST = 200
+MOST = 200  # largest number of windows of a rank
 
 
 def times(result, rank):

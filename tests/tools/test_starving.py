@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("separate_nodes")
 
 STARVING = STEPS.with_name("tools_starving")
 FORTRAN = STEPS.with_name("tools_starving_fortran")
-NUMBERS = (0, 7, 45, 150)
+NUMBERS = (0, 7, 45, 150)  # numbers of allocations that still succeed
 WITHOUT_SANITIZER = pytest.mark.skipif(ASAN != "", reason="a sanitizer has an allocator of its own")
 BEFORE = ["init", "barrier", "bcast", "shift=100", "region=a"]
 AFTER = ["rank", "barrier", "end=a", "finalize", "fed"]

@@ -17,7 +17,7 @@ import pytest
 from support import ASAN, HAS_SESSIONS, LIBQMPI, MPI_VERSION, OPEN_MPI, QMPI, clean_environment, wait_until
 from trace_support import CALLS, MANY, PAUSES, SIZES, STEPS, TOOL_PATH, qmpi_trace, read, run, sections, tell, trace
 
-# The events of each section of trace_calls.c, on rank 0.
+# The events of each section of trace_calls.c, on rank 0, as trace_support.tell writes them.
 EXPECTED = {
     "blocking": """
         Send[send WORLD peer=1 tag=7 bytes=4]

@@ -12,7 +12,7 @@ from support import ASAN, BUILD, HAS_SESSIONS, clean_environment
 pytestmark = pytest.mark.usefixtures("separate_nodes")
 
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
-UNIT = 0.06
+UNIT = 0.06  # seconds, as in tests/tools/programs/path.h
 TOOL = "trace,format=own"
 SLOW = ASAN or EMULATED  # the sanitizer, or the emulator, takes time, too
 
