@@ -48,6 +48,8 @@ def read_archive(anchor):
 
 @functools.lru_cache(maxsize=1)
 def read_version(anchor, _):
+    """Like read_archive. The second argument is the time of the last change, so that a changed file is
+    read again."""
     import otf2
     with nothing_said(), otf2.reader.open(str(anchor)) as reader:
         locations = list(reader.definitions.locations)

@@ -2,8 +2,8 @@
 """Runs an MPI job, and reads the output and the exit status of each rank directly.
 
 If a job fails, the launcher is unreliable: it kills all ranks when one aborts or fails, returns the
-status of any of them, and loses their last output. Therefore, programs/run_rank.c runs between the
-launcher and each rank. The launcher learns that a rank has ended only when all have ended, and the
+status of any of them, and loses their last output. Therefore, tests/stack/programs/run_rank.c
+runs between the launcher and each rank. The launcher learns that a rank has ended only when all have ended, and the
 output of the ranks does not pass through the launcher. If a rank calls MPI_Abort, the launcher
 still kills it.
 """
@@ -109,8 +109,8 @@ class Job:
         self.selector.register(connection, selectors.EVENT_READ, lambda: self.hear(connection))
 
     def hear(self, connection):
-        """Handles a message of run_rank.c: `rank N` after it has started, `pid N` when the launcher
-        can no longer prevent its reports, and `status N` when its program has ended."""
+        """Handles a message of run_rank.c: `rank N` after run_rank has started, `pid N` (of the program)
+        when the launcher can no longer kill run_rank, and `status N` when the program has ended."""
         try:
             word, _, number = connection.recv(64).decode().partition(" ")
         except ConnectionError:
@@ -165,7 +165,8 @@ class Job:
         return bool(events)
 
     def wait(self, timeout):
-        """Waits until the launcher and all ranks have ended and all of their output has arrived."""
+        """Waits until the launcher and all ranks have ended and all of their output has arrived. Returns
+        the ranks. The test fails after `timeout` seconds."""
         end = time.monotonic() + timeout
         while self.sources():
             if not self.step(end):
@@ -178,7 +179,8 @@ class Job:
         return ranks
 
     def wait_for(self, there, timeout=120):
-        """Calls `there()` repeatedly until its result is true, and returns the result."""
+        """Calls `there()` repeatedly until its result is true, and returns the result. The test fails
+        after `timeout` seconds."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             self.step(time.monotonic() + 0.05)

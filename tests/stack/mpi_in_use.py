@@ -20,7 +20,7 @@ EMULATED = PROCESSOR != platform.machine()
 PYTHON = os.environ.get("QMPI_TEST_PYTHON", sys.executable)
 BUILD_MPI = os.environ.get("QMPI_TEST_MPI", "mpich")
 LINKED = Path(os.environ.get("QMPI_TEST_MPI_LIBRARY") or f"/usr/lib/{PROCESSOR}-linux-gnu/libmpi_abi.so")
-MARKS = {"mpich": b"MPIR_", "openmpi": b"ompi_"}  # prefixes of symbols that only this implementation exports
+MARKS = {"mpich": b"MPIR_", "openmpi": b"ompi_"}  # prefixes of symbols that no other implementation exports
 
 
 def soname(library):

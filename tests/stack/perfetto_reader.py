@@ -49,7 +49,7 @@ class Slice:
 class Sequence:
     track: int | None = None
     clock: int | None = None
-    times: dict = field(default_factory=dict)  # clock -> [the last time, its offset from BOOTTIME]
+    times: dict = field(default_factory=dict)  # clock -> [the last time, the clock's offset from BOOTTIME]
     tables: dict = field(default_factory=dict)
     open: list = field(default_factory=list)
 

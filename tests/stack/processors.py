@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Distributes the machine's processors among the test files that run in parallel.
 
-Waiting ranks of MPICH are busy for about a millisecond before they yield (tools/programs/yielding.c), so
-many jobs on the same processors would delay each other endlessly. Therefore, each job takes as many
-processors as it has ranks, and waits until they are free; a job with more ranks than processors
-runs alone. Launchers and starting processes are mostly idle, so two more processors are distributed
-than the machine has.
+Waiting ranks of MPICH are busy for about a millisecond before they sleep
+(tests/tools/programs/yielding.c), so many jobs on the same processors would delay each other
+endlessly. Therefore, each job takes as many processors as it has ranks, and waits until they are
+free; a job with more ranks than processors runs alone. Launchers and starting processes are mostly
+idle, so two more processors are distributed than the machine has.
 
-Ranks of Open MPI yield while they wait (the tests set this), and its launcher is idle for half a
-second. Therefore, several of its jobs share the processors, even jobs with more ranks than
+Ranks of Open MPI yield while they wait (the tests set this), and Open MPI's launcher is idle for half
+a second. Therefore, several jobs of Open MPI share the processors, even jobs with more ranks than
 processors. A job of MPICH whose ranks mostly sleep takes only one processor.
 """
 import contextlib
@@ -44,8 +44,9 @@ def try_lock(stack, path):
 
 @contextlib.contextmanager
 def processors(wanted):
-    """Within this context, the process has `wanted` processors. If the machine has fewer, it has all
-    of them, so that it runs alone; with Open MPI, whose ranks yield, other jobs may run."""
+    """Within this context, the process has `wanted` processors. If the machine has fewer, a process
+    with a job of MPICH has all of them, so that the job runs alone. A job of Open MPI, whose ranks
+    yield, may share them with other jobs."""
     global in_use
     if in_use:
         yield

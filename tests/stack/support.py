@@ -48,7 +48,7 @@ def abi_compiler() -> str:
 
 TIME_LIMIT = 600 if EMULATED else 120  # seconds
 RUN_RANK = PROGRAMS / "run_rank"
-# Makes ranks of MPICH yield while they wait: see tools/programs/yielding.c.
+# Makes ranks of MPICH sleep while they wait: see tests/tools/programs/yielding.c.
 YIELDING = BUILD / "tests" / "yielding.so" if MPI_NAME == "mpich" else None
 MPICC = abi_compiler() if ABI else mpi_command("mpicc", MPI_NAME, BUILD) or "mpicc"
 
@@ -82,9 +82,9 @@ TOOLS_FOLDER = f"qmpi{SUFFIX}"
 
 
 def private_tmpdir() -> str:
-    """Creates a temporary directory for the jobs of this process; any user may write to it. By
-    default, all jobs of a user share a folder, which a job that ends may remove while another job
-    creates it. This directory stays in use even if a test changes TMPDIR."""
+    """Creates a temporary directory for the Open MPI jobs of this process; any user may write to it.
+    By default, all Open MPI jobs of a user share a folder, which a job that ends may remove while
+    another job creates it. This directory stays in use even if a test changes TMPDIR."""
     folder = tempfile.mkdtemp(prefix="qmpi-test-")
     os.chmod(folder, 0o1777)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -280,9 +280,10 @@ ABORTED = re.compile(r"(?:^Abort\(|^with errorcode )(-?\d+)", re.MULTILINE)
 
 
 def status_of(ranks, launcher, launcher_status):
-    """Returns the status with which a job was aborted, or with which the first failed rank ended.
-    The launcher may kill all ranks when one aborts, including the aborting one; in that case, only
-    the status of the launcher is known."""
+    """Returns the status with which a job was aborted. Otherwise, returns that of the first rank that
+    failed; a rank that exited comes before one that a signal ended. The launcher may kill all ranks
+    when one aborts, including the aborting one; in that case, only the status of the launcher is
+    known."""
     for text in (*(rank.stderr for rank in ranks), launcher):
         if found := ABORTED.search(text):
             return int(found[1]) & 0xff
@@ -301,7 +302,7 @@ def run_job(command, env, *, ranks, ends=None, variables=None, timeout=TIME_LIMI
         preloaded = variables.get("LD_PRELOAD") or env.get("LD_PRELOAD")
         variables = {**variables, "LD_PRELOAD": ":".join(filter(None, [preloaded, str(YIELDING)]))}
     launcher = launch(ranks)
-    if OPEN_MPI:  # its launcher also sets the variables for spawned processes
+    if OPEN_MPI:  # Open MPI's launcher also sets the variables for spawned processes
         launcher, variables = launch(ranks, **variables), {}
     for _ in range(3):
         with Job(RUN_RANK, launcher, command, ranks=ranks, ends=ends, variables=variables, env=env,
@@ -343,8 +344,10 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
     preload  the libraries in LD_PRELOAD, which is set only for the ranks
     wrapper  a command in front of the program, such as valgrind
     ends     the ranks that end by themselves, by default all; the others are killed after them
-    spawns   the launcher gets LD_PRELOAD too, because PRRTE passes its own environment to spawned processes
-    sleeps   ranks sleep most of the time, even while they wait (tools/programs/yielding.c), so they share a processor
+    spawns   the program spawns processes; the launcher gets LD_PRELOAD too, because PRRTE passes its own
+             environment to spawned processes
+    sleeps   ranks sleep most of the time, even while they wait (tests/tools/programs/yielding.c), so the ranks of
+             MPICH share a processor
     """
     environment = clean_environment()
     environment["QMPI_TOOL_PATH"] = str(TOOLS)

@@ -75,8 +75,8 @@ CASES = {
     "a program": (lambda folder: "/bin/true", "a program, not a library"),
     "undefined symbols": (lambda folder: "undefined", "nobody_defines_this"),
     "no tool": (lambda folder: "plain", "is not a tool"),
-    "announces nothing": (lambda folder: "silent", "registers no tool"),
-    "announces two tools": (lambda folder: "twins", "registers 2 tools"),
+    "registers no tool": (lambda folder: "silent", "registers no tool"),
+    "registers two tools": (lambda folder: "twins", "registers 2 tools"),
     "directory": (lambda folder: folder, "a directory"),
     "directory as a tool's file": (
         lambda folder: (folder / "folder.so").mkdir() or folder / "folder.so", "a directory"),
@@ -118,7 +118,7 @@ def check_messages(result, entry, expected):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_stops_before_any_mpi_call_with_one_message(case, tmp_path):
+def test_the_run_stops_before_any_mpi_call_with_one_message(case, tmp_path):
     make_entry, expected = CASES[case]
     entry = make_entry(tmp_path)
     result = run_mpi("calls", *RUN, tools=f"alpha:{entry}:alpha,functions=Comm_rank")
@@ -177,7 +177,7 @@ def test_with_skip_the_first_255_of_10000_entries_run():
         f"alpha {tool_id} MPI_Comm_rank" for tool_id in (1, 2, 3)]
 
 
-def test_10000_unknown_entries_do_not_flood():
+def test_10000_unknown_entries_print_fewer_than_20_messages():
     result = run_mpi("calls", *RUN, tools=":".join(f"t{i}" for i in range(10_000)))
     assert (result.returncode, result.stdout) == (2, "")
     assert len(result.messages) < 20
@@ -204,21 +204,21 @@ def test_the_message_of_an_unknown_name_lists_every_place_with_its_reason(tmp_pa
 
 
 @pytest.mark.parametrize("name, file", [("mine", "mine.so"), ("mine", "libmine.so"), ("mine.so", "mine.so")])
-def test_the_message_of_a_name_of_a_file_at_hand_tells_its_path(name, file, tmp_path):
+def test_a_name_of_a_file_in_the_current_folder_gets_a_hint_with_the_path(name, file, tmp_path):
     (tmp_path / file).write_text("")
     result = run_mpi("calls", *RUN, ranks=1, tools=name, cwd=tmp_path)
     assert f"  hint: write ./{file}: only a name with a slash is a path" in result.messages
-    assert "announced tools" not in result.stderr
+    assert "registered tools" not in result.stderr
 
 
-def test_the_message_of_an_unknown_name_lists_the_announced_tools():
+def test_the_message_of_an_unknown_name_lists_the_registered_tools():
     result = run_mpi("calls", *RUN, ranks=1, tools="nonesuch",
                      preload=[LIBQMPI, tool("alpha"), tool("beta")])
     text = "\n".join(result.messages)  # the loader may run constructors in another order
     assert "registered tools: alpha, beta" in text or "registered tools: beta, alpha" in text
 
 
-def test_a_tool_whose_name_is_taken_names_both_libraries(tmp_path):
+def test_a_message_names_both_libraries_that_register_the_same_name(tmp_path):
     other = shutil.copy(tool("alpha"), tmp_path / "other.so")
     env = {"LD_LIBRARY_PATH": LIBQMPI.parent}
     result = run_mpi("calls", *RUN, ranks=1, tools=f"{other}:alpha", env=env)
@@ -248,7 +248,7 @@ def test_a_bad_file_is_found_before_anything_is_loaded(tmp_path):
     assert result.trace == ["app init"]
 
 
-def test_terminal_control_characters_of_an_entry_do_not_break_the_lines():
+def test_a_newline_in_an_entry_does_not_split_a_line_of_the_message():
     result = run_mpi("calls", *RUN, ranks=1, tools="two\nlines")
     assert result.returncode == 2
     assert all(line.startswith("qmpi: ") for line in lines_without_remarks(result.stderr))
@@ -259,7 +259,7 @@ def test_terminal_control_characters_of_an_entry_do_not_break_the_lines():
 
 @pytest.fixture
 def not_root():
-    """Returns a wrapper that runs a program as another user if this one is root, who may read all
+    """Returns a wrapper that runs a program as another user if this user is root, who may read all
     files."""
     if os.geteuid() != 0:
         return []
@@ -271,7 +271,7 @@ def not_root():
 
 @pytest.mark.parametrize("closed", ["file", "folder"])
 @pytest.mark.parametrize("on_error, code", [("stop", 2), ("skip", 0)])
-def test_unreadable(closed, on_error, code, not_root):
+def test_an_unreadable_file_or_folder_is_reported(closed, on_error, code, not_root):
     with folder_open_to_all(tool("alpha"), program("calls")) as folder:
         inner = folder / "inner"
         inner.mkdir()
@@ -330,5 +330,5 @@ def test_a_tool_built_with_another_version_of_the_mpi_library_is_refused(tmp_pat
     assert "it was built with another version of the MPI library" in result.stderr
 
 
-def test_the_bundled_tools_are_where_the_tests_think():
+def test_the_bundled_tools_are_in_the_folder_that_the_tests_use():
     assert (BUNDLED_TOOLS / "empty.so").exists()

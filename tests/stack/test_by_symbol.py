@@ -3,7 +3,7 @@
 from support import run_mpi
 
 
-def test_a_tool_without_inline_functions_passes_on():
+def test_a_tool_that_uses_the_exported_functions_passes_calls_on():
     result = run_mpi("calls", "init", "comm_rank", "finalize", ranks=1,
                      tools="by_symbol:alpha,functions=Comm_rank:by_symbol")
     assert result.returncode == 0

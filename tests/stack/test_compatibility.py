@@ -34,7 +34,7 @@ def exported():
     return [line.split()[-1] for line in listing.splitlines()]
 
 
-def test_a_tool_that_the_first_release_compiled_runs(tmp_path):
+def test_a_tool_that_was_compiled_with_the_first_release_runs(tmp_path):
     tool = tmp_path / "first_release.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-Wall", "-Werror", "-o", tool,
                     SOURCE / "tests/stack/tools/first_release.c"], check=True)
@@ -53,7 +53,7 @@ def test_the_header_and_the_library_know_their_version(tmp_path):
     assert f"runs {VERSION} compiled {VERSION} new" in result.trace
 
 
-def test_calls_have_the_version_of_their_release_and_mpi_functions_none():
+def test_calls_of_qmpi_have_symbol_versions_and_functions_of_mpi_have_none():
     names = exported()
     assert {"QMPI_Register_tool_name@@QMPI_0.1", "QMPIX_Tool_count@@QMPI_0.1", "QMPIX_Get_version@@QMPI_0.2",
             "MPI_Send", "PMPI_Send"} <= set(names)

@@ -15,8 +15,8 @@ ENDS = ["MPI_Init", "MPI_Finalize"]
 PATH = {"QMPI_TOOL_PATH": f"{TOOLS}:{BUNDLED_TOOLS}"}
 NODE = socket.gethostname()
 
-# A wrapper: odd ranks run the first of the two programs that follow, with the variable ODD; even
-# ranks run the second one.
+# A wrapper: even ranks run the first of the two programs that follow; odd ranks run the second one,
+# with the variable ODD.
 DIFFER = ["sh", "-c", 'odd=$1; shift; rank=${PMI_RANK:-$OMPI_COMM_WORLD_RANK}; '
           'if [ $((rank % 2)) = 1 ]; then ODD=1; export ODD; exec "$odd" "$@"; else exec "$0" "$@"; fi']
 
@@ -53,8 +53,10 @@ def run_on_odd_programs(folder, tools, *steps, ranks=4):
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory):
-    """Runs a job of four ranks under layers of all kinds with all conditions. Returns its directory,
-    {(condition, tool): (number of the layer, name of the tool)}, and its ranks."""
+    """Runs a job of four ranks whose stack has layers of alpha, log, count and profile for each
+    condition, and a layer of a PMPI tool for some conditions. Returns its directory,
+    {(condition, tool): (number of the layer, name of the tool)}, in which all PMPI tools have the
+    key "pmpi", and its ranks."""
     folder = tmp_path_factory.mktemp("job")
     stack, where = [], {}
     pmpi = iter(["pmpi_call", "pmpi_table", "pmpi_constant", "pmpi_asks"])
@@ -80,7 +82,7 @@ def test_a_qmpi_tool_sees_all_calls_on_its_ranks_and_none_on_others(job, name):
 
 
 @pytest.mark.parametrize("name", ["both", "program", "if-env", "enabled"])
-def test_a_pmpi_tool_sees_the_beginning_and_the_end_everywhere(job, name):
+def test_a_pmpi_tool_sees_mpi_init_and_mpi_finalize_on_all_ranks(job, name):
     _, where, ranks = job
     _, who = where[name, "pmpi"]
     for rank in ranks:
@@ -97,7 +99,7 @@ def test_an_observer_sees_all_calls_on_its_ranks_and_none_on_others(job, name):
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
-def test_tools_that_merge_have_the_calls_of_their_ranks_alone(job, name):
+def test_tools_that_merge_ranks_report_the_calls_of_ranks_on_which_they_are_on(job, name):
     """This holds even if the layer is off on rank 0, which writes the file. If the layer is off on
     all ranks, nothing is written."""
     folder, _, _ = job
@@ -118,7 +120,7 @@ def test_tools_that_merge_have_the_calls_of_their_ranks_alone(job, name):
 @pytest.mark.parametrize("functions, seen", [
     ("MPI_Barrier", ["MPI_Barrier"]), ("mpi_comm_r*;io", ["MPI_Comm_rank"]),
     ("collective;environment;!MPI_Finalize", ["MPI_Init", "MPI_Barrier"]), ("!collective", [*CALLS[:2], CALLS[3]])])
-def test_only_these_functions_are_intercepted(tmp_path, functions, seen):
+def test_only_functions_in_the_list_are_intercepted(tmp_path, functions, seen):
     """PMPI tools always see the functions that initialize and finalize MPI."""
     option = f"@functions={functions}"
     result = run(tools=f"alpha,{option}:pmpi_call,{option}:log,output=log,{option}:count,output=json,{option}:"
@@ -131,7 +133,7 @@ def test_only_these_functions_are_intercepted(tmp_path, functions, seen):
     assert {row["name"] for row in json.loads((tmp_path / "profile").read_text())["functions"]} == set(seen)
 
 
-def test_several_lists_leave_what_all_contain():
+def test_several_lists_select_the_functions_that_all_contain():
     result = run(tools="alpha,@functions=MPI_Barrier;MPI_Comm_rank,@functions=collective")
     assert notes(result.stderr, "alpha 1") == ["MPI_Barrier"]
 
@@ -139,33 +141,33 @@ def test_several_lists_leave_what_all_contain():
 # ---- The rank ------------------------------------------------------------------------------------
 
 
-def test_until_the_rank_is_known_the_layer_sees_its_calls():
+def test_a_layer_sees_all_calls_until_the_rank_is_known():
     """Without a launcher, the rank is known only after MPI_Init."""
     result = run("get_version", *RUN, tools="alpha,@ranks=1:alpha,@ranks=0:pmpi_call,@ranks=1")
     assert notes(result.stderr, "alpha 1") == ["MPI_Get_version", "MPI_Init"]
     assert notes(result.stderr, "alpha 2") == ["MPI_Get_version", *CALLS]
-    assert notes(result.stderr, "pmpi_call") == ENDS  # it has no wrapper of MPI_Get_version
+    assert notes(result.stderr, "pmpi_call") == ENDS  # pmpi_call has no wrapper of MPI_Get_version
     assert [line for line in result.messages if line[0] != " "] == [
         f"QMPI_TOOLS, entry {entry} '{tool},@ranks=1': no process of this job has a rank in '@ranks'"
         for entry, tool in ((1, "alpha"), (3, "pmpi_call"))]
 
 
-def test_what_mpi_says_counts_more_than_a_variable():
-    """A program that a process of a job starts inherits the job's variables, which may have another
-    rank than MPI reports."""
+def test_the_rank_in_mpi_takes_precedence_over_a_variable():
+    """A program that a process of a job starts inherits the job's variables, which may contain
+    another rank than MPI reports."""
     result = run(tools="alpha,@ranks=3:alpha,@ranks=0", env={"SLURM_PROCID": 3})
     assert notes(result.stderr, "alpha 1") == CALLS[:1]
     assert notes(result.stderr, "alpha 2") == CALLS[1:]
 
 
 @pytest.mark.skipif(not HAS_SESSIONS, reason="this MPI library has no sessions")
-def test_a_session_tells_the_rank_too():
+def test_the_rank_is_also_known_after_a_session_is_opened():
     result = run("session_init", "get_version", "session_finalize", tools="alpha,@ranks=1:alpha,@ranks=0")
     assert notes(result.stderr, "alpha 1") == ["MPI_Session_init"]
     assert notes(result.stderr, "alpha 2") == ["MPI_Session_init", "MPI_Get_version", "MPI_Session_finalize"]
 
 
-def test_a_sites_set_may_be_for_larger_jobs(tmp_path):
+def test_a_configuration_file_may_name_ranks_that_the_job_does_not_have(tmp_path):
     (tmp_path / "conf").write_text("[above]\nalpha\n  @ranks = 17\n")
     result = run(tools=None, env={"QMPI_CONFIG": tmp_path / "conf"})
     assert (notes(result.stderr, "alpha 1"), result.messages) == (CALLS[:1], [])
@@ -187,7 +189,7 @@ def test_a_layer_that_starts_off_can_be_switched_on():
     assert notes(result.stderr, "pmpi_tally") == [] and "trace: pmpi_tally counted 1 1 0" in result.stderr
 
 
-def test_a_layer_is_called_for_what_it_keeps_also_where_a_condition_leaves_it_off():
+def test_a_layer_that_a_condition_leaves_off_is_called_for_functions_that_it_keeps():
     """This also applies to a function that @functions excludes."""
     for condition in ("@enabled=no", "@functions=MPI_Barrier"):
         result = run(tools=f"keeper,keeps=yes,{condition}:alpha")
@@ -196,7 +198,7 @@ def test_a_layer_is_called_for_what_it_keeps_also_where_a_condition_leaves_it_of
         assert notes(result.stderr, "alpha 2") == CALLS
 
 
-def test_pcontrol_switches_on_what_only_its_option_left_off():
+def test_pcontrol_switches_on_layers_that_only_the_option_enabled_left_off():
     """MPI_Pcontrol(1) switches on the layers, of any tool, that only @enabled=no has left off. A layer
     that was switched in another way stays as it is."""
     tools = "alpha,@enabled=no:alpha,@enabled=no,@ranks=1:pmpi_call,@enabled=no:pmpi_tally,@enabled=no:" \
@@ -219,9 +221,9 @@ def test_a_preloaded_pmpi_tool_starts_off_too(order):
 
 
 @pytest.mark.skipif(not program("switch_fortran").exists(), reason="no Fortran compiler")
-def test_a_fortran_wrapper_is_not_called_for_what_the_layer_does_not_see():
-    """The program calls the Fortran wrappers of pmpi_fortran while this is the topmost layer that is
-    on."""
+def test_a_fortran_wrapper_is_not_called_for_calls_that_its_layer_does_not_see():
+    """The program calls the Fortran wrappers of pmpi_fortran while pmpi_fortran is the topmost layer
+    that is on."""
     stacks = {"pmpi_fortran": 2, "pmpi_fortran,@enabled=no": 1, "pmpi_fortran,@functions=MPI_Comm_size": 0}
     for tools, calls in stacks.items():
         result = run_mpi("switch_fortran", ranks=1, tools=f"{tools}:alpha", preload=())
@@ -249,7 +251,7 @@ def test_a_wrong_value_ends_in_one_message(option):
     assert result.stderr.count("hint: ") == 1
 
 
-def test_a_function_that_there_is_not_ends_in_one_message():
+def test_an_unknown_function_is_reported_once_for_each_entry():
     result = run(tools="alpha,@functions=MPI_Barrier;MPI_Sned:alpha,@functions=nothing", ranks=2)
     assert result.returncode == 2
     assert [line for line in result.messages if line[0] != " "] == [
@@ -266,7 +268,7 @@ def test_a_list_that_selects_no_function_is_refused(functions):
     assert "@functions: the list selects no function of this MPI" in result.messages[0]
 
 
-def test_what_is_part_of_the_program_cannot_have_conditions():
+def test_a_tool_that_the_program_contains_cannot_have_conditions():
     result = run_mpi("switch_own", "init", "finalize", ranks=1, tools="switch_own,@ranks=0", preload=())
     assert result.returncode == 2
     assert "the program itself contains this tool" in result.messages[0] and result.stderr.count("hint: ") == 1
@@ -285,7 +287,7 @@ def test_a_layer_that_cannot_be_used_may_be_optional(entry):
     assert run(tools=f"{entry},@optional=no:beta").returncode == 2
 
 
-def test_a_misspelt_option_is_an_error_all_the_same():
+def test_a_misspelt_option_is_an_error_even_if_the_layer_is_optional():
     assert run(tools="alpha,@optional=yes,@rank=3").returncode == 2
 
 

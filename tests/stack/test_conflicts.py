@@ -86,7 +86,7 @@ def test_either_layer_can_be_forced(stack):
 
 @pytest.mark.parametrize("stack", ["tolerant:tolerant", "exclusive:alpha", "once:alpha", "no_alpha:no_alpha:beta",
                                    "exclusive:service,offer=regions@1.0:service,provides=something", "older:newer:older"])
-def test_what_does_not_conflict_runs(stack):
+def test_layers_that_do_not_conflict_run(stack):
     """The tools `older` and `newer` have shorter descriptions, as if they were compiled with an
     earlier header."""
     result = run(stack)
@@ -95,12 +95,12 @@ def test_what_does_not_conflict_runs(stack):
                                     for name in re.findall(r"(?:^|:)(\w+)", stack))
 
 
-def test_a_conflict_with_a_layer_that_was_left_out_is_none():
+def test_a_layer_that_was_left_out_conflicts_with_no_other():
     result = run("exclusive:service,provides=adds-messages,fail=yes", env={"QMPI_ON_ERROR": "skip"})
     assert result.returncode == 0 and runs(result) == ["exclusive 1 is initialized"]
 
 
-def test_layers_of_files_are_named_with_their_lines(tmp_path):
+def test_layers_that_a_file_lists_are_named_with_their_lines(tmp_path):
     config = tmp_path / "stack.conf"
     config.write_text("[below]\nalpha\n\nexclusive\n    @force = no\n[stack mine]\nexclusive\n")
     result = run("mine", env={"QMPI_CONFIG": config})

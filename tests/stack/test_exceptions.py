@@ -37,6 +37,6 @@ def test_with_skip_the_run_goes_on_without_the_layer(what):
         assert f"{name} {tool_id} MPI_Initialized" in result.trace
 
 
-def test_an_init_function_that_throws_nothing_is_as_any_other():
+def test_an_init_function_that_throws_nothing_works_like_any_other():
     result = run_mpi("catches", ranks=1, tools="throws:alpha")
     assert (result.returncode, result.stdout, result.messages) == (0, "initialized 1\n", [])

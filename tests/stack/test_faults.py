@@ -26,7 +26,7 @@ def test_a_handler_that_a_tool_installs_stays(number, tools):
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_a_constructor_that_faults_is_told_of_once(ranks):
+def test_a_constructor_that_faults_is_reported_once(ranks):
     result = run_mpi("calls", "init", "finalize", ranks=ranks, tools="alpha:dies:beta")
     assert result.returncode == 2
     assert result.messages == [
@@ -34,7 +34,7 @@ def test_a_constructor_that_faults_is_told_of_once(ranks):
         "  hint: rebuild or reinstall it; QMPI_DEBUG=load leaves the signal to a debugger"]
 
 
-def test_with_traces_of_loading_the_signal_is_left_alone():
+def test_with_qmpi_debug_load_the_signal_ends_the_process():
     result = run_mpi("calls", "init", ranks=1, tools="dies", env={"QMPI_DEBUG": "load"})
     assert result.returncode == -signal.SIGABRT
     assert "terminated by" not in result.stderr

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A process may be forked while another thread is in libqmpi or in the loader. The child, which
-does not have this thread, does not wait for its locks."""
+does not have this thread, does not wait for locks that the thread held."""
 import pytest
 
 from mpi_in_use import EMULATED
@@ -16,8 +16,8 @@ def test_a_child_switches_layers_while_its_parent_was_switching_one(tools):
     assert (result.returncode, result.stdout) == (0, "50 of 50 children\n")
 
 
-@pytest.mark.skipif(EMULATED, reason="an emulator's own threads are counted with those of the process, so that no child "
-                                     "is known to have one thread, and to need no lock of the loader")
+@pytest.mark.skipif(EMULATED, reason="libqmpi counts the emulator's threads, too, so it does not see that the child "
+                                     "has one thread and needs no lock of the loader")
 @pytest.mark.parametrize("tools", ["counter:counter", "pmpi_quiet:counter"])
 def test_a_child_switches_layers_while_its_parent_was_loading_a_library(tools):
     result = run_mpi("forks", TOOLS / "plain.so", ranks=1, tools=tools, timeout=120)

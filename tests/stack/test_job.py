@@ -46,7 +46,7 @@ def test_a_test_in_which_open_mpi_crashed_is_run_again_in_an_empty_directory(tmp
     assert started == [[], [], []]
 
 
-def test_a_rank_that_ends_badly_does_not_keep_another_from_its_end(tmp_path):
+def test_a_rank_that_fails_does_not_prevent_another_from_ending(tmp_path):
     """Rank 1 fails, and rank 0 ends after it. If the launcher learned that rank 1 had failed, it
     would kill rank 0."""
     result = shell("""mkfifo fifo.$rank
@@ -57,14 +57,14 @@ def test_a_rank_that_ends_badly_does_not_keep_another_from_its_end(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM])
-def test_a_rank_that_a_signal_ends_has_that_as_its_end(number):
+def test_a_rank_that_a_signal_ends_has_the_negative_signal_as_status(number):
     result = shell(f"echo before; kill -{int(number)} $$")
     assert [rank.returncode for rank in result.ranks] == [-number] * 2
     assert not any(rank.killed for rank in result.ranks)
     assert result.stdout == "before\n" * 2
 
 
-def test_ranks_that_do_not_end_are_killed_when_the_others_have():
+def test_ranks_that_do_not_end_are_killed_after_the_others_have_ended():
     result = shell("if [ $rank = 0 ]; then echo done; exit 37; fi; exec sleep 600", ends=[0])
     assert [rank.killed for rank in result.ranks] == [False, True]
     assert (result.returncode, result.stdout) == (37, "done\n")
@@ -80,17 +80,17 @@ __attribute__((constructor)) static void begin(void) { if (*getenv("PMI_RANK") =
 """
 
 
-@pytest.mark.skipif(OPEN_MPI, reason="by its connection MPICH's launcher notices that a rank ends")
+@pytest.mark.skipif(OPEN_MPI, reason="only MPICH's launcher notices the end of a rank by its connection")
 def test_a_rank_that_takes_its_time_to_end_is_not_killed_meanwhile(tmp_path):
-    """Rank 0 closes its connection to the launcher some time before it ends. MPICH's launcher would
-    then kill it, and the status of the job would be 9."""
+    """Rank 0 closes its connection to the launcher some time before it ends. Without run_rank,
+    MPICH's launcher would then kill it, and the status of the job would be 9."""
     (tmp_path / "lingers.c").write_text(LINGERS)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "lingers.so", "lingers.c"], cwd=tmp_path, check=True)
     result = run_mpi("calls", "init", "a step that there is not", preload=[tmp_path / "lingers.so"])
     assert [rank.returncode for rank in result.ranks] == [99, 99]
 
 
-def test_an_aborting_rank_has_the_status_that_it_asked_for():
+def test_a_job_that_a_rank_aborts_has_the_argument_of_mpi_abort_as_status():
     for code in (1, 9, 137):
         result = run_mpi("calls", "init", f"abort={code}", "barrier", preload=())
         assert result.returncode == code
@@ -98,7 +98,7 @@ def test_an_aborting_rank_has_the_status_that_it_asked_for():
             pytest.skip("MPI_Abort of this MPI library returns")
 
 
-def test_what_cannot_be_run_is_told():
+def test_each_rank_reports_a_program_that_cannot_be_executed():
     result = run_mpi("/no/such/program", preload=())
     assert [rank.returncode for rank in result.ranks] == [127, 127]
     assert result.stderr == "/no/such/program: No such file or directory\n" * 2

@@ -14,7 +14,7 @@ SAID = "the launcher started 2 processes, but each of them is rank 0 of 1"
 
 @pytest.mark.parametrize("tools", ["alpha", "count"])
 @pytest.mark.parametrize("begin", ["init", "init_thread"])
-def test_processes_that_are_alone_are_told_of(begin, tools):
+def test_a_warning_says_that_each_process_is_alone(begin, tools):
     result = run_mpi("calls", begin, "finalize", ranks=1, tools=tools, env={SIZE: 2})
     assert result.returncode == 0
     assert result.stderr.count(SAID) == 1
@@ -22,11 +22,11 @@ def test_processes_that_are_alone_are_told_of(begin, tools):
 
 
 @pytest.mark.parametrize("env", [{SIZE: 1}, {SIZE: 2, RANK: 1}, {SIZE: ""}, {SIZE: 2, LIBRARY_SIZE: 1}, {}])
-def test_it_is_not_said_of_one_process_nor_by_every_process(env):
+def test_a_single_process_or_one_that_is_not_rank_0_prints_no_warning(env):
     assert "launcher" not in run_mpi("calls", "init", "finalize", ranks=1, tools="alpha", env=env).stderr
 
 
-def test_it_is_not_said_where_they_are_together():
+def test_processes_of_one_job_print_no_warning():
     result = run_mpi("calls", "init", "finalize", tools="alpha", env={SIZE: 2})
     assert result.returncode == 0 and "launcher" not in result.stderr
 

@@ -72,7 +72,7 @@ def run_other(folder, *arguments, tools="", ranks=0, command="run"):
 
 
 @pytest.mark.parametrize("tools", ["", "empty:count"])
-def test_a_function_that_the_library_lacks_harms_nobody_who_does_not_call_it(folder, tools):
+def test_a_function_that_the_library_lacks_does_not_affect_a_program_that_does_not_call_it(folder, tools):
     result = run_other(folder, tools=tools)
     assert (result.returncode, result.stdout) == (0, "the program ends\n")
     assert not any("MPI_Comm_idup" in line for line in result.messages)
@@ -89,13 +89,13 @@ def test_a_call_of_a_function_that_the_library_lacks_ends_the_program_with_its_n
     assert after.strip().startswith("hint: ")
 
 
-def test_such_a_call_ends_the_whole_job(folder):
+def test_a_call_of_a_function_that_the_library_lacks_ends_the_whole_job(folder):
     result = run_other(folder, "idup", tools="empty", ranks=2)
     assert result.returncode not in (0, 124)
     assert "MPI_Comm_idup was called" in result.stderr
 
 
-def test_functions_and_doctor_list_what_one_of_the_two_lacks(folder):
+def test_functions_and_doctor_list_the_functions_that_the_library_or_libqmpi_lacks(folder):
     for file in (folder / MPI_SONAME, folder / "program"):
         environment = {**clean_environment(), "LD_LIBRARY_PATH": str(folder)}
         lines = run_command([QMPI, "functions", file], environment).stdout.splitlines()
@@ -118,7 +118,7 @@ def test_functions_of_the_library_of_the_build_are_those_of_the_build():
     assert run_command([QMPI, "functions", LIBRARY], clean_environment()).stdout == plain
 
 
-def test_functions_of_what_has_no_mpi_are_refused(folder):
+def test_qmpi_functions_refuses_a_file_without_mpi(folder):
     for file in (folder / "program.c", shutil.which("sh"), "no-such-program"):
         result = run_command([QMPI, "functions", file], clean_environment())
         assert (result.returncode, result.stdout) == (2, "")
@@ -130,8 +130,9 @@ def needed_by(library):
     return re.findall(r"\(NEEDED\).*\[(.+)\]", text)
 
 
-def test_bundled_tools_need_no_library_of_an_mpi_but_the_one_whose_name_all_versions_have():
-    """In Open MPI 6, the predefined handles are no longer in libmpi.so.40."""
+def test_bundled_tools_need_no_mpi_library_except_the_one_that_all_versions_have():
+    """All versions of Open MPI have libmpi.so.40. Tools must not refer to predefined handles, because Open MPI 6 has
+    them in another library, libopen_mpi.so.40, which earlier versions do not have."""
     for tool in BUNDLED_TOOLS.glob("*.so"):
         ours = {name for name in needed_by(tool) if re.match(r"lib(mpi|open.|pmi|hwloc|event)", name)}
         assert ours <= ({MPI_SONAME} if MPI_NAME == "openmpi" else set()), tool

@@ -17,7 +17,7 @@ from support import (ASAN, BUNDLED_TOOLS, HAS_SESSIONS, LIBQMPI, MPI_NAME, MPICC
                      can_spawn, clean_environment, launch, program, run_mpi, tool)
 
 RANK = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
-# The argument of MPI_Abort, with which all launchers end the job.
+# The argument with which libqmpi calls MPI_Abort; every launcher ends the job with this status.
 STATUS = 2
 
 
@@ -70,7 +70,7 @@ def run_parents(folder, *children):
 @pytest.mark.parametrize("wrong", ["cuont", "/no/such/directory/tool.so", "damaged/count.so"])
 @pytest.mark.parametrize("which", [[0], [1], [0, 1]], ids=["first", "second", "both"])
 def test_an_error_of_a_spawned_process_ends_the_job(which, wrong, tmp_path):
-    """The parents wait for the child in MPI. They must end too, although they are another job."""
+    """The parents wait for the children in MPI. They must end too, although they are another job."""
     damaged(tmp_path / "damaged")
     wrong = wrong.replace("damaged", str(tmp_path / "damaged"))
     status, text = run_parents(tmp_path, *(child(wrong if i in which else "count,output=children") for i in range(2)))
@@ -180,7 +180,7 @@ def run_by_port(setting, rank, *, tools="count"):
     return done, time.monotonic() - start
 
 
-BY_PORT = pytest.mark.skipif(OPEN_MPI or MPI_NAME != "mpich", reason="only Hydra has this option")
+BY_PORT = pytest.mark.skipif(OPEN_MPI or MPI_NAME != "mpich", reason="only Hydra has the option -pmi-port")
 
 
 @BY_PORT
@@ -260,7 +260,7 @@ def test_a_tool_of_one_rank_alone_does_not_wait_for_the_others(name, alone, tmp_
 
 
 @pytest.mark.parametrize("absent", [(0,), (1,), (0, 1), (0, 1, 2), (1, 3), (2, 4), (0, 2, 3)])
-def test_the_processes_without_libqmpi_may_be_any(absent, tmp_path):
+def test_any_of_the_processes_may_lack_libqmpi(absent, tmp_path):
     result = run("barrier", ranks=5, tools="count,output=calls.json", cwd=tmp_path,
                  **{f"rank{rank}": "" for rank in absent})
     assert result.returncode == 0
@@ -340,7 +340,7 @@ def test_equal_stacks_are_not_mentioned():
 
 # ---- Waiting -----------------------------------------------------------------------------------------------
 
-def test_it_is_said_for_which_ranks_a_tool_waits_at_the_end(tmp_path):
+def test_a_message_names_the_ranks_for_which_a_tool_waits_at_the_end(tmp_path):
     """Rank 1 calls MPI_Finalize only after rank 0 has printed the message."""
     wrapper = f"""case {RANK} in
     0) "$@" 2>&1 | while read line; do echo "$line"; case "$line" in *waiting*) touch said ;; esac; done ;;
@@ -388,8 +388,8 @@ int main(void)
 """
 
 
-@pytest.mark.skipif(MPI_NAME != "mpich", reason="makes MPICH's launcher unknown to libqmpi")
-def test_an_error_of_libqmpis_own_messages_does_not_raise_the_default_handler(tmp_path):
+@pytest.mark.skipif(MPI_NAME != "mpich", reason="the test hides MPICH's launcher from libqmpi")
+def test_an_error_in_libqmpis_own_messages_does_not_call_the_default_error_handler(tmp_path):
     """In rank 0, libqmpi does not know that rank 1 runs without libqmpi. Instead of a message of
     libqmpi, it receives one of the program, which is too long for its buffer."""
     (tmp_path / "message.c").write_text(MESSAGE)
@@ -407,7 +407,7 @@ def test_an_error_of_libqmpis_own_messages_does_not_raise_the_default_handler(tm
 
 # ---- Programs ----------------------------------------------------------------------------------------------
 
-def test_programs_of_one_job_with_stacks_of_their_own(tmp_path):
+def test_programs_of_one_job_may_have_stacks_of_their_own(tmp_path):
     """The command is `mpiexec -n 1 qmpi run … -- app : -n 1 qmpi run … -- app`."""
     app = program("calls")
     parts = []

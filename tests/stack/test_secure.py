@@ -17,7 +17,8 @@ RUN = ["init", "comm_rank", "finalize"]
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program another owner"),
-    pytest.mark.skipif(bool(ASAN), reason="a leak check fails there, and reads no options"),
+    pytest.mark.skipif(bool(ASAN), reason="in a privileged program, the sanitizer ignores ASAN_OPTIONS, and its leak "
+                                          "check fails"),
 ]
 
 VARIABLES = {
@@ -56,7 +57,7 @@ def run_secure(folder, mode, env):
 
 @pytest.mark.parametrize("mode", [0o4755, 0o2755], ids=["set-uid", "set-gid"])
 @pytest.mark.parametrize("variable", VARIABLES)
-def test_a_privileged_program_ignores(variable, mode, folder):
+def test_a_privileged_program_ignores_the_variable(variable, mode, folder):
     env, effect = VARIABLES[variable]
     plain = run_secure(folder, 0o755, env)
     assert effect in plain.stderr, "without privilege the variable has its effect"

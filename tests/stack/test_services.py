@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Services that layers offer to each other: which service a layer finds at which time, and which
-layers are notified of a switch."""
+layers are notified of a switch.
+
+The function of a service answers with ten times the tool_id of the layer that offers it, plus a digit
+for the tool, plus 5 if the service is the second (or fourth, …) that the layer offers."""
 import pytest
 
 from support import ASAN, BUILD, BUNDLED_TOOLS, needs_ptrace, run_mpi, tool
 
-# A layer answers with ten times its tool_id, plus a digit for its tool, plus 5 if the service is the
-# second (or fourth, …) that it offers.
 needs_cpp = pytest.mark.skipif(not tool("service_typed").exists(), reason="no C++ compiler")
 
 
@@ -59,9 +60,9 @@ def test_layers_that_are_off_are_passed_over():
                                             "layer 3 answers 31", "layer 3 answers 31")]
 
 
-def test_a_layer_is_told_what_it_finds_and_whenever_that_changes():
-    """These callbacks are called before those of QMPIX_Register_stack_changed, from the top layer
-    down, and also for layers that are off."""
+def test_a_layer_is_told_which_service_it_finds_and_of_each_change():
+    """The callbacks of QMPIX_Service_watch are called before those of QMPIX_Register_stack_changed, from
+    the top layer down, and also for layers that are off."""
     stack = "service,watch=a@1.0:keeper:service,offer=a@1.0:service,watch=a@1.0+b@1.0:service,offer=a@1.1"
     result = run(stack, "rank", "off=5", "off=1", "on=5", "off=3", "off=5", "on=5", "on=1")
     calls = [line for line in result.calls if "told" in line or "watches" in line or line.startswith("app")]
@@ -104,7 +105,7 @@ def test_a_callback_may_switch_layers_and_is_called_again_when_it_has_returned()
 
 @pytest.mark.parametrize("stack", [
     "service,offer=a@1.0:service,watch=a@1.0,quiet=yes:service,offer=a@1.0:service,watch=a@1.0,quiet=yes:alpha"])
-def test_what_a_layer_was_told_last_is_so_even_if_two_threads_switch(stack):
+def test_the_last_notification_of_a_layer_is_right_even_if_two_threads_switch(stack):
     result = run(stack, "both=20000")
     assert [line for line in result.trace if "was told" in line] == [
         f"service {layer} was told of layer as it is" for layer in (2, 4)]
@@ -116,7 +117,7 @@ def test_a_forked_child_is_told_too_if_another_thread_of_the_parent_was_in_the_c
     assert told == ["told: layer 2 answers 21", "forked", "told: layer 0 answers 0", "told: layer 0 answers 0"]
 
 
-def test_what_a_layer_that_is_left_out_has_offered_is_not_found():
+def test_a_service_of_a_layer_that_is_left_out_is_not_found():
     result = run("service,find=a@1.0,watch=a@1.0:service,offer=a@1.0,watch=b@1.0,fail=yes:service,find=a@1.0,offer=b@1.0",
                  "rank", "off=3", "on=3", env={"QMPI_ON_ERROR": "skip"})
     assert set(notes(result, 1, "finds")) == {"a@1.0 in init: MPI_ERR_NAME", "a@1.0 later: MPI_ERR_NAME"}

@@ -40,7 +40,7 @@ def test_order_holds_in_each_rank():
         f"comm_rank: result 0, flag 0, numbers {rank} -1" for rank in (0, 1)]
 
 
-def test_preloading_the_whole_launcher_is_the_same():
+def test_libqmpi_may_also_be_preloaded_into_the_launcher():
     """With `LD_PRELOAD=libqmpi.so mpiexec …`, the launcher loads libqmpi too, but makes no MPI call,
     so nothing happens in the launcher."""
     result = succeed("/usr/bin/env", "LD_PRELOAD=" + str(LIBQMPI), *launch(2),
@@ -139,7 +139,7 @@ def test_get_function_of_the_lowest_layer_leads_to_the_base(cache):
 
 @pytest.mark.parametrize("lower, sees", [(1, ["alpha 2", "beta 4"]), (2, ["beta 4"]),
                                          (3, ["beta 4"]), (4, [])])
-def test_get_function_may_be_asked_for_any_layer(lower, sees):
+def test_get_function_may_be_called_for_any_layer(lower, sees):
     result = succeed("calls", "init", "barrier", "finalize",
                      tools=f"lookup:alpha:lookup,below={lower}:beta")
     calls = result.calls
@@ -175,13 +175,13 @@ def test_mpi_calls_of_a_constructor_or_an_init_go_to_the_layers_below(where):
 
 
 @pytest.mark.parametrize("where", ["constructor", "init"])
-def test_mpi_calls_of_a_lowest_layers_start_go_to_the_base(where):
+def test_mpi_calls_of_the_lowest_layers_constructor_or_init_go_to_the_base(where):
     result = succeed("calls", *RUN, tools="alpha:nested")
     begin = result.trace.index(f"nested {where} begins")
     assert result.trace[begin + 1] == f"nested {where} ends: result 0, flag 0"
 
 
-def test_mpi_from_inside_a_layer_enters_at_the_top_and_pmpi_is_seen_by_nobody():
+def test_mpi_calls_of_a_layer_enter_at_the_top_and_no_layer_sees_its_pmpi_calls():
     result = succeed("calls", "init", "barrier", "finalize", tools="alpha:nested:beta")
     at = result.calls.index("app barrier")
     calls = [line for line in result.calls[at + 1:] if " caller " not in line]
@@ -275,7 +275,7 @@ def test_a_file_name_is_sought_where_the_dynamic_loader_looks(tmp_path):
     assert layer_names(result) == ["init alpha 1"]
 
 
-def test_a_tools_name_is_the_one_that_it_announces(tmp_path):
+def test_a_tools_name_is_the_one_that_it_registers(tmp_path):
     copy_tool("alpha", tmp_path, "renamed.so")
     result = succeed("calls", *RUN, tools="renamed", env={"QMPI_TOOL_PATH": tmp_path})
     assert layer_names(result) == ["init alpha 1"]
@@ -289,7 +289,7 @@ def test_a_preloaded_tool_is_found_by_its_name():
     assert layer_names(result) == ["init alpha 3", "init beta 2", "init alpha 1"]
 
 
-def test_a_preloaded_tool_needs_no_file_by_its_name():
+def test_a_preloaded_tool_needs_no_file_of_its_name():
     result = succeed("calls", *RUN, tools="alpha", preload=[LIBQMPI, tool("alpha")],
                      env={"QMPI_TOOL_PATH": None})
     assert layer_names(result) == ["init alpha 1"]
@@ -301,7 +301,7 @@ def test_a_preloaded_tool_that_is_not_listed_is_no_layer():
     assert not [line for line in result.calls if line.startswith("alpha")]
 
 
-def test_an_announced_tool_comes_before_a_file_of_its_name(tmp_path):
+def test_a_registered_tool_comes_before_a_file_of_its_name(tmp_path):
     copy_tool("beta", tmp_path, "alpha.so")
     result = succeed("calls", *RUN, tools="alpha", preload=[LIBQMPI, tool("alpha")],
                      env={"QMPI_TOOL_PATH": tmp_path})
@@ -316,12 +316,12 @@ def test_a_tool_linked_into_the_program_is_found_by_its_name():
         "inside 1 MPI_Comm_rank", "beta 2 MPI_Comm_rank", "inside 3 MPI_Comm_rank"]
 
 
-def test_a_linked_program_may_be_preloaded_too():
+def test_libqmpi_may_also_be_preloaded_into_a_program_that_is_linked_with_it():
     result = succeed("linked", *RUN, tools="inside:beta")
     assert layer_names(result) == ["init beta 2", "init inside 1"]
 
 
-def test_the_program_is_unmodified():
+def test_a_test_program_is_not_linked_with_libqmpi():
     """The test programs must not load libqmpi themselves."""
     text = subprocess.run(["readelf", "-d", program("calls")], check=True, capture_output=True,
                           text=True, env={**os.environ, "LC_ALL": "C"}).stdout

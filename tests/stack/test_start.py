@@ -135,7 +135,7 @@ def test_abort_codes_pass_through(code, ranks):
     result = run_mpi("calls", *steps, ranks=ranks, tools="empty:alpha")
     assert result.returncode == code
     # MPI_Abort of MPICH 5 returns, and the program continues until the launcher has killed the
-    # ranks.
+    # ranks. So one of five runs without libqmpi must continue as well.
     if "comm_rank" in result.stdout:
         assert any("comm_rank" in run_mpi("calls", *steps, ranks=ranks, preload=()).stdout for _ in range(5))
     assert "alpha 2 MPI_Abort" in result.calls
@@ -210,7 +210,7 @@ outside_asan = pytest.mark.skipif(bool(ASAN), reason="the program is not sanitiz
 
 @outside_asan
 @pytest.mark.parametrize("tools", [None, "empty"])
-def test_a_function_that_an_older_mpi_library_lacks_ends_the_program_and_that_is_said_once(tools, tmp_path):
+def test_a_function_that_an_older_mpi_library_lacks_ends_the_program_with_one_message(tools, tmp_path):
     shared = ("-shared", "-fPIC", f"-Wl,-soname,{MPI_SONAME}")
     library = compile_c(tmp_path, MPI_SONAME, STUB, *shared, "-DWHOLE")
     caller = compile_c(tmp_path, "caller", CALLER, library, f"-Wl,-rpath,{tmp_path}")
@@ -222,7 +222,7 @@ def test_a_function_that_an_older_mpi_library_lacks_ends_the_program_and_that_is
 
 
 @outside_asan
-def test_a_program_of_libqmpi_alone_needs_an_mpi_library_that_can_be_loaded(tmp_path):
+def test_a_program_linked_only_with_libqmpi_needs_an_mpi_library_that_can_be_loaded(tmp_path):
     caller = compile_c(tmp_path, "caller", CALLER, LIBQMPI, "-Wl,--allow-shlib-undefined",
                        f"-Wl,-rpath,{LIBQMPI.parent}")
     (tmp_path / MPI_SONAME).write_text("no library\n")
@@ -281,7 +281,7 @@ RELATIVE = [{"QMPI_TOOLS": "./alpha.so"}, {"QMPI_TOOLS": "tools/../alpha.so,func
 
 
 @pytest.mark.parametrize("variables", [*RELATIVE, {"QMPI_CONFIG": "my.conf", "QMPI_TOOL_PATH": str(TOOLS)}])
-def test_relative_paths_are_those_of_the_directory_in_which_the_program_was_started(leaves, relative, variables):
+def test_relative_paths_begin_in_the_directory_in_which_the_program_was_started(leaves, relative, variables):
     for folder in (".", "/"):
         result = run_mpi(leaves, folder, ranks=1, cwd=relative, env={"QMPI_TOOL_PATH": None, **variables})
         assert result.returncode == 0 and "alpha 1 MPI_Init" in result.trace
@@ -289,7 +289,7 @@ def test_relative_paths_are_those_of_the_directory_in_which_the_program_was_star
 
 @pytest.mark.skipif(bool(ASAN), reason="qmpi run would preload the sanitizer's library for the shell, too")
 @pytest.mark.parametrize("variables", RELATIVE)
-def test_relative_paths_of_qmpi_run_are_those_of_its_directory(leaves, relative, variables):
+def test_relative_paths_begin_in_the_directory_of_qmpi_run(leaves, relative, variables):
     options = ["-t", variables["QMPI_TOOLS"]]
     if "QMPI_TOOL_PATH" in variables:
         options += [f"--tool-path={folder}" for folder in variables["QMPI_TOOL_PATH"].split(":")]
@@ -310,6 +310,6 @@ def test_variables_that_the_program_removes_are_mentioned_once_in_a_job(leaves, 
         "no effect", "  hint: keep the variables of qmpi in the environment until the first MPI call"]
 
 
-def test_nothing_is_said_where_no_variable_was_removed(leaves):
+def test_removing_a_variable_that_selects_no_tools_is_not_mentioned(leaves):
     for arguments, env in ((["QMPI_TOOLS"], {}), (["QMPI_TOOL_PATH"], {"QMPI_TOOLS": "empty"})):
         assert run_mpi(leaves, "/", *arguments, ranks=1, env=env).messages == []

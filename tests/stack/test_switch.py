@@ -99,7 +99,7 @@ def test_a_preloaded_tool_is_switched():
         check_walk("pmpi_call:alpha", [1, 2, 1, 2], preload=order)
 
 
-def test_switching_to_what_is_already_so_changes_nothing():
+def test_switching_a_layer_to_its_present_state_changes_nothing():
     result = succeed("init", "on=1", "off=1", "off=1", "rank", "on=1", "rank", "finalize",
                      tools="keeper:alpha")
     assert [call for call in result.calls if "Comm_rank" in call] == [
@@ -137,8 +137,8 @@ def test_a_layer_that_is_off_at_the_end_reports_what_it_saw():
     "alpha:beta", "pmpi_call:alpha", "pmpi_fortran:alpha", "pmpi_fortran:pmpi_fortran",
     "alpha:pmpi_fortran"])
 def test_calls_of_a_fortran_program_follow_the_switch(stack):
-    """The program calls the Fortran wrappers of pmpi_fortran while this is the topmost layer that is
-    on."""
+    """The program calls the Fortran wrappers of pmpi_fortran while pmpi_fortran is the topmost layer
+    that is on."""
     result = run_mpi("switch_fortran", ranks=1, tools=stack, preload=())
     assert (result.returncode, result.stdout, result.messages) == (0, "ranks 0 0 0 0\n", [])
     calls = [line for line in result.calls if "comm_rank" in line.lower()]
@@ -153,7 +153,7 @@ def test_calls_of_a_fortran_program_follow_the_switch(stack):
 # ---- Next functions that a layer keeps -----------------------------------------------------------
 
 
-def test_a_layer_that_is_told_looks_its_next_function_up_again():
+def test_a_layer_that_is_notified_looks_its_next_function_up_again():
     result = succeed("init", "rank", "off=2", "rank", "on=2", "rank", "finalize",
                      tools="keeper:alpha:beta")
     calls = [call for call in result.calls if "Comm_rank" in call or "told" in call]
@@ -162,26 +162,26 @@ def test_a_layer_that_is_told_looks_its_next_function_up_again():
     assert calls == full + told + [full[0], full[2]] + told + full
 
 
-def test_a_next_function_that_is_kept_leads_on_as_it_led():
+def test_a_saved_next_function_still_leads_to_a_layer_that_was_switched_off():
     result = succeed("init", "off=2", "rank", "finalize", tools="keeper,told=no:alpha:beta")
     assert [call for call in result.calls if "Comm_rank" in call] == [
         "keeper 1 MPI_Comm_rank", "alpha 2 MPI_Comm_rank", "beta 3 MPI_Comm_rank"]
 
 
-def test_layers_that_are_off_are_told_too():
+def test_layers_that_are_off_are_notified_too():
     result = succeed("init", "off=1", "off=3", "finalize", tools="keeper:keeper:alpha")
     assert [call for call in result.calls if "told" in call] == [
         "keeper 1 is told", "keeper 2 is told"] * 2
 
 
-def test_a_layer_may_switch_another_when_it_is_told():
+def test_a_layer_may_switch_another_one_when_it_is_notified():
     result = succeed("init", "off=2", "rank", "finalize", tools="keeper,switches=3:alpha:beta")
     assert [call for call in result.calls if "Comm_rank" in call] == ["keeper 1 MPI_Comm_rank"]
     assert result.calls.count("keeper 1 is told") == 2
 
 
 @pytest.mark.parametrize("lower", ["alpha", "pmpi_call", "keeper,keeps=yes"])
-def test_a_layer_is_called_for_what_it_keeps_also_while_it_is_off(lower):
+def test_a_layer_that_is_off_is_called_for_functions_that_it_keeps(lower):
     result = succeed("init", "off=1", "rank", "off=2", "rank", "barrier", "on=1", "rank", "on=2",
                      "rank", "finalize", tools=f"keeper,keeps=yes:{lower}:beta")
     seen = {"1": "keeper 1 MPI_Comm_rank", "3": "beta 3 MPI_Comm_rank",
@@ -195,7 +195,7 @@ def test_a_layer_is_called_for_what_it_keeps_also_while_it_is_off(lower):
 
 
 @pytest.mark.skipif(not program("switch_fortran").exists(), reason="no Fortran compiler")
-def test_calls_of_a_fortran_program_do_not_pass_by_a_layer_that_keeps_functions():
+def test_calls_of_a_fortran_program_do_not_bypass_a_layer_that_keeps_functions():
     result = run_mpi("switch_fortran", ranks=1, tools="keeper,keeps=yes:pmpi_fortran",
                      preload=())
     assert result.returncode == 0
@@ -203,8 +203,8 @@ def test_calls_of_a_fortran_program_do_not_pass_by_a_layer_that_keeps_functions(
     assert len(calls) == 4 and sum("off" in call for call in calls) == 2
 
 
-def test_what_is_not_possible_is_refused():
-    """In its init, the tool tries to switch layers before the stack exists, to switch layers that do
+def test_wrong_calls_of_the_functions_that_switch_layers_are_refused():
+    """In its init, the tool keeper tries to switch layers before the stack exists, to switch layers that do
     not exist, and to pass NULL."""
     result = succeed("init", "rank", "finalize", tools="keeper:alpha:keeper")
     assert not [line for line in result.trace if "wrong answers" in line]
@@ -219,7 +219,7 @@ def test_wrappers_that_are_part_of_the_program_cannot_be_switched_but_layers_bel
         "own MPI_Comm_rank", "alpha 2 MPI_Comm_rank", "own MPI_Comm_rank"]
 
 
-def test_a_pmpi_tool_that_keeps_what_dlsym_told_it_is_named():
+def test_a_message_names_a_pmpi_tool_that_keeps_pointers_of_dlsym():
     result = succeed("init", "rank", "off=2", "rank", "on=2", "off=2", "rank", "finalize",
                      tools="pmpi_keeps:alpha")
     assert result.calls.count("alpha 2 MPI_Comm_rank") == 3
@@ -229,14 +229,14 @@ def test_a_pmpi_tool_that_keeps_what_dlsym_told_it_is_named():
         "  hint: list the layers to be switched above it"]
 
 
-def test_a_preloaded_tool_that_looked_up_early_is_pointed_elsewhere():
+def test_early_lookups_of_a_preloaded_tool_follow_switches():
     """Pointers that dlsym returned before the stack existed lead through slots of libqmpi, which
     switches update."""
     check_walk("pmpi_keeps:alpha:pmpi_call", WALK,
                preload=[LIBQMPI, tool("pmpi_keeps")])
 
 
-# ---- While others call ---------------------------------------------------------------------------
+# ---- While other threads call --------------------------------------------------------------------
 
 
 def calls_of(result):
@@ -247,13 +247,13 @@ def calls_of(result):
     "counter:counter:counter", "pmpi_tally:counter:counter",
     "counter:pmpi_tally:counter", "pmpi_tally:pmpi_tally:counter"])
 def test_no_call_is_lost_or_doubled_while_layers_are_switched(stack):
-    # Each switch opens the pages of PMPI tools, which takes time.
+    # Each switch makes pages of PMPI tools writable and then read-only again, which takes time.
     switches = 10000 if ASAN or "pmpi_" in stack else 100000
     result = succeed("init", f"race={switches}", "finalize", tools=stack, timeout=240)
     assert counts(result, 3)["MPI_Comm_rank"] == calls_of(result) > 0
 
 
-def test_many_switches_take_no_memory():
+def test_memory_does_not_grow_with_the_number_of_switches():
     switches = 200000 if ASAN else 250000
     result = succeed("init", f"repeat={switches}", "finalize", timeout=240,
                      tools="keeper,told=no:caller:pmpi_tally:caller:keeper,told=no:caller")
@@ -266,7 +266,7 @@ def test_many_switches_take_no_memory():
 @pytest.mark.skipif(not VALGRIND, reason="there is no valgrind")
 @pytest.mark.skipif(bool(ASAN), reason="valgrind cannot run a sanitized program")
 @pytest.mark.parametrize("stack", ["alpha:pmpi_call:beta", "keeper:pmpi_constant:keeper"])
-def test_switching_is_clean(stack, tmp_path):
+def test_valgrind_finds_no_error_while_layers_are_switched(stack, tmp_path):
     report = tmp_path / "report.xml"
     steps = [step for tool_id in (1, 2, 3) for step in (f"off={tool_id}", "rank", f"on={tool_id}")]
     result = run_under_valgrind(report, "switch", "init", *steps, "repeat=200", "finalize",
@@ -277,7 +277,7 @@ def test_switching_is_clean(stack, tmp_path):
 
 @pytest.mark.skipif(not VALGRIND, reason="there is no valgrind")
 @pytest.mark.skipif(bool(ASAN), reason="valgrind cannot run a sanitized program")
-def test_switching_under_two_threads_is_clean(tmp_path):
+def test_valgrind_finds_no_error_while_layers_are_switched_and_two_threads_call(tmp_path):
     report = tmp_path / "report.xml"
     result = run_under_valgrind(report, "switch", "init", "race=60", "finalize",
                                 tools="counter:pmpi_tally:counter", preload=())

@@ -16,22 +16,23 @@ def callers(stack, *steps):
 @pytest.mark.parametrize("stack", ["pmpi_keeps:caller:alpha", "pmpi_keeps:caller:pmpi_call",
                                    "pmpi_keeps:pmpi_keeps:caller:alpha",
                                    "pmpi_keeps:caller:alpha:beta"])
-def test_it_is_known_after_a_layer_below_was_switched(stack):
+def test_the_caller_is_known_after_a_layer_below_was_switched(stack):
     layers = stack.count(":") + 1
     me = stack.split(":").index("caller") + 1
     seen = callers(stack, "rank", f"off={layers}", "rank", f"on={layers}", "rank")
     assert seen == [f"caller {me} MPI_Comm_rank from caller_of_rank"] * 3
 
 
-def test_it_is_known_to_a_layer_that_is_off_but_still_called():
+def test_the_caller_is_known_to_a_layer_that_is_off_but_still_called():
     """The saved pointer still leads to layer 2, which is no longer the first native layer."""
     seen = callers("pmpi_keeps:caller:caller", "rank", "off=2", "rank", "on=2", "rank")
     assert seen == ["caller 2 MPI_Comm_rank from caller_of_rank",
                     "caller 3 MPI_Comm_rank from caller_of_rank"] * 3
 
 
-def test_it_is_known_to_that_layer_also_after_a_call_was_left_by_longjmp():
-    """The recorded frame of the call that was left is above the frames of the calls that follow."""
+def test_the_caller_is_known_to_a_layer_that_is_off_even_after_a_call_was_left_by_longjmp():
+    """The recorded frame of the call that was left is above the frames of later calls on the stack, but
+    must not be taken for the frame of an outer call."""
     seen = callers("pmpi_keeps:caller:caller", "rank", "left", "off=2", "rank")
     assert [call for call in seen if "Comm_rank" in call] == [
         "caller 2 MPI_Comm_rank from caller_of_rank",

@@ -32,7 +32,7 @@ def test_a_first_call_of_four_threads_at_once_starts_the_stack_once():
                                                "MPI_Init_thread": 1, "MPI_Finalize": 1}
 
 
-def test_a_first_call_of_four_threads_at_once_without_tools():
+def test_a_first_call_of_four_threads_at_once_works_without_tools():
     for _ in range(10):
         result = run_mpi("threads", "race", ranks=1)
         assert (result.returncode, result.stdout, result.stderr) == (0, "done\n", "")

@@ -49,7 +49,7 @@ def run_under_valgrind(report, *args, **kwargs):
 
 @pytest.mark.parametrize("tools", [
     "empty:empty", "alpha,functions=Comm_rank:lookup:nested:options,colour=red", "misuse:counter"])
-def test_a_run_is_clean(tools, tmp_path):
+def test_valgrind_finds_no_error_in_a_run(tools, tmp_path):
     report = tmp_path / "report.xml"
     result = run_under_valgrind(report, "calls", "initialized", "init", "comm_rank", "comm_size",
                                 "barrier", "finalize", "finalized", tools=tools)
@@ -58,7 +58,7 @@ def test_a_run_is_clean(tools, tmp_path):
     assert errors_of_ours(report) == []
 
 
-def test_threads_are_clean(tmp_path):
+def test_valgrind_finds_no_error_with_threads(tmp_path):
     report = tmp_path / "report.xml"
     result = run_under_valgrind(report, "threads", "race", tools="empty:counter")
     assert (result.returncode, result.stdout) == (0, "done\n")
@@ -69,7 +69,7 @@ def test_threads_are_clean(tmp_path):
     "alpha:no_such_tool:plain:fails:beta,x:empty,y=1:be\\ta:beta,a=1,a=2",
     "undefined:twins:silent",
 ])
-def test_the_way_round_bad_entries_is_clean(tools, tmp_path):
+def test_valgrind_finds_no_error_if_bad_entries_are_skipped(tools, tmp_path):
     report = tmp_path / "report.xml"
     result = run_under_valgrind(report, "calls", "init", "comm_rank", "finalize", tools=tools,
                                 env={"QMPI_ON_ERROR": "skip", "QMPI_DEBUG": "all,nonsense"})
@@ -94,7 +94,7 @@ def test_a_damaged_library_is_read_within_its_bounds(tmp_path):
     assert errors_of_ours(report) == []
 
 
-def test_a_fault_of_a_tool_is_found(tmp_path):
+def test_valgrind_finds_a_fault_of_a_tool(tmp_path):
     """If valgrind found no errors at all, the tests above would always pass."""
     report = tmp_path / "report.xml"
     run_under_valgrind(report, "calls", "init", "finalize", tools="leaky")

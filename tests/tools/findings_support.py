@@ -29,6 +29,8 @@ def of_program(document):
 
 def run_case(tmp_path, program, case=None, *arguments, ranks=2, tools="{profile}", options="", env=None, preload=(), processors=False,
              **more):
+    """Runs a program under profile. Returns the Result and the profile. Findings that are not faults of the program are
+    removed from the profile, unless `processors` is true."""
     out = tmp_path / "out.json"
     out.unlink(missing_ok=True)
     result = run_mpi(program, *([case] if case else []), *arguments, ranks=ranks, cwd=tmp_path, timeout=120,
@@ -74,8 +76,8 @@ def line_of(source, case):
 
 
 def check_planted(tmp_path, program, source, case, kind, rank, seconds=None, *, ranks=2, line=True, **more):
-    """Checks the first finding. With 2 ranks, its seconds must be right within 10 %. More ranks may wait for a
-    processor, so that their seconds are not compared."""
+    """Checks the first finding. With 2 ranks, its seconds must be within 10 % of `seconds` or, if this is None, of what
+    the program prints. More ranks may wait for a processor, so that their seconds are not compared."""
     result, document = run_case(tmp_path, program, case, ranks=ranks, **more)
     assert document["findings"], document["functions"]
     first = document["findings"][0]
@@ -106,7 +108,8 @@ def check_healthy(tmp_path, program, case=None, *arguments, **more):
 
 
 def check_communicating(tmp_path, program, case=None, *arguments, **more):
-    """Checks a program that does nothing wrong. If it spends much of its time in MPI, this must be the only finding."""
+    """Checks a program that does nothing wrong. If the program spends much of its time in MPI, this must be the only
+    finding; otherwise, there must be none."""
     result, document = run_case(tmp_path, program, case, *arguments, **more)
     is_efficient = document["efficiency"]["parallel"] >= .8
     assert [finding["kind"] for finding in document["findings"]] == ([] if is_efficient else ["time-in-mpi"])

@@ -26,7 +26,7 @@ TERMINATION = re.compile(rf"{PREFIX}\+\+\+ (.+) \+\+\+")
 
 
 class Line:
-    """A line of a call, split into its parts; it must be complete."""
+    """A line about a call, split into its parts. The text must be a complete line."""
 
     def __init__(self, text):
         found = CALL.fullmatch(text)

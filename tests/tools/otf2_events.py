@@ -7,7 +7,8 @@ RMA = {"rma_put": "RmaPut", "rma_get": "RmaGet", "rma_atomic": "RmaAtomic"}
 OBJECTS = {"comm_create": "CommCreate", "comm_destroy": "CommDestroy", "win_create": "RmaWinCreate",
            "win_destroy": "RmaWinDestroy", "file_open": "IoCreateHandle", "file_close": "IoDestroyHandle"}
 STATES = {"off": ["OFF"], "on": ["ON"], "dropped": ["OFF", "ON"]}
-# The operations whose constants in OTF2 follow from the names of their functions. The others are not compared.
+# Collectives whose constants in OTF2 follow from the names of the functions. For other collectives, the constants are
+# not compared.
 COLLECTIVES = {"Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall",
                "Alltoallv", "Alltoallw", "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan"}
 
@@ -72,15 +73,18 @@ class Expected:
         return [{"kind": name} | ({"request": int(number)} if name.startswith("Mpi") else {})] if name else []
 
     def blocking(self, kind, event):
+        """Returns the event for a blocking message, or none if the peer is not known."""
         known = "comm" in event and self.rank(event, "peer") is not None
         return [self.message("MpiSend" if kind == "send" else "MpiRecv", event)] if known else []
 
     def nonblocking(self, kind, event):
+        """Returns the events for a nonblocking message. The archive lacks requests without a known peer, except those
+        that receive from any rank."""
         number, peer = event["request"], self.rank(event, "peer")
         if kind == "irecv":
             if number in self.ignored:
                 return []
-            if peer is None:
+            if peer is None:  # the request has begun as a receive from any rank, but no rank is known
                 return [{"kind": "MpiRequestCancelled", "request": int(number)}]
             return [self.message("MpiIrecv", event) | {"request": int(number)}]
         if "comm" not in event or (peer is None and (kind == "isend" or event["peer"] != "-1")):

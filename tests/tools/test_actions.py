@@ -50,6 +50,6 @@ def test_a_program_lives_and_dies_as_without_tools(tmp_path, tools, steps):
     (["init", f"chain_or_end={TERM}", f"raise={TERM}"], True),
     (["init", f"signal={TERM}", f"raise={TERM}", "finalize"], False),
 ])
-def test_the_end_is_told_where_there_is_one(tmp_path, steps, said):
+def test_log_reports_a_signal_only_if_it_ends_the_process(tmp_path, steps, said):
     run("log,output=x", steps, tmp_path)
     assert ("+++ signal SIGTERM +++" in (tmp_path / "x").read_text()) == said

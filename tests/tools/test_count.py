@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The tool count gives exact numbers, writes one table or file for each layer, and leaves a result however a process
-ends."""
+"""The tool count gives exact numbers, writes one table or file for each layer, and leaves a result even if a process
+ends without MPI_Finalize."""
 import json
 
 from support import BUILD, BUNDLED_TOOLS, needs_sessions, run_mpi
@@ -41,7 +41,7 @@ def test_pcontrol_pauses_and_resumes_in_each_rank():
                               "MPI_Init": [2, 1, 1, 1], "MPI_Finalize": [2, 1, 1, 1]}
 
 
-def test_it_begins_with_the_first_pcontrol_that_switches_on():
+def test_counting_begins_with_the_first_pcontrol_that_switches_on():
     steps = ["init", "barrier", "level=2", "barrier", "level=1", "barrier", "level=0", "barrier", "level=1", "finalize"]
     result = run_mpi(STEPS_PROGRAM, *steps, ranks=1, tools="count,@enabled=no", env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
     assert counts(result) == {"MPI_Barrier": [1] * 4, "MPI_Pcontrol": [2] * 4, "MPI_Finalize": [1] * 4}
@@ -86,7 +86,7 @@ def test_an_unknown_conversion_in_the_file_name_is_refused():
     assert any("%r %p %t %h" in line for line in result.messages)
 
 
-def test_a_file_that_cannot_be_written_loses_nothing():
+def test_the_table_goes_to_stderr_if_the_file_cannot_be_written():
     result = count(*STEPS, tools="count,output=/no/such/folder/x.json")
     assert result.returncode == 0
     assert any("cannot write /no/such/folder/x.json" in line for line in result.messages)
@@ -121,7 +121,7 @@ def test_four_threads_are_counted_exactly():
     assert counts(result)["MPI_Comm_rank"][0] == 4 * 2000
 
 
-def test_a_process_that_a_signal_ends_leaves_what_it_would_at_exit(tmp_path):
+def test_a_process_that_a_signal_ends_writes_the_same_file_as_at_exit(tmp_path):
     for name, end in (("exit", "exit=0"), ("signal", "raise=15")):
         result = run_mpi(STEPS_PROGRAM, "init", "barrier", "barrier", end, ranks=1, cwd=tmp_path,
                          tools=f"count,output={name}", env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
@@ -140,7 +140,7 @@ def test_a_process_that_a_signal_ends_prints_its_table(tmp_path):
     assert any("cannot write /no/such/folder/x.0" in line for line in result.messages)
 
 
-def test_nothing_is_said_of_signals_after_finalize_or_in_handlers_of_the_programs_own(tmp_path):
+def test_no_message_reports_signals_after_finalize_or_with_a_handler_of_the_program(tmp_path):
     for steps, status in ((["init", "finalize", "raise=15"], -15),
                           (["handler=15", "init", "raise=15", "finalize"], 0)):
         result = run_mpi(STEPS_PROGRAM, *steps, ranks=1, cwd=tmp_path, tools="count",

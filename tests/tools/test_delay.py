@@ -37,8 +37,8 @@ STEPS = {
 # Any call of these steps may be the one that finds the operation complete, and must then fail.
 for step in ("test", "testsome", "testall", "testany"):
     STEPS[step] = STEPS[step].replace(",calls=1-2", "")
-# Open MPI raises all errors of MPI_Cancel in the same way. MPICH raises the error for a null request, with which
-# delay's error is compared, in another way.
+# delay's error is compared with the real error of MPI_Cancel for a null request. Open MPI raises this error like all
+# others of MPI_Cancel; MPICH raises it in another way.
 if OPEN_MPI:
     STEPS["cancel"] = "functions=MPI_Cancel,error=MPI_ERR_REQUEST"
 
@@ -92,8 +92,8 @@ def real(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def handled(real):
-    """A function of an error: the result of the call after the program's own handler has run. It is the same error, or
-    success with MPICH 5."""
+    """Returns a function that maps an error class to the class that the call returns after the program's own handler
+    has run: the same class, or success with MPICH 5."""
     return lambda error: 0 if "returned class 0" in real["own"]["send"] else error
 
 
@@ -104,7 +104,7 @@ def by_step(result):
 
 @pytest.mark.parametrize("around", ["{}", "empty:{}:empty", f"{PMPI_TOOL}:{{}}:{PMPI_TOOL}"])
 @pytest.mark.parametrize("how", ["return", "own"])
-def test_an_application_sees_what_it_sees_of_a_real_error(tmp_path, real, how, around):
+def test_an_application_sees_the_same_as_with_a_real_error(tmp_path, real, how, around):
     completing = [step for step in STEPS if step in COMPLETED]
     others = [step for step in STEPS if step not in COMPLETED]
     seen = by_step(faults(tmp_path, how, "good", *others, tools=around.format(stack_of(others))))
@@ -160,7 +160,7 @@ def test_a_request_whose_communicator_is_freed_fails_too(tmp_path, handled):
     assert f"class 15\n  returned class {handled(15)}\n" in result.stdout
 
 
-def test_a_handler_may_call_mpi_and_is_left_alone(tmp_path, handled):
+def test_delay_does_not_act_on_calls_of_an_error_handler(tmp_path, handled):
     rule = "delay,functions=MPI_Send;MPI_Comm_size,error=MPI_ERR_TAG,report=yes"
     result = faults(tmp_path, "own", "good", "send", tools=rule)
     assert result.stdout == f"send\n  handler: communicator, class 4\n  returned class {handled(4)}\n"
@@ -196,7 +196,7 @@ def test_calls_that_only_begin_or_end_mpi_or_return_no_code_do_not_fail(tmp_path
 
 
 @pytest.mark.parametrize("binding", ["mpif_h", "f08"])
-def test_ierr_and_a_fortran_handler_get_it(binding, handled):
+def test_ierr_and_a_fortran_handler_get_the_error(binding, handled):
     program = PROGRAMS / f"tools_faults_{binding}"
     if not program.exists():
         pytest.skip("no Fortran compiler")
@@ -217,7 +217,7 @@ def test_a_cpp_handler_may_throw():
 # ---- Selected calls ------------------------------------------------------------------------------
 
 
-def test_the_nth_calls_are_exactly_those(tmp_path):
+def test_exactly_the_calls_with_the_given_numbers_fail(tmp_path):
     [line] = many(tmp_path, "calls=3;10-12;every 25;99-")
     failed = [n for n, mark in enumerate(line, 1) if mark == "x"]
     assert failed == [3, 10, 11, 12, 25, 50, 75, 99, 100]
@@ -239,7 +239,7 @@ def test_threads_count_together():
     assert sorted(acted) == [2000, 7999]
 
 
-def test_the_same_seed_decides_the_same(tmp_path):
+def test_the_same_seed_selects_the_same_calls(tmp_path):
     [first] = many(tmp_path, "probability=0.3,seed=7")
     assert many(tmp_path, "probability=0.3,seed=7", tools="empty:{}") == [first]
     [other] = many(tmp_path, "probability=0.3,seed=8")
@@ -255,12 +255,12 @@ def test_each_rank_and_each_layer_draws_for_itself(tmp_path):
     assert two.count("x") > one.count("x")
 
 
-def test_probability_0_is_never_and_1_always(tmp_path):
+def test_probability_0_selects_no_call_and_1_every_call(tmp_path):
     assert many(tmp_path, "probability=0") == ["." * 100]
     assert many(tmp_path, "probability=1") == ["x" * 100]
 
 
-def test_ranks_are_chosen(tmp_path):
+def test_only_calls_of_the_chosen_ranks_fail(tmp_path):
     assert sorted(many(tmp_path, "ranks=1", ranks=2)) == ["." * 100, "x" * 100]
 
 
@@ -291,7 +291,7 @@ def seconds(result):
     ("after=1ms-3ms", 0.01),
     ("before=2ms,calls=every 2", 0.01),
 ])
-def test_delays_last_at_least_as_long(tmp_path, delay, least):
+def test_delays_last_at_least_as_long_as_the_options_say(tmp_path, delay, least):
     result = faults(tmp_path, "return", "good", "timed",
                     tools=f"delay,functions=MPI_Barrier,report=yes,{delay}")
     acted, delayed, failed, _, added = reports(result)[0]
@@ -321,13 +321,13 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 """
 
 
-@pytest.mark.skipif(OPEN_MPI, reason="the daemon that Open MPI starts waits by this clock, too")
-def test_a_clock_that_is_set_back_delays_no_longer(tmp_path):
+@pytest.mark.skipif(OPEN_MPI, reason="Open MPI's daemon would use the altered clock, too")
+def test_a_clock_that_is_set_back_does_not_prolong_delays(tmp_path):
     (tmp_path / "clock.c").write_text(CLOCK)
     library = tmp_path / "clock.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "clock.c"], check=True)
     if subprocess.run(["true"], env={"LD_PRELOAD": str(library)}, capture_output=True, check=False).stderr or ASAN:
-        pytest.skip("the C library has this function under another version")
+        pytest.skip("clock_gettime cannot be replaced in this way here")
     result = faults(tmp_path, "return", "good", "timed", tools="delay,functions=MPI_Barrier,report=yes,before=1ms",
                     env={"QMPI_CLOCK": "monotonic"}, preload=(LIBQMPI, library))
     acted, delayed, failed, _, added = reports(result)[0]
@@ -335,7 +335,7 @@ def test_a_clock_that_is_set_back_delays_no_longer(tmp_path):
     assert 0.01 <= added < 3600
 
 
-def test_exponential_delays_are_there(tmp_path):
+def test_exponential_delays_delay_each_call(tmp_path):
     result = faults(tmp_path, "return", "good", "timed",
                     tools="delay,functions=MPI_Barrier,report=yes,before=exp 1ms")
     assert reports(result)[0][1] == 10 and reports(result)[0][4] > 0
@@ -365,10 +365,10 @@ def test_a_function_without_an_error_code_can_be_delayed(tmp_path):
     assert reports(result)[0][:2] == [1, 1]
 
 
-# ---- Around it -----------------------------------------------------------------------------------
+# ---- Other layers, and bad options ---------------------------------------------------------------
 
 
-def test_what_was_done_can_be_read_through_mpi_t(tmp_path):
+def test_the_numbers_of_delayed_and_failed_calls_can_be_read_through_mpi_t(tmp_path):
     rule = "delay,functions=MPI_Send,before=1ms,error=MPI_ERR_TAG"
     result = faults(tmp_path, "return", "good", "send", "send",
                     tools=f"mpit,show=qmpi.delay*:{rule},calls=2:{rule},calls=4")

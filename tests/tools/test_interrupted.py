@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(PROCESSOR != "x86_64", reason="needs the trap fl
 
 
 def run(tmp_path, tools, *steps):
-    """Returns how often the handler has read the variable."""
+    """Returns how often the handler has read the variable. In `tools`, COUNT stands for the layer that publishes it."""
     result = run_mpi(EVERY_STEP, "qmpi.count.calls.MPI_Comm_rank", *steps, ranks=1, cwd=tmp_path,
                      tools=tools.replace("COUNT", "count,output=count.json"),
                      env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
@@ -62,6 +62,6 @@ def test_log_loses_no_line(tmp_path, options, steps):
 
 
 @pytest.mark.parametrize("tool", ["mpit", "delay,before=1ns,functions=MPI_Comm_rank"])
-def test_others_do_not_hang(tmp_path, tool):
+def test_mpit_and_delay_do_not_hang(tmp_path, tool):
     reads = run(tmp_path, f"COUNT:{tool}", "read", "rank")
     assert calls(tmp_path / "count.json") == reads + 1

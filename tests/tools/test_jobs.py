@@ -67,7 +67,7 @@ def test_a_job_has_one_line_that_says_what_it_was(tmp_path):
     (["raise=9"], ("running", False, None, None)),
     (["finalize", "raise=9"], ("finalized", True, None, None)),
 ])
-def test_how_a_job_ends_is_known_as_far_as_it_can_be(tmp_path, steps, end):
+def test_the_line_says_how_the_job_ended_as_far_as_the_tool_can_know(tmp_path, steps, end):
     run(tmp_path, *BEGUN, *steps, env=FAULTS)
     assert end_of(tmp_path) == end
 
@@ -133,14 +133,15 @@ def without(tmp_path):
 
 
 def can_mount():
-    """Returns whether file systems can be mounted here. Only a file system of its own makes a directory unwritable for
-    root, too."""
+    """Returns whether file systems can be mounted here. Root can write to any directory unless its file system is
+    full or read-only."""
     return shutil.which("unshare") and subprocess.run(
         ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True).returncode == 0
 
 
 def mounted(directory, options, fill):
-    """Returns a command that mounts a file system at `directory`, visible for one process only, and fills it."""
+    """Returns a command that mounts a file system at `directory`, which is visible for one process only, fills it, and
+    then executes the command that follows."""
     return ["unshare", "-rm", "sh", "-c",
             f'mount -t tmpfs -o {options} tmpfs {directory}; {fill}; exec env LD_PRELOAD="$LIBRARIES" "$@"', "sh"]
 
@@ -156,7 +157,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_directory_that_cannot_be_used_is_not_noticed(tmp_path, without, way):
+def test_a_job_does_not_notice_a_directory_that_cannot_be_used(tmp_path, without, way):
     result = run(WAYS[way](tmp_path), *BEGUN, "finalize")
     assert (result.returncode, result.stdout, result.stderr) == (without.returncode, without.stdout, without.stderr)
 
@@ -168,7 +169,7 @@ def test_the_status_of_a_job_without_its_directory_is_the_programs(tmp_path, end
 
 @pytest.mark.parametrize("options, fill", [("ro", ":"), ("size=16k", "head -c 16k /dev/zero >{}/rest"),
                                            ("nr_inodes=1", ":")])
-def test_a_file_system_that_is_full_or_read_only_is_not_noticed(tmp_path, without, options, fill):
+def test_a_job_does_not_notice_a_file_system_that_is_full_or_read_only(tmp_path, without, options, fill):
     if not can_mount():
         pytest.skip("no mounts in namespaces here")
     libraries = f"{ASAN}:{LIBQMPI}" if ASAN else LIBQMPI

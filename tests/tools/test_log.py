@@ -65,7 +65,7 @@ def test_arguments_have_the_names_of_mpi_h(tmp_path):
 
 
 @pytest.mark.parametrize("module", ["mpi", "f08"])
-def test_fortran(tmp_path, module):
+def test_calls_of_a_fortran_program_have_their_lines(tmp_path, module):
     program = OBSERVED / f"observe_fortran_{module}"
     if not program.exists():
         pytest.skip("no Fortran compiler")
@@ -79,7 +79,7 @@ def test_fortran(tmp_path, module):
     (PROGRAMS / "threads", ["count", "50"]),
     (BUILD / "tests" / "mpit" / "programs" / "random_calls", ["7", "300"]),
     (STEPS, ["init", "comms", "window", "nest", "sort", "threads=3", "finalize"])])
-def test_a_program_runs_as_without_it(tmp_path, program, steps):
+def test_a_program_runs_as_without_log(tmp_path, program, steps):
     if not program.exists():
         pytest.skip("not built here")
     alone = run_mpi(program, *steps, ranks=1, cwd=tmp_path)
@@ -92,6 +92,7 @@ def test_a_program_runs_as_without_it(tmp_path, program, steps):
 
 WORLD = "comm=MPI_COMM_WORLD"
 NULL_COPY, NULL_DELETE = "MPI_COMM_NULL_COPY_FN", "MPI_COMM_NULL_DELETE_FN"
+# Part of tests/tools/programs/words.c -> its lines. For `*`, see log_support.matches.
 KNOWN = {
     "point_to_point": [
         f"MPI_Isend(buf=*, count=4, datatype=MPI_INT, dest=0, tag=7, {WORLD}, request=*)",
@@ -206,7 +207,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("part", KNOWN)
-def test_words(tmp_path, part):
+def test_arguments_are_written_in_words(tmp_path, part):
     lines = lines_of(run_log(WORDS, part, "data", cwd=tmp_path))
     known = ["MPI_Init(argc=NULL, argv=NULL)", *KNOWN[part]]
     if part == "objects" and (ABI or not OPEN_MPI):  # otherwise, MPI_Aint_add is a macro in mpi.h
@@ -225,7 +226,7 @@ def test_command_line_and_strings_are_shortened(tmp_path):
     assert lines_of(whole)[0].arguments == (f'(argc=2, argv=["{OBSERVED}/observe_arguments", ...])')
 
 
-def test_arrays_are_shown_as_far_as_asked():
+def test_the_option_array_limits_the_elements_that_are_shown():
     def indexed(options):
         lines = lines_of(run_log(WORDS, "collectives", options=options))
         return next(line.arguments for line in lines if line.function == "MPI_Type_indexed")
@@ -233,6 +234,6 @@ def test_arrays_are_shown_as_far_as_asked():
     assert f"array_of_displacements={list(range(0, 40, 2))}" in indexed(",array=0")
 
 
-def test_without_arguments():
+def test_arguments_can_be_left_out():
     lines = lines_of(run_log(STEPS, "init", "barrier", "finalize", options=",args=no"))
     assert [line.arguments for line in lines] == ["(...)"] * 3

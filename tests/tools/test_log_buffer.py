@@ -44,13 +44,13 @@ def test_no_line_is_lost_at_the_end(tmp_path, end):
     assert names(lines)[0] == "MPI_Init_thread"
 
 
-def test_what_a_process_does_after_the_end_of_mpi_loses_nothing(tmp_path):
+def test_no_line_is_lost_if_exit_handlers_do_not_run_after_mpi_finalize(tmp_path):
     _, lines = run(tmp_path, f"calls={COUNT}", "finalize", "_exit")
     assert tags(lines) == list(range(1, COUNT + 1)) and names(lines)[-1] == "MPI_Finalize"
 
 
 @pytest.mark.parametrize("end", ["exit", "finalize", "abort", "raise=15", "raise=11"])
-def test_all_lines_are_there_when_the_process_is_gone(tmp_path, end):
+def test_all_lines_are_in_the_file_when_the_process_has_ended(tmp_path, end):
     """The tool detects these ends and writes the lines itself, so the test need not wait for another process."""
     run_log(TERMINATIONS, f"calls={COUNT}", end, options=f",output={tmp_path}/lines.%r", env=FAULTS)
     assert tags(read(tmp_path / "lines.0")) == list(range(1, COUNT + 1))
@@ -75,7 +75,7 @@ def test_threads_that_wait_for_each_other_have_their_lines_in_that_order(tmp_pat
     assert tags(lines) == list(range(10000, 14000))
 
 
-def test_a_line_that_is_longer_than_the_buffer(tmp_path):
+def test_a_line_that_is_longer_than_the_buffer_is_complete(tmp_path):
     _, lines = run(tmp_path, "calls=10", "long=200000", "calls=10", "finalize", options=",array=0")
     assert names(lines)[11:13] == ["MPI_Type_indexed", "MPI_Type_free"]
     assert len(lines[11].text) > 1000000 and tags(lines) == list(range(1, 21))
@@ -99,7 +99,7 @@ class Running(Job):
 
 
 @needs_helper
-def test_lines_of_a_process_that_hangs_are_there(tmp_path):
+def test_lines_of_a_process_that_hangs_are_in_the_file(tmp_path):
     with Running(tmp_path, "calls=10", "wait=600000") as job:
         job.wait_for_lines(11)
         assert tags(read(job.path)) == list(range(1, 11))
@@ -111,14 +111,14 @@ def test_lines_of_a_process_that_hangs_are_there(tmp_path):
         assert wait_until(lambda: not writers_of(job.path))
 
 
-def test_a_quiet_process_wakes_nobody_until_it_calls_again(tmp_path):
+def test_lines_after_a_long_pause_are_in_the_file(tmp_path):
     with Running(tmp_path, "calls=10", "wait=1500", "calls=10", "wait=600000") as job:
         job.wait_for_lines(21)
         assert tags(read(job.path)) == list(range(1, 21))
 
 
 @needs_helper
-def test_the_writer_may_be_killed(tmp_path):
+def test_no_line_is_lost_if_the_writer_is_killed(tmp_path):
     with Running(tmp_path, "calls=10", "wait=1000", f"calls={3 * COUNT}", "finalize") as job:
         job.wait_for_lines(11)
         writer, = writers_of(job.path)
@@ -139,7 +139,7 @@ def test_without_the_writer_lines_are_written_at_once(tmp_path):
 # ---- Lines that are written at once --------------------------------------------------------------
 
 
-def test_lines_in_a_pipe_do_not_wait(tmp_path):
+def test_lines_are_written_to_a_pipe_at_once(tmp_path):
     fifo, text = tmp_path / "fifo", []
     os.mkfifo(fifo)
     reader = threading.Thread(target=lambda: text.append(fifo.read_text()))
@@ -149,8 +149,8 @@ def test_lines_in_a_pipe_do_not_wait(tmp_path):
     assert writers_of(fifo) == [] and text[0].count("MPI_Iprobe(") == COUNT
 
 
-def test_a_child_that_is_forked_while_a_thread_opens_the_file(tmp_path):
-    """Opening a FIFO blocks until there is a reader."""
+def test_a_child_that_is_forked_while_a_thread_opens_the_file_has_its_line(tmp_path):
+    """Opening a FIFO blocks until there is a reader, which comes only after the fork."""
     fifo, text = tmp_path / "fifo", []
     os.mkfifo(fifo)
 
@@ -166,7 +166,7 @@ def test_a_child_that_is_forked_while_a_thread_opens_the_file(tmp_path):
     assert sorted(re.findall(r"MPI_Iprobe\(.*?tag=(\d)", text[0])) == ["1", "2"]
 
 
-def test_lines_on_a_terminal_do_not_wait(tmp_path):
+def test_lines_are_written_to_a_terminal_at_once(tmp_path):
     master, slave = os.openpty()
     path, text = os.ttyname(slave), bytearray()
     os.set_blocking(master, False)
@@ -184,7 +184,7 @@ def test_lines_on_a_terminal_do_not_wait(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
-def test_a_device_that_is_full_is_said_once_and_changes_nothing():
+def test_a_full_device_is_reported_once_and_changes_nothing():
     result = run_log(TERMINATIONS, f"calls={COUNT}", "finalize", options=",output=/dev/full")
     assert result.returncode == 0 and len(result.messages) == 2
     assert "cannot write /dev/full: No space left on device; lines are missing at its end" in result.messages[0]

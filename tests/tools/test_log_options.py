@@ -35,17 +35,17 @@ def test_functions_that_are_not_chosen_are_not_intercepted():
     assert "MPI_Barrier" in output and "MPI_Bcast" not in output
 
 
-def test_requests_have_no_makers_where_not_all_functions_are_seen():
+def test_requests_are_shown_without_the_calls_that_created_them_if_functions_are_left_out():
     lines = lines_of(run_log(WORDS, "point_to_point", options=",functions=!MPI_Isend"))
     assert "MPI_Wait" in names(lines) and not any("@" in line.arguments for line in lines)
 
 
-def test_ranks_are_chosen():
+def test_only_chosen_ranks_have_lines():
     result = run_log(STEPS, *STEP_NAMES, ranks=3, options=",ranks=0;2-9")
     assert Counter(line.rank for line in lines_of(result)).keys() == {0, 2}
 
 
-def test_sizes_are_chosen():
+def test_calls_are_chosen_by_their_size():
     steps = ["init", "shift=100", "shift=5000", "barrier", "finalize"]
     lines = lines_of(run_log(STEPS, *steps, options=",min-size=1"))
     assert names(lines) == ["MPI_Sendrecv", "MPI_Sendrecv"]
@@ -55,12 +55,12 @@ def test_sizes_are_chosen():
     assert "MPI_Sendrecv" not in names(lines) and "MPI_Barrier" in names(lines)
 
 
-def test_times_are_chosen():
+def test_calls_are_chosen_by_their_time():
     assert lines_of(run_log(STEPS, *STEP_NAMES, options=",min-time=1000s")) == []
     assert len(lines_of(run_log(STEPS, *STEP_NAMES, options=",min-time=1ns"))) >= 6
 
 
-def test_errors_alone():
+def test_the_option_errors_selects_calls_that_fail():
     lines = lines_of(run_log(WORDS, "wrong", options=",errors=only"))
     assert [(line.function, line.result.split()[0]) for line in lines] == [
         ("MPI_Send", "MPI_ERR_RANK"), ("MPI_Comm_rank", "MPI_ERR_ARG"),
@@ -71,7 +71,7 @@ def test_errors_alone():
     assert matches("(comm=MPI_COMM_NULL, rank=*)", lines[2].arguments)
 
 
-def test_statuses_tell_their_errors():
+def test_statuses_show_their_errors():
     lines = lines_of(run_log(WORDS, "truncated", options=",errors=only"))
     assert len(lines) == 1 and lines[0].result.startswith("MPI_ERR_IN_STATUS")
     assert "error=MPI_ERR_TRUNCATE" in lines[0].arguments
@@ -97,12 +97,12 @@ def test_each_rank_has_a_file(tmp_path, pattern, files):
     assert [read(tmp_path / name)[0].rank for name in files] == [0, 1]
 
 
-def test_a_process_without_launcher_has_the_file_that_is_named(tmp_path):
+def test_a_process_without_launcher_writes_the_file_with_exactly_the_given_name(tmp_path):
     run_log(STEPS, "init", f"chdir={PROGRAMS}", "finalize", options=",output=x", cwd=tmp_path)
     assert names(read(tmp_path / "x")) == ["MPI_Init", "MPI_Finalize"]
 
 
-def test_a_file_that_cannot_be_written_loses_nothing():
+def test_lines_go_to_stderr_if_the_file_cannot_be_written():
     result = run_log(STEPS, *STEP_NAMES, options=",output=/no/such/folder/x")
     assert result.returncode == 0
     assert "cannot write /no/such/folder/x" in result.messages[0]
@@ -125,7 +125,7 @@ def test_times_of_day_are_those_of_the_run():
     assert [line.time for line in lines] == sorted(line.time for line in lines)
 
 
-def test_callers():
+def test_lines_end_with_the_caller():
     lines = lines_of(run_log(STEPS, "init", "barrier", "finalize", options=",caller=yes"))
     assert all(re.fullmatch(r"mpi_step \(steps.c:\d+\)", line.caller) for line in lines)
 
@@ -154,7 +154,7 @@ def test_two_layers_with_one_file_are_refused():
 
 
 @pytest.mark.parametrize("tools", ["log:libtally.so", "libtally.so:log"])
-def test_with_a_pmpi_tool(tools):
+def test_log_works_above_and_below_a_pmpi_tool(tools):
     result = run_log(STEPS, *STEP_NAMES, tools=tools)
     lines = [text for text in result.messages if text.startswith("[0]")]
     assert result.returncode == 0 and sum("MPI_Barrier(" in line for line in lines) == 1

@@ -22,24 +22,24 @@ BEGUN = ["init", "barrier"]
     ("abort=5", "MPI_Abort", 5),
     ("finalize", None, 0),
 ])
-def test_how_a_process_ends(step, termination, status):
+def test_the_log_says_how_a_process_ended(step, termination, status):
     result = run_log(STEPS, *BEGUN, step, env=FAULTS)
     assert result.returncode == status
     assert terminations_of(result).get(0) == termination
     assert names(lines_of(result))[:2] == ["MPI_Init", "MPI_Barrier"]
 
 
-def test_signals_after_finalize_are_nobodys():
+def test_a_signal_after_finalize_is_not_logged():
     result = run_log(STEPS, *BEGUN, "finalize", "raise=15")
     assert result.returncode == -15 and terminations_of(result) == {}
 
 
-def test_a_process_that_only_asks_has_no_end_worth_a_line():
+def test_the_end_of_a_process_that_did_not_initialize_mpi_is_not_logged():
     result = run_log(STEPS, "initialized")
     assert names(lines_of(result)) == ["MPI_Initialized"] and terminations_of(result) == {}
 
 
-def test_a_forked_child_says_nothing():
+def test_the_end_of_a_forked_child_is_not_logged():
     result = run_log(STEPS, *BEGUN, "fork", "fork=15", "finalize")
     assert result.returncode == 0 and terminations_of(result) == {}
 
@@ -55,7 +55,7 @@ def test_abort_has_a_line_before_it_happens():
     assert lines[-1].call == "MPI_Abort(comm=MPI_COMM_WORLD, errorcode=5) = ?"
 
 
-def test_an_error_that_is_fatal():
+def test_a_call_with_a_fatal_error_is_shown_as_unfinished():
     result = run_log(WORDS, "fatal", options=",enter=yes" if OPEN_MPI else "")
     line = lines_of(result)[-1]
     assert matches("(buf=*, count=1, datatype=MPI_INT, dest=5, tag=0, comm=MPI_COMM_WORLD)",
@@ -73,7 +73,7 @@ def test_an_error_that_is_fatal():
     ("wild", "MPI_Alltoallv", "sendcounts=0x10, sdispls=0x10"),
     ("wild_requests", "MPI_Waitall", "array_of_requests=0x10"),
 ])
-def test_pointers_that_lead_nowhere(part, function, words):
+def test_invalid_pointers_are_printed_and_not_followed(part, function, words):
     """The MPI library faults when it reads these arguments, but the log does not."""
     result = run_log(WORDS, part, env=FAULTS)
     assert result.returncode == -signal.SIGSEGV
@@ -83,7 +83,7 @@ def test_pointers_that_lead_nowhere(part, function, words):
     assert terminations_of(result) == {0: "signal SIGSEGV"}
 
 
-def test_a_call_that_is_left_by_a_jump():
+def test_a_call_that_is_left_by_a_jump_is_marked():
     result = run_log(WORDS, "jumps")
     lines = lines_of(result)
     assert [line.function for line in lines if line.result == "<left by a jump>"] == ["MPI_Send"]
@@ -91,7 +91,7 @@ def test_a_call_that_is_left_by_a_jump():
     assert terminations_of(result) == {}
 
 
-def test_calls_from_within_a_call():
+def test_calls_from_within_a_call_are_indented():
     lines = lines_of(run_log(STEPS, "init", "nest", "finalize"))
     dup = next(i for i, line in enumerate(lines) if line.function == "MPI_Comm_dup")
     outer, inner, again = lines[dup:dup + 3]
@@ -102,7 +102,7 @@ def test_calls_from_within_a_call():
     assert matches("MPI_Comm_dup(comm=MPI_COMM_SELF, newcomm=*) = MPI_SUCCESS", again.call)
 
 
-def test_lines_when_calls_begin():
+def test_a_line_is_also_written_when_a_call_begins():
     lines = lines_of(run_log(STEPS, *BEGUN, "rank", "finalize", options=",enter=yes"))
     for begun, ended in zip(lines[::2], lines[1::2]):
         assert (begun.function, begun.result) == (ended.function, "<unfinished ...>")
@@ -120,8 +120,8 @@ def test_profile_in_the_same_stack_ends_in_its_own_way(tmp_path, tools, layers, 
     assert sum("+++ signal" in text for text in result.messages) == layers
 
 
-def test_the_calls_of_other_ranks_when_one_aborts(tmp_path):
-    """When rank 1 aborts, the launcher kills rank 0 by SIGKILL, or by a signal that it can handle. Rank 1 first
+def test_the_calls_of_other_ranks_are_shown_as_unfinished_when_one_aborts(tmp_path):
+    """When rank 1 aborts, the launcher kills rank 0 by SIGKILL, or by a signal that log handles. Rank 1 first
     receives a message that rank 0 sends by MPI_Sendrecv, so that rank 0 is certainly in this call."""
     result = run_log(STEPS, *BEGUN, "only=0", "shift=8", "finalize", "only=1", "send=8", "abort=5",
                      ranks=2, options=f",enter=yes,output={tmp_path}/x")
@@ -156,7 +156,7 @@ class Hanging(Job):
         return read(self.log)
 
 
-def test_a_call_that_does_not_return_is_told_while_it_hangs(tmp_path):
+def test_a_call_that_does_not_return_is_logged_while_it_hangs(tmp_path):
     with Hanging(tmp_path, ",stuck=200ms,functions=MPI_Sendrecv,caller=yes") as run:
         last = run.wait_for_line("<unfinished after")[-1]
     assert last.function == "MPI_Sendrecv" and "dest=1" in last.arguments
@@ -165,7 +165,7 @@ def test_a_call_that_does_not_return_is_told_while_it_hangs(tmp_path):
 
 
 @pytest.mark.parametrize("number, name", [(signal.SIGINT, "SIGINT"), (signal.SIGTERM, "SIGTERM")])
-def test_a_call_that_hangs_is_told_when_the_process_is_ended(tmp_path, number, name):
+def test_a_call_that_hangs_is_logged_when_a_signal_ends_the_process(tmp_path, number, name):
     with Hanging(tmp_path, ",enter=yes,functions=MPI_Sendrecv") as run:
         run.wait_for_line("MPI_Sendrecv(")
         os.kill(run.ranks[0].pid, number)

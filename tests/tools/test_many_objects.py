@@ -39,9 +39,8 @@ def test_a_region_is_found_among_many(what, tmp_path):
     assert many < 2.5 * few
 
 
-def test_regions_may_be_opened_and_closed_in_any_order(tmp_path):
-    """Regions can be closed quickly in any order. In an early version, closing them in the order in which they were
-    opened took long, because each time, the set of the remaining regions was rebuilt."""
+def test_many_regions_may_be_opened_and_closed_one_after_the_other(tmp_path):
+    """Each of 4000 regions is closed before the next one is opened."""
     result = run_mpi(PROGRAM, "names", 4000, ranks=2, tools="profile,output=profile.json", cwd=tmp_path,
                      env={"QMPI_TOOL_PATH": None})
     assert result.returncode == 0 and (tmp_path / "profile.json").stat().st_size > 0

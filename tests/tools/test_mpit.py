@@ -51,7 +51,7 @@ def sampled(path):
 
 def watched(tmp_path, tools, *arguments):
     """Returns what the program that monitors itself has read: after 0 … 4 rounds, and after a
-    reset."""
+    reset. Also returns the Result."""
     result = run(tools, MONITOR, *arguments, cwd=tmp_path)
     assert result.returncode == 0
     return [[float(word) for word in line.split()[1:]] for line in result.stdout.splitlines()], result
@@ -69,7 +69,7 @@ def test_the_list_is_a_table_on_stderr_when_mpi_is_finalized():
         ["qmpi.count.calls.MPI_Barrier", "1", "MPI_UNSIGNED_LONG_LONG", "counter"]]
 
 
-def test_the_list_can_be_had_when_mpi_is_initialised_or_not_at_all():
+def test_the_list_may_be_printed_at_mpi_init_or_never():
     assert run("mpit,at=init").messages[0].endswith("at MPI_Init in rank 0")
     assert run("mpit,at=never").messages == []
 
@@ -81,13 +81,13 @@ def test_one_rank_lists_unless_each_has_a_file_of_its_own(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["list.0", "list.1"]
 
 
-def test_the_table_shows_what_show_chooses():
+def test_the_table_contains_the_variables_that_show_selects():
     result = run(f"mpit,show={LIBRARY_CVAR_GLOB};qmpi.publisher")
     names = [line.split()[0] for line in result.messages[1:] if line.startswith("  ")]
     assert names[1:] == [LIBRARY_CVAR]
 
 
-def test_the_json_list_tells_everything_of_every_sort_of_variable(tmp_path):
+def test_the_json_list_describes_all_kinds_of_variables(tmp_path):
     cvars, pvars, categories = listed(tmp_path, "mpit,at=init:publisher")
     assert len(cvars) > 300 and len(categories) > 20
     assert cvars["qmpi.stack"]["value"] == "mpit:publisher"
@@ -115,7 +115,7 @@ def test_variables_of_communicators_are_read_for_the_world(tmp_path):
     assert pvars["MPI_T_UMQ_LENGTH"]["bind"] == "comm"
 
 
-def test_what_must_be_started_counts_from_the_end_of_mpi_init(tmp_path):
+def test_variables_that_must_be_started_count_from_the_end_of_mpi_init(tmp_path):
     _, pvars, _ = listed(tmp_path, "mpit,at=init:publisher")
     assert pvars["qmpi.publisher.calls"]["value"] is None
     assert pvars["qmpi.publisher.calls"]["reason"] == "it counts only from its start"
@@ -124,7 +124,7 @@ def test_what_must_be_started_counts_from_the_end_of_mpi_init(tmp_path):
 
 
 @pytest.mark.parametrize("tools", ["mpit:profile:count", "count:profile:mpit", "profile:mpit:count"])
-def test_the_list_has_live_values_of_count_and_profile_wherever_they_stand(tmp_path, tools):
+def test_the_list_has_values_of_count_and_profile_above_and_below(tmp_path, tools):
     _, pvars, categories = listed(tmp_path, tools)
     assert pvars["qmpi.count.calls.MPI_Barrier"]["value"] == 1
     assert pvars["qmpi.profile.calls.MPI_Barrier"]["value"] == 1
@@ -139,7 +139,7 @@ def test_the_list_has_live_values_of_count_and_profile_wherever_they_stand(tmp_p
 
 
 @pytest.mark.parametrize("tools", ["count:{0}", "{0}:count", "profile:{0}", "empty:{0}:profile"])
-def test_a_pmpi_tool_finds_their_variables_wherever_it_stands(tools):
+def test_a_pmpi_tool_finds_variables_of_layers_above_and_below(tools):
     result = run(tools.format(BUILD / "tests/tools/tools/libhow_many.so"))
     assert "how_many: variables" in result.stderr
 
@@ -183,7 +183,7 @@ def test_a_program_that_polls_reads_growing_numbers(tmp_path):
     assert times[0] == 0 and times == sorted(times) and len(set(times)) == 5
 
 
-def test_a_reset_is_the_readers_and_the_reports_stay_whole(tmp_path):
+def test_a_reset_affects_only_the_reader_and_not_the_reports(tmp_path):
     rows, result = watched(tmp_path, "profile,output=p.json,format=json:count", COUNTED, CALLS, SENT,
                            TIME)
     assert rows[5] == [0, 0, 0, 0]
@@ -235,7 +235,7 @@ def test_arrays_take_a_line_for_each_element(tmp_path):
     assert [(row["element"], row["value"]) for row in rows] == [("0", "1"), ("1", "2"), ("2", "3")]
 
 
-def test_variables_that_appear_later_are_sampled_when_they_do(tmp_path):
+def test_variables_that_appear_later_are_sampled_from_then_on(tmp_path):
     run("mpit,at=never,csv=s.csv,pvars=*late*:mpit,at=never,set.qmpi.publisher.publish=3:publisher",
         cwd=tmp_path)
     assert [row["variable"] for row in sampled(tmp_path / "s.csv")] == ["qmpi.publisher.late.3"]
@@ -265,7 +265,7 @@ def test_numbers_have_a_decimal_point_whatever_the_programs_locale(tmp_path, com
     assert [words[:3] for words in real] == [["qmpi.publisher.raw.real", "0.0025", "MPI_DOUBLE"]]
 
 
-def test_a_pattern_that_nothing_matches_is_said(tmp_path):
+def test_a_pattern_that_no_variable_matches_is_reported(tmp_path):
     result = run("mpit,at=never,csv=s.csv,pvars=qmpi.*Init;nothing*:count", cwd=tmp_path)
     assert [line for line in result.messages if "nothing" in line] == [
         "mpit (layer 1): pvars=: no performance variable is named 'nothing*'"]
@@ -296,7 +296,7 @@ def test_open_mpis_own_variables_are_sampled_by_their_whole_names(tmp_path, at, 
 
 
 @pytest.mark.parametrize("option", ["csv=/no/such/folder/x", "output=/no/such/folder/x"])
-def test_a_file_that_cannot_be_written_is_said_and_the_run_goes_on(option):
+def test_a_file_that_cannot_be_written_is_reported_and_the_run_goes_on(option):
     result = run(f"mpit,{option}:count")
     assert result.returncode == 0
     assert any("cannot write /no/such/folder/x: No such file" in line for line in result.messages)
@@ -338,7 +338,7 @@ def test_a_control_variable_is_set_before_mpi_is_initialised(tmp_path, setting, 
     ("qmpi.publisher.raw.state=1", "'1' is not one of its values"),
     ("qmpi.publisher.raw.level=9223372036854775807", "its owner rejects this value"),
 ])
-def test_what_cannot_be_set_is_said_once_and_the_run_stops(setting, message):
+def test_a_variable_that_cannot_be_set_is_reported_once_and_the_run_stops(setting, message):
     result = run(f"mpit,at=never,set.{setting}:publisher", ranks=2)
     assert result.returncode == 2
     said = [line for line in result.messages if line.startswith("mpit")]

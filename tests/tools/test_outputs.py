@@ -50,7 +50,7 @@ def test_all_layers_may_write_to_one_fifo(tmp_path):
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_one_file_is_one_layers(tmp_path, tool):
+def test_two_layers_may_not_write_to_one_file(tmp_path, tool):
     result = run(f"{tool},output=x:{tool},output=x", "init", "finalize", cwd=tmp_path)
     assert result.returncode == 2 and "the same file" in result.stderr
 
@@ -79,7 +79,7 @@ def check_unchanged(result, ranks=1):
 
 
 @pytest.mark.parametrize("tool", TO_STDERR)
-def test_a_file_that_gets_the_number_of_stderr_closed_at_the_start_is_not_changed(tmp_path, tool):
+def test_a_file_that_is_opened_as_descriptor_2_instead_of_stderr_is_not_changed(tmp_path, tool):
     check_unchanged(run_outputs(tool, "file", "init", "call", "finalize", wrapper=CLOSED, cwd=tmp_path))
 
 
@@ -154,7 +154,7 @@ def lost(result, reason):
 ])
 @pytest.mark.skipif(EMULATED, reason="an emulator writes a copy of /proc/self/maps, which exceeds the limit")
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_a_limit_on_the_size_of_files_is_said_once_and_the_program_goes_on(tmp_path, ranks, tool, steps):
+def test_a_limit_on_the_size_of_files_is_reported_once_and_the_program_goes_on(tmp_path, ranks, tool, steps):
     result = run_outputs(tool, "init", "call", "small-files", *steps, "finalize", ranks=ranks, cwd=tmp_path)
     check_unchanged(result, ranks)
     assert lost(result, "File too large") == (ranks if tool.startswith(("mpit,csv", "trace")) else 1)
@@ -162,7 +162,7 @@ def test_a_limit_on_the_size_of_files_is_said_once_and_the_program_goes_on(tmp_p
 
 @pytest.mark.parametrize("tool", ["log,output=", "count,output=", "profile,output=", "mpit,output=",
                                   "mpit,at=never,csv=", "profile,checkpoint=1,output="])
-def test_a_full_device_is_said_once(tmp_path, tool):
+def test_a_full_device_is_reported_once(tmp_path, tool):
     full = tmp_path / "full"
     full.symlink_to("/dev/full")
     result = run_outputs(tool + str(full), "init", "call", "call", "finalize", cwd=tmp_path)
@@ -171,7 +171,7 @@ def test_a_full_device_is_said_once(tmp_path, tool):
     assert full.is_symlink() and os.listdir(tmp_path) == ["full"]
 
 
-def test_lines_of_a_log_that_are_lost_are_said_when_a_signal_ends_the_process(tmp_path):
+def test_lost_lines_of_a_log_are_reported_when_a_signal_ends_the_process(tmp_path):
     result = run_outputs("log,output=/dev/full", "init", "call", "fault", cwd=tmp_path, env=FAULTS)
     assert result.returncode == -11 and "".join(result.messages).count("lines are missing at") == 1
 
@@ -256,7 +256,7 @@ def test_all_tools_have_the_calls_that_callbacks_make_in_finalize(tmp_path, opti
         assert int(events[-1]["ticks"]) > int(events[begin]["ticks"])
 
 
-def test_finalize_is_as_before_if_no_callback_makes_calls(tmp_path):
+def test_enter_and_leave_of_finalize_have_the_same_time_if_no_callback_makes_calls(tmp_path):
     found = run_in_finalize(tmp_path, "init", "barrier", "finalize", program=STEPS)
     check_calls(found, lambda rank: {"MPI_Init": 1, "MPI_Barrier": 1, "MPI_Finalize": 1})
     for process in found[2].values():
@@ -266,9 +266,10 @@ def test_finalize_is_as_before_if_no_callback_makes_calls(tmp_path):
 
 
 @needs_sessions
-def test_a_session_outlives_finalize(tmp_path):
-    """In this case, MPICH deletes the attributes of MPI_COMM_SELF at the end of the session instead of in MPI_Finalize.
-    Then the tools can no longer combine their results, so they report without waiting for the callbacks."""
+def test_tools_report_in_finalize_although_a_session_is_still_open(tmp_path):
+    """If a session is still open, MPICH deletes the attributes of MPI_COMM_SELF at the end of the session instead of in
+    MPI_Finalize. At that time, the tools can no longer combine their results. So they report in MPI_Finalize, without
+    waiting for the callbacks."""
     counted, profiled, traced, logged = run_in_finalize(
         tmp_path, "session_init", "init", "barrier", "finalize", "session_finalize", program=STEPS)
     called = {"MPI_Session_init": 1, "MPI_Init": 1, "MPI_Barrier": 1, "MPI_Finalize": 1}
@@ -278,7 +279,7 @@ def test_a_session_outlives_finalize(tmp_path):
         assert logged[rank] == called | {"MPI_Session_finalize": 1}
 
 
-def test_a_lower_layer_that_keeps_finalize_for_itself(tmp_path):
+def test_tools_report_although_a_lower_layer_does_not_pass_finalize_on(tmp_path):
     """MPI_Finalize does not reach the MPI library, so no callback is called. The tools report when the call returns."""
     result = run_mpi(STEPS, "init", "barrier", "finalize", cwd=tmp_path,
                      tools="profile,output=profile.json,format=json:trace,output=t,format=own:count,output=count.json"

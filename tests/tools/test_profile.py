@@ -74,7 +74,7 @@ def test_format_says_what_the_file_holds(tmp_path, form, begin):
     ("output=out.json", "{"), ("output=out.html", "<!DOCTYPE html>"), ("output=out.%r.csv", "table,"), ("output=out.txt", "profile (layer 1)"),
     ("output=out.dat", "profile (layer 1)"), ("output=out.json,format=csv", "table,"),
     ("format=text,output=out.json", "profile (layer 1)")])
-def test_without_format_the_name_of_the_file_says_it(tmp_path, options, begin):
+def test_without_format_the_name_of_the_file_selects_the_format(tmp_path, options, begin):
     result = run_steps(*PLAIN, cwd=tmp_path, tools=f"profile,{options}")
     assert result.messages == []
     file, = names(tmp_path)
@@ -110,7 +110,7 @@ def test_lines_fit_into_80_columns(tmp_path, name):
     assert [line for line in lines if len(line) > width and not line.startswith("program ")] == []
 
 
-def test_names_that_are_no_utf8_are_utf8_in_csv_and_json(tmp_path):
+def test_names_that_are_not_utf8_are_converted_in_csv_and_json(tmp_path):
     """Names may contain any bytes. Each byte that is not UTF-8 is replaced in the same way in both
     formats."""
     for form in ("csv", "json"):
@@ -127,7 +127,7 @@ def test_names_that_are_no_utf8_are_utf8_in_csv_and_json(tmp_path):
     assert odd.strip("c") == "\ufffd" and odd in named(document["communicators"])
 
 
-def test_names_of_files_take_rank_layer_and_host(tmp_path):
+def test_names_of_files_may_contain_the_rank_and_the_layer(tmp_path):
     run_steps(*PLAIN, cwd=tmp_path, tools="empty:profile,output=%t-%r.json,format=json")
     assert names(tmp_path) == ["2-0.json"]
 
@@ -194,7 +194,7 @@ def test_times_are_between_those_of_the_layers_below_and_above(tmp_path):
     assert site["frames"][0]["file"].endswith("steps.c")
 
 
-def test_application_time_runs_from_init_to_finalize_while_it_is_on(tmp_path):
+def test_application_time_runs_from_init_to_finalize_while_profiling_is_on(tmp_path):
     result = run_steps("sleep=100", "clock=start", "init", "clock=on", "sleep=100", "clock=stop", "level=0",
                        "clock=off", "sleep=300", "clock=again", "level=1", "finalize", "clock=end",
                        "sleep=300", cwd=tmp_path, tools=JSON, ranks=1)
@@ -212,7 +212,7 @@ def test_a_call_from_within_a_call_is_in_mpi_time_once(tmp_path):
     assert outer <= result["time"]["sum"] <= others
 
 
-def test_any_number_of_ranks_is_brought_together(tmp_path):
+def test_the_results_of_five_ranks_are_merged(tmp_path):
     result = profile(tmp_path, "init", "shift=8", "comms", "finalize", ranks=5)
     assert result["ranks"] == 5
     assert [process["rank"] for process in result["processes"]] == [0, 1, 2, 3, 4]
@@ -289,7 +289,7 @@ def test_communicators_are_told_apart_by_name_and_processes(tmp_path):
         ("kept", 1, 0, 1, 2), ("kept", 1, 1, 1, 2), ("once", 2, 0, 1, 6), ("twice", 2, 0, 2, 12)]
 
 
-def test_files_have_their_bytes(tmp_path):
+def test_files_have_the_bytes_that_were_written_and_read(tmp_path):
     result = profile(tmp_path, "init", "file=data", "file=data", "finalize", ranks=1)
     file, = result["files"]
     assert (file["name"], file["opens"], file["written"], file["read"]) == ("data", 2, 200, 20)
@@ -395,7 +395,7 @@ def test_depth_skips_the_layers_above(tmp_path):
 # ---- regions ---------------------------------------------------------------------------------------
 
 
-def test_what_is_switched_off_is_not_counted(tmp_path):
+def test_calls_while_profiling_is_off_are_not_counted(tmp_path):
     result = profile(tmp_path, "init", "barrier", "level=0", "barrier", "comms", "level=1",
                      "barrier", "finalize")
     assert calls(result)["MPI_Barrier"] == 4
@@ -422,7 +422,7 @@ def test_nested_regions_count_in_both_and_overlapping_ones_too(tmp_path):
     assert counts == {"a": 4, "b": 4}
 
 
-def test_a_region_within_itself_is_one(tmp_path):
+def test_a_region_within_itself_counts_once(tmp_path):
     result = run_steps("init", "clock=before", "region=a", "clock=begun", "region=a", "barrier", "sleep=300",
                        "end=a", "barrier", "clock=ends", "end=a", "clock=behind", "barrier", "finalize",
                        cwd=tmp_path, tools=JSON, ranks=1)
@@ -433,7 +433,7 @@ def test_a_region_within_itself_is_one(tmp_path):
     assert region["time"]["sum"] <= (at["behind"] - at["before"]) / SLOWER  # the time is not counted twice
 
 
-def test_a_region_on_one_rank_alone_has_the_others_as_zero(tmp_path):
+def test_a_region_of_one_rank_alone_takes_no_time_on_the_others(tmp_path):
     result = profile(tmp_path, "init", "only=1", "region=r", "sleep=100", "rank", "end=r",
                      "only=-1", "finalize")
     region, = result["regions"]
@@ -458,7 +458,7 @@ def test_level_1_without_a_string_never_faults(tmp_path):
     assert calls(result)["MPI_Barrier"] == 1
 
 
-def test_level_2_writes_what_there_is_now(tmp_path):
+def test_pcontrol_2_writes_snapshots(tmp_path):
     result = run_steps("init", "barrier", "level=2", "barrier", "level=2", "finalize", cwd=tmp_path,
                        tools=JSON)
     assert names(tmp_path) == ["out.0.snapshot-1.json", "out.0.snapshot-2.json",
@@ -487,7 +487,7 @@ def test_sync_tells_waiting_from_the_operation(tmp_path):
     assert calls(result)["MPI_Barrier"] == 2  # the additional barriers of the tool do not count
 
 
-def test_sync_waits_alike_on_ranks_that_are_switched_off(tmp_path):
+def test_sync_also_waits_on_ranks_that_are_switched_off(tmp_path):
     """Even a rank that counts nothing must take part in the barriers of the others."""
     result = profile(tmp_path, "init", "only=1", "level=0", "only=-1", "bcast", "bcast", "finalize",
                      options=",sync=yes")
@@ -495,8 +495,8 @@ def test_sync_waits_alike_on_ranks_that_are_switched_off(tmp_path):
 
 
 def test_only_one_layer_waits_before_collectives(tmp_path):
-    """The second layer would otherwise report that no rank waits. tests/abi tests such declarations
-    of tools for the standard ABI."""
+    """The second layer would otherwise report that no rank waits. tests/abi tests such conflicts of
+    tools for the standard ABI."""
     stack = "profile,sync=yes,output=1:profile,output=2:profile,sync=yes,output=3"
     result = run_steps("init", "finalize", cwd=tmp_path, tools=stack, ranks=1)
     assert result.returncode == 2
@@ -554,7 +554,7 @@ def test_two_layers_without_files_print_two_tables_and_leave_two_files(tmp_path)
 
 
 @pytest.mark.parametrize("tools", [f"libtally.so:{JSON}", f"{JSON}:libtally.so"])
-def test_above_and_below_a_pmpi_tool(tmp_path, tools):
+def test_profile_works_above_and_below_a_pmpi_tool(tmp_path, tools):
     result = run_steps("init_threads", "threads=100", "barrier", "finalize", cwd=tmp_path,
                        tools=tools)
     assert result.returncode == 0

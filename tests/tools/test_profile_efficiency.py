@@ -66,7 +66,7 @@ def run_logged(folder):
             for found, times in ((result, runs), (result["regions"][0], regions))]
 
 
-def test_efficiency_is_what_the_lines_of_log_come_to(tmp_path):
+def test_efficiency_equals_the_one_that_follows_from_the_lines_of_log(tmp_path):
     """Only one of a few runs must agree, because a process may be interrupted between the clock readings of the two
     tools."""
     for number in range(5):
@@ -106,7 +106,7 @@ def test_programs_built_to_have_an_efficiency_have_it(tmp_path, steps, options, 
 
 
 @pytest.mark.parametrize("hosts", [["a", "a", "b", "b"], ["a", "b", "b", "b"]])
-def test_balance_is_told_within_and_between_nodes(tmp_path, hosts):
+def test_load_balance_is_reported_within_and_between_nodes(tmp_path, hosts):
     steps = ["init", "region=r", "only=0", "sleep=400", "only=2", "sleep=200", "only=3", "sleep=200",
              "only=-1", "end=r", "barrier", "finalize"]
     result = profile(tmp_path, *steps, ranks=4, env={"HOSTS": ",".join(hosts)},
@@ -126,7 +126,7 @@ def test_balance_is_told_within_and_between_nodes(tmp_path, hosts):
     assert found["load_balance_within_nodes"] <= 1 and found["load_balance_between_nodes"] <= 1
 
 
-def test_with_several_threads_it_is_the_mean_of_those_that_call_mpi(tmp_path):
+def test_with_several_threads_the_time_in_mpi_is_the_mean_of_those_that_call_mpi(tmp_path):
     """Four threads are in MPI for 0.4 s at the same time, while the first one waits for them."""
     result = profile(tmp_path, "init_threads", "region=r", "threads=4", "sleep=400", "end=r", "finalize",
                      ranks=1, options=":delay,functions=MPI_Comm_rank,after=100ms")
@@ -165,7 +165,7 @@ def test_files_of_single_processes_have_the_efficiency_of_the_run(tmp_path):
     assert region["load_balance_between_nodes"] == pytest.approx(region["load_balance"]) != 1
 
 
-def test_the_report_says_it_in_words(tmp_path):
+def test_the_report_explains_the_efficiency_in_words(tmp_path):
     result = run_steps("init", "sleep=200", "late=400", "barrier", "finalize", cwd=tmp_path)
     text = "\n".join(result.messages)
     assert re.search(r"(?m)^parallel efficiency +0\.\d{3}  mean rank: \d+ ms of \d+ ms outside MPI$", text)

@@ -79,14 +79,14 @@ def test_a_planted_problem_is_the_first_finding(tmp_path, case):
                                               ("fortran_reduce", "imbalance", 0),
                                               ("fortran_startup", "serial-startup", 0)])
 @pytest.mark.parametrize("binding", ["mpif_h", "f08"])
-def test_so_is_one_of_a_fortran_program(tmp_path, binding, case, kind, rank):
+def test_a_problem_of_a_fortran_program_is_the_first_finding(tmp_path, binding, case, kind, rank):
     program = PROGRAMS / f"tools_planted_{binding}"
     if not program.exists():
         pytest.skip("built without Fortran")
     until(check_planted, tmp_path, program, "planted.F90", case, kind, rank, .3)
 
 
-def test_so_is_one_that_delay_plants_above_profile(tmp_path):
+def test_a_problem_that_delay_plants_above_profile_is_the_first_finding(tmp_path):
     until(check_planted, tmp_path, PROGRAMS / "tools_planted", "planted.c", "healthy_allreduce", "imbalance", 1, .3,
           tools="delay,functions=MPI_Allreduce,ranks=1,before=30ms:{profile}")
 
@@ -102,7 +102,7 @@ def test_a_node_whose_ranks_all_compute_longer_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("case, ranks", [("startup_bcast", 2), ("startup_recv", 2), ("startup_parts", 3)])
-def test_waiting_at_the_start_is_told_once(tmp_path, case, ranks):
+def test_waiting_at_the_start_is_a_single_finding(tmp_path, case, ranks):
     def check():
         _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=ranks)
         assert [finding["kind"] for finding in document["findings"] if finding["rank"] == document["findings"][0]["rank"]
@@ -133,7 +133,7 @@ def test_no_rank_is_called_the_last_one_if_that_changes(tmp_path):
 
 
 @pytest.mark.parametrize("case, words", [("sender_moves", "for 3 ranks"), ("last_reduces", "for other ranks")])
-def test_nor_is_one_for_which_another_rank_waits(tmp_path, case, words):
+def test_a_summary_names_no_single_peer_if_the_peer_changes(tmp_path, case, words):
     def check():
         _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=4)
         assert document["findings"][0]["summary"].endswith(words)
@@ -146,7 +146,7 @@ def check_early_end(tmp_path, ranks):
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
-def test_that_ranks_end_early_is_found_in_a_short_run_too(tmp_path, ranks):
+def test_ranks_that_end_early_are_found_even_in_a_short_run(tmp_path, ranks):
     until(check_early_end, tmp_path, ranks)
 
 
@@ -167,13 +167,13 @@ def check_cause(tmp_path, case, place, words, ranks, tools):
     ("master_serves", "master_serves", r"MPI_Recv at planted\.c:\d+ and MPI_Ssend at planted\.c:", 4, "{profile}"),
     ("master_makes", "master_makes", r"MPI_Recv at planted\.c:\d+ and MPI_Recv at planted\.c:", 3, "{profile}"),
 ])
-def test_ranks_that_wait_are_no_finding_beside_its_cause(tmp_path, case, place, words, ranks, tools):
+def test_a_wait_is_no_finding_beside_its_cause(tmp_path, case, place, words, ranks, tools):
     until(check_cause, tmp_path, case, place, words, ranks, tools)
 
 
 @pytest.mark.parametrize("case, kind, tools", [("healthy_master", "bottleneck", "{profile}"),
                                                ("healthy_io", "serial-io", SLOW.format("MPI_File_write", "5ms"))])
-def test_a_program_in_which_nobody_is_held_up_has_no_such_finding(tmp_path, case, kind, tools):
+def test_a_busy_rank_for_which_no_other_waits_is_no_finding(tmp_path, case, kind, tools):
     def check():
         _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=3, tools=tools)
         assert kind not in [finding["kind"] for finding in document["findings"]]
@@ -229,7 +229,7 @@ def check_unexplained(tmp_path, ranks, delay, efficiency):
 
 
 @pytest.mark.parametrize("ranks, delay, efficiency", [(2, "30ms", .35), (4, "30ms", .35), (4, "190ms", .1)])
-def test_an_inefficient_run_is_told_where_its_time_goes(tmp_path, ranks, delay, efficiency):
+def test_a_finding_names_the_call_that_takes_the_time_of_an_inefficient_run(tmp_path, ranks, delay, efficiency):
     until(check_unexplained, tmp_path, ranks, delay, efficiency)
 
 
@@ -248,7 +248,7 @@ def test_no_rank_waits_for_itself(tmp_path):
                                          ("serial_io", 2)])
 @pytest.mark.parametrize("listed", ["outliers", "all"])
 def test_findings_do_not_depend_on_what_is_listed(tmp_path, case, ranks, listed):
-    """Nor do they depend on the lists themselves: they are the same for a file from which the lists were removed."""
+    """The findings are also the same for a file from which the lists of ranks were removed."""
     _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=ranks, options=f",ranks={listed}")
     path = tmp_path / "out.json"
     assert found_again(path) == texts(document)
@@ -310,14 +310,14 @@ def find_in_hanging(tmp_path, case, ranks=2):
     return of_program(json.loads(done.stdout))["findings"]
 
 
-def test_that_all_ranks_are_in_a_wait_is_found(tmp_path):
+def test_a_hang_in_which_all_ranks_wait_is_found(tmp_path):
     finding, = find_in_hanging(tmp_path, "hang_wait")
     assert (finding["kind"], finding["function"], finding["line"]) == ("deadlock", "MPI_Wait",
                                                                        line_of("planted.c", "hang_wait"))
     assert "Rank 0 waits for a message with tag 5 from rank 1." in finding["meaning"]
 
 
-def test_that_ranks_are_in_different_calls_is_found(tmp_path):
+def test_a_hang_in_which_ranks_are_in_different_calls_is_found(tmp_path):
     finding, = find_in_hanging(tmp_path, "hang_barrier")
     assert (finding["kind"], finding["function"], finding["rank"], finding["line"]) == (
         "deadlock", "MPI_Barrier", 0, line_of("planted.c", "hang_barrier"))
@@ -337,7 +337,7 @@ def check_progress(tmp_path):
     assert "polling" not in [finding["kind"] for finding in document["findings"]]
 
 
-def test_to_compute_between_two_calls_is_not_to_poll(tmp_path):
+def test_a_rank_that_computes_between_two_calls_does_not_poll(tmp_path):
     """The check is repeated, because another program may take the processor from a rank."""
     until(check_progress, tmp_path)
 
@@ -365,7 +365,7 @@ def test_thresholds_say_what_is_a_finding(tmp_path):
     until(check)
 
 
-def test_waits_of_several_files_are_those_of_one(tmp_path):
+def test_waits_are_kept_when_files_of_single_processes_are_merged(tmp_path):
     """The files of single processes are merged by qmpi report."""
     result = run_mpi(PROGRAMS / "tools_planted", "sender_recv", cwd=tmp_path, timeout=120,
                      tools="profile,output=r%r.json,checkpoint=1000", env={"QMPI_TOOL_PATH": TOOL_PATH, "PLANTED_EXIT": "1"})

@@ -21,7 +21,7 @@ def test_small_messages_are_found(tmp_path):
           tools=SLOW.format("MPI_Send", "5us"))
 
 
-def test_that_calls_take_all_the_time_is_found(tmp_path):
+def test_collectives_that_take_all_the_time_are_found(tmp_path):
     """Each call is too short for a wait to be detected."""
     def check():
         _, document = run_case(tmp_path, PROGRAMS / "tools_planted", "busy_allreduce")
@@ -35,7 +35,7 @@ def test_that_calls_take_all_the_time_is_found(tmp_path):
     until(check)
 
 
-def test_that_barriers_take_all_the_time_is_found(tmp_path):
+def test_barriers_that_take_all_the_time_are_found(tmp_path):
     def check():
         _, document = run_case(tmp_path, PROGRAMS / "tools_planted", "busy_barrier")
         first = document["findings"][0]
@@ -84,12 +84,12 @@ def test_many_short_waits_are_found(tmp_path):
 
 @NOT_EMULATED
 @pytest.mark.parametrize("case", ["stream", "alltoall"])
-def test_a_program_that_moves_much_has_no_finding(tmp_path, case):
+def test_a_program_that_moves_much_data_has_no_finding_but_time_in_mpi(tmp_path, case):
     until(check_communicating, tmp_path, PROGRAMS / "tools_planted", f"healthy_{case}")
 
 
 @NOT_EMULATED
-def test_netpipe_has_none(tmp_path):
+def test_netpipe_has_no_finding_but_time_in_mpi(tmp_path):
     until(check_communicating, tmp_path, netpipe(), "-u", "262144", "-n", "50", "-o", tmp_path / "np.out")
 
 

@@ -43,7 +43,7 @@ def test_a_call_that_has_not_ended_is_counted_and_named(tmp_path, end, terminati
     assert row.startswith("in_flight,,MPI_Comm_dup,dup_doing (") and f",{flight['since']}" in row
 
 
-def test_a_call_within_a_call_is_named_after_it_and_in_mpi_time_once(tmp_path):
+def test_a_call_within_a_call_is_listed_after_it_and_counts_once_in_mpi_time(tmp_path):
     result = run_steps("init", "in_two_dups=exit=3", cwd=tmp_path, ranks=1, tools=JSON)
     assert result.returncode == 3
     output = load(tmp_path / "out.0.json")
@@ -75,13 +75,13 @@ def test_a_snapshot_names_the_call_that_it_is_taken_in(tmp_path):
     assert functions(whole)["MPI_Comm_dup"]["time"]["sum"] > first["in_flight"][0]["time"]
 
 
-def test_what_is_switched_off_is_not_named(tmp_path):
+def test_a_call_that_begins_while_profiling_is_off_is_not_named(tmp_path):
     run_steps("init", "level=0", "in_dup=exit=0", cwd=tmp_path, ranks=1, tools=JSON)
     output = load(tmp_path / "out.0.json")
     assert output["in_flight"] == [] and "MPI_Comm_dup" not in calls(output)
 
 
-def test_both_layers_name_it_with_the_callers_of_the_caller(tmp_path):
+def test_each_layer_names_a_call_in_flight_with_as_many_callers_as_its_depth(tmp_path):
     run_steps("init", "in_dup=exit=0", cwd=tmp_path, ranks=1,
               tools="profile,output=1,format=json:profile,output=2,format=json,depth=3")
     for name, depth in (("1.0", 1), ("2.0", 3)):

@@ -122,7 +122,7 @@ def says(finding, parts):
 
 def wait_for_verdict(job, kind, parts, request=0):
     """Waits until the first finding has this kind and text. The processes save their data one after the other, so this
-    is only the case once all have saved it in their last calls. The signal `request` asks them to save it."""
+    is only the case once all have saved them in their last calls. The signal `request`, if any, asks them to save."""
     end, findings = time.monotonic() + SECONDS, []
     while time.monotonic() < end:
         if request:

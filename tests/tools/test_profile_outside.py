@@ -75,7 +75,7 @@ def test_a_finding_names_the_calls_between_which_a_rank_is_late(tmp_path, case, 
     until(check_late, tmp_path, case, kinds, seconds, ranks)
 
 
-def test_so_it_does_with_several_frames(tmp_path):
+def test_a_finding_names_these_calls_also_with_several_frames(tmp_path):
     until(check_late, tmp_path, "everywhere", ("barrier",), .3, 2, options=",depth=4")
 
 
@@ -96,7 +96,7 @@ def test_a_finding_names_the_region_and_the_part_of_the_run(tmp_path, ranks):
 
 
 @pytest.mark.parametrize("case", ["everywhere", "in_regions"])
-def test_it_names_none_if_it_is_lost_everywhere(tmp_path, case):
+def test_a_finding_names_no_region_or_part_if_time_is_lost_everywhere(tmp_path, case):
     def check():
         _, document = run_case(tmp_path, PROGRAM, case)
         assert document["findings"]
@@ -105,7 +105,7 @@ def test_it_names_none_if_it_is_lost_everywhere(tmp_path, case):
     until(check)
 
 
-def test_a_healthy_program_has_no_such_finding(tmp_path):
+def test_a_healthy_program_has_no_finding_but_its_time_is_listed(tmp_path):
     def check():
         _, document = run_case(tmp_path, PROGRAM, "healthy")
         assert document["findings"] == []
@@ -136,7 +136,7 @@ def test_pauses_between_polling_calls_are_left_out(tmp_path):
     until(check)
 
 
-def test_reports_list_it(tmp_path):
+def test_reports_list_the_time_outside_mpi(tmp_path):
     profile(tmp_path, "everywhere", program=PROGRAM)
     out, document = tmp_path / "out.json", load(tmp_path / "out.json")
     text = report("--outside", out)
@@ -153,7 +153,7 @@ def test_reports_list_it(tmp_path):
     assert load(tmp_path / "again.json")["outside"] == document["outside"]
 
 
-def test_a_filter_keeps_the_time_between_the_calls_that_remain(tmp_path):
+def test_a_filter_removes_the_time_next_to_calls_that_it_removes(tmp_path):
     profile(tmp_path, "within", program=PROGRAM)
     (tmp_path / "some.json").write_text(report("--format=json", "--filter=*[ei]*send", tmp_path / "out.json"))
     document = load(tmp_path / "some.json")

@@ -158,7 +158,7 @@ def test_threads_may_call_mpi_while_the_interpreter_ends(tmp_path):
         assert result.returncode == 0, result
 
 
-def test_without_lines_the_caller_is_named(tmp_path):
+def test_without_lines_the_extension_is_the_call_site(tmp_path):
     document = profile_python(tmp_path, CALLS, "lines", options=",python=no")
     assert len(sites(document, "MPI_Barrier")) == 1
     frame, = next(site["frames"] for site in document["callsites"] if site["name"] == "MPI_Barrier")
@@ -170,7 +170,7 @@ def test_without_lines_the_caller_is_named(tmp_path):
 
 @with_mpi4py
 @without_lines
-def test_calls_of_mpi4py(tmp_path):
+def test_call_sites_of_mpi4py_are_lines_of_python(tmp_path):
     document = profile_python(tmp_path, MPI4PY, "lines", ranks=2)
     assert sites(document, "MPI_Send") == {(place(MPI4PY, name, "exchange"),): 5
                                            for name in ("pickled send", "buffer send")}
@@ -185,7 +185,7 @@ def test_calls_of_mpi4py(tmp_path):
 
 @with_mpi4py
 @without_lines
-def test_callers_of_mpi4py_are_lines_too(tmp_path):
+def test_callers_of_mpi4py_are_lines_of_python_too(tmp_path):
     document = profile_python(tmp_path, MPI4PY, "lines", ranks=2, options=",depth=2")
     outer = place(MPI4PY, "exchange", "lines")
     assert sites(document, "MPI_Recv") == {(place(MPI4PY, "buffer receive", "exchange"), outer): 5}
@@ -201,7 +201,7 @@ def test_a_reduction_in_python_has_its_own_lines(tmp_path):
 
 @with_mpi4py
 @without_lines
-def test_threads_of_mpi4py(tmp_path):
+def test_calls_of_threads_with_mpi4py_have_their_line(tmp_path):
     document = profile_python(tmp_path, MPI4PY, "threads", ranks=2)
     assert list(sites(document, "MPI_Isend")) == [(place(MPI4PY, "thread", "threads.<locals>.work"),)]
     assert sum(sites(document, "MPI_Isend").values()) == 200
@@ -250,12 +250,12 @@ def here():
 
 KNOWN = ("known.py", 10, "known")
 VERSIONS = ["3.11", "3.12", "3.13", "3.14", "3.15"]
-# The lines of fake_python.c, and how often each makes a call.
+# The lines of the Python code that fake_python.c describes, and the number of calls that each makes.
 LINES = {10: 2, 12: 1, 112: 2, 109: 1}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_layout_and_every_kind_of_entry(tmp_path, version):
+def test_every_layout_and_every_kind_of_entry_is_read(tmp_path, version):
     found = run_fake(tmp_path, version)
     expected = {(here(), ("δ.py", line, "Class.method")): calls for line, calls in LINES.items()}
     # Two instructions have no line, and one frame belongs to no code. A frame of the interpreter's import is left out.
@@ -263,7 +263,7 @@ def test_every_layout_and_every_kind_of_entry(tmp_path, version):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_an_extension_is_named_after_its_line(tmp_path, version):
+def test_the_frame_of_an_extension_follows_those_of_python(tmp_path, version):
     extension = (*line_in_c("fake_extension.c", "extension"), "call_in_extension")
     found = run_fake(tmp_path, version, "extension", options=",depth=2")
     caller = ("caller.py", 12, "caller")
@@ -282,7 +282,7 @@ def test_a_thread_without_frames_has_no_lines(tmp_path, case):
     assert run_fake(tmp_path, case) == {(here(), KNOWN): 1, (here(),): 1}
 
 
-def test_depth_counts_no_line_of_python(tmp_path):
+def test_depth_does_not_count_frames_of_python(tmp_path):
     site, = run_fake(tmp_path, "leaves", options=",depth=1").keys() - {(here(),)}
     assert site == (here(), KNOWN)
     found = run_fake(tmp_path, "leaves", options=",depth=2")

@@ -36,7 +36,7 @@ def check(result, ranks):
                if "by_rank" in entry)
 
 
-def test_64_ranks_are_one_exact_result(tmp_path):
+def test_the_result_of_64_ranks_is_exact(tmp_path):
     ranks = 16 if ASAN else 64
     check(profile_many(tmp_path, ranks), ranks)
     assert names(tmp_path) == ["out.json"]
@@ -47,7 +47,7 @@ def test_a_number_of_ranks_that_is_no_power_of_two_loses_nobody(tmp_path, ranks)
     check(profile_many(tmp_path, ranks), ranks)
 
 
-def test_the_communicator_of_all_is_one_row_however_many_ranks_saw_it(tmp_path):
+def test_the_communicator_of_all_ranks_is_one_row(tmp_path):
     world = named(profile_many(tmp_path, 7)["communicators"])["MPI_COMM_WORLD"]
     assert (world["size"], world["instances"], world["calls"]) == (7, 1, 7 * 4)
 
@@ -84,7 +84,7 @@ def test_ranks_that_differ_are_listed_with_their_calls(tmp_path):
     assert "by_rank" not in functions(result)["MPI_Comm_rank"]
 
 
-def test_on_request_every_rank_is_listed_with_what_log_says_of_it(tmp_path):
+def test_on_request_every_rank_is_listed_with_the_figures_that_log_shows(tmp_path):
     """The times of profile lie between those that `log` measures above and below it, however busy the machine is."""
     steps = ["init", "late=200", "bcast", "send=1000", "only=1", "rank", "only=-1", "finalize"]
     result = run_steps(*steps, cwd=tmp_path, tools=f"log,output=%r.log:{JSON},ranks=all:log,output=%r.lower")
@@ -94,7 +94,7 @@ def test_on_request_every_rank_is_listed_with_what_log_says_of_it(tmp_path):
     lower_calls = [logged(tmp_path / f"{rank}.lower") for rank in (0, 1)]
     for function in result["functions"]:
         name, by_rank = function["name"], function["by_rank"]
-        if name == "MPI_Finalize":  # not complete when the result is made
+        if name == "MPI_Finalize":  # this call is not complete when the result is made
             continue
         times = {rank: [end - begin for its_name, begin, end in calls if its_name == name]
                  for rank, calls in enumerate(calls_of)}
@@ -108,7 +108,7 @@ def test_on_request_every_rank_is_listed_with_what_log_says_of_it(tmp_path):
 
 
 @pytest.mark.parametrize("option, listed", [("", [0, 1, 2]), (",ranks=all", [0])])
-def test_merged_files_of_single_processes_list_them(tmp_path, option, listed):
+def test_merged_files_of_single_processes_list_the_ranks(tmp_path, option, listed):
     run_steps("init", "send=100", "barrier", "exit=0", cwd=tmp_path, ranks=3, tools=JSON + option)
     files = sorted(tmp_path.glob("out.*.json"))
     assert len(files) == 3

@@ -41,7 +41,7 @@ def came(result):
     return dict(places)
 
 
-def test_what_came_is_counted_where_it_was_posted(tmp_path):
+def test_received_bytes_are_counted_at_the_call_that_posted_the_receive(tmp_path):
     result = run(tmp_path)
     seen = came(result)
     assert seen == {place: CAME[place] for place in seen}
@@ -52,7 +52,7 @@ def test_what_came_is_counted_where_it_was_posted(tmp_path):
     assert all(rows[name]["bytes"]["received"] == 0 for name in ("MPI_Wait", "MPI_Waitall", "MPI_Testsome"))
 
 
-def test_every_call_is_in_one_bin_of_sizes_and_moves_to_that_of_what_came(tmp_path):
+def test_every_call_is_in_one_bin_which_is_that_of_the_received_size(tmp_path):
     result = run(tmp_path)
     rows = functions(result)
     for row in rows.values():
@@ -92,5 +92,5 @@ def test_two_layers_and_deep_call_sites_see_the_same(tmp_path):
                        tools="profile,output=1,format=json:profile,output=2,format=json,depth=3")
     assert result.returncode == 0 and result.messages == []
     upper, lower = came(load(tmp_path / "1")), came(load(tmp_path / "2"))
-    # The variable switches only the upper layer.
+    # The variable that completed_while_off() sets switches only the upper layer.
     assert lower == upper | {"completed_while_off": 1008}

@@ -17,7 +17,7 @@ CLOSING = [STEPS.with_name("tools_closing"), STEPS.with_name("libtools_finalizin
 WORK = ["init", "barrier", "rank"]
 WITHOUT_MEMORY = pytest.mark.skipif(ASAN != "" or EMULATED,
                                     reason="sanitizers and emulators need address space of their own")
-# These stacks use MPI_T for the first time without memory. The tool mpit initializes it earlier.
+# For stacks that use MPI_T for the first time without memory. The tool mpit initializes MPI_T earlier.
 MPI_T_NEEDS_MEMORY = pytest.mark.skipif(OPEN_MPI,
                                         reason="without memory, Open MPI crashes in MPI_T_init_thread")
 
@@ -39,17 +39,17 @@ def run_alone(tmp_path, *steps, termination, status, options=""):
     return result
 
 
-def test_exit(tmp_path):
+def test_a_process_that_calls_exit_leaves_a_file(tmp_path):
     run_alone(tmp_path, "exit=3", termination="exit", status=3)
 
 
-def test_the_end_of_main(tmp_path):
+def test_a_process_that_returns_from_main_leaves_a_file(tmp_path):
     run_alone(tmp_path, termination="exit", status=0)
 
 
 @pytest.mark.parametrize("end, status", [
     ("exit=3", 3), ("abort=5", 5), (f"raise={int(signal.SIGTERM)}", -signal.SIGTERM), ("fault", -signal.SIGSEGV)])
-def test_memory_that_the_process_used_before_its_end(tmp_path, end, status):
+def test_the_peak_of_memory_before_the_end_is_reported(tmp_path, end, status):
     """The peak is reported, although the process uses less memory at its end, as does the copy of the process that may
     write the file."""
     result = run_steps("init", "use_memory=100", end, cwd=tmp_path, ranks=1, tools=JSON, env=FAULTS)
@@ -114,31 +114,31 @@ def test_a_library_of_the_program_finalizes_mpi_in_a_destructor(tmp_path, tools,
         assert calls["MPI_Barrier"] == calls["MPI_Finalize"] == 2
 
 
-def test_abort(tmp_path):
+def test_a_process_that_aborts_leaves_a_file(tmp_path):
     run_alone(tmp_path, "abort=5", termination="MPI_Abort", status=5)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGQUIT", "SIGABRT", "SIGFPE", "SIGSEGV",
                                   "SIGBUS", "SIGTERM", "SIGUSR2", "SIGXCPU", "SIGALRM", "SIGPIPE"])
-def test_a_signal_that_ends_the_process(tmp_path, name):
+def test_a_process_that_a_signal_ends_leaves_a_file(tmp_path, name):
     number = getattr(signal, name)
     run_alone(tmp_path, f"raise={int(number)}", termination=f"signal {name}", status=-number)
 
 
-def test_a_fault(tmp_path):
+def test_a_process_with_a_fault_leaves_a_file(tmp_path):
     run_alone(tmp_path, "fault", termination="signal SIGSEGV", status=-signal.SIGSEGV)
 
 
-def test_a_stack_that_overflows(tmp_path):
+def test_a_process_whose_stack_overflows_leaves_a_file(tmp_path):
     run_alone(tmp_path, "fall", termination="signal SIGSEGV", status=-signal.SIGSEGV)
 
 
 @pytest.mark.skipif(ASAN != "", reason="a sanitizer has a heap of its own")
-def test_a_heap_that_is_broken(tmp_path):
+def test_a_process_whose_heap_is_damaged_leaves_a_file(tmp_path):
     run_alone(tmp_path, "break_heap", termination="signal SIGABRT", status=-signal.SIGABRT)
 
 
-def test_a_signal_while_a_checkpoint_thread_runs(tmp_path):
+def test_a_process_with_a_checkpoint_thread_leaves_a_file_after_a_signal(tmp_path):
     run_alone(tmp_path, "raise=15", termination="signal SIGTERM", status=-15, options=",checkpoint=1")
 
 
@@ -151,12 +151,12 @@ def test_the_applications_own_handlers_see_their_signals(tmp_path):
     assert names(tmp_path) == []
 
 
-def test_handlers_installed_after_init_take_our_place(tmp_path):
+def test_a_handler_that_is_installed_after_init_replaces_that_of_profile(tmp_path):
     result = run_alone(tmp_path, "exiting_handler=15", "raise=15", termination="exit", status=7)
     assert result.trace == ["own handler 15"]
 
 
-def test_signals_after_finalize_are_nobodys(tmp_path):
+def test_a_signal_after_finalize_leaves_no_file(tmp_path):
     result = run_steps(*WORK, "finalize", "raise=15", cwd=tmp_path, ranks=1)
     assert result.returncode == -15
     assert names(tmp_path) == []
@@ -170,7 +170,7 @@ def test_a_forked_child_reports_nothing(tmp_path):
         assert sum("1 rank" in line for line in result.messages) == 1
 
 
-def test_a_process_that_only_asks_reports_too(tmp_path):
+def test_a_process_that_does_not_initialize_mpi_reports_too(tmp_path):
     run_steps("initialized", cwd=tmp_path, ranks=1)
     assert calls(load(tmp_path / "qmpi-profile.0.json")) == {"MPI_Initialized": 1}
 
@@ -182,7 +182,7 @@ def test_each_rank_leaves_a_file_of_its_own(tmp_path):
     assert [load(tmp_path / f"out.{rank}.json")["rank"] for rank in (0, 1)] == [0, 1]
 
 
-def test_own_files_are_json_whatever_the_format(tmp_path):
+def test_files_of_single_processes_are_json_whatever_the_format(tmp_path):
     run_steps("initialized", cwd=tmp_path, ranks=1, tools="profile,output=out.csv,format=csv")
     assert names(tmp_path) == ["out.csv.0.json"]
     load(tmp_path / "out.csv.0.json")
@@ -197,7 +197,7 @@ def test_both_layers_leave_their_files(tmp_path):
 @pytest.mark.parametrize("end, status", [("exit=3", 3), ("raise=15", -15), ("abort=5", 5)])
 @pytest.mark.parametrize("path, reason", [("%r.json", "No space left on device"),
                                           ("/no/such/folder/x.%r", "No such file or directory")])
-def test_where_nothing_can_be_written_it_says_so_and_ends_all_the_same(tmp_path, end, status, path,
+def test_a_process_that_cannot_write_its_file_says_so_and_ends_as_usual(tmp_path, end, status, path,
                                                                        reason):
     (tmp_path / "0.json").symlink_to("/dev/full")
     result = run_steps(*WORK, end, cwd=tmp_path, ranks=1, tools=f"profile,output={path}")
@@ -206,7 +206,7 @@ def test_where_nothing_can_be_written_it_says_so_and_ends_all_the_same(tmp_path,
     assert names(tmp_path) == ["0.json"]
 
 
-def test_a_snapshot_that_cannot_be_written_is_said_and_the_program_goes_on(tmp_path):
+def test_a_snapshot_that_cannot_be_written_is_reported_and_the_program_goes_on(tmp_path):
     result = run_steps("init", "level=2", "barrier", "finalize", cwd=tmp_path, ranks=1,
                        tools="profile,output=/no/such/folder/x")
     assert result.returncode == 0
@@ -225,7 +225,7 @@ def start(*steps, cwd, tools, new_session=False):
                             start_new_session=new_session)
 
 
-def test_a_checkpoint_that_cannot_be_written_is_said_once(tmp_path):
+def test_a_checkpoint_that_cannot_be_written_is_reported_once(tmp_path):
     process = start(*WORK, "await=go", "finalize", cwd=tmp_path,
                     tools="profile,checkpoint=1,output=/no/such/folder/x")
     first = process.stderr.readline()  # the program waits until the message is printed
@@ -276,14 +276,14 @@ def test_a_killed_process_in_a_long_computation_has_its_checkpoint(tmp_path):
     assert "MPI_Barrier" in report(path)
 
 
-def test_checkpoints_are_removed_at_a_good_end(tmp_path):
+def test_checkpoints_are_removed_after_mpi_finalize(tmp_path):
     result = run_steps("init", "await=out.0.json", "await=out.1.json", "barrier", "finalize",
                        cwd=tmp_path, tools=f"{JSON},checkpoint=1")
     assert result.returncode == 0 and result.messages == []
     assert names(tmp_path) == ["out.json"]
 
 
-def test_a_checkpoint_with_the_results_name_does_not_take_it_away(tmp_path):
+def test_a_result_with_the_name_of_a_checkpoint_is_not_removed(tmp_path):
     result = run_steps("init", "await=0.json", "await=1.json", "barrier", "finalize", cwd=tmp_path,
                        tools="profile,output=%r.json,format=json,checkpoint=1")
     assert result.returncode == 0
@@ -292,7 +292,7 @@ def test_a_checkpoint_with_the_results_name_does_not_take_it_away(tmp_path):
 
 
 def test_the_data_are_saved_if_the_signal_is_sent_to_the_process_group_again(tmp_path):
-    """Batch systems send it repeatedly at a time limit, while a copy of the process is still writing the data."""
+    """At a time limit, batch systems send the signal repeatedly, while a copy of the process is still writing data."""
     process = start(*WORK, "sleep=60000", cwd=tmp_path, tools=f"{JSON},checkpoint=1", new_session=True)
     saved = tmp_path / "out.0.json"
     while process.poll() is None and not saved.exists():

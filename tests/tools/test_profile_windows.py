@@ -11,7 +11,7 @@ from support import QMPI, clean_environment, needs_sessions
 
 pytestmark = pytest.mark.usefixtures("separate_nodes")
 
-MOST = 200
+MOST = 200  # largest number of windows of a rank
 
 
 def times(result, rank):
@@ -75,7 +75,7 @@ def test_each_phase_of_a_program_has_its_efficiency(tmp_path):
     assert found == pytest.approx(wanted, abs=0.02)
 
 
-def test_what_is_derived_is_that_of_the_ranks(tmp_path):
+def test_the_efficiencies_of_a_window_follow_from_the_times_of_the_ranks(tmp_path):
     result = profile(tmp_path, "init", "sleep=20", "late=30", "barrier", "sleep=7", "finalize")
     windows = result["windows"]
     check_sums(result)
@@ -95,7 +95,7 @@ def test_what_is_derived_is_that_of_the_ranks(tmp_path):
 
 
 @pytest.mark.parametrize("ms", [5, 150, 1100])
-def test_windows_are_as_many_as_there_is_room_for(tmp_path, ms):
+def test_the_width_doubles_only_when_there_would_be_too_many_windows(tmp_path, ms):
     result = profile(tmp_path, "init", f"sleep={ms}", *["barrier", "send=8", "rank"] * 20, "finalize")
     windows = result["windows"]
     check_sums(result)

@@ -193,8 +193,8 @@ def test_steps_of_a_batch_job_have_files(tmp_path):
 
 
 def test_launchers_of_a_batch_job_of_slurm_are_one_run(tmp_path):
-    """In a batch job, they are one run, even if `qmpi run` stands behind each launcher. In an interactive job, each
-    launcher is a run."""
+    """In a batch job, all launchers are one run, even if `qmpi run` stands behind each launcher. In an interactive job,
+    each launcher is a run."""
     make_script(tmp_path)
     began = str(int(time.time()) - 1)
     commands = [job(name).replace("./", f"{QMPI} run -t count,output=c.json -- ./").split() for name in PROGRAMS]

@@ -10,7 +10,7 @@ SMALL_STACK = BUILD / "tests" / "tools" / "programs" / "tools_small_stack"
 # The minimum stack size with which these calls work without tools. The program takes more if the C library demands more.
 KILOBYTES = 64 if OPEN_MPI else 16
 
-pytestmark = pytest.mark.skipif(bool(ASAN), reason="sanitizers need more")
+pytestmark = pytest.mark.skipif(bool(ASAN), reason="sanitizers need more stack")
 
 
 def run(tools, *end, **more):
@@ -27,7 +27,7 @@ def run(tools, *end, **more):
     "delay,before=1ns,after=1ns", "delay,functions=MPI_Iprobe,error=MPI_ERR_OTHER",
     "delay,noise=1ns/1ms,probability=0.5",
 ])
-def test_calls_from_the_smallest_stack(tmp_path, tools):
+def test_calls_work_on_the_smallest_stack(tmp_path, tools):
     result = run(tools, cwd=tmp_path)
     assert result.returncode == 0 and result.stdout == "done\n"
 
@@ -36,7 +36,7 @@ def test_calls_from_the_smallest_stack(tmp_path, tools):
     None, "count", "count,output=x", "mpit,csv=x,show=*", "log,caller=yes", "delay,before=1ns",
     "profile", "profile,output=x.csv", "profile,output=x.html,depth=8", "profile,sync=yes",
     "trace", "trace,sites=yes", "trace,sites=yes,format=perfetto"])
-def test_mpi_is_finalized_there(tmp_path, tools):
+def test_mpi_can_be_finalized_on_the_smallest_stack(tmp_path, tools):
     """Reports are written, and addresses are described, on a separate stack that is large
     enough."""
     result = run(tools, "finalize", cwd=tmp_path)
@@ -44,7 +44,7 @@ def test_mpi_is_finalized_there(tmp_path, tools):
 
 
 @pytest.mark.parametrize("end", ["finalize", "exit", "abort", "snapshot"])
-def test_what_is_reported_there_is_whole(tmp_path, end):
+def test_reports_from_the_smallest_stack_are_complete(tmp_path, end):
     run("profile,output=x.json:count,output=y.json", end, cwd=tmp_path)
     name, = [path for path in tmp_path.glob("x.*") if "snapshot" in path.name or end != "snapshot"]
     result = json.loads(name.read_text())
@@ -58,7 +58,7 @@ def test_what_is_reported_there_is_whole(tmp_path, end):
     assert counted["functions"]["MPI_Waitall"]["calls"] == 40
 
 
-def test_call_sites_are_told_in_full_there():
+def test_call_sites_are_described_in_full_on_the_smallest_stack():
     result = run("log,caller=yes")
     places = {line.rpartition(" at ")[2] for line in result.messages if "MPI_Barrier(" in line}
     assert len(places) == 1 and places.pop().startswith("communicate (small_stack.c:")

@@ -2,7 +2,7 @@
 """If libqmpi and its tools get no memory, or if MPI can create no more communicators, the program continues, and
 messages report what is lost.
 
-programs/starving.c refuses memory only to libqmpi and to the tools, from their N-th allocation on.
+tests/tools/programs/starving.c refuses memory only to libqmpi and to the tools, after N more allocations.
 """
 import re
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("separate_nodes")
 
 STARVING = STEPS.with_name("tools_starving")
 FORTRAN = STEPS.with_name("tools_starving_fortran")
-NUMBERS = (0, 7, 45, 150)
+NUMBERS = (0, 7, 45, 150)  # numbers of allocations that still succeed
 WITHOUT_SANITIZER = pytest.mark.skipif(ASAN != "", reason="a sanitizer has an allocator of its own")
 BEFORE = ["init", "barrier", "bcast", "shift=100", "region=a"]
 AFTER = ["rank", "barrier", "end=a", "finalize", "fed"]
@@ -31,8 +31,8 @@ def starve(tmp_path, *steps, program=STARVING, ranks=1, env=None, **more):
 @pytest.mark.parametrize("tools", [
     "trace,output=t,format=otf2", "trace,output=t,format=perfetto,sites=yes", "trace,output=t", "profile", "count", "mpit",
     "log,caller=yes,output=log", "delay,before=1us"])
-def test_memory_is_exhausted_until_the_end(tmp_path, tools, number):
-    """All processes have no memory until the end, even in MPI_Finalize, where traces are converted to other formats."""
+def test_programs_continue_if_memory_is_exhausted_until_the_end(tmp_path, tools, number):
+    """No process has memory until the end, even in MPI_Finalize, where traces are converted to other formats."""
     result = starve(tmp_path, *BEFORE, f"starve={number}", *AFTER, tools=tools, ranks=2)
     asked = [int(count) for count in re.findall(r"(?m)^asked (\d+)$", result.stdout)]
     assert len(asked) == 2
@@ -48,7 +48,7 @@ def test_memory_is_exhausted_until_the_end(tmp_path, tools, number):
 @pytest.mark.parametrize("rank", [0, 1])
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("tools", ["trace,output=t,format=otf2", "trace,output=t,format=perfetto"])
-def test_memory_is_exhausted_in_one_rank(tmp_path, tools, number, rank):
+def test_the_job_continues_if_memory_is_exhausted_in_one_rank(tmp_path, tools, number, rank):
     """The other rank does not wait for the one that cannot take part."""
     result = starve(tmp_path, *BEFORE, f"only={rank}", f"starve={number}", "only=-1", *AFTER, tools=tools, ranks=2)
     asked = max(int(count) for count in re.findall(r"(?m)^asked (\d+)$", result.stdout))
@@ -60,7 +60,7 @@ def test_memory_is_exhausted_in_one_rank(tmp_path, tools, number, rank):
 @pytest.mark.parametrize("rank", [[], ["only=0"], ["only=1"]], ids=["all", "0", "1"])
 @pytest.mark.parametrize("number", (0, 3, 7, 150))
 @pytest.mark.parametrize("tools", ["count", "profile"])
-def test_what_is_lost_for_want_of_memory_is_said_and_nobody_waits(tmp_path, tools, number, rank):
+def test_results_that_are_lost_for_lack_of_memory_are_reported_and_no_rank_waits(tmp_path, tools, number, rank):
     """count prints its table of both ranks nevertheless, because the table needs no memory."""
     result = starve(tmp_path, *BEFORE, *rank, f"starve={number}", "only=-1", *AFTER, tools=tools, ranks=2)
     assert "without MPI_Finalize" not in result.stderr
@@ -74,7 +74,7 @@ def test_what_is_lost_for_want_of_memory_is_said_and_nobody_waits(tmp_path, tool
 
 @WITHOUT_SANITIZER
 @pytest.mark.parametrize("number", (*NUMBERS, 60, 110, 170))
-def test_a_tool_opens_a_library_without_memory(tmp_path, number):
+def test_a_tool_may_open_a_library_without_memory(tmp_path, number):
     """dlopen fails, or a message says that the references of the library cannot be redirected to
     the layers below."""
     env = {"TEST_OWN": BUILD / "tests/pmpi/tools/libplugin_pmpicaller.so", "TEST_OPENS": "barrier"}
@@ -107,11 +107,11 @@ def test_a_layer_with_fortran_wrappers_is_switched_without_memory(tmp_path, numb
 
 
 # ---- Communicators -------------------------------------------------------------------------------
-@pytest.mark.skipif(OPEN_MPI, reason="it has numbers for more communicators than can be created in a test")
+@pytest.mark.skipif(OPEN_MPI, reason="Open MPI has numbers for more communicators than a test can create")
 @pytest.mark.parametrize("handler", [[], ["count_errors"]])
 @pytest.mark.parametrize("init", ["init", "pmpi_init"])
 @pytest.mark.parametrize("tools", ["profile", "count", "trace,output=t,format=otf2"])
-def test_no_call_of_libqmpi_raises_an_error_of_the_program(tmp_path, tools, init, handler):
+def test_no_call_of_libqmpi_invokes_the_error_handler_of_the_program(tmp_path, tools, init, handler):
     """The program has created all communicators for which MPICH has numbers, so no tool can create
     one."""
     result = run_steps(init, "barrier", "use_up_comms", *handler, "bcast", "finalize", "errors", cwd=tmp_path, tools=tools)
@@ -132,9 +132,9 @@ def test_no_call_of_libqmpi_raises_an_error_of_the_program(tmp_path, tools, init
 
 
 @needs_sessions
-@pytest.mark.skipif(OPEN_MPI, reason="it has numbers for more communicators than can be created in a test")
+@pytest.mark.skipif(OPEN_MPI, reason="Open MPI has numbers for more communicators than a test can create")
 @pytest.mark.parametrize("tools", ["profile", "count", "trace,output=t"])
-def test_no_call_of_a_tool_raises_an_error_on_a_communicator_of_a_session(tmp_path, tools):
+def test_no_call_of_a_tool_invokes_the_error_handler_of_a_communicator_of_a_session(tmp_path, tools):
     """When the program creates a communicator of all processes, the tools create one of their own. If MPI has no number
     left for it, this fails, and the error handler of the program's communicator must not be called."""
     result = run_steps("session_init", "session_comm", "session_barrier", "session_last_comm", "session_free",

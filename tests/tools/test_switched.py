@@ -25,7 +25,7 @@ def both(tmp_path, *steps, **more):
 # ---- Layers that are off on one rank -------------------------------------------------------------
 
 
-def test_a_rank_whose_layers_are_off_at_the_end_still_brings_what_it_has(tmp_path):
+def test_a_rank_whose_layers_are_off_at_the_end_still_contributes_its_calls(tmp_path):
     profiled, counted = both(tmp_path, "init", "barrier", "only=1", "off=profile", "off=count",
                              "only=-1", "barrier", "finalize")
     for seen in (profiled, counted):
@@ -33,7 +33,7 @@ def test_a_rank_whose_layers_are_off_at_the_end_still_brings_what_it_has(tmp_pat
 
 
 @pytest.mark.parametrize("first, second", [("count", "count#2"), ("count#2", "count")])
-def test_layers_are_brought_together_in_one_order_whichever_is_off_where(tmp_path, first, second):
+def test_ranks_combine_their_layers_in_the_same_order_whichever_is_off(tmp_path, first, second):
     """Otherwise, the ranks of one layer would combine their numbers with those of another layer."""
     result = run_steps("init", "barrier", "only=0", f"off={first}", "only=1", f"off={second}",
                        "only=-1", "finalize", cwd=tmp_path,
@@ -45,13 +45,13 @@ def test_layers_are_brought_together_in_one_order_whichever_is_off_where(tmp_pat
         assert counted["functions"]["MPI_Finalize"]["calls"] == 1
 
 
-def test_sync_waits_alike_on_ranks_whose_layer_is_off(tmp_path):
+def test_sync_also_waits_on_ranks_whose_layer_is_off(tmp_path):
     result = profile(tmp_path, "init", "only=1", "off=profile", "only=-1", "bcast", "bcast",
                      "finalize", options=",sync=yes")
     assert calls(result)["MPI_Bcast"] == 2
 
 
-def test_a_layer_that_is_off_while_mpi_begins_is_there_at_the_end(tmp_path):
+def test_a_layer_that_is_off_during_mpi_init_takes_part_at_the_end(tmp_path):
     result = run_steps("initialized", "only=1", "off=profile", "only=-1", "init", "only=1",
                        "on=profile", "only=-1", "barrier", "finalize", cwd=tmp_path, tools=JSON)
     assert result.returncode == 0 and result.messages == []
@@ -88,7 +88,7 @@ def test_regions_that_end_while_the_layer_is_off_have_ended(tmp_path):
 
 
 @needs_sessions
-def test_a_session_of_all_processes_brings_them_together(tmp_path):
+def test_a_session_of_all_processes_combines_their_results(tmp_path):
     profiled, counted = both(tmp_path, "session_init", "session_comm", "session_barrier",
                              "session_finalize")
     assert profiled == counted
@@ -96,7 +96,7 @@ def test_a_session_of_all_processes_brings_them_together(tmp_path):
 
 
 @needs_sessions
-def test_a_communicator_that_is_only_freed_is_enough(tmp_path):
+def test_a_communicator_that_is_only_created_and_freed_combines_the_results(tmp_path):
     profiled, _ = both(tmp_path, "session_init", "session_comm", "session_free",
                        "session_finalize")
     assert profiled["MPI_Comm_free"] == 2
@@ -111,7 +111,7 @@ def alone(tmp_path, *steps):
 
 
 @needs_sessions
-def test_the_end_of_a_session_without_a_communicator_of_all_binds_nobody(tmp_path):
+def test_a_session_without_a_communicator_of_all_processes_combines_nothing(tmp_path):
     """A rank may open and close a session that the others do not have. (MPICH itself synchronizes
     all ranks in the first and last session.)"""
     first, second = alone(tmp_path, "session_init", "only=1", "session_init=1", "session_finalize=1",
@@ -121,8 +121,8 @@ def test_the_end_of_a_session_without_a_communicator_of_all_binds_nobody(tmp_pat
 
 @needs_sessions
 def test_ranks_may_open_sessions_a_different_number_of_times(tmp_path):
-    """Rank 0 has one session for both communicators, and rank 1 has one for each. This does not matter, because the
-    communicators are freed by MPI_Comm_disconnect."""
+    """Rank 0 has one session for both communicators, and rank 1 has one for each. Because MPI_Comm_disconnect frees the
+    communicators, the ends of the sessions need not match, and each process reports for itself."""
     first, second = alone(
         tmp_path, "session_init", "session_comm", "session_barrier", "session_disconnect",
         "only=1", "session_init=1", "session_finalize", "session_comm=1", "only=0", "session_comm",
@@ -133,14 +133,14 @@ def test_ranks_may_open_sessions_a_different_number_of_times(tmp_path):
 
 
 @needs_sessions
-def test_where_a_rank_has_several_sessions_nobody_waits(tmp_path):
+def test_no_rank_waits_if_one_has_several_sessions(tmp_path):
     """MPI does not show from which session a communicator was created."""
     alone(tmp_path, "session_init", "only=1", "session_init=1", "only=-1", "session_comm",
           "session_barrier", "only=1", "session_finalize=1", "only=-1", "session_finalize")
 
 
 @needs_sessions
-def test_sessions_of_one_rank_beside_that_of_all_do_no_harm(tmp_path):
+def test_sessions_of_one_rank_beside_the_session_of_all_do_no_harm(tmp_path):
     profiled, counted = both(tmp_path, "session_init", "session_comm", "only=1", "session_init=1",
                              "session_finalize=1", "only=-1", "session_barrier", "session_finalize")
     assert profiled == counted
@@ -148,7 +148,7 @@ def test_sessions_of_one_rank_beside_that_of_all_do_no_harm(tmp_path):
 
 
 @needs_sessions
-def test_what_comes_after_is_saved_too(tmp_path):
+def test_calls_after_the_session_of_all_ranks_are_saved_too(tmp_path):
     """Rank 1 has a second session open when the session of all ranks ends."""
     result = run_steps("session_init", "session_comm", "only=1", "session_init=1", "only=-1",
                        "session_finalize", "only=1", "session_finalize=1", cwd=tmp_path, tools=BOTH)
@@ -167,7 +167,7 @@ SESSION = ["session_init", "session_comm", "session_barrier"]
     ([*SESSION, "init", "barrier", "finalize", "session_barrier", "session_finalize"], 3),
     (["init", "barrier", *SESSION, "finalize", "session_barrier", "session_finalize"], 3)],
     ids=["session in front", "session around", "session behind"])
-def test_the_later_of_a_session_and_the_world_has_everything(tmp_path, steps, barriers):
+def test_results_are_combined_at_the_later_end_of_session_and_mpi_finalize(tmp_path, steps, barriers):
     profiled, counted = both(tmp_path, *steps)
     assert profiled == counted
     assert profiled["MPI_Barrier"] == 2 * barriers
@@ -175,7 +175,7 @@ def test_the_later_of_a_session_and_the_world_has_everything(tmp_path, steps, ba
 
 
 @needs_sessions
-def test_a_session_is_brought_together_where_a_rank_is_off(tmp_path):
+def test_a_session_combines_the_results_although_the_layers_of_a_rank_are_off(tmp_path):
     profiled, counted = both(tmp_path, "session_init", "only=1", "off=profile", "off=count",
                              "only=-1", "session_comm", "session_barrier", "session_finalize")
     assert profiled["MPI_Barrier"] == counted["MPI_Barrier"] == 1
@@ -196,7 +196,7 @@ def test_a_process_whose_sessions_are_finalized_reports_for_itself_without_compl
 
 
 @needs_sessions
-def test_where_no_file_is_named_it_says_only_what_it_has_and_where(tmp_path):
+def test_without_output_files_messages_name_the_rank_and_the_file_of_its_data(tmp_path):
     result = run_steps("session_init", "session_init=1", "session_finalize", "session_finalize=1",
                        cwd=tmp_path, ranks=1, tools="count:profile")
     assert result.returncode == 0 and names(tmp_path) == ["qmpi-profile.0.json"]
@@ -208,7 +208,7 @@ def test_where_no_file_is_named_it_says_only_what_it_has_and_where(tmp_path):
 @needs_sessions
 @pytest.mark.parametrize("steps", [["session_init"], ["session_init", "session_init=1", "session_finalize=1"],
                                    ["session_init", "init", "session_finalize"]])
-def test_what_is_not_finalized_is_still_said(tmp_path, steps):
+def test_a_session_or_mpi_that_is_not_finalized_is_reported(tmp_path, steps):
     result = run_steps(*steps, cwd=tmp_path, ranks=1, tools=BOTH)
     assert sum("ended without MPI_Finalize" in line for line in result.messages) == 2
     assert load(tmp_path / "out.0.json")["ending"] == "exit"
@@ -250,7 +250,7 @@ def test_in_a_session_a_tool_of_one_rank_does_not_wait_for_the_other(tmp_path, a
 
 
 @needs_sessions
-def test_a_session_brings_those_together_that_have_the_layer(tmp_path):
+def test_a_session_combines_the_ranks_that_have_the_layer(tmp_path):
     run_differing(tmp_path, *SESSION, tools="profile,output=out.json:empty:count,output=count.json",
                   others={1: "unset LD_PRELOAD", 2: "export QMPI_TOOLS=count,output=count.json",
                           3: "export QMPI_TOOLS=profile,output=out.json"})
@@ -280,7 +280,7 @@ def test_time_in_mpi_goes_on_after_a_call_that_an_error_handler_left(tmp_path):
 
 
 @pytest.mark.parametrize("switch, seen", [([], {"MPI_Initialized", "MPI_Init"}), (["on=count"], None)])
-def test_a_switch_before_the_rank_is_known_counts_more_than_the_condition(tmp_path, switch, seen):
+def test_a_switch_before_the_rank_is_known_takes_precedence_over_the_condition(tmp_path, switch, seen):
     run_steps("initialized", *switch, "init", "barrier", "finalize", ranks=1, cwd=tmp_path,
               tools="count,output=count.json,@ranks=1-")
     counted = set(load(tmp_path / "count.json")["functions"])
@@ -296,7 +296,7 @@ def test_a_layer_that_starts_off_is_switched_on_by_its_variable(tmp_path):
 
 
 @pytest.mark.parametrize("end", [("level=2", "finalize"), ("exit=0",), ("raise=15",)])
-def test_of_layers_that_were_never_on_nothing_is_written(tmp_path, end):
+def test_layers_that_were_never_on_write_nothing(tmp_path, end):
     result = run_steps("init", "barrier", *end, cwd=tmp_path, ranks=1,
                        tools=f"{JSON},@if-env=NONE:count,output=count.json,@enabled=no:profile,@program=none")
     assert result.messages == [] and names(tmp_path) == []

@@ -17,7 +17,7 @@ import pytest
 from support import ASAN, HAS_SESSIONS, LIBQMPI, MPI_VERSION, OPEN_MPI, QMPI, clean_environment, wait_until
 from trace_support import CALLS, MANY, PAUSES, SIZES, STEPS, TOOL_PATH, qmpi_trace, read, run, sections, tell, trace
 
-# The events of each section of trace_calls.c, on rank 0.
+# The events of each section of trace_calls.c, on rank 0, as trace_support.tell writes them.
 EXPECTED = {
     "blocking": """
         Send[send WORLD peer=1 tag=7 bytes=4]
@@ -241,7 +241,7 @@ def check(tmp_path):
     return result.stdout
 
 
-def test_all_kinds_of_calls(tmp_path):
+def test_the_events_of_all_kinds_of_calls_are_recorded(tmp_path):
     processes = trace(tmp_path, CALLS, "x.data")
     assert sorted(processes) == [0, 1]
     check_sections(processes)
@@ -257,7 +257,7 @@ def test_all_kinds_of_calls(tmp_path):
     assert "2 processes have not recorded all the time" in check(tmp_path)
 
 
-def test_chosen_functions(tmp_path):
+def test_only_chosen_functions_are_recorded(tmp_path):
     """Requests are followed through calls that are not recorded."""
     processes = trace(tmp_path, CALLS, "x.data", options=",functions=MPI_Isend;MPI_Wait;MPI_Waitall")
     calls = [call for call in tell(processes[0], processes[0].events[0])]
@@ -268,7 +268,7 @@ def test_chosen_functions(tmp_path):
     assert "0 messages" in check(tmp_path) and "2 processes have recorded only chosen functions" in check(tmp_path)
 
 
-def test_times_if_the_first_calls_are_not_recorded(tmp_path):
+def test_the_clock_is_read_for_each_call_even_if_the_first_calls_are_not_recorded(tmp_path):
     for process in trace(tmp_path, CALLS, "x.data", options=",functions=MPI_Send").values():
         ticks = [int(event["ticks"]) for event in process.events[0]]
         # The clock is read at the beginning and at the end of each call.
@@ -276,7 +276,7 @@ def test_times_if_the_first_calls_are_not_recorded(tmp_path):
     assert "0 messages" in check(tmp_path)
 
 
-def test_chosen_ranks_and_regions(tmp_path):
+def test_only_chosen_ranks_and_regions_are_recorded(tmp_path):
     processes = trace(tmp_path, CALLS, "x.data", options=",ranks=1,regions=der*;nest*")
     assert processes[0].all_events() == []
     assert list(sections(processes[1])) == ["derived", "nested"]
@@ -344,7 +344,7 @@ def test_no_message_is_matched_where_others_may_be_missing(options, arguments, c
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_repair_ends_where_ranks_paused(seed, tmp_path):
+def test_a_repair_corrects_nothing_although_ranks_paused(seed, tmp_path):
     assert run(PAUSES, "collectives", str(seed), cwd=tmp_path, ranks=3).returncode == 0
     assert "no time had to be corrected" in qmpi_trace(tmp_path, "--repair", "--to=csv").stderr
     assert qmpi_trace(tmp_path, "--check").stdout.startswith("no difference")
@@ -359,13 +359,13 @@ def test_a_repair_ends_where_ranks_paused(seed, tmp_path):
     assert functions and all(len(names) == 1 for names in functions.values())
 
 
-def test_a_window_that_does_not_come(tmp_path):
+def test_nothing_is_recorded_if_the_run_ends_before_begin(tmp_path):
     processes = trace(tmp_path, STEPS, "init", "barrier", "finalize", options=",begin=100000")
     assert all(process.all_events() == [] for process in processes.values())
     check(tmp_path)
 
 
-def test_call_sites(tmp_path):
+def test_call_sites_have_frames_of_the_program(tmp_path):
     processes = trace(tmp_path, CALLS, "x.data", options=",sites=yes,depth=3")
     process = processes[0]
     enters = process.kinds("enter")
@@ -376,7 +376,7 @@ def test_call_sites(tmp_path):
     check_sections(processes)
 
 
-def test_counters(tmp_path):
+def test_counters_are_recorded(tmp_path):
     processes = trace(tmp_path, CALLS, "x.data",
                       options=",counters=qmpi.count.calls.MPI_Send,interval=0:count,output=/dev/null")
     assert [counter["name"] for counter in processes[0].counters] == ["qmpi.count.calls.MPI_Send"]
@@ -386,7 +386,7 @@ def test_counters(tmp_path):
     check_sections({0: without_counters(processes[0])})
 
 
-def test_counters_are_whole_if_the_program_finalizes_mpi_t_too_often(tmp_path):
+def test_counters_are_complete_if_the_program_finalizes_mpi_t_too_often(tmp_path):
     processes = trace(tmp_path, "calls", "init", "barrier", "t_finalize", "barrier", "pcontrol", "finalize", ranks=1,
                       options=",counters=qmpi.count.calls.MPI_Barrier,interval=0:count,output=/dev/null")
     assert max(float(event["value"]) for event in processes[0].kinds("counter")) == 2
@@ -398,7 +398,7 @@ def without_counters(process):
     return process
 
 
-def test_threads_and_signals(tmp_path):
+def test_each_thread_is_a_location_even_if_signal_handlers_make_calls(tmp_path):
     """Each thread is a location, even if signal handlers make calls at any time."""
     process = trace(tmp_path, MANY, "threads=8", "signals=20", archive=False, ranks=1)[0]
     named = [location["name"] for location in process.locations]
@@ -409,13 +409,13 @@ def test_threads_and_signals(tmp_path):
     check_order(process)
 
 
-def test_more_than_the_memory_before_init(tmp_path):
+def test_calls_before_init_are_recorded_even_if_they_exceed_the_memory(tmp_path):
     process = trace(tmp_path, MANY, "early=100000", "calls=10", options=",memory=1M", archive=False, ranks=1)[0]
     assert process.calls()["MPI_Initialized"] == 100010 and process.traits["dropped"] == "0"
     assert [path.name for path in tmp_path.iterdir()] == ["qmpi-trace"]
 
 
-def test_full_memory(tmp_path):
+def test_if_the_memory_is_full_threads_wait_or_lost_events_are_counted(tmp_path):
     """Threads wait for the writer, or the trace shows how many events are lost, and where."""
     for full in ("wait", "drop"):
         process = trace(tmp_path, MANY, "calls=100000", options=f",memory=1M,full={full},compress=no", archive=False,
@@ -426,16 +426,16 @@ def test_full_memory(tmp_path):
         assert full == "drop" or not dropped
 
 
-def test_the_last_part(tmp_path):
+def test_a_ring_buffer_contains_the_last_part_of_the_run(tmp_path):
     process = trace(tmp_path, MANY, "calls=100000", options=",memory=1M,buffer=ring", archive=False, ranks=1)[0]
     assert 10000 < process.calls()["MPI_Initialized"] < 100000 and process.traits["ring"] == "1"
     assert tell(process, process.events[0])[-2:] == ["Initialized", "Finalize"]
 
 
 @pytest.mark.parametrize("init", ["init", "init_threads"])
-def test_a_call_in_an_error_handler(init, tmp_path):
+def test_a_call_in_an_error_handler_is_recorded(init, tmp_path):
     """With MPI_THREAD_MULTIPLE, MPICH would end the process if a call in the handler needed MPICH's
-    lock."""
+    lock. So trace must make no such call there."""
     processes = trace(tmp_path, STEPS, init, "fail", "errors", "barrier", "shift=8", "finalize", archive=False)
     assert sorted(processes) == [0, 1]
     for process in processes.values():
@@ -445,7 +445,7 @@ def test_a_call_in_an_error_handler(init, tmp_path):
 
 
 @pytest.mark.skipif(not HAS_SESSIONS, reason="this MPI has no sessions")
-def test_sessions(tmp_path):
+def test_programs_with_sessions_are_recorded(tmp_path):
     for ranks in (1, 2):
         processes = trace(tmp_path, MANY, "sessions", ranks=ranks)
         assert sorted(processes) == list(range(ranks))
@@ -455,7 +455,7 @@ def test_sessions(tmp_path):
             assert "Barrier" in str(tell(process, process.events[0]))
 
 
-def test_a_layer_that_is_switched(tmp_path):
+def test_a_layer_that_is_off_records_nothing_but_takes_part_in_the_end(tmp_path):
     """A layer that is off records nothing. A rank on which the layer is off at the end still takes part in the end of
     the trace."""
     steps = ["init", "barrier", "off=trace", "barrier", "on=trace", "barrier", "only=1", "off=trace", "only=-1",
@@ -477,7 +477,7 @@ WORK = ["init", "region=a", "barrier", "rank"]
     (["raise=15"], "4", "SIGTERM", -15, "Comm_rank"), (["raise=11"], "4", "SIGSEGV", -11, "Comm_rank"),
     (["fault"], "4", "SIGSEGV", -11, "Comm_rank"), (["fall"], "4", "SIGSEGV", -11, "Comm_rank"),
 ])
-def test_ends(tmp_path, steps, end, detail, status, last):
+def test_the_trace_says_how_the_process_ended(tmp_path, steps, end, detail, status, last):
     options = clean_environment().get("ASAN_OPTIONS", "") + ":handle_segv=0"
     result = run(STEPS, *WORK, *steps, cwd=tmp_path, ranks=1, env={"ASAN_OPTIONS": options})
     assert result.returncode == status
@@ -502,11 +502,11 @@ def killed(tmp_path, tools, *steps):
             process.kill()
 
 
-def test_killed(tmp_path):
+def test_a_process_that_is_killed_leaves_its_events(tmp_path):
     """The file contains all events older than a second. Another run at the same time does not replace the trace, but
     writes to a directory beside it."""
     with killed(tmp_path, "trace,format=own", "calls=5000") as path:
-        wait_until(lambda: calls_in(path) >= 5000)
+        assert wait_until(lambda: calls_in(path) >= 5000)
         second = run(STEPS, "init", "finalize", cwd=tmp_path, ranks=1)
         assert second.returncode == 0 and "another program has written" in str(second.messages)
     assert len(read(tmp_path / "qmpi-trace.2")[0]) == 1
@@ -528,7 +528,7 @@ def hanging(path, rank=0):
 @pytest.mark.parametrize("steps, calls", [
     (["receive"], ["Recv(…"]), (["hang", "within"], ["Comm_dup(call_object SELF; Comm_dup(……", "Probe(…"]),
 ])
-def test_killed_in_calls(tmp_path, steps, calls):
+def test_a_process_that_is_killed_leaves_its_calls_in_progress(tmp_path, steps, calls):
     with killed(tmp_path, "trace,format=own", *steps) as path:
         wait_until(lambda: len(hanging(path)) == len(calls))
     assert sorted(hanging(path)) == calls
@@ -550,7 +550,7 @@ def test_a_long_call_is_recorded_once(tmp_path, step, call):
     assert calls.count(call) == 1 and process.calls().get("MPI_Recv", 1) == 1
 
 
-def test_ended_by_another_rank(tmp_path):
+def test_a_rank_that_another_rank_ends_leaves_its_call_in_progress(tmp_path):
     path = tmp_path / "qmpi-trace" / "rank-1.qtrace"
     with concurrent.futures.ThreadPoolExecutor() as pool:
         result = pool.submit(run, MANY, "abort", cwd=tmp_path)
@@ -560,10 +560,10 @@ def test_ended_by_another_rank(tmp_path):
     assert hanging(path, 1)[0].startswith("Barrier(")
 
 
-def test_saved_by_a_signal(tmp_path):
+def test_a_signal_saves_the_ring_buffer(tmp_path):
     """A process that is killed leaves the events that it saved when it received the signal."""
     with killed(tmp_path, "trace,format=own,buffer=ring,save-signal=SIGUSR2", "calls=1000", "usr2") as path:
-        wait_until(lambda: calls_in(path) >= 1000)
+        assert wait_until(lambda: calls_in(path) >= 1000)
 
 
 def calls_in(path):
@@ -578,7 +578,7 @@ def test_a_forked_child_records_nothing(tmp_path):
     assert process.traits["end"] == "1" and len(list((tmp_path / "qmpi-trace").iterdir())) == 1
 
 
-def test_no_room(tmp_path):
+def test_a_file_that_reaches_the_size_limit_ends_with_a_whole_block(tmp_path):
     """The file ends with a whole block, and the program is not disturbed."""
     result = run(MANY, "limit=500000", "calls=300000", cwd=tmp_path, ranks=1, tools="trace,format=own,compress=no")
     assert result.returncode == 0
@@ -589,7 +589,7 @@ def test_no_room(tmp_path):
 
 # ---- Directories ---------------------------------------------------------------------------------
 
-def test_an_existing_directory(tmp_path):
+def test_an_existing_trace_is_replaced_but_other_files_are_kept(tmp_path):
     """A trace is replaced. If the directory contains other files, it is kept, and the run does not
     begin."""
     trace(tmp_path, STEPS, "init", "finalize", archive=False)
@@ -616,13 +616,13 @@ def test_an_existing_directory(tmp_path):
     ("trace,interval=soon", "invalid value interval=soon"),
     ("trace,save-signal=SIGKILL,buffer=ring", "invalid value save-signal=SIGKILL"),
 ])
-def test_bad_options(tmp_path, tools, words):
+def test_bad_options_are_refused_with_a_hint(tmp_path, tools, words):
     result = run(STEPS, "init", "finalize", cwd=tmp_path, ranks=1, tools=tools)
     assert result.returncode == 2 and words in " ".join(result.messages)
     assert any("hint:" in line for line in result.messages)
 
 
-def test_two_layers(tmp_path):
+def test_two_layers_record_the_same_calls(tmp_path):
     processes = trace(tmp_path, STEPS, "init", "barrier", "finalize", options=",output=qmpi-trace:trace,format=own,output=other%t")
     others = read(tmp_path / "other2")[0]
     for rank in (0, 1):
@@ -631,7 +631,7 @@ def test_two_layers(tmp_path):
         assert calls[0] == calls[1]
 
 
-def test_csv_tells_the_seconds_of_the_tool(tmp_path):
+def test_csv_contains_the_seconds_of_the_tools_own_work(tmp_path):
     """The work of the tool at the end of MPI_Init is recorded without bytes, and not as a call."""
     trace(tmp_path, STEPS, "init", "barrier", "finalize")
     table = list(csv.DictReader(qmpi_trace(tmp_path, "--to=csv").stdout.splitlines()))
@@ -643,7 +643,7 @@ def test_csv_tells_the_seconds_of_the_tool(tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("otf2-print"), reason="otf2-print is not installed")
-def test_archives_are_text_whatever_names_are(tmp_path):
+def test_names_that_are_not_utf8_are_converted_in_archives(tmp_path):
     """Bytes that are not UTF-8 are replaced. Readers of OTF2 stop at a string that has such bytes."""
     names = ["\udcff\udcfe bad", "m\udcf6glich", "\u00e9t\u00e9"]
     steps = [step for name in names for step in (f"region={name}", "barrier", f"end={name}")]
@@ -654,7 +654,7 @@ def test_archives_are_text_whatever_names_are(tmp_path):
     assert found == {re.sub("[\udc80-\udcff]", "\ufffd", name) for name in names}
 
 
-def test_csv_is_text_whatever_names_are(tmp_path):
+def test_names_that_are_not_text_are_converted_in_csv(tmp_path):
     """Bytes that are not UTF-8, and control characters, are replaced."""
     names = ["\udcff\udcfe bad", "C1 \x9b", 'a "name"', "\u00e9t\u00e9"]
     steps = [step for name in names for step in (f"region={name}", "barrier", f"end={name}")]
@@ -673,7 +673,7 @@ def test_csv_is_text_whatever_names_are(tmp_path):
         assert {row["region"] for row in table if row["table"] == "region"} >= expected
 
 
-def test_a_file_of_each_process(tmp_path):
+def test_the_joined_files_of_the_ranks_equal_the_merged_file(tmp_path):
     """The files of the ranks, joined, contain the same as the merged file. A later run replaces the files."""
     path = tmp_path / "qmpi-trace"
     result = run(CALLS, "x.data", cwd=tmp_path, tools="trace,ranks=0,format=perfetto")

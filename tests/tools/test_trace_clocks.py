@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Messages in traces of ranks whose clocks differ. A message may seem to arrive before it was sent, but not by more
 than the bound that the trace states. After a repair, no message arrives before it was sent. If all ranks use the clock
-of the machine, none does so even without a repair.
+of the machine, no message does so even without a repair.
 
 tests/observe/tools/skew.c gives each rank a clock of its own. The environment variable QMPI_TEST_MESSAGES sets the
 number of messages with the clock of the machine, such as 1000000; the default is 20000."""
@@ -92,7 +92,7 @@ def test_no_message_arrives_before_it_was_sent_by_more_than_the_bound(clocks, tm
     files_have_the_corrected_times(tmp_path)
 
 
-def test_a_run_without_the_comparison_at_its_end(tmp_path):
+def test_ranks_that_are_killed_have_corrected_times_with_a_larger_bound(tmp_path):
     """Ranks that are killed have compared their clocks only in MPI_Init. So their times are corrected with a larger
     bound."""
     # The files contain all events that are older than a second.

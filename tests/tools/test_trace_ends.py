@@ -37,7 +37,7 @@ FAULT = signal.SIGBUS if OPEN_MPI else signal.SIGSEGV
     (["abort=3"], "3", "MPI_Abort"),
     # The files have all events that are older than a second, also those of processes that are killed.
     (["sleep=1500", f"raise={int(signal.SIGKILL)}"], "0", "no end: killed")])
-def test_a_rank_ends_while_another_one_waits(steps, end, words, tmp_path):
+def test_a_trace_is_readable_if_a_rank_ends_while_another_one_waits(steps, end, words, tmp_path):
     run(STEPS, "init", "shift=8", "only=1", *steps, "only=0", "barrier", cwd=tmp_path, ends=[1], env=FAULTS)
     processes, text = check_what_is_there(tmp_path)
     assert sorted(processes) == [0, 1] and processes[1].traits["end"] == end
@@ -53,7 +53,7 @@ def test_a_rank_ends_while_another_one_waits(steps, end, words, tmp_path):
     ["init", "barrier", "session_barrier", "session_finalize", "barrier", "finalize"],
     ["init", "barrier", "finalize", "session_barrier", "session_barrier", "session_finalize"]],
     ids=["in front", "around"])
-def test_a_session_that_begins_before_mpi_init(steps, tmp_path):
+def test_a_session_that_begins_before_mpi_init_is_recorded(steps, tmp_path):
     processes = trace(tmp_path, STEPS, "session_init", "session_comm", "session_barrier", *steps)
     assert sorted(processes) == [0, 1]
     for process in processes.values():
@@ -88,13 +88,12 @@ def check_full(folder, calls, *steps, options, is_whole):
 
 
 @pytest.mark.parametrize("limit, calls, is_whole", [(200000, 40000, True), (2000000, 300000, True), (500000, 300000, False)])
-def test_a_file_that_may_not_grow_so_large(limit, calls, is_whole, tmp_path):
-    """The limit stops the file of the process, or only the files of the archive, which libotf2 may write only at the
-    end."""
+def test_the_program_continues_if_a_file_reaches_the_size_limit(limit, calls, is_whole, tmp_path):
+    """The limit stops the file of the process, or only the files of the archive, which are written at the end."""
     check_full(tmp_path, calls, f"limit={limit}", options="compress=no", is_whole=is_whole)
 
 
-def test_a_converted_file_that_may_not_grow_so_large(tmp_path):
+def test_a_converted_file_that_reaches_the_size_limit_is_removed(tmp_path):
     """The limit lies between the size of the file of a process and the size of the file for Perfetto. Both sizes depend
     on how long the calls take. So both runs are repeated if the limit, which follows from the sizes in the first run,
     does not lie between the sizes in the second one."""
@@ -113,12 +112,12 @@ def test_a_converted_file_that_may_not_grow_so_large(tmp_path):
     assert read(path)[0][0].calls()["MPI_Initialized"] == 20000
 
 
-def test_a_full_disk(tmp_path):
+def test_the_program_continues_if_the_disk_is_full(tmp_path):
     with small_file_system(tmp_path / "small"):
         check_full(tmp_path, 300000, options="compress=no,output=small/trace", is_whole=False)
 
 
-def test_a_directory_in_which_nothing_can_be_made(tmp_path):
+def test_the_job_runs_without_a_trace_if_no_directory_can_be_created(tmp_path):
     """The job runs on without a trace. For root, who may write everywhere, only MPI_Init finds the problem."""
     (tmp_path / "file").touch()
     result = run(STEPS, "init", "shift=8", "finalize", cwd=tmp_path, env={"QMPI_ON_ERROR": "skip"},
@@ -138,7 +137,7 @@ def test_a_child_that_makes_calls_is_not_in_the_trace(tmp_path):
 
 
 @pytest.mark.skipif(OPEN_MPI or bool(ASAN), reason="so many processes take long to begin")
-def test_many_ranks(tmp_path):
+def test_64_ranks_record_their_messages(tmp_path):
     processes = trace(tmp_path, STEPS, "init", "shift=8", "finalize", ranks=64, sleeps=True, timeout=300)
     assert sorted(processes) == list(range(64))
     for rank, process in processes.items():

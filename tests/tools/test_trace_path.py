@@ -12,7 +12,7 @@ from support import ASAN, BUILD, HAS_SESSIONS, clean_environment
 pytestmark = pytest.mark.usefixtures("separate_nodes")
 
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
-UNIT = 0.06
+UNIT = 0.06  # seconds, as in tests/tools/programs/path.h
 TOOL = "trace,format=own"
 SLOW = ASAN or EMULATED  # the sanitizer, or the emulator, takes time, too
 
@@ -101,7 +101,7 @@ def test_threads_may_receive_the_same_messages(tmp_path):
 
 
 @pytest.mark.parametrize("binding", ["mpif_h", "mpi", "f08"])
-def test_so_is_that_of_a_fortran_program(tmp_path, binding):
+def test_the_critical_path_of_a_fortran_program_is_found(tmp_path, binding):
     program = f"tools_path_{binding}"
     if not (PROGRAMS / program).exists():
         pytest.skip("built without Fortran")
@@ -114,7 +114,7 @@ def test_so_is_that_of_a_fortran_program(tmp_path, binding):
 @pytest.mark.parametrize("tools", ["trace,format=own,sites=yes,depth=4", "trace,format=own:log,output=/dev/null:count,output=count.txt",
                                    "trace,format=own,memory=1M:profile,output=other.json"])
 @pytest.mark.parametrize("case, path", [("halo", 8), ("rooted", 5)])
-def test_it_is_the_same_beside_other_layers_and_options(tmp_path, case, path, tools):
+def test_the_critical_path_is_the_same_beside_other_layers_and_options(tmp_path, case, path, tools):
     check_case(tmp_path, case, path, tools=tools)
 
 
@@ -166,7 +166,7 @@ def run_random(folder, seed, ranks):
 
 
 @pytest.mark.parametrize("ranks, seed", [(2, seed) for seed in range(1, 9)] + [(3, seed) for seed in range(1, 4)])
-def test_the_path_of_random_messages_is_that_which_they_carry(tmp_path, seed, ranks):
+def test_the_path_of_random_messages_is_the_one_that_they_carry(tmp_path, seed, ranks):
     """The messages carry the length of the path that leads to them, from which the program computes the critical
     path."""
     for _ in range(20):

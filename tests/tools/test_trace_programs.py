@@ -36,13 +36,13 @@ def trace_and_count(folder, program, *arguments, **more):
     return processes
 
 
-outside_asan = pytest.mark.skipif(bool(ASAN), reason="other programs make these calls, too, and in less time")
+outside_asan = pytest.mark.skipif(bool(ASAN), reason="with a sanitizer, other tests make the same calls in less time")
 
 
 # ---- Programs of other packages ------------------------------------------------------------------------
 
 @outside_asan
-def test_scalapacks_lu_factorization(tmp_path):
+def test_all_calls_of_scalapacks_lu_factorization_are_recorded(tmp_path):
     processes = trace_and_count(tmp_path, scalapack(tmp_path))
     sent, received = ([event for process in processes.values() for event in process.kinds(*kinds)
                        if event["peer"] != "-2"] for kinds in (("send", "isend"), ("recv", "irecv")))
@@ -50,7 +50,7 @@ def test_scalapacks_lu_factorization(tmp_path):
 
 
 @outside_asan
-def test_netpipe(tmp_path):
+def test_all_calls_of_netpipe_are_recorded(tmp_path):
     processes = trace_and_count(tmp_path, netpipe(), "-u", "4096", "-n", "10", "-p", "0", "-o", "np.out")
     sizes = [int(line.split()[0]) for line in (tmp_path / "np.out").read_text().splitlines()]
     assert 4096 in sizes
@@ -63,8 +63,8 @@ def test_netpipe(tmp_path):
 # ---- Fortran -------------------------------------------------------------------------------------------
 
 def messages_of_exchange(rank):
-    """Returns the events of the messages of tests/redirect/programs/exchange.F90. They have the name that the program
-    gives the communicator at its end."""
+    """Returns the events of the messages of tests/redirect/programs/exchange.F90. In them, the communicator has the
+    name that the program gives it at the end."""
     peer, four = f"everybody peer={1 - rank}", "bytes=4"
     ring = [f"send {peer} tag=1 {four}", f"recv {peer} tag=1 {four}"]
     return [*(ring if rank == 0 else ring[::-1]) * 3, f"irecv_request {peer} tag=2 #1 {four}", f"isend {peer} tag=2 #2 {four}",
@@ -72,7 +72,7 @@ def messages_of_exchange(rank):
 
 
 @pytest.mark.parametrize("binding", [pytest.param("mpif_h", marks=outside_asan), pytest.param("mpi", marks=outside_asan), "f08"])
-def test_a_fortran_program(binding, tmp_path):
+def test_all_calls_of_a_fortran_program_are_recorded(binding, tmp_path):
     program = REDIRECT / f"exchange_{binding}"
     if not program.exists():
         pytest.skip("built without Fortran")
@@ -87,7 +87,7 @@ def test_a_fortran_program(binding, tmp_path):
 # ---- Threads -------------------------------------------------------------------------------------------
 
 @outside_asan
-def test_eight_threads(tmp_path):
+def test_all_calls_of_eight_threads_are_recorded(tmp_path):
     process = trace_and_count(tmp_path, MANY, "threads=8", ranks=1)[0]
     assert sorted(len(events) for events in process.events.values())[-8:] == [2000] * 8
     assert process.calls() == {"MPI_Init_thread": 1, "MPI_Initialized": 8000, "MPI_Finalize": 1}

@@ -54,8 +54,9 @@ def run(request, tmp_path_factory):
 
 # ---- Profiles ------------------------------------------------------------------------------------------
 
-# Figures that depend on when a tool itself reads the clock, and not on when calls begin and end. A
-# trace does not contain whether a process slept between two polls, which profile asks the system.
+# Figures that depend on when a tool itself reads the clock, and not on when calls begin and end; and
+# `polling`, for which profile asks the system whether a process slept between two polls, which a
+# trace does not contain.
 BY_THE_TOOL = {"by_rank", "callers", "polling", "waits", "efficiency", "useful", "nodes", "stddev", "min_rank",
                "max_rank"}
 
@@ -91,8 +92,8 @@ def test_a_profile_of_a_trace_is_that_of_the_run(run):
     profile, trace = load(run / "p.json"), report(run, "trace")
     for name in ("program", "mpi", "ranks", "unfinished_receives"):
         assert profile[name] == trace[name], name
-    # `times` is not compared: the last digit of the clock's rate decides in which of two bins a time is that is a power
-    # of two.
+    # `times` is not compared: a time that is a power of two is in one of two bins, depending on the last digit of the
+    # clock's rate.
     assert not compare(profile, trace, "functions", "name", ignored=BY_THE_TOOL | {"times"})
     assert not compare(profile, trace, "callsites", "name", "frames")
     assert not compare(profile, trace, "matrix", "from", "to")
@@ -145,7 +146,8 @@ def test_a_call_in_progress_is_in_flight(tmp_path):
 
 @pytest.fixture(scope="module")
 def archive(run):
-    """Returns the definitions and the events of a run's archive: [(location, event)]."""
+    """Yields the directory of a run, and the definitions and the events of its archive. The events are
+    [(location, event)]."""
     otf2 = pytest.importorskip("otf2", reason="python3-otf2 is not installed")
     with otf2.reader.open(str(run / "trace" / "traces.otf2")) as reader:
         yield run, reader.definitions, list(reader.events)
@@ -231,7 +233,7 @@ def test_requests_begin_and_end_once(archive):
 EZTRACE = [ctypes.util.find_library(f"eztrace-{name}") for name in ("lib", MPI_NAME)]
 
 
-# Functions whose calls are recorded without messages.
+# Functions whose messages EZTrace does not record.
 WITHOUT_MESSAGES = {"MPI_Sendrecv"}
 EVENT = re.compile(r"(ENTER|LEAVE|MPI_\w+) +(\d+) +\d+ *(.*)")
 TOLD = {"MPI_SEND": ("Receiver", "Tag", "Length"), "MPI_ISEND": ("Receiver", "Tag", "Length"),

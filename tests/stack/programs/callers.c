@@ -4,7 +4,7 @@
  * their names with dladdr. Arguments:
  *   threads      four threads call MPI repeatedly, each from a function of its own
  *   comes_back   an error handler leaves a call by longjmp, and the call is made again
- *   fiber        the main thread and a user-level thread alternate, each within a call of the other
+ *   fiber        the main thread and a user-level thread alternate, each while the other calls MPI
  *   fibers       the same with two user-level threads
  */
 #include <mpi.h>
@@ -160,7 +160,8 @@ static void run_fibers(int count)
 
 int main(int argc, char **argv)
 {
-    /* With several threads, MPICH 5 holds a lock while it calls an error handler. */
+    /* With several threads, MPICH 5 holds a lock while it calls an error handler, which therefore
+     * must not leave the call or switch to another fiber. */
     if (argc > 1 && (!strcmp(argv[1], "comes_back") || !strncmp(argv[1], "fiber", 5)))
         level = MPI_THREAD_SINGLE;
     caller_of_initialized();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Causes MPI errors and prints what the application sees: error codes, classes, texts, and the
- * calls of its own error handler. With the argument `fatal`, the default handler ends the job.
+ * calls of its own error handler. With the argument `fatal`, the default handler ends the job;
+ * without it, the program ends with status 3.
  */
 #include <mpi.h>
 #include <stdio.h>

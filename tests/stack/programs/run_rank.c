@@ -8,9 +8,9 @@
  *
  * The process that the launcher started only waits, and keeps the launcher's descriptors. Its child
  * starts the program, which the launcher can kill. Then the child leaves the session, so that the
- * launcher cannot kill the child itself. It reports to the test how the program ended, and waits
- * for the test before it ends: a launcher kills all ranks as soon as it learns that one has failed,
- * and the other ranks may still have output.
+ * launcher cannot kill the child itself. The child reports to the test how the program ended,
+ * and waits for the test before it ends itself: a launcher kills all ranks as soon as it learns
+ * that one has failed, and the other ranks may still have output.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -118,8 +118,8 @@ static int rank_here(void)
     return -1;
 }
 
-/* Closes all descriptors but two, because the launcher waits for all processes that have its
- * descriptors. */
+/* Closes all descriptors except two, and replaces those from 0 to 2 with /dev/null, because the
+ * launcher waits for all processes that have its descriptors. */
 static void close_all_but(int saved, int saved_too)
 {
     const int null = open("/dev/null", O_RDWR);
@@ -130,7 +130,7 @@ static void close_all_but(int saved, int saved_too)
             close(fd);
 }
 
-/* Waits until the program has ended. Kills it if the test closes the connection. */
+/* Waits until the program has ended. Kills the program if the test closes the connection. */
 static int watch(int fd, pid_t program, const sigset_t *child_ends)
 {
     struct pollfd watched[2] = {{.fd = fd, .events = POLLIN},

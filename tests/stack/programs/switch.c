@@ -3,8 +3,8 @@
  * An application that switches layers while it runs. Its arguments are steps. Before each step, it
  * prints `trace: app STEP` on stderr.
  *   init, finalize        initialize MPI for several threads, and finalize it
- *   single                initializes MPI for one thread: with several, MPICH 5 holds a lock while
- *                         it calls an error handler
+ *   single                initializes MPI for one thread, as `left` requires: with several, MPICH 5
+ *                         holds a lock while it calls an error handler
  *   rank, barrier, size   call MPI_Comm_rank, ... from exported functions
  *   level=N               calls MPI_Pcontrol(N)
  *   left                  MPI_Comm_size fails, and the error handler leaves the call by longjmp
@@ -14,8 +14,8 @@
  *   both=N                two threads at the same time each make N switches of the layers above
  *                         the lowest
  *   count=N               N calls of MPI_Comm_size, for tests/count_steps.c
- *   repeat=N              makes N switches of randomly chosen layers; prints how much the memory
- *                         grew after the first tenth of them
+ *   repeat=N              makes N switches of randomly chosen layers; prints by how many KiB the
+ *                         memory grew after the first tenth of them
  */
 #define _GNU_SOURCE
 #include <mpi.h>

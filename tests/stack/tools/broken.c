@@ -6,7 +6,7 @@
  *   3 undefined needs a function that nobody defines
  *   4 plain     has nothing to do with MPI
  *   5 leaky     works, but branches on uninitialised memory, which valgrind must report
- *   6 twins     announces two tools
+ *   6 twins     registers two tools
  *   7 dies      its constructor ends the process by a signal
  */
 #if BROKEN == 4

@@ -49,8 +49,8 @@ static void note(QMPI_Context context, const char *function)
     trace("caller %d %s from %s", tool_id, function, name_of(address));
 }
 
-/* Prints the caller of the thread's first call. Counts a call as right if it has the same caller,
- * otherwise as wrong. */
+/* Prints the caller of the thread's first call. Counts a call as wrong if its caller differs from
+ * that of the thread's previous call, otherwise as right. */
 static void check_thread(QMPI_Context context)
 {
     static _Thread_local const void *first[256];

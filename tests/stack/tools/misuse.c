@@ -24,7 +24,8 @@ static void expect(int result, int expected, const char *call)
 #define EXPECT(expected, call) expect(call, expected, #call)
 #define BAD_ARG(call) EXPECT(MPI_ERR_ARG, call)
 
-/* Invalid function numbers. They are int, because no other type can hold all of them. */
+/* Invalid function numbers. They are int, because the enumeration type need not be able to hold all
+ * of them. */
 static const int bad_numbers[] = {-1, INT_MIN, MPI_LAST_FUNC, MPI_LAST_FUNC + 1, INT_MAX};
 static const int bad_ids[] = {-1, INT_MIN, 0, 4, 255, 256, INT_MAX};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -244,7 +245,7 @@ static void init(int tool_id)
 __attribute__((constructor)) static void register_tool(void)
 {
     check_announcing(init);
-    /* This is also so before start-up, when there are no layers. */
+    /* QMPIX_Tool_count refuses NULL also before start-up, when there are no layers. */
     if (QMPIX_Tool_count(NULL) != MPI_ERR_ARG)
         trace("misuse WRONG: QMPIX_Tool_count(NULL)");
 }

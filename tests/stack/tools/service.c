@@ -160,7 +160,7 @@ static int answer(int offering_id)
     return offering_id * 10 + DIGIT;
 }
 
-/* A different function for each version. */
+/* The function of every second service that a layer offers. */
 static int other_answer(int offering_id)
 {
     return offering_id * 10 + DIGIT + 5;

@@ -6,7 +6,7 @@
 #include <qmpi/service.h>
 
 typedef struct service_table {
-    int (*answer)(int offering_id); /* returns ten times the layer, plus a digit for the tool */
+    int (*answer)(int offering_id); /* ten times `offering_id`, plus a digit for tool and service */
 } service_table;
 
 /* Defines typed_offer and typed_find. */

@@ -5,7 +5,7 @@
  *
  *     actions STEP[=SIGNAL]...
  *
- * It prints what happened on stdout, so that runs with and without tools can be compared.
+ * It prints on stdout what happened, so that runs with and without tools can be compared.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

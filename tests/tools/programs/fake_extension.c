@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An extension of the program fake_python.c. */
+/* The extension fake.abi3.so of the program fake_python.c. */
 #include <mpi.h>
 
 __attribute__((visibility("default"))) void call_in_extension(void);

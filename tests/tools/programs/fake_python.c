@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Offsets in the structures of CPython. Versions 3.11 and 3.12 have these offsets. From 3.13 on,
- * the interpreter exports a description that contains them. */
+/* Offsets in the structures of CPython, for each version. The tool profile knows those of 3.11 and
+ * 3.12. From 3.13 on, the interpreter exports a description that contains them. */
 struct layout {
     unsigned long version;
     size_t nested_frame, code, instruction, previous, owner;
@@ -29,13 +29,13 @@ static const struct layout layouts[] = {
 };
 enum { V3_11, V3_12, V3_13, V3_14, V3_15 };
 
-/* The positions at which the parts of a description begin, in 3.13, 3.14 and 3.15. */
+/* The positions, in words of _PyRuntime, at which the parts of a description begin. */
 static const struct {
     int thread, frame, code, object, bytes, string;
 } parts[] = {[V3_13] = {19, 28, 34, 44, 64, 67},
              [V3_14] = {22, 31, 39, 50, 74, 77},
              [V3_15] = {22, 39, 47, 58, 86, 89}};
-enum { CURRENT_FRAME = 104 }; /* the offset in a thread's state that a description gives */
+enum { CURRENT_FRAME = 104 }; /* offset of the current frame in a thread's state, from 3.13 on */
 
 #define EXPORT __attribute__((visibility("default")))
 

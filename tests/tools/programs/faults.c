@@ -86,8 +86,8 @@ static int do_isend(void)
 }
 
 /* A message of four words to this process. In a bad step, the receive takes one word less than is
- * sent. Open MPI truncates messages for which a receive is already waiting without an error, so the
- * receive is posted after the send there. */
+ * sent. If a receive is already posted, Open MPI truncates the message without an error. Therefore,
+ * with Open MPI, the receive is posted after the send. */
 static bool receives_last;
 
 static void ask_library(void)
@@ -147,7 +147,8 @@ static int do_start(void)
     return code;
 }
 
-/* Prints the status of the receive. The other request may be complete or pending. */
+/* Prints the status of the receive. That of the send is not printed, because the send may be
+ * complete or pending. */
 static void print_status(const MPI_Status *status)
 {
     printf("  status: class %d\n", class_of(status->MPI_ERROR));

@@ -160,7 +160,7 @@ static int duplicate_with_error_of_callback(void)
 }
 
 #ifdef MPICH_VERSION
-/* In Open MPI, a freed handle is the address of freed memory. */
+/* In Open MPI, a freed handle is the address of freed memory, which no call may use. */
 static int barrier_of_freed_comm(void)
 {
     MPI_Comm several[3], freed;
@@ -200,7 +200,7 @@ static int send_nothing_of_another_kind(void)
 #endif
 
 #if MPI_VERSION >= 4
-/* MPI_Type_get_envelope fails for this type. */
+/* MPI_Type_get_envelope fails for this type; tools must call MPI_Type_get_envelope_c. */
 static int send_and_receive_large(void)
 {
     MPI_Request request;

@@ -193,7 +193,7 @@ static void receive_and_send(void)
 }
 
 /* Partitions are equal and fill the buffer, so the sizes are even. MPICH 4.0 fails in the functions
- * that test. */
+ * that test, so only those that wait complete these receives. */
 static void receive_partitions(void)
 {
     last += last % 2;

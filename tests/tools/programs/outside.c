@@ -29,7 +29,7 @@ static void sum(void)
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* in_regions to */
 }
 
-/* All ranks work before the exchange, for longer than the late one does within it. */
+/* All ranks work before the exchange, for longer than the late rank works within the exchange. */
 static void within(void)
 {
     const int left = (rank + size - 1) % size, right = (rank + 1) % size;
@@ -45,7 +45,7 @@ static void within(void)
     }
 }
 
-/* The late rank works for longer before each call, most before one of them. */
+/* The late rank works longer before each call, and longest before the second one. */
 static void everywhere(void)
 {
     for (int round = 0; round < ROUNDS; round++) {
@@ -77,7 +77,7 @@ static void from_many(void)
         abort();
 }
 
-/* It makes no difference in which region a call is. */
+/* The time in both regions is listed together, because the calls are the same. */
 static void in_regions(void)
 {
     for (int round = 0; round < ROUNDS; round++) {

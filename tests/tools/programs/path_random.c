@@ -284,7 +284,8 @@ static void collect(MPI_Comm comm, int kind)
         clock_now = most;
 }
 
-/* Functions that create a communicator also synchronize the clocks. */
+/* `qmpi report --path` takes the creation of a communicator for a synchronization, so the clocks
+ * are synchronized here as well. */
 static MPI_Comm copy_of(MPI_Comm comm)
 {
     MPI_Comm copy;

@@ -399,7 +399,7 @@ static void slow_scatter(void)
     reduce_twice(true);
 }
 
-/* After the first rounds, in which rank 1 works longer, it is not profiled any more. */
+/* Rank 1 works longer in each round. After three rounds, it is not profiled any more. */
 static void last_off(void)
 {
     static int round;
@@ -420,7 +420,7 @@ static void last_fence(void)
 
 /* ---- One-sided ------------------------------------------------------------------------------- */
 
-/* All ranks except `target` access its window; a slow rank works first. */
+/* All ranks except `target` access the window of `target`; the rank `slow` works first. */
 static void access_window(int target, int slow)
 {
     MPI_Group world, group;

@@ -12,7 +12,7 @@
 enum { ROOM = 1 << 16, MANY = 40 };
 static char in[MANY][ROOM], out[ROOM];
 
-/* These calls have the call site of the function in which they are used. */
+/* These are macros, so that the call sites are in the functions that use them. */
 #define POST(tag, request) MPI_Irecv(in[tag], ROOM, MPI_BYTE, 0, tag, MPI_COMM_SELF, request)
 #define SEND(tag, bytes, request) MPI_Isend(out, bytes, MPI_BYTE, 0, tag, MPI_COMM_SELF, request)
 
@@ -126,7 +126,8 @@ static void imrecv(void)
     finish(&send);
 }
 
-/* Uses a separate communicator, which is not an argument of the receives. */
+/* Uses a separate communicator, which is not an argument of the receives. Tools know the
+ * communicator from the probes. */
 static void matched(void)
 {
     MPI_Comm comm;

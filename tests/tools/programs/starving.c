@@ -36,7 +36,7 @@ static atomic_bool starves;
 static atomic_long left, asked;
 static _Thread_local bool is_looking __attribute__((tls_model("initial-exec")));
 
-/* The first call of backtrace loads a library. */
+/* The first call of backtrace loads a library, so it is made before memory is refused. */
 __attribute__((constructor)) static void load_unwinder(void)
 {
     void *frame;

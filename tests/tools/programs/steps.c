@@ -112,7 +112,6 @@ static void use_up_comms(void)
 static int error_count;
 
 /* An error handler that counts errors. */
-
 static void count_error(MPI_Comm *comm, int *code, ...)
 {
     (void)comm;
@@ -138,7 +137,7 @@ static void ask_about_error(MPI_Comm *comm, int *code, ...)
     error_count += class == MPI_ERR_RANK;
 }
 
-/* Makes a call that fails, on a communicator that was not used before. */
+/* Makes a call that fails, on a new communicator. */
 static void fail(void)
 {
     MPI_Comm own;

@@ -6,8 +6,8 @@
 /* Carries out `NAME=VALUE` or `NAME`; ends the program if there is no such step. */
 void run_step(const char *text);
 
-/* Carry out a step; return 0 if it is not one of theirs. The second function exists only in
- * tools_starving. */
+/* Carry out a step. Return 0 if the function does not know the step. The second function exists
+ * only in tools_starving. */
 int handle_step(const char *step, const char *value);
 int starving_step(const char *step, const char *value) __attribute__((weak));
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * More steps of `steps`:
- * - dup, drop: create and free a communicator, which other steps use in between.
- * - open=FILE, close: open and close a file, which other steps use in between.
+ * - dup, dup_self, drop: create a communicator and free it.
+ * - name=NAME, use: give this communicator a name, and call MPI_Barrier on it.
+ * - open=FILE, write, close: open a file, write to it, and close it.
  * - on=TOOL, off=TOOL: switch the layer of a tool through MPI_T.
  * - session_...: steps with MPI Sessions.
  * - jump: leaves a call by a jump.
@@ -11,8 +12,9 @@
  * - make=FILE: creates a file, for which another process may wait.
  * - clock=NAME: prints the time on the clock that all processes share.
  * - in_dup=STEP: carries out a step in a callback of MPI_Comm_dup.
+ * - in_two_dups=STEP: carries out a step in such a callback within another one.
  * - in_finalize=STEP: arranges that MPI_Finalize carries out a step in a callback.
- * - receive: receives a message that nobody sends.
+ * - receive, receive_in_thread: receive a message that nobody sends.
  * - types: sends itself messages of several datatypes from one call site. If MPI reuses handles,
  *   each derived type has the handle of the previous one.
  */
@@ -235,7 +237,7 @@ static void receive_in_thread(void)
     pthread_create(&thread, NULL, receive_for_ever, NULL);
 }
 
-/* ---- Names that are no UTF-8 ----------------------------------------------------------------- */
+/* ---- Names that are not UTF-8 ---------------------------------------------------------------- */
 
 /* Uses names in Latin-1, or truncated within a character, for a communicator, a region and a
  * file. */

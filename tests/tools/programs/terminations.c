@@ -125,7 +125,7 @@ static void run_program(void)
     execl("/bin/true", "true", (char *)NULL);
 }
 
-/* Prints how many lines are in the file now. */
+/* Prints the number of lines in the file lines.0. */
 static void count_lines(void)
 {
     FILE *file = fopen("lines.0", "r");

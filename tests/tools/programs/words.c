@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An application of one process whose calls have arguments of all kinds, which are the same in each
- * run, so that the lines of a log are known. `words PART FILE` runs a part of it.
+ * run, so that the lines of a log are known. `words PART [FILE]` runs one part; the part
+ * windows_and_files uses the file.
  */
 #include <mpi.h>
 #include <setjmp.h>
@@ -168,7 +169,7 @@ static void truncated(void)
     MPI_Request requests[2];
     MPI_Status statuses[2];
     MPI_Comm_set_errhandler(WORLD, MPI_ERRORS_RETURN);
-    /* This order is necessary, because Open MPI truncates messages for which a receive is waiting
+    /* This order is necessary: if the receive is posted first, Open MPI truncates the message
      * without an error. */
     MPI_Isend(out, 4, MPI_INT, 0, 1, WORLD, &requests[1]);
     MPI_Irecv(&in, 1, MPI_INT, 0, 1, WORLD, &requests[0]);

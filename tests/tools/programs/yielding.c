@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Preloaded into the ranks of tests, and linked into programs whose ranks wait long for each other.
- * The ranks of MPICH use a processor as long as they wait. With this library, they yield after
- * about a millisecond: it interposes the function by which MPICH polls UCX, for the first time in
- * MPI_Init. Without UCX, this function is never called.
+ * The ranks of MPICH use a processor as long as they wait. With this library, they sleep between
+ * two polls once they have waited for about a millisecond: the library interposes the function by
+ * which MPICH polls UCX. Without UCX, this function is never called.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
