@@ -2,8 +2,8 @@
 /*
  * A tool of MPICH's variant that prints the function from which each call comes. The variant
  * returns the address as text, which must be the same if the tool asks for it twice in a call. Each
- * thread that calls MPI_Comm_rank on MPI_COMM_SELF must do so from one place. The tool only counts
- * these calls.
+ * thread that calls MPI_Comm_rank on MPI_COMM_SELF must do so from one place. The tool prints only
+ * the first of these calls, and counts how many came from the same place and how many did not.
  */
 #define _GNU_SOURCE
 #include "trace.h"
