@@ -94,8 +94,8 @@ def environment(plan, place, folder, bare):
 
 
 def by_rank(plan, storm, folder):
-    """Returns a command, to be followed by the program, that sets QMPI_TOOLS for each rank, or unsets
-    LD_PRELOAD."""
+    """Returns a command, to be followed by the program, that sets QMPI_TOOLS for each rank. If a rank
+    must have no libqmpi, the command unsets LD_PRELOAD."""
     cases = []
     for rank, variant in enumerate(plan.variants):
         tools = shlex.quote(plan.tools_of(rank, tools=storm, run=folder))
@@ -139,13 +139,13 @@ def becomes_empty(folder, seconds=60):
     return True
 
 
-# Messages of libqmpi and the tools that are right in some runs.
+# Messages of libqmpi and the tools that are expected in some runs.
 ENDED = re.compile(r"qmpi: (?:count|profile) \(layer \d+\): rank \d+ ended without MPI_Finalize.*\n")
 EXPECTED = re.compile(r"qmpi: layer \d+ \(\w+\) looked up functions of the layers below with dlsym: .*\n"
                       r"qmpi:   \w+: .*\n")
 
 
-# Messages that are right if ranks differ.
+# Messages that are expected if ranks differ.
 DIFFERENT = re.compile(r"qmpi: the processes of this job have different tools.*\n(?:qmpi:   .*\n)+|"
                        r"qmpi: (?:ranks? [\d, -]+ (?:on \S+|\(rank \d+ is on \S+\)): )?QMPI_TOOLS, entry \d+ '.*': "
                        r"(?:.*the file is truncated|no such tool)\n(?:qmpi:   .*\n)+")
@@ -269,7 +269,7 @@ def run_once(plan, place, verbose, bare, leave):
     storm = place.home / "tests/storm"
     if (plan.fortran and not (storm / plan.program).exists()) or (
             any(entry.kind == "pmpi fortran" for entry in plan.layers) and not (storm / "storm_fortran.so").exists()):
-        return Outcome(plan, [], skipped="there is no compiler, or no binding, for Fortran")
+        return Outcome(plan, [], skipped="no Fortran compiler, or no Fortran binding of MPI")
     folder = Path(tempfile.mkdtemp(prefix="storm-"))
     (folder / "tmp").mkdir()
     for rank in range(plan.ranks):

@@ -142,7 +142,7 @@ static void session_comm(int number, int untold)
     IN_SESSION(Group_free, (&group));
 }
 
-/* Before MPI_Init, storm_rank and storm_size are not set, so these are taken from the
+/* Before MPI_Init, storm_rank and storm_size are not set, so rank and size are taken from the
  * communicator. */
 static void session_use(int number, int rounds, int untold)
 {
