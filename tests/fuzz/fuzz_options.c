@@ -2,7 +2,8 @@
 /*
  * Fuzz target: any bytes as the value of an option with its own syntax: delay's spans and noise,
  * numbers, sizes, times, sets of numbers, lists of functions, mpit's lists of patterns. The values
- * must have the properties that the headers state, and a second reading must give the same.
+ * must have the properties that duration.h and util.h state. A duration that is read a second time
+ * must be the same.
  */
 #define _GNU_SOURCE
 #include "tools/delay/duration.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: any text as QMPI_TOOLS. The parser's result must have the properties that its header
- * states. */
+/* Fuzz target: any text as QMPI_TOOLS. The parsed list must have the properties that
+ * config/tool_list.h states. */
 #define _GNU_SOURCE
 #include "config/conditions.h"
 #include "config/tool_list.h"
