@@ -21,7 +21,7 @@ static void require(int good, const char *what)
     }
 }
 
-/* Data with `easy` become smaller when they are compressed; the others look random. */
+/* If `easy`, the data can be compressed; otherwise, they look random. */
 static void fill(int *data, int count, int easy, int seed)
 {
     unsigned state = 12345U + (unsigned)seed;
