@@ -2,7 +2,7 @@
 """Prepares all pytest files: they share the TAP report that Meson reads, and the path to
 stack/support.py.
 
-Every test function is one TAP line; the captured output of a failed one follows it as comments.
+Every test is one TAP line; after the line of a failed test, its captured output follows as comments.
 Outside Meson (QMPI_TEST_TAP not set), pytest prints its usual report.
 """
 import os
@@ -17,7 +17,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "stack"))
 
-# A shell starts commands behind `&` with these signals ignored, and programs inherit this.
+# A shell starts commands behind `&` with these signals ignored. The tested programs would inherit this, but tests send
+# them these signals.
 for number in (signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
@@ -85,8 +86,8 @@ def pytest_pyfunc_call(pyfuncitem):
 
 
 class NoReport:
-    """Replaces pytest's own report, whose writer pytest asks how to colour the differences that failed
-    assertions show."""
+    """Replaces pytest's own report. Pytest still asks the report's writer how to colour the differences
+    that failed assertions show."""
 
     def __init__(self, report):
         self._tw = report._tw

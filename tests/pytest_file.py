@@ -2,7 +2,7 @@
 """Runs pytest with the arguments of this script. If QMPI_TEST_SERVER names a server, pytest runs in
 a copy of the server's process, otherwise in this process.
 
-Meson starts it with `-I -S`, without which Python takes longer to start. See pytest_server.py.
+Meson starts this script with `-I -S`, so that Python starts faster. See pytest_server.py.
 """
 import json
 import os

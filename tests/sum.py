@@ -4,12 +4,12 @@ skipped]`.
 
     sum.py FORMAT SPELLING BUILD-FOLDER... -- PROBLEM... -- SKIPPED...
 
-It adds up the checks of format and spelling ('passed', 'failed', or '' if one did not run), Meson's
+This script adds up the checks of format and spelling ('passed', 'failed', or '' if one did not run), Meson's
 log of each folder's tests (testlog.json, and the names in tests.list), the problems, each of which
 is one failure, and the parts that were skipped as a whole, each with the number of its tests in
 front: `12 part: why`. A test that crashed, ran out of time or reported fewer points than it
-announced counts as one failure, whatever passed before; so does a test that should have run and did
-not. The comments that follow a failed point of a TAP report explain the failure, and Meson shows them
+announced counts as at least one failure, whatever passed before; a test that should have run and did
+not counts as one. The comments that follow a failed point of a TAP report explain the failure, and Meson shows them
 nowhere. They are printed with the point.
 """
 import json
