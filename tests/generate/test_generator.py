@@ -16,7 +16,7 @@ FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-unused"]
 
 
 class Small:
-    """The generator's inputs, and what it wrote and said."""
+    """The generator's inputs, the files that it wrote, and its warnings."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -119,7 +119,7 @@ def test_a_name_listed_twice_is_refused(tmp_path):
         mpi_header.read_numbers(str(numbers))
 
 
-# ---- which functions, and their numbers ---------------------------------------------------------
+# ---- the functions that are read, and their numbers ---------------------------------------------
 
 
 def test_only_declared_and_exported_functions_are_read(small):

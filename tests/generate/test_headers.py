@@ -156,7 +156,7 @@ REGISTERED = {
 def test_registering_checks_the_signature(compiler, standard, tmp_path):
     name = compiler and compiler + "++" * (standard == "c++11")
     if name and not shutil.which(name):
-        pytest.skip(f"there is no {name}")
+        pytest.skip(f"{name} is not installed")
 
     def compiles(wrapper, use):
         source = f"""#include <qmpi/qmpi.h>
@@ -188,7 +188,7 @@ GIVEN_TYPE = BEGINNING + END
 def test_the_compiler_refuses_a_wrong_signature_and_shows_the_right_one(compiler, language, tmp_path):
     name = {"gcc": "g++", "clang": "clang++"}[compiler] if language == "c++" else compiler
     if not shutil.which(name):
-        pytest.skip(f"there is no {name}")
+        pytest.skip(f"{name} is not installed")
     (tmp_path / "tool.c").write_text("""#include <qmpi/qmpi.h>
 static int my_Recv(QMPI_Context c, void *buffer, int count, MPI_Datatype datatype, int source, int tag, MPI_Status *s)
 {

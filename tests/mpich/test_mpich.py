@@ -17,6 +17,7 @@ PMPI_TOOLS = BUILD / "tests" / "pmpi" / "tools"
 
 STEPS = {"init": "MPI_Init", "comm_rank": "MPI_Comm_rank", "comm_size": "MPI_Comm_size",
          "barrier": "MPI_Barrier", "wtime": "MPI_Wtime", "finalize": "MPI_Finalize"}
+# Tools that print their tool_id, and tools that print how many calls they have seen.
 NUMBERED = {"cached", "asking", "needs_mpi", "inside", "alpha", "beta"}
 OF_PMPI = {"pmpi_call", "pmpi_constant", "pmpi_table"}
 ORDERS = ["qmpi_first", pytest.param("mpi_first", marks=pytest.mark.skipif(
