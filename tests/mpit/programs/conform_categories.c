@@ -165,7 +165,7 @@ static void events_of_categories_are_those_of_the_library(void)
 }
 #endif
 
-/* ---- Variables that come later --------------------------------------------------------------- */
+/* ---- Items that are published later ---------------------------------------------------------- */
 
 static void items_that_are_published_later_are_added_at_the_end(void)
 {

@@ -153,7 +153,7 @@ static void an_enumeration_is_the_same_for_all_its_variables(void)
     IS(other == states(), true);
 }
 
-/* ---- Events: the library's ------------------------------------------------------------------- */
+/* ---- Events of the library ------------------------------------------------------------------- */
 
 #if MPI_VERSION >= 4
 static void events_and_sources_are_those_of_the_library(void)

@@ -36,7 +36,7 @@ static int int_of(MPI_T_pvar_handle handle)
     return value;
 }
 
-/* ---- Existing variables ---------------------------------------------------------------------- */
+/* ---- Names and information ------------------------------------------------------------------- */
 
 static void indices_and_names_of_pvars_belong_together(void)
 {
@@ -107,7 +107,7 @@ static void a_published_pvar_is_as_it_was_described(void)
                               NULL, NULL));
 }
 
-/* ---- Sums ------------------------------------------------------------------------------------ */
+/* ---- Counters, aggregates and timers --------------------------------------------------------- */
 
 static void a_counter_counts_while_it_is_started(void)
 {
@@ -343,7 +343,7 @@ static void a_watermark_of_many_elements_is_read_by_a_callback(void)
     close_pvar(&handle);
 }
 
-/* ---- Present values -------------------------------------------------------------------------- */
+/* ---- Levels, states, sizes, percentages and generic variables -------------------------------- */
 
 static void levels_and_states_have_the_present_value_while_started(void)
 {
