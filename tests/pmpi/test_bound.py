@@ -141,7 +141,7 @@ def test_memory_that_a_tool_has_made_writable_stays_writable():
             assert all("table rw-p" in line for line in pages(result, "opened"))
 
 
-# ---- Nothing in between --------------------------------------------------------------------------
+# ---- No code of libqmpi between PMPI layers ------------------------------------------------------
 
 
 def target_address(result, name):

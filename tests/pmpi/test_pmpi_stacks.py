@@ -13,7 +13,7 @@ def notes_of(result, *names):
     return [line for line in result.trace if line.startswith(tuple(f"{name} " for name in names))]
 
 
-# ---- Height --------------------------------------------------------------------------------------
+# ---- Many layers, and names of tools -------------------------------------------------------------
 
 
 def test_sixteen_layers_of_sixteen_tools():
