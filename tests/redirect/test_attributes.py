@@ -9,7 +9,7 @@ from redirect_support import counted, in_each_rank, reach
 from support import OPEN_MPI
 
 pytestmark = pytest.mark.skipif(
-    OPEN_MPI, reason="Open MPI's Fortran attributes are not calls of MPI's: docs/run/mpi-libraries.md")
+    OPEN_MPI, reason="Open MPI's Fortran attributes make no calls in C: see docs/run/mpi-libraries.md")
 
 BINDINGS = ["mpif_h", "mpi", "f08"]
 every_binding = pytest.mark.parametrize("binding", BINDINGS)

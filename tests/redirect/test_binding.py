@@ -60,7 +60,7 @@ def test_each_section_that_is_not_contiguous_is_one_send(tmp_path):
         "MPI_Recv": (2, 0, 2), "MPI_Finalize": (2, 1, 1)}
 
 
-# ---- Bindings that come and go -------------------------------------------------------------------
+# ---- Bindings that are unloaded and loaded again -------------------------------------------------
 
 
 @pytest.mark.skipif(ABI, reason="the standard ABI has no Fortran bindings")

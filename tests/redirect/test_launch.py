@@ -22,7 +22,7 @@ def script(folder, *lines):
     return path
 
 
-# ---- In front of others --------------------------------------------------------------------------
+# ---- qmpi run in front of other programs ---------------------------------------------------------
 
 
 def test_qmpi_run_works_in_front_of_a_launcher(tmp_path):
