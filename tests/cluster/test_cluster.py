@@ -137,7 +137,7 @@ def test_the_ranks_of_a_step_may_have_different_stacks(program, folder):
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_qmpi_run_works_before_and_after_the_launcher_of_mpi(mpi, program, folder):
-    """The launcher starts its processes on the nodes with `rsh`, which passes no variables on, as ssh does not."""
+    """The launcher starts its processes on the nodes with `rsh`, which, like ssh, passes no variables on."""
     launch = {"mpich": ["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", HERE / "rsh", "-hosts", "n1,n2", "-n", "4"],
               "openmpi": ["mpiexec.openmpi", "--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", HERE / "rsh",
                           "--host", "n1:2,n2:2", "--wdir", folder, "-n", "4"]}[mpi]
@@ -292,7 +292,7 @@ def test_a_job_ends_if_one_of_its_nodes_dies(mpi, second_node, program, folder):
     assert {process["host"] for result in files for process in result["processes"]} <= {"n1"}
 
 
-# ---- A site -------------------------------------------------------------------------------------------------------
+# ---- A site, and clocks -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
