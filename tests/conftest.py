@@ -17,8 +17,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "stack"))
 
-# A shell starts commands behind `&` with these signals ignored. The tested programs would inherit this, but tests send
-# them these signals.
+# A shell starts a command in the background (`&`) with these signals ignored. The tested programs would inherit this,
+# but tests send them these signals.
 for number in (signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)

@@ -23,7 +23,7 @@ static void require(int good, const char *what)
 
 static void check_entry(const struct qmpi_tool_entry *entry, int index)
 {
-    require(entry->position == index + 1, "positions do not count");
+    require(entry->position == index + 1, "positions are not consecutive");
     require(entry->line > 0, "a tool without a line");
     require(entry->section >= 0, "a tool in no section");
     require(entry->text && *entry->text, "a tool without its text");

@@ -174,8 +174,8 @@ def test_an_unnamed_parameter_is_named_after_its_position(small):
 
 
 def test_parameters_have_the_names_of_the_standard(tmp_path):
-    """Tests also an extension that the standard has adopted, whose parameters get the standard's names. A
-    function with another number of parameters than in the standard keeps its own names."""
+    """An extension that the standard has adopted gets the parameter names of the standard, too. A function
+    whose number of parameters differs from that in the standard keeps its own names."""
     texts = {"mpi": "int MPI_Send(void *ibuf, int);\nint MPI_Finalize(void);\nint MPI_Recv(int a);\n"
                     "int MPIX_Scan_init(int old);\nint MPI_Pcontrol(int l, ...);\n",
              "standard": "int MPI_Send(void *buf, int count);\nint MPI_Finalize(void);\nint MPI_Recv(int b, int c);\n"
