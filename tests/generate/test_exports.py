@@ -9,8 +9,8 @@ import generate_support as support
 # they open with dlopen become part of their layer.
 REPLACED = {"dlopen", "dlsym"}
 
-# These functions jump out of calls. libqmpi records the call in which they jump, because the frames of the calls that
-# are left are no longer valid.
+# These functions may jump out of MPI calls. libqmpi then records the frame of the present call, because this frame may
+# no longer be in use after the jump.
 REPLACED |= {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
 
 # When the program closes a library, libqmpi discards what it knows about the code of that library.
@@ -20,7 +20,7 @@ REPLACED |= {"dlclose"}
 # key that tells that libqmpi is present, and calls the real function.
 REPLACED |= {"PMIx_Commit"}
 
-# With these, the program asks for the action of a signal. libqmpi hides the actions that tools have set.
+# These functions return the present action of a signal. libqmpi hides from the program the actions that tools have set.
 REPLACED |= {"sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"}
 
 # AddressSanitizer calls this function to get its default options. libqmpi's options allow it to be

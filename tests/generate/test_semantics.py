@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests that adding a function to the description is enough for all parts of qmpi that handle this
-kind of function.
+"""Tests that a rule in semantics.py is enough for a new function: all parts of qmpi that classify
+functions then treat it like others of its kind.
 
 The functions are invented, and added to copies of mpi.h, of the list of numbers and of
 semantics.py; nothing else is changed. The parts of qmpi that classify functions are compiled with

@@ -24,6 +24,7 @@ CALLS = {
     "MPI_Type_delete_attr": 1,
     "MPI_Win_create_keyval": 1, "MPI_Win_get_attr": 6, "MPI_Win_set_attr": 1,
 }
+# The calls with mpif.h and the module mpi that CALLS does not contain, or not as often.
 INTEGERS = {"MPI_Keyval_create": 1, "MPI_Attr_get": 4, "MPI_Attr_put": 1, "MPI_Attr_delete": 1,
             "MPI_Comm_get_attr": 22, "MPI_Comm_set_attr": 9}
 

@@ -103,8 +103,8 @@ def test_without_tools_the_program_is_undisturbed(binding, tmp_path):
 @pytest.mark.parametrize("how", ["local", "global"])
 @pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
 def test_a_plugin_that_is_opened_after_a_call_is_seen_by_a_qmpi_tool_alone(order, how, env, calls, tmp_path):
-    """Without a PMPI tool, libqmpi does not intercept dlopen. MPI_Init also examines the loaded
-    libraries."""
+    """Without a PMPI tool, libqmpi does not intercept dlopen. The call is MPI_Initialized or MPI_Init,
+    because MPI_Init also examines the loaded libraries."""
     exchange((f"plugin_host_{order}", ("plugin_c", how), env, ()), tmp_path, "count,output=%t.json")
     assert counted(tmp_path / "1.json") == in_each_rank({**EXCHANGE, **calls})
 
