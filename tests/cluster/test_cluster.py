@@ -112,7 +112,7 @@ def test_one_command_runs_programs_of_all_mpis(mpi, prefix, program, folder):
     check_profile(folder / "out.json")
 
 
-def test_a_warning_if_srun_passes_no_variables_on(program, folder):
+def test_a_warning_is_printed_if_srun_passes_no_variables_on(program, folder):
     stack = "profile,output=out.json"
     arguments = ["--", "srun", "--quiet", "--nodes=2", "--ntasks=4", "--mpi=pmi2"]
     end = [program("mpich"), "ring"]
@@ -153,7 +153,7 @@ def test_qmpi_run_works_before_and_after_the_launcher_of_mpi(mpi, program, folde
 
 
 @pytest.mark.parametrize("mpi, hint", [("mpich", "srun --mpi=pmi2"), ("openmpi", "srun --mpi=pmix")])
-def test_one_warning_if_each_process_is_a_job_of_its_own(mpi, hint, program, folder):
+def test_one_warning_is_printed_if_each_process_is_a_job_of_its_own(mpi, hint, program, folder):
     """With --mpi=none, each process is rank 0 of 1. There must be one warning for all, and a file of each process."""
     result = run("srun", "--quiet", "--nodes=2", "--ntasks=4", "--mpi=none", qmpi(mpi), "run", "-t", "profile,output=out.json", "--",
                  program(mpi), "ring", cwd=folder, env={"OMPI_MCA_ess_singleton_isolated": "1"})
@@ -164,7 +164,7 @@ def test_one_warning_if_each_process_is_a_job_of_its_own(mpi, hint, program, fol
     assert len(list(folder.glob("out*.json"))) == 4
 
 
-def test_no_warning_if_srun_starts_a_single_process(program, folder):
+def test_no_warning_is_printed_if_srun_starts_a_single_process(program, folder):
     result = run("srun", "--quiet", "--ntasks=1", "--mpi=none", qmpi("mpich"), "run", "-t", "empty", "--", program("mpich"), cwd=folder)
     assert result.returncode == 0 and result.messages == []
 
@@ -258,7 +258,8 @@ def processes_of(node):
 
 @pytest.fixture
 def second_node():
-    """Returns a function that kills all processes on the node n2. Starts its Slurm daemon again after the test."""
+    """Returns a function that kills all processes on the node n2, except the one that represents the node. Starts the
+    Slurm daemon of the node again after the test."""
     def kill():
         for process in processes_of("n2")[1]:
             os.kill(process, signal.SIGKILL)

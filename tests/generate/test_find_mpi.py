@@ -172,7 +172,7 @@ def test_a_header_of_no_known_mpi_is_refused(tmp_path):
 
 
 def test_a_build_from_a_prefix_is_configured_without_pkg_config(tmp_path):
-    """Tests also that the build's own files for pkg-config lead to this MPI, which pkg-config does not
+    """Also tests that the build's own files for pkg-config lead to this MPI, which pkg-config does not
     know without them."""
     prefix = prefix_of(tmp_path / "prefix")
     build = tmp_path / "build"

@@ -195,7 +195,7 @@ def test_communicators_that_the_functions_create_get_an_identity(invented):
     assert "qmpi_comm_id_note_copy(comm, *newcomm);" in text.split("follow_MPI_Comm_double(")[1].split("\n}")[0]
 
 
-def test_flags_of_functions_that_create_objects_or_may_be_called_any_time():
+def test_the_right_functions_have_the_flags_creates_any_time_and_any_thread():
     sys.path.insert(0, str(support.SOURCE / "src/generate"))
     import semantics
     names = re.findall(r"(?m)^MPIX?_\w+$", (support.SOURCE / "src/functions/functions.txt").read_text())

@@ -51,7 +51,7 @@ def test_a_tool_and_the_program_have_separate_copies_of_a_library_that_both_use(
 
 @pytest.mark.parametrize("stack", ["alpha:opens:alpha", "alpha:opens:alpha:needs_pmpicaller"])
 def test_a_library_that_is_opened_while_a_tool_is_loaded_does_not_belong_to_the_tool(stack):
-    """While libqmpi searches the owner of the calling code, tools become layers. It must still find the program."""
+    """While libqmpi searches for the owner of the calling code, tools become layers. It must still find the program."""
     result = succeed(CONCURRENT, "open", library("plugin_pmpicaller"), tools=stack, timeout=30)
     assert result.stdout == "crossed\n"
     assert ranks_seen(result, 1, 3) == [5, 5]

@@ -16,19 +16,19 @@ def notes_of(result, *names):
 # ---- Many layers, and names of tools -------------------------------------------------------------
 
 
-def test_sixteen_layers_of_sixteen_tools():
+def test_sixteen_layers_of_sixteen_tools_work():
     names = ["lazy", "now", "writable", "noplt", "noplt_lazy", "address", "address_now", "table",
              "constant", "constant_now", "sysv", "symbolic", "unlinked", "next_pmpi", "next_mpi",
              "early_next_mpi"]
     run_stack(*names)
 
 
-def test_sixteen_layers_of_one_tool():
+def test_sixteen_layers_of_one_tool_work():
     result = run_stack(*["now"] * 16)
     assert result.trace.count("exit now counted 6 helper 0") == 16
 
 
-def test_thirty_layers_pmpi_and_native_in_turn():
+def test_thirty_layers_of_pmpi_and_native_tools_in_turn_work():
     run_stack(*["lazy", "alpha"] * 15)
 
 
