@@ -133,8 +133,8 @@ class Server:
                     os.killpg(pid, signal.SIGKILL)
 
     def reap(self, command_status):
-        """Tells each pytest_file.py how its copy ended. Returns the command's status if it has
-        ended."""
+        """Tells each pytest_file.py how its copy ended. Returns the command's status if the command
+        has ended, otherwise `command_status`."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)

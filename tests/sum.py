@@ -4,7 +4,7 @@ skipped]`.
 
     sum.py FORMAT SPELLING BUILD-FOLDER... -- PROBLEM... -- SKIPPED...
 
-It adds up the checks of format and spelling ('passed', 'failed', or '' if one did not run), Meson's
+This script adds up the checks of format and spelling ('passed', 'failed', or '' if one did not run), Meson's
 log of each folder's tests (testlog.json, and the names in tests.list), the problems, each of which
 is one failure, and the parts that were skipped as a whole, each with the number of its tests in
 front: `12 part: why`. If a test crashed, ran out of time or reported fewer points than it announced,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program for a job on several nodes: `program [STEP...]`. ring: each rank sends 100 messages to
- * the next one; sleep=N: N seconds without MPI calls; ignore: SIGTERM is ignored from now on; rank
- * 0 prints `rank 0 of SIZE` at the end.
+ * A program for a job on several nodes: `program [STEP...]`. The step `ring` sends 100 messages
+ * from each rank to the next one, `sleep=N` makes no MPI calls for N seconds, and after `ignore`,
+ * SIGTERM is ignored. Rank 0 prints `rank 0 of SIZE` at the end.
  */
 #include <mpi.h>
 

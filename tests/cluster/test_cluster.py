@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests jobs on two nodes that Slurm or the launchers of MPI start. `./check cluster` runs these tests on the head node
+"""Tests jobs that Slurm or the launchers of MPI start on two nodes. `./check cluster` runs these tests on the head node
 of the cluster that `cluster` makes. The nodes share all files except those in /tmp."""
 import json
 import os
@@ -28,7 +28,7 @@ def qmpi(mpi):
 
 @pytest.fixture(scope="session")
 def program():
-    """Returns the path of the program for an MPI, which is the same on both nodes."""
+    """Returns a function that maps an MPI to the path of the program for it. The path is the same on both nodes."""
     folder = build("mpich") / "tests-cluster"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -75,7 +75,7 @@ def check_profile(path, ranks=4):
 
 
 @pytest.mark.parametrize("mpi", MPIS)
-def test_qmpi_after_srun(mpi, program, folder):
+def test_qmpi_run_works_after_srun(mpi, program, folder):
     result = run(*srun(mpi, qmpi(mpi), "run", "-t", "profile,output=out.json:count", "--", program(mpi), "ring"), cwd=folder)
     assert result.returncode == 0 and result.stdout == "rank 0 of 4\n"
     assert [line for line in result.messages if "MPI calls of" in line] == ["count (layer 2): MPI calls of 4 ranks"]
@@ -84,14 +84,14 @@ def test_qmpi_after_srun(mpi, program, folder):
 
 
 @pytest.mark.parametrize("mpi", MPIS)
-def test_qmpi_before_srun(mpi, program, folder):
+def test_qmpi_run_works_before_srun(mpi, program, folder):
     result = run(qmpi(mpi), "run", "-t", "profile,output=out.json", "--", *srun(mpi, program(mpi), "ring"), cwd=folder)
     assert result.returncode == 0 and result.stdout == "rank 0 of 4\n"
     check_profile(folder / "out.json")
 
 
 @pytest.mark.parametrize("mpi", MPIS)
-def test_batch_job_with_steps_and_an_array(mpi, program, folder):
+def test_each_step_of_each_member_of_an_array_has_its_own_file(mpi, program, folder):
     """Each member of the array has a job number of its own, and therefore files of its own."""
     steps = [" ".join(srun(mpi, qmpi(mpi), "run", "-t", f"profile,output=out-%j-{step}.json", "--", program(mpi), "ring"))
              for step in range(2)]
@@ -105,14 +105,14 @@ def test_batch_job_with_steps_and_an_array(mpi, program, folder):
 
 
 @pytest.mark.parametrize("mpi", MPIS)
-def test_one_command_for_programs_of_all_mpis(mpi, prefix, program, folder):
+def test_one_command_runs_programs_of_all_mpis(mpi, prefix, program, folder):
     """The program among the arguments of srun decides which libqmpi the ranks get."""
     result = run(f"{prefix}/bin/qmpi", "run", "-t", "profile,output=out.json", "--", *srun(mpi, program(mpi), "ring"), cwd=folder)
     assert result.returncode == 0 and result.stdout == "rank 0 of 4\n"
     check_profile(folder / "out.json")
 
 
-def test_variables_that_srun_passes_on(program, folder):
+def test_a_warning_is_printed_if_srun_passes_no_variables_on(program, folder):
     stack = "profile,output=out.json"
     arguments = ["--", "srun", "--quiet", "--nodes=2", "--ntasks=4", "--mpi=pmi2"]
     end = [program("mpich"), "ring"]
@@ -124,7 +124,7 @@ def test_variables_that_srun_passes_on(program, folder):
     check_profile(folder / "out.json")
 
 
-def test_programs_of_one_step_that_differ(program, folder):
+def test_the_ranks_of_a_step_may_have_different_stacks(program, folder):
     """Rank 3 has a tool that the other ranks lack."""
     command = f"{qmpi('mpich')} run -t"
     end = f"-- {program('mpich')} ring"
@@ -136,8 +136,8 @@ def test_programs_of_one_step_that_differ(program, folder):
 
 
 @pytest.mark.parametrize("mpi", MPIS)
-def test_the_launcher_of_mpi_on_two_nodes(mpi, program, folder):
-    """The launcher starts its processes on the nodes with `rsh`, which passes no variables on, as ssh does not."""
+def test_qmpi_run_works_before_and_after_the_launcher_of_mpi(mpi, program, folder):
+    """The launcher starts its processes on the nodes with `rsh`, which, like ssh, passes no variables on."""
     launch = {"mpich": ["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", HERE / "rsh", "-hosts", "n1,n2", "-n", "4"],
               "openmpi": ["mpiexec.openmpi", "--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", HERE / "rsh",
                           "--host", "n1:2,n2:2", "--wdir", folder, "-n", "4"]}[mpi]
@@ -153,8 +153,8 @@ def test_the_launcher_of_mpi_on_two_nodes(mpi, program, folder):
 
 
 @pytest.mark.parametrize("mpi, hint", [("mpich", "srun --mpi=pmi2"), ("openmpi", "srun --mpi=pmix")])
-def test_processes_that_should_be_ranks(mpi, hint, program, folder):
-    """With --mpi=none, each process is rank 0 of 1. There must be one message about it, and a file of each process."""
+def test_one_warning_is_printed_if_each_process_is_a_job_of_its_own(mpi, hint, program, folder):
+    """With --mpi=none, each process is rank 0 of 1. There must be one warning for all, and a file of each process."""
     result = run("srun", "--quiet", "--nodes=2", "--ntasks=4", "--mpi=none", qmpi(mpi), "run", "-t", "profile,output=out.json", "--",
                  program(mpi), "ring", cwd=folder, env={"OMPI_MCA_ess_singleton_isolated": "1"})
     assert result.stdout == "rank 0 of 1\n" * 4 and result.returncode == 0
@@ -164,7 +164,7 @@ def test_processes_that_should_be_ranks(mpi, hint, program, folder):
     assert len(list(folder.glob("out*.json"))) == 4
 
 
-def test_processes_without_the_others_are_no_mistake(program, folder):
+def test_no_warning_is_printed_if_srun_starts_a_single_process(program, folder):
     result = run("srun", "--quiet", "--ntasks=1", "--mpi=none", qmpi("mpich"), "run", "-t", "empty", "--", program("mpich"), cwd=folder)
     assert result.returncode == 0 and result.messages == []
 
@@ -173,7 +173,7 @@ def test_processes_without_the_others_are_no_mistake(program, folder):
 
 
 @pytest.mark.parametrize("mpi", MPIS)
-def test_an_error_of_all_ranks_is_told_once(mpi, program, folder):
+def test_an_error_of_all_ranks_is_printed_once(mpi, program, folder):
     result = run(*srun(mpi, qmpi(mpi), "run", "-t", "missing", "--", program(mpi)), cwd=folder)
     assert result.returncode == 2 and result.stdout == "" and result.seconds < 20
     assert [line for line in result.messages if "no such tool" in line] == ["-t, entry 1 'missing': no such tool"]
@@ -218,9 +218,9 @@ def wait_for_end(cwd, limit):
         time.sleep(1)
 
 
-def test_jobs_that_reach_their_time_limit(program, folder):
-    """Slurm sends SIGTERM, upon which each rank writes its report, and SIGKILL to processes that ignore it. Limits are
-    in minutes."""
+def test_jobs_that_reach_their_time_limit_have_reports_and_records(program, folder):
+    """Slurm sends SIGTERM, upon which each rank writes its report, and SIGKILL to processes that ignore SIGTERM. The
+    argument of --time is in minutes."""
     cases = {"mpich": ("mpich", "ring"), "openmpi": ("openmpi", "ring"), "ignoring": ("mpich", "ignore")}
     for case, (mpi, step) in cases.items():
         (folder / case).mkdir()
@@ -258,7 +258,8 @@ def processes_of(node):
 
 @pytest.fixture
 def second_node():
-    """Returns a function that kills all processes on the node n2. Starts its Slurm daemon again after the test."""
+    """Returns a function that kills all processes on the node n2, except the one that represents the node. Starts the
+    Slurm daemon of the node again after the test."""
     def kill():
         for process in processes_of("n2")[1]:
             os.kill(process, signal.SIGKILL)
@@ -273,7 +274,7 @@ def second_node():
 
 
 @pytest.mark.parametrize("mpi", MPIS)
-def test_a_job_of_which_a_node_dies(mpi, second_node, program, folder):
+def test_a_job_ends_if_one_of_its_nodes_dies(mpi, second_node, program, folder):
     """The job ends, and its record contains what was known. Rank 0 is on the other node."""
     command = " ".join(srun(mpi, qmpi(mpi), "run", "-t", f"profile,output=out.json:jobs,directory={folder}", "--",
                             program(mpi), "ring", "sleep=300"))
@@ -292,12 +293,13 @@ def test_a_job_of_which_a_node_dies(mpi, second_node, program, folder):
     assert {process["host"] for result in files for process in result["processes"]} <= {"n1"}
 
 
-# ---- A site -------------------------------------------------------------------------------------------------------
+# ---- A site, and clocks -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def prolog():
-    """Returns a function that installs the sample as the task prolog of this cluster, with further variables."""
+    """Returns a function that installs packaging/site/task-prolog as the task prolog of this cluster, with further
+    variables."""
     installed, sample = Path("/etc/slurm/task-prolog"), SOURCE / "packaging" / "site" / "task-prolog"
     before = installed.read_text()
 
@@ -320,7 +322,7 @@ def prefix():
 
 
 @pytest.mark.parametrize("mpi", MPIS)
-def test_a_stack_of_the_site_by_the_task_prolog(mpi, prefix, prolog, program, folder):
+def test_the_task_prolog_gives_jobs_the_stack_of_the_site(mpi, prefix, prolog, program, folder):
     """The prolog of each task prints variables, which Slurm sets. One library serves both MPIs."""
     prolog(prefix, f"QMPI_TOOLS=profile,output={folder}/site.json:jobs,directory={folder}")
     result = run(*srun(mpi, program(mpi), "ring"), cwd=folder)
@@ -332,7 +334,7 @@ def test_a_stack_of_the_site_by_the_task_prolog(mpi, prefix, prolog, program, fo
     assert record["job"] and record["step"] == "0" and (record["state"], record["exit"]) == ("exited", 0)
 
 
-def test_the_clocks_of_two_nodes(program, folder):
+def test_the_trace_of_a_job_on_two_nodes_passes_the_check(program, folder):
     """The nodes are on one machine, but the trace distinguishes them, and its messages are in order."""
     result = run(*srun("mpich", qmpi("mpich"), "run", "-t", "trace,output=trace", "--", program("mpich"), "ring"), cwd=folder)
     assert result.returncode == 0, result.stderr

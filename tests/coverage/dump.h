@@ -9,7 +9,7 @@
 #ifndef __ASSEMBLER__
 
 #define _GNU_SOURCE
-#include <unistd.h> /* before the macro redefines the name */
+#include <unistd.h> /* before the macros replace its functions */
 
 extern void __gcov_dump(void);
 #define _exit(status) (__gcov_dump(), _exit(status))

@@ -30,7 +30,7 @@ def needs(name):
         pytest.skip(f"{name} was not built: its compiler or library is missing")
 
 
-def test_every_example_is_built_here_and_named_in_the_readme():
+def test_every_example_is_built_and_named_in_the_readme():
     build = (SOURCE / "examples" / "meson.build").read_text()
     page = (SOURCE / "examples" / "README.md").read_text()
     for path in (SOURCE / "examples").glob("*.c*"):
@@ -63,7 +63,7 @@ def matrix(*elements):
 
 
 @pytest.mark.parametrize("layers", [1, 2])
-def test_the_matrix_has_messages_and_what_neighbors_exchange(layers):
+def test_the_matrix_counts_messages_and_neighborhood_collectives(layers):
     result = run(PROGRAMS / "programs" / "example_neighbors", ":".join(["matrix"] * layers), ranks=2)
     assert (result.returncode, sorted(result.stderr.splitlines())) == (0, sorted(matrix((0, 0), (0, 1), (1, 0)) * layers))
 
@@ -82,7 +82,7 @@ def test_the_matrix_of_a_layer_that_is_off_on_some_ranks_has_the_rows_of_the_oth
     assert lines(result, "matrix:") == matrix((0, 0), (0, 1))
 
 
-def test_the_matrix_has_40_lines():
+def test_the_code_of_matrix_has_at_most_40_lines():
     code = (SOURCE / "examples" / "matrix.c").read_text().split("*/", 2)[-1]
     assert len([line for line in code.splitlines() if line.strip("{} ")]) <= 40
 
@@ -103,6 +103,7 @@ def test_a_tool_in_fortran_knows_the_binding_of_each_call(program, calls, tools)
         for layer, name in enumerate(tools.split(":"), 1) if name == "bindings"]
 
 
+# For each region: calls, bytes sent, bytes received.
 EXPECTED = {"(no region)": (4, 0, 0), "input": (1, 8000, 0), "solve": (10, 80, 80), "exchange": (10, 8000, 8000)}
 OFF = {"(no region)": (25, 16080, 8080)}  # in a stack without a layer that knows the regions
 
@@ -110,7 +111,7 @@ OFF = {"(no region)": (25, 16080, 8080)}  # in a stack without a layer that know
 @pytest.mark.parametrize("tools, expected", [
     ("region_times:regions:region_bytes", EXPECTED), ("regions:region_bytes:region_times:count", EXPECTED),
     ("region_bytes:region_times:libtally.so:regions:regions", EXPECTED), ("region_times:region_bytes", OFF)])
-def test_layers_know_the_regions_of_the_program_from_another_layer(tools, expected):
+def test_layers_get_the_regions_of_the_program_from_another_layer(tools, expected):
     needs("region_bytes")
     result = run(EXAMPLES / "stages", tools)
     assert result.returncode == 0
@@ -136,13 +137,13 @@ def test_who_names_every_layer_and_draws_the_chain():
                      "empty.so": "QMPI tool"}
 
 
-def test_who_refuses_what_is_no_function():
+def test_who_refuses_an_unknown_function():
     result = run(PROGRAMS / "programs" / "example_messages", "who,function=MPI_Sned")
     assert result.returncode == 2
     assert "function= does not name an MPI function" in result.stderr
 
 
-def test_timed_is_a_layer_in_cpp():
+def test_timed_counts_and_times_functions():
     needs("timed")
     result = messages("timed:count:timed")
     for layer in (1, 3):
@@ -154,13 +155,13 @@ def test_timed_is_a_layer_in_cpp():
 @pytest.mark.parametrize("tools", [None, "squeeze", "squeeze,from=1", "squeeze,from=4000:squeeze,from=1",
                                    "count:squeeze:empty:libtally.so"])
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_broadcasts_arrive_whole_whatever_is_between(tools, ranks):
+def test_squeeze_does_not_change_the_data_of_broadcasts(tools, ranks):
     needs("squeeze")
     result = run(PROGRAMS / "programs" / "example_broadcasts", tools, ranks=ranks)
     assert (result.returncode, result.stdout) == (0, "")
 
 
-def test_squeeze_sends_less_and_shows_it_to_the_layers_below_only():
+def test_squeeze_sends_fewer_bytes_in_calls_that_only_lower_layers_see():
     needs("squeeze")
     result = run(PROGRAMS / "programs" / "example_broadcasts", "count:squeeze:count")
     given, sent = map(int, re.search(
@@ -170,7 +171,7 @@ def test_squeeze_sends_less_and_shows_it_to_the_layers_below_only():
     assert upper < lower
 
 
-def test_squeeze_refuses_what_is_no_number():
+def test_squeeze_refuses_an_invalid_number():
     needs("squeeze")
     for value in ("", "0", "4k", "99999999999"):
         result = run(PROGRAMS / "programs" / "example_messages", f"squeeze,from={value}")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: any bytes as a configuration file. The result must have the properties that the
- * reader's header states. */
+/* Fuzz target: any bytes as a configuration file. The result must have the properties that
+ * config/parse.h and config/tool_list.h state. */
 #define _GNU_SOURCE
 #include "config/conditions.h"
 #include "config/parse.h"
@@ -23,7 +23,7 @@ static void require(int good, const char *what)
 
 static void check_entry(const struct qmpi_tool_entry *entry, int index)
 {
-    require(entry->position == index + 1, "positions do not count");
+    require(entry->position == index + 1, "positions are not consecutive");
     require(entry->line > 0, "a tool without a line");
     require(entry->section >= 0, "a tool in no section");
     require(entry->text && *entry->text, "a tool without its text");
@@ -38,7 +38,7 @@ static void check_entry(const struct qmpi_tool_entry *entry, int index)
     }
 }
 
-/* ---- What is written out, with everything in quotes, must be read back unchanged ------------- */
+/* ---- A file that is written from the result must be read back unchanged ---------------------- */
 
 static void write_quoted(FILE *to, const char *plain)
 {

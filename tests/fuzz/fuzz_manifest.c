@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: any bytes as a manifest. The result must have the properties that the reader's
- * header states. */
+/* Fuzz target: any bytes as a manifest. The result must have the properties that
+ * cli/manifest/manifest.h states. */
 #define _GNU_SOURCE
 #include "cli/manifest/manifest.h"
 

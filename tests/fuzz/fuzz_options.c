@@ -2,7 +2,8 @@
 /*
  * Fuzz target: any bytes as the value of an option with its own syntax: delay's spans and noise,
  * numbers, sizes, times, sets of numbers, lists of functions, mpit's lists of patterns. The values
- * must have the properties that the headers state, and a second reading must give the same.
+ * must have the properties that duration.h and util.h state. If a duration is read twice, both
+ * results must be the same.
  */
 #define _GNU_SOURCE
 #include "tools/delay/duration.h"
@@ -27,7 +28,7 @@ static void check_duration(const struct duration *duration)
     require(duration->law <= DURATION_EXPONENTIAL, "an unknown law");
     require(duration->least <= duration->most, "a span that ends before it begins");
     require(duration->law == DURATION_UNIFORM || duration->least == duration->most,
-            "two figures of one");
+            "two numbers for a law that has one");
     const uint64_t low = duration_draw(duration, 0), high = duration_draw(duration, 0.999999);
     if (duration->law != DURATION_EXPONENTIAL)
         require(low >= duration->least && high <= duration->most, "drawn outside of the span");
@@ -41,7 +42,8 @@ static void check_set(const struct qmpi_value_set *set)
         const struct qmpi_value_range *range = &set->ranges[i];
         require(range->first <= range->last && range->step > 0, "a range that holds nothing");
         if (range->first % range->step == 0)
-            require(qmpi_value_set_has(set, range->first), "its first number is not in the set");
+            require(qmpi_value_set_has(set, range->first),
+                    "the first number of a range is not in the set");
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: any text as QMPI_TOOLS. The parser's result must have the properties that its header
- * states. */
+/* Fuzz target: any text as QMPI_TOOLS. The parsed list must have the properties that
+ * config/tool_list.h states. */
 #define _GNU_SOURCE
 #include "config/conditions.h"
 #include "config/tool_list.h"
@@ -114,11 +114,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     qmpi_tool_list_parse(text, &list);
     for (int i = 0; i < list.count; i++) {
         const struct qmpi_tool_entry *entry = &list.entries[i];
-        require(entry->position == i + 1, "positions do not count");
+        require(entry->position == i + 1, "positions are not consecutive");
         require(entry->text && *entry->text, "an empty entry");
         require(entry->problem || (entry->name && *entry->name), "neither a name nor a problem");
         for (int k = 0; k < entry->option_count; k++)
-            require(*entry->options[k].key && *entry->options[k].key != '@', "no tool's key");
+            require(*entry->options[k].key && *entry->options[k].key != '@',
+                    "a key that is empty or reserved");
         check_conditions(entry);
         if (entry->problem)
             require(strstr(entry->problem, "\nhint: ") != NULL, "a problem without a hint");

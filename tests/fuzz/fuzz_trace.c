@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: any bytes as one process's file of a trace. The reader must refuse it with a hint,
- * or return events that are properly nested, in order of time, and refer to defined things. The
- * first byte of the input says whether the checksums are corrected first: otherwise the reader
- * would refuse all damaged files at once. The rest of the input is the file.
+ * or return events that are properly nested, in order of time, and refer to defined things. If the
+ * first byte of the input is no multiple of 8, the checksums are corrected first, because the
+ * reader would refuse a damaged file at once. The rest of the input is the file.
  */
 #define _GNU_SOURCE
 #include "tools/trace/export/trace.h"
@@ -144,7 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (trace) {
         const struct trace_cursor_selection selection = {
             .has_begin = true, .has_end = true, .begin = trace->end / 4, .end = trace->end / 2};
-        walk(trace, NULL); /* times from 0 on */
+        walk(trace, NULL);
         walk(trace, &selection);
         pack(trace->processes);
         trace_reader_close(trace);

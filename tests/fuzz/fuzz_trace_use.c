@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: `qmpi trace` and `qmpi report` with a trace of two processes, whose files have any
- * content. The environment variable FUZZ_USE names the use. The input is the file of rank 0, whose
- * size is in the first two bytes of the input, and then that of rank 1. The checksums are corrected
- * first: otherwise the reader would refuse all damaged files at once. Each use must end with a
+ * content. The environment variable FUZZ_USE names the use. The first two bytes of the input are
+ * the size of rank 0's file, which follows them; the rest is rank 1's file. The checksums are
+ * corrected first, because the reader would refuse damaged files at once. Each use must end with a
  * result, or with a message that has a hint.
  */
 #define _GNU_SOURCE

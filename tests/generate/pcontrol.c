@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls and the layer of MPI_Pcontrol for the test that calls every entry. */
+/* The calls and the interceptor of MPI_Pcontrol for the test that calls every entry. */
 #include "pcontrol_words.h"
 
 #include "every_entry.h"

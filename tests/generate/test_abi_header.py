@@ -152,7 +152,7 @@ def traits(folder, tmp_path):
 
 
 @pytest.mark.parametrize("library", INSTALLED)
-def test_types_constants_and_functions_are_those_of(library, tmp_path):
+def test_types_constants_and_functions_are_those_of_an_installed_header(library, tmp_path):
     theirs = traits(installed(library), tmp_path)
     ours = traits(OUR_FOLDER, tmp_path)
     if library == "Open MPI":
@@ -164,7 +164,7 @@ def test_types_constants_and_functions_are_those_of(library, tmp_path):
     assert different == expected, "\n".join(f"{name}: {pair[0]} / {library}: {pair[1]}" for name, pair in different.items())
 
 
-def test_it_compiles_in_c_and_cpp(tmp_path):
+def test_the_header_of_the_standard_abi_compiles_in_c_and_cpp(tmp_path):
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", f"-I{OUR_FOLDER}"]
     for compiler, name in ((support.CC, "use.c"), (support.CXX, "use.cpp")):
         (tmp_path / name).write_text("#include <mpi.h>\nint main(void) { return MPI_COMM_WORLD == MPI_COMM_NULL; }\n")

@@ -48,7 +48,7 @@ def functions(tmp_path, text):
 
 
 @pytest.mark.parametrize("name", ODDITIES)
-def test_a_header_with_this_is_read(name, tmp_path):
+def test_a_header_with_an_extension_is_read(name, tmp_path):
     found = functions(tmp_path, "int MPI_Send(const void *buf, int count);\n" + ODDITIES[name] +
                       "\nint MPI_Recv(void *buf, int ranges[][3]);\n")  # fmt: skip
     texts = {each: [p.text for p in function.parameters] for each, function in found.items()}
@@ -56,7 +56,7 @@ def test_a_header_with_this_is_read(name, tmp_path):
                      "MPI_Recv": ["void *buf", "int ranges[][3]"]}
 
 
-def test_a_declaration_with_all_of_them_keeps_its_parameters(tmp_path):
+def test_a_declaration_with_many_extensions_keeps_its_parameters(tmp_path):
     found = functions(tmp_path, """
         [[nodiscard]] __extension__ __attribute__((visibility("default"))) extern
         int MPI_Send(const void *__restrict buf [[maybe_unused]], _Float128 *_Nonnull value,
@@ -75,13 +75,13 @@ def test_lines_keep_their_numbers():
     assert '# 7 "other.h"\n' in result
 
 
-def test_what_is_not_closed_ends_with_the_text():
+def test_text_that_ends_within_an_extension_causes_no_error():
     for text in ("int a __attribute__((x", "int f(void) { if (1) {", "int a = (1", "enum e :", "[[x", "typeof("):
         c_extensions.simplify(text)
 
 
 @pytest.mark.parametrize("standard", ["c11", "gnu17", "gnu2x"])
-def test_the_headers_of_the_system_are_read_as_this_compiler_reads_them(standard, tmp_path):
+def test_the_headers_of_the_system_can_be_parsed(standard, tmp_path):
     names = "stddef stdlib stdbool stdio string math complex pthread signal stdatomic arpa/inet"
     names += " xmmintrin" if standard == "gnu17" else ""
     source = tmp_path / "system.c"

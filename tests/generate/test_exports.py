@@ -9,8 +9,8 @@ import generate_support as support
 # they open with dlopen become part of their layer.
 REPLACED = {"dlopen", "dlsym"}
 
-# These functions jump out of calls. libqmpi records the call in which they jump, because the frames of the calls that
-# are left are no longer valid.
+# These functions may jump out of MPI calls. libqmpi then records the frame of the present call, because this frame may
+# no longer be in use after the jump.
 REPLACED |= {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
 
 # When the program closes a library, libqmpi discards what it knows about the code of that library.
@@ -20,14 +20,15 @@ REPLACED |= {"dlclose"}
 # key that tells that libqmpi is present, and calls the real function.
 REPLACED |= {"PMIx_Commit"}
 
-# With these, the program asks for the action of a signal. libqmpi hides the actions that tools have set.
+# These functions return the present action of a signal. libqmpi hides from the program the actions that tools have set.
 REPLACED |= {"sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"}
 
 # AddressSanitizer calls this function to get its default options. libqmpi's options allow it to be
 # loaded before the sanitizer's library.
 REPLACED |= {"__asan_default_options"}
 
-# Calls that MPICH's own variant of QMPI has and the draft lacks.
+# Calls of MPICH's own variant of QMPI that libqmpi exports. QMPI_Get_function has the name of a call of the draft, but
+# other parameters.
 MPICH_CALLS = {"QMPI_Register_function", "QMPI_Get_function", "QMPI_Get_tool_storage",
            "QMPI_Get_calling_address"}
 
@@ -79,7 +80,7 @@ def test_every_function_of_the_mpi_library_has_an_entry():
     assert not missing, sorted(missing)
 
 
-def test_there_are_as_many_entries_as_functions_declared_and_exported():
+def test_there_are_as_many_entries_as_functions_of_mpich():
     if support.MPI_NAME == "mpich":
         entries = {name for name in exported(support.LIBRARY) if re.match(r"MPIX?_", name)}
         assert len(entries) == len(mpi_functions()) >= 634
@@ -91,7 +92,7 @@ def test_every_entry_has_a_pmpi_name():
     assert not missing, sorted(missing)
 
 
-def test_every_call_that_the_header_declares_is_exported():
+def test_every_call_that_the_public_headers_declare_is_exported():
     # QMPI_Get_function is an inline function; its symbol has a different name, because MPICH's
     # variant of the call already has the draft's name.
     api = declared_api() - {"QMPI_Get_function"} | {"QMPIX_Get_function"}
@@ -142,7 +143,7 @@ def test_the_soname_is_that_of_the_abi():
     assert soname == f"libqmpi{suffix}.so.0"
 
 
-def test_the_stack_need_not_be_executable():
+def test_the_library_needs_no_executable_stack_and_no_text_relocations():
     stack = re.search(r"GNU_STACK.*", support.run("readelf", "-lW", support.LIBRARY)).group(0)
     assert "RWE" not in stack
     assert "TEXTREL" not in dynamic_section()

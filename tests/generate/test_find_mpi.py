@@ -80,7 +80,7 @@ def test_a_compiler_command_tells_where_its_mpi_is(command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_compiler_command_that_tells_nothing_is_made_to_compile(command, tmp_path):
+def test_a_compiler_command_that_tells_nothing_is_asked_to_compile(command, tmp_path):
     """Makes a compiler command like Cray's: its MPI appears only in the preprocessed program and in
     the linker's trace."""
     silent = wrapper(tmp_path / "silent", f'case "$1" in -show|--cray*|-compile*) exit 1;; esac\nexec {command} "$@"')
@@ -100,8 +100,7 @@ def test_a_prefix_needs_no_pkg_config_and_no_compiler_command(tmp_path):
 
 
 def test_the_library_of_a_prefix_may_have_any_name(tmp_path):
-    """Tests libmpi.so of Intel MPI in lib/release, libmpi_cray.so of Cray MPICH, and libmpi.so of
-    MVAPICH."""
+    """Examples are lib/release/libmpi.so of Intel MPI and lib/libmpi_cray.so of Cray MPICH."""
     prefix = prefix_of(tmp_path / "prefix")
     (prefix / "lib/release").mkdir()
     library = next((prefix / "lib").glob("*.so"))
@@ -109,7 +108,7 @@ def test_the_library_of_a_prefix_may_have_any_name(tmp_path):
     assert find(prefix)["library"] == [f"{prefix}/lib/release/libmpi_other.so"]
 
 
-@pytest.mark.skipif(not PKG_CONFIG, reason="there is no pkg-config")
+@pytest.mark.skipif(not PKG_CONFIG, reason="pkg-config is not installed")
 def test_pkg_config_is_asked_first_and_is_not_needed():
     packages = [name for name in ("mpich", "ompi-c")
                 if subprocess.run([PKG_CONFIG, "--exists", name]).returncode == 0]
@@ -173,7 +172,7 @@ def test_a_header_of_no_known_mpi_is_refused(tmp_path):
 
 
 def test_a_build_from_a_prefix_is_configured_without_pkg_config(tmp_path):
-    """Tests also that the build's own files for pkg-config lead to this MPI, which pkg-config does not
+    """Also tests that the build's own files for pkg-config lead to this MPI, which pkg-config does not
     know without them."""
     prefix = prefix_of(tmp_path / "prefix")
     build = tmp_path / "build"

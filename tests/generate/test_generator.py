@@ -16,7 +16,7 @@ FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-unused"]
 
 
 class Small:
-    """The generator's inputs, and what it wrote and said."""
+    """The generator's inputs, the files that it wrote, and its warnings."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -97,7 +97,7 @@ def test_no_committed_number_has_changed():
     assert found == digest, "lines of functions.txt were moved, renamed or removed"
 
 
-def test_the_committed_list_knows_every_function_of_this_mpi():
+def test_the_committed_list_contains_every_function_of_this_mpi():
     exports = mpi_header.read_exports(support.MPI_LIBRARY)
     tree = mpi_header.parse(str(support.GENERATED / "mpi.i"))
     declared = {f.name for f in mpi_header.read_functions(tree, [], exports)}
@@ -119,10 +119,10 @@ def test_a_name_listed_twice_is_refused(tmp_path):
         mpi_header.read_numbers(str(numbers))
 
 
-# ---- which functions, and their numbers ---------------------------------------------------------
+# ---- the functions that are read, and their numbers ---------------------------------------------
 
 
-def test_only_what_is_declared_and_exported_is_taken(small):
+def test_only_declared_and_exported_functions_are_read(small):
     assert set(small.functions()) == {
         "MPI_Init", "MPI_Finalize", "MPI_Group_range_incl", "MPI_Pcontrol", "MPI_Wtime",
         "MPI_Comm_f2c", "MPI_Keyval_create", "MPIX_Small_news",
@@ -146,13 +146,13 @@ def test_an_unlisted_function_gets_a_number_past_the_end(small):
     assert "QMPI_X_Small_news_t" in header
 
 
-def test_an_unlisted_function_is_warned_of(small):
+def test_an_unlisted_function_causes_a_warning(small):
     for what, said in small.warnings.items():
         assert said.count("warning:") == 1, what
         assert f"MPIX_Small_news is not in {small.numbers}" in said
 
 
-def test_listed_functions_are_not_warned_of(small, tmp_path):
+def test_listed_functions_cause_no_warning(small, tmp_path):
     numbers = tmp_path / "functions.txt"
     numbers.write_text("\n".join(LISTED + ["MPIX_Small_news"]) + "\n", encoding="utf-8")
     small.generate("names", tmp_path / "names.c", numbers)
@@ -168,14 +168,14 @@ def test_parameters_without_a_name_get_one(small):
     assert texts == ["int *argument1", "char ***argument2"]
 
 
-def test_a_single_unnamed_parameter_among_named_ones_is_counted_by_its_place(small):
+def test_an_unnamed_parameter_is_named_after_its_position(small):
     names = [each.name for each in small.functions()["MPIX_Small_news"].parameters]
     assert names == ["comm", "argument2"]
 
 
 def test_parameters_have_the_names_of_the_standard(tmp_path):
-    """Tests also an extension that the standard has adopted, whose parameters get the standard's names. A
-    function with another number of parameters than in the standard keeps its own names."""
+    """An extension that the standard has adopted gets the parameter names of the standard, too. A function
+    whose number of parameters differs from that in the standard keeps its own names."""
     texts = {"mpi": "int MPI_Send(void *ibuf, int);\nint MPI_Finalize(void);\nint MPI_Recv(int a);\n"
                     "int MPIX_Scan_init(int old);\nint MPI_Pcontrol(int l, ...);\n",
              "standard": "int MPI_Send(void *buf, int count);\nint MPI_Finalize(void);\nint MPI_Recv(int b, int c);\n"
@@ -230,7 +230,7 @@ def test_no_wrapper_is_offered_for_a_variadic_function(small):
     assert "Pcontrol, MPI_PCONTROL_T" not in small.text("qmpi/mpich/wrappers.h")
 
 
-def test_names_of_mpich_s_variant_are_moved_out_of_the_way(small):
+def test_names_of_mpich_s_variant_are_renamed_by_macros(small):
     text = small.text("qmpi/mpich/functions.h")
     for name in ("QMPI_Context", "QMPI_Functions_enum", "QMPI_Get_function", "QMPI_Init_t",
                  "MPI_INIT_T", "MPI_LAST_FUNC"):
@@ -238,7 +238,7 @@ def test_names_of_mpich_s_variant_are_moved_out_of_the_way(small):
     assert "#define QMPI_Wtime_t" not in text  # not declared there: nothing to move
 
 
-# ---- what is written compiles -------------------------------------------------------------------
+# ---- the generated files compile ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["dispatch_table.c", "dispatch_0.c", "dispatch_3.c", "names.c", "check.c", "echo.c"])

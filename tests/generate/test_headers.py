@@ -112,7 +112,7 @@ def test_every_interceptor_type_is_that_of_its_wrapper(standard, tmp_path):
 
 @pytest.mark.parametrize("standard", STANDARDS)
 @pytest.mark.parametrize("order", ["after_mpi_h", "before_mpi_h"])
-def test_the_draft_s_calls_mean_ours(order, standard, tmp_path):
+def test_the_draft_s_names_mean_qmpi_s_calls(order, standard, tmp_path):
     """The draft's names must mean qmpi's calls, even if mpi.h declares those of MPICH's variant."""
     compile_as(standard, ORDERS[order] + EVERY_CALL, tmp_path)
 
@@ -140,8 +140,8 @@ def test_an_interceptor_type_is_mpi_s_signature_with_a_context_in_front(tmp_path
     compile_as("c11", source, tmp_path)
 
 
-# Tests which interceptors the macro accepts. The wrong ones lack the context, or have a wrong result,
-# a wrong parameter, or a wrong number of parameters.
+# Interceptors, and whether QMPIX_REGISTER accepts them. The wrong ones lack the context, or have a wrong
+# result, a wrong parameter, or a wrong number of parameters.
 REGISTERED = {
     "static int wrap(QMPI_Context c, MPI_Comm comm) { (void)c; (void)comm; return 0; }": True,
     "static int wrap(MPI_Comm comm) { (void)comm; return 0; }": False,
@@ -156,7 +156,7 @@ REGISTERED = {
 def test_registering_checks_the_signature(compiler, standard, tmp_path):
     name = compiler and compiler + "++" * (standard == "c++11")
     if name and not shutil.which(name):
-        pytest.skip(f"there is no {name}")
+        pytest.skip(f"{name} is not installed")
 
     def compiles(wrapper, use):
         source = f"""#include <qmpi/qmpi.h>
@@ -185,10 +185,10 @@ GIVEN_TYPE = BEGINNING + END
 
 @pytest.mark.parametrize("language", ["c", "c++"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_a_wrong_signature_stops_the_compiler_which_shows_the_right_one(compiler, language, tmp_path):
+def test_the_compiler_refuses_a_wrong_signature_and_shows_the_right_one(compiler, language, tmp_path):
     name = {"gcc": "g++", "clang": "clang++"}[compiler] if language == "c++" else compiler
     if not shutil.which(name):
-        pytest.skip(f"there is no {name}")
+        pytest.skip(f"{name} is not installed")
     (tmp_path / "tool.c").write_text("""#include <qmpi/qmpi.h>
 static int my_Recv(QMPI_Context c, void *buffer, int count, MPI_Datatype datatype, int source, int tag, MPI_Status *s)
 {
@@ -206,7 +206,7 @@ int announce(int tool_id) { return QMPIX_REGISTER(tool_id, Recv, my_Recv); }
 
 
 @pytest.mark.parametrize("standard", ["c99", "c11", "c++11"])
-def test_the_functions_of_a_service_take_its_table_only(standard, tmp_path):
+def test_the_functions_of_a_service_accept_only_its_table(standard, tmp_path):
     source = """#include <qmpi/service.h>
 struct part { int (*answer)(int); };
 struct other { int (*answer)(int); };

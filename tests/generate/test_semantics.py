@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests that adding a function to the description is enough for all parts of qmpi that handle this
-kind of function.
+"""Tests that a rule in semantics.py is enough for a new function: all parts of qmpi that classify
+functions then treat it like others of its kind.
 
 The functions are invented, and added to copies of mpi.h, of the list of numbers and of
 semantics.py; nothing else is changed. The parts of qmpi that classify functions are compiled with
@@ -90,7 +90,7 @@ class Invented:
         support.run(sys.executable, self.folder / "generate" / script, "--numbers", self.numbers, *arguments)
 
     def answer(self, program):
-        """Returns name -> {word: number, …}, or name -> the list of words after the name."""
+        """Returns name -> {word: number, …}, in which "" has the whole line that the program printed."""
         folders = [self.folder, self.folder / "include", support.SOURCE, support.SOURCE / "src", support.SOURCE / "lib",
                    support.SOURCE / "include", support.SOURCE / "tests/generate/semantics"]
         sources = [support.SOURCE / path for path in PROGRAMS[program]]
@@ -138,7 +138,7 @@ def test_trace_knows_what_the_functions_do(invented):
     assert known["MPI_Win_grow"]["created"] == 2
 
 
-def test_profile_counts_the_functions_as_what_they_are(invented):
+def test_profile_knows_what_the_functions_do(invented):
     known = invented.answer("profile")
     receives = enumeration("tools/profile/record/traits.h", "traits_receives")
     sends = enumeration("tools/profile/record/traits.h", "traits_sends")
@@ -155,7 +155,7 @@ def test_profile_counts_the_functions_as_what_they_are(invented):
     assert (known["MPI_Hsend"]["destination"], known["MPI_Hrecv"]["source"]) == (3, 3)
 
 
-def test_log_shows_their_arguments(invented):
+def test_log_knows_the_arguments_of_the_functions(invented):
     known = invented.answer("log")
     directions = enumeration("include/qmpi/traits.h", "QMPIX_Direction")
     constants = enumeration("include/qmpi/traits.h", "QMPIX_Constants")
@@ -175,7 +175,7 @@ def test_log_shows_their_arguments(invented):
     assert known["MPI_Waitfirst"]["request"] == 1
 
 
-def test_readers_of_results_know_them_by_their_names(invented):
+def test_readers_of_results_know_the_functions_by_name(invented):
     known = invented.answer("results")
     kinds = enumeration("tools/trace/analysis/collectives.h", "trace_collectives_kind")
     flows = enumeration("include/qmpi/traits.h", "QMPIX_Flow")
@@ -188,14 +188,14 @@ def test_readers_of_results_know_them_by_their_names(invented):
     assert {name for name, each in known.items() if each["fetches"]} == {"MPI_Fetch_twice"}
 
 
-def test_identities_of_communicators_follow_them(invented):
+def test_communicators_that_the_functions_create_get_an_identity(invented):
     invented.generate("main.py", "--mpi", "abi", "--header", invented.folder / "mpi.i",
                       f"creators={invented.folder}/creators.c")
     text = (invented.folder / "creators.c").read_text(encoding="utf-8")
     assert "qmpi_comm_id_note_copy(comm, *newcomm);" in text.split("follow_MPI_Comm_double(")[1].split("\n}")[0]
 
 
-def test_flags_tell_what_creates_objects_and_what_may_be_called_when():
+def test_the_right_functions_have_the_flags_creates_any_time_and_any_thread():
     sys.path.insert(0, str(support.SOURCE / "src/generate"))
     import semantics
     names = re.findall(r"(?m)^MPIX?_\w+$", (support.SOURCE / "src/functions/functions.txt").read_text())

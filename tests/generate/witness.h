@@ -22,7 +22,7 @@ enum { WITNESS_APPLICATION = -1 };
  */
 WITNESS_API void witness_begin(const char *function, int layers, int library);
 
-/* Ignores calls of `function` that reach the MPI library before the call that has begun. */
+/* Until the next witness_begin, ignores calls of `function` that reach the MPI library. */
 WITNESS_API void witness_ignore(const char *function);
 
 /* Sets an argument to the bytes that every place must find in it; positions count from 1. */

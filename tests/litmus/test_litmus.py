@@ -11,7 +11,7 @@ MODELS = models.read_models()
 HERD = shutil.which("herd7")
 
 each_model = pytest.mark.parametrize("model", MODELS, ids=[model.path.stem for model in MODELS])
-needs_herd = pytest.mark.skipif(not HERD, reason="there is no herd7 (package herdtools7 of Debian sid)")
+needs_herd = pytest.mark.skipif(not HERD, reason="herd7 is not installed (package herdtools7 of Debian sid)")
 
 
 def observe(path):
@@ -23,7 +23,7 @@ def observe(path):
 
 
 @each_model
-def test_the_code_is_what_the_model_says(model):
+def test_the_code_contains_the_pieces_that_the_model_names(model):
     assert model.code, f"{model.path.name} names no code"
     for file, function, pieces in model.code:
         text = models.find_function(models.SOURCE / file, function)
@@ -34,9 +34,9 @@ def test_the_code_is_what_the_model_says(model):
 
 @each_model
 def test_the_model_is_complete(model):
-    assert re.fullmatch(rf"AArch64 {model.path.stem}\n.*", model.text, re.DOTALL), "the name is that of the file"
-    assert "\nForbidden: " in model.text, "it says what is forbidden"
-    assert model.weaker and model.weakened() != model.text, "it has a weaker model"
+    assert re.fullmatch(rf"AArch64 {model.path.stem}\n.*", model.text, re.DOTALL), "the first line names another file"
+    assert "\nForbidden: " in model.text, "no outcome is forbidden"
+    assert model.weaker and model.weakened() != model.text, "there is no weaker model"
 
 
 def test_each_shared_variable_has_a_comment():
@@ -44,7 +44,7 @@ def test_each_shared_variable_has_a_comment():
              for path in (models.SOURCE / folder).rglob(f"*.{suffix}")}
     without = [f"{path.relative_to(models.SOURCE)}: {name}" for path, text in texts.items()
                for name in sorted(models.shared_variables(text)) if not models.has_comment(text, name)]
-    assert not without, "who writes it, who reads it, what must be seen with it? " + ", ".join(without)
+    assert not without, "no comment about writers, readers and memory order: " + ", ".join(without)
 
 
 @needs_herd

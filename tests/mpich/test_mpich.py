@@ -17,10 +17,11 @@ PMPI_TOOLS = BUILD / "tests" / "pmpi" / "tools"
 
 STEPS = {"init": "MPI_Init", "comm_rank": "MPI_Comm_rank", "comm_size": "MPI_Comm_size",
          "barrier": "MPI_Barrier", "wtime": "MPI_Wtime", "finalize": "MPI_Finalize"}
+# Tools that print their tool_id, and tools that print how many calls they have seen.
 NUMBERED = {"cached", "asking", "needs_mpi", "inside", "alpha", "beta"}
 OF_PMPI = {"pmpi_call", "pmpi_constant", "pmpi_table"}
 ORDERS = ["qmpi_first", pytest.param("mpi_first", marks=pytest.mark.skipif(
-    bool(ASAN), reason="tools are loaded with RTLD_DEEPBIND there, which the sanitizer refuses"))]
+    bool(ASAN), reason="in this program, tools are opened with RTLD_DEEPBIND, which AddressSanitizer refuses"))]
 LISTS = ["QMPI_TOOLS", "MPIR_CVAR_QMPI_TOOL_LIST", "MPIR_PARAM_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"]
 
 
@@ -67,22 +68,22 @@ def test_a_tool_linked_into_the_program_works_in_every_instance(stack):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_tool_linked_into_a_program_that_needs_libqmpi_works(order):
-    """In one of the programs, the loader finds the MPI library's stubs of the calls first."""
+    """In one of the programs, the loader finds the MPI library's stubs of QMPI calls first."""
     stack = ["inside", "asking", "inside"]
     check(run(FOLDER / f"mpich_linked_{order}", *STEPS, tools=":".join(stack), preload=()), stack)
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_tool_that_needs_the_mpi_library_is_not_led_to_its_stubs(order):
+def test_a_tool_linked_with_the_mpi_library_does_not_call_its_stubs(order):
     stack = ["needs_mpi", "inside", "needs_mpi"]
     check(run(FOLDER / f"mpich_linked_{order}", *STEPS, tools=":".join(stack), preload=()), stack)
 
 
 @pytest.mark.parametrize("name", ["text_relocation", "text_relocation_elsewhere"])
 @pytest.mark.parametrize("order", ORDERS[1:])
-def test_a_library_that_cannot_be_changed_hides_no_tool(order, name):
-    """The message names the library if it refers to the calls; references in the other libraries
-    are changed nevertheless."""
+def test_a_library_that_cannot_be_changed_does_not_affect_tools(order, name):
+    """A message names the library only if it refers to a QMPI call. References in other libraries are
+    changed nevertheless."""
     stack = ["needs_mpi", "inside", "needs_mpi"]
     result = run(FOLDER / f"mpich_linked_{order}", *STEPS, tools=":".join(stack),
                  preload=[mpich_tool(name)])
@@ -104,7 +105,7 @@ def test_a_tool_is_loaded_by_its_path(name):
 
 @pytest.mark.parametrize("behind", [False, True])
 @pytest.mark.parametrize("name", ["cached", "needs_mpi"])
-def test_a_tool_is_preloaded(name, behind):
+def test_a_tool_may_be_preloaded(name, behind):
     libraries = [mpich_tool(name), LIBQMPI]
     result = run("calls", *STEPS, tools=f"{name}:alpha:{name}",
                  preload=libraries[::-1] if behind else libraries, env={"QMPI_TOOL_PATH": TOOLS})
@@ -133,15 +134,14 @@ def test_each_variable_lists_the_tools(variable):
     check(run("calls", *STEPS, env={variable: "cached:alpha:cached"}), ["cached", "alpha", "cached"])
 
 
-def test_the_variables_have_their_ranks():
-    """The first of the variables in LISTS that is set gives the stack."""
+def test_the_first_variable_that_is_set_gives_the_stack():
     lists = dict(zip(LISTS, ["cached", "asking", "alpha", "cached"]))
     check(run("calls", *STEPS, env=lists), ["cached"])
     check(run("calls", *STEPS, env={**lists, LISTS[0]: None}), ["asking"])
     check(run("calls", *STEPS, env={**lists, LISTS[0]: None, LISTS[1]: None}), ["alpha"])
 
 
-def test_an_empty_stack_is_not_unset():
+def test_an_empty_variable_counts_as_set():
     check(run("calls", *STEPS, env={"QMPI_TOOLS": "", LISTS[1]: "cached"}), [])
 
 
@@ -153,14 +153,13 @@ def test_a_listed_tool_that_does_not_exist_is_named_with_its_variable(variable):
 
 
 @pytest.mark.parametrize("tools", [None, "", "alpha"])
-def test_a_tool_that_nobody_asked_for_is_told_so_and_harmless(tools):
-    """The registration of a tool that is not in the stack returns an error, and the tool sees no calls."""
+def test_a_linked_tool_outside_the_stack_gets_an_error_and_sees_no_calls(tools):
     result = run(FOLDER / "mpich_linked", *STEPS, tools=tools)
     check(result, ["alpha"] if tools else [])
     assert "load inside, which nobody asked for" in result.trace
 
 
-def test_without_libqmpi_the_program_runs_as_ever():
+def test_without_libqmpi_the_program_runs_as_usual():
     result = run(FOLDER / "mpich_linked", *STEPS, tools="inside", preload=())
     assert (result.returncode, result.calls) == (0, expected_calls([]))
 
@@ -180,13 +179,13 @@ def test_layers_of_every_kind_stand_in_the_order_of_the_list(stack):
 
 
 @pytest.mark.parametrize("stack", ["count:cached:count", "cached:count:asking", "count:asking:alpha"])
-def test_observers_stand_between(stack, tmp_path):
+def test_observers_can_stand_between_tools_of_the_variant(stack, tmp_path):
     result = run("calls", *STEPS, tools=stack, cwd=tmp_path)
     assert result.returncode == 0
     assert result.calls == expected_calls(stack.split(":"))
 
 
-def test_layers_that_do_not_intercept_a_function_are_passed_by():
+def test_layers_that_do_not_intercept_a_function_are_skipped():
     """Among these tools, only alpha intercepts get_version."""
     result = run("calls", "init", "get_version", "comm_rank", "finalize",
                  tools="cached:alpha,functions=Get_version:asking")
@@ -222,8 +221,8 @@ def test_255_layers_work():
 
 @pytest.mark.parametrize("stack", ["alpha:asking:beta", "asking:alpha:asking", "asking:asking:asking",
                                    "pmpi_call:asking:alpha", "asking:pmpi_call:asking"])
-def test_those_that_ask_on_each_call_follow_every_switch(stack):
-    """Layers that ask for the next function in each call notice each switch of another layer."""
+def test_layers_that_ask_in_each_call_notice_every_switch(stack):
+    """Layers that ask for the next function in each call notice when another layer is switched on or off."""
     layers = stack.split(":")
     steps, expected, off = ["init", "rank"], [], set()
     walk = [3, 2, 3, 1, 3, 2, 3, 2, 3, 1, 3, 2, 3, 1]
@@ -291,7 +290,7 @@ def test_threads_get_the_text_of_their_own_callers():
     assert sorted(callers) == [f"teller thread from caller_in_thread_{i}" for i in range(4)]
 
 
-def test_every_place_has_a_text_of_its_own_and_keeps_it():
+def test_every_call_site_keeps_a_text_of_its_own():
     result = run(FOLDER / "sites", tools="sites")
     assert (result.returncode, result.stdout) == (0, "calls 1024\n")
     assert result.calls == ["sites: 512 different, 512 the same again"]

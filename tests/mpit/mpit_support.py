@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs MPI_T clients under stacks with the layer `publisher` of these tests."""
+"""Runs MPI_T clients under stacks with the layers of these tests."""
 import functools
 import subprocess
 import tempfile

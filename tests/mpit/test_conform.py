@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each rule of MPI_T is checked by one case, for each kind of client at each position in a stack."""
+"""Checks rules of MPI_T, each by one case in programs/conform_*.c, for each kind of client and position in a stack."""
 import re
 
 import pytest
@@ -36,18 +36,18 @@ if MPI_NAME != "mpich":
 ALONE = {"library alone", "no layer", "no publisher"}
 # Rules that the named versions of the libraries do not follow. Later versions may follow them.
 FAULTS = {
-    "a_string_that_does_not_fit_is_cut_and_its_length_told":
-        "MPICH 4.0.2 and Open MPI 4.1.4 tell the length that fitted, not the one that is needed",
+    "a_string_that_does_not_fit_is_cut_and_its_length_returned":
+        "MPICH 4.0.2 and Open MPI 4.1.4 return the length that fitted, not the one that is needed",
 }
 if OPEN_MPI:
     FAULTS |= {
-        "every_thread_level_is_provided_or_the_next_lower":
-            "Open MPI 4.1.4 provides a level when it is initialised first, later none",
+        "the_provided_thread_level_is_at_most_the_required_one":
+            "Open MPI 4.1.4 stores the provided level only in the first initialization",
         "an_index_that_no_cvar_has_is_invalid":
             "Open MPI 4.1.4 calls an index out of range MPI_T_ERR_INVALID",
     }
-STARTS_ALL = "nothing_to_start_is_no_error"
-WITHOUT_LAYERS = {"library alone", "no layer"}  # these clients start the library directly
+STARTS_ALL = "starting_no_handles_is_no_error"
+WITHOUT_LAYERS = {"library alone", "no layer"}  # the calls of these clients reach the library unchanged
 OUTCOME = re.compile(r"^(ok|not ok|skip) (\w+)$", re.M)
 
 runs = {}
@@ -72,7 +72,7 @@ def test_every_case_runs(client):
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("client", CLIENTS)
-def test_rule(client, name):
+def test_each_client_finds_the_rule_followed(client, name):
     result, found = outcomes(client)
     if name in FAULTS and client in ("library alone", "no layer") and found.get(name) == "not ok":
         pytest.xfail(FAULTS[name])

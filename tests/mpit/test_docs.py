@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The layer in docs/write/mpi_t.md can be built as it is printed, and publishes the variables that
-the page mentions."""
+"""Tests that the layer in docs/write/mpi_t.md can be built as it is printed, and publishes a variable."""
 import re
 import shutil
 

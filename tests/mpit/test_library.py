@@ -25,14 +25,14 @@ def test_the_librarys_variables_keep_index_info_value_and_writability(args, stac
     assert listing(*args, tools=stack) == alone
 
 
-def test_layers_change_no_variable_of_the_library_when_there_are_none():
+def test_without_layers_the_variables_of_the_library_do_not_change():
     assert listing() == listing(preload=())
 
 
 @pytest.mark.parametrize("order", ["before", "between", "after", "around"])
 @pytest.mark.parametrize("stack", STACKS)
-def test_mpi_t_may_be_initialised_and_finalized_at_any_time(order, stack):
+def test_mpi_t_may_be_initialized_and_finalized_at_any_time(order, stack):
     if OPEN_MPI and not ABI and order == "after" and "publisher" not in stack:
-        order = "refused"  # the stack has not used MPI_T before, and using it so late crashes Open MPI
+        order = "refused"  # because a first use of MPI_T so late crashes Open MPI, libqmpi refuses it
     result = run_mpit("come_and_go", order, tools=stack)
     assert (result.returncode, result.stdout) == (0, "done\n")

@@ -67,14 +67,14 @@ def test_the_same_variables_of_two_layers_have_two_names():
 
 
 @pytest.mark.parametrize("stack", ["misfit", "misfit:empty:publisher"])
-def test_what_is_not_as_described_is_refused_and_threads_may_publish(stack):
+def test_invalid_items_are_refused_and_threads_may_publish(stack):
     result, listed = names(stack)
     assert [line for line in result.trace if "misfit" in line] == []
     many = [name for name in of_kind(listed, "pvar") if ".many." in name]
     assert len(many) == len(set(many)) == 800
 
 
-def test_what_a_layer_published_that_is_left_out_goes_with_it():
+def test_items_of_a_layer_that_is_left_out_are_removed():
     result, listed = names("misfit,fail=1:publisher", env={"QMPI_ON_ERROR": "skip"})
     assert len(result.messages) > 0
     assert [name for _, name in listed if "misfit" in name] == []
@@ -82,25 +82,25 @@ def test_what_a_layer_published_that_is_left_out_goes_with_it():
     assert [line for line in result.trace if "is called" in line] == []
 
 
-def test_a_layer_that_is_left_out_is_not_told_of_switches():
+def test_no_callback_of_a_layer_that_is_left_out_is_called():
     result = run_mpit("switch", "init", "off=2", "on=2", "finalize", tools="misfit,fail=1:publisher",
                       env={"QMPI_ON_ERROR": "skip"}, preload=())
     assert result.returncode == 0
     assert [line for line in result.trace if "is called" in line] == []
 
 
-def test_the_stack_names_the_layers_that_are_there():
+def test_qmpi_stack_does_not_name_layers_that_were_left_out():
     _, listed = names("empty:misfit,fail=1:publisher", env={"QMPI_ON_ERROR": "skip"})
     assert ("stack", "empty:publisher") in listed
 
 
-def test_a_layer_whose_category_has_the_name_of_another_ones_gets_the_next():
+def test_a_category_whose_name_is_taken_gets_the_next_number():
     _, listed = names("dot.ted:dot")
     assert {"qmpi.dot", "qmpi.dot.ted", "qmpi.dot.ted#2"} <= set(of_kind(listed, "category"))
     assert "qmpi.dot.ted.enabled" in of_kind(listed, "cvar")
 
 
-def test_what_is_written_to_a_control_variable_of_a_bundled_tool_is_read_back(tmp_path):
+def test_control_variables_of_bundled_tools_return_the_value_written(tmp_path):
     """The value must be read back even if each write triggers an action, as with qmpi.trace.save."""
     tools = "trace,output=t:count,output=c:profile,output=p:log,output=l:delay,before=1us:mpit,output=m:empty"
     result = run_mpit("read_back", tools=tools, cwd=tmp_path, env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})

@@ -14,18 +14,18 @@ VALGRIND = not EMULATED and shutil.which("valgrind")
 
 @pytest.mark.parametrize("stack", ["publisher", "empty:publisher:now"])
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_random_calls_answer_as_the_model(seed, stack):
+def test_random_calls_return_what_the_model_predicts(seed, stack):
     result = run_mpit("random_calls", seed, 10000, tools=stack)
     assert (result.returncode, result.stdout) == (0, "done\n")
 
 
 @pytest.mark.parametrize("what, rounds", [("handles", 20000), ("sessions", 20000)])
-def test_two_threads_in_one_session_do_not_get_in_each_others_way(what, rounds):
+def test_two_threads_do_not_disturb_each_other(what, rounds):
     result = run_mpit("shared", what, rounds, tools="publisher")
     assert (result.returncode, result.stdout) == (0, "done\n")
 
 
-def test_nobody_is_asked_about_an_object_after_its_handle_was_freed():
+def test_no_callback_is_called_for_an_object_whose_handle_was_freed():
     result = run_mpit("shared", "objects", 2000, tools="mortal")
     assert (result.returncode, result.stdout) == (0, "done\n")
     assert [line for line in result.trace if "gone" in line] == []
@@ -36,10 +36,10 @@ def test_values_may_be_read_written_and_reset_in_a_signal_handler():
     assert (result.returncode, result.stdout) == (0, "done\n")
 
 
-@pytest.mark.skipif(not VALGRIND, reason="there is no valgrind")
+@pytest.mark.skipif(not VALGRIND, reason="valgrind cannot be used here")
 @pytest.mark.skipif(bool(ASAN), reason="valgrind cannot run a sanitized program")
 @pytest.mark.parametrize("program", [["random_calls", 5, 10000], ["conform"]])
-def test_valgrind_finds_nothing_of_ours(program, tmp_path):
+def test_valgrind_finds_no_error_in_libqmpi(program, tmp_path):
     from test_valgrind import errors_of_ours
     report = tmp_path / "report.xml"
     result = run_mpit(*program, tools="publisher", timeout=300, wrapper=[

@@ -54,33 +54,33 @@ def test_a_tool_that_looks_up_names_refers_to_no_pmpi_function(name):
 
 
 @every_binding
-def test_alone(name):
+def test_a_tool_works_alone(name):
     result = run_stack(name)
     assert f"exit {name} counted {len(RUN)} helper 0" in result.trace
 
 
 @every_binding
-def test_below_a_native_layer(name):
+def test_a_tool_works_below_a_native_layer(name):
     run_stack("alpha", name)
 
 
 @every_binding
-def test_above_a_native_layer(name):
+def test_a_tool_works_above_a_native_layer(name):
     run_stack(name, "alpha")
 
 
 @every_binding
-def test_among_pmpi_and_native_layers(name):
+def test_a_tool_works_among_pmpi_and_native_layers(name):
     run_stack("noplt", name, "alpha", "lazy")
 
 
 @every_binding
-def test_between_pmpi_layers(name):
+def test_a_tool_works_between_pmpi_layers(name):
     run_stack("lazy" if name != "lazy" else "now", name, "table" if name != "table" else "now")
 
 
 @every_binding
-def test_twice_with_separate_counts(name):
+def test_two_layers_of_a_tool_have_separate_counts(name):
     other = "now" if name != "now" else "lazy"
     result = run_stack(name, other, name)
     assert result.trace.count(f"load {name}") == 2
@@ -88,17 +88,17 @@ def test_twice_with_separate_counts(name):
 
 
 @every_binding
-def test_twice_among_native_layers(name):
+def test_several_layers_of_a_tool_work_among_native_layers(name):
     run_stack(name, "alpha", name, "beta", name)
 
 
 @every_binding
-def test_when_everything_is_bound_at_once(name):
+def test_a_tool_works_if_everything_is_bound_at_once(name):
     run_stack(name, "alpha", name, env={"LD_BIND_NOW": "1"})
 
 
 @every_binding
-def test_in_each_of_two_ranks(name):
+def test_a_tool_works_on_each_of_two_ranks(name):
     result = succeed("calls", *RUN, tools=f"{name}:alpha:{name}", ranks=2)
     assert result.calls.count("alpha 2 MPI_Comm_rank") == 2
     assert result.calls.count(f"{name} MPI_Comm_rank 2") == 4
@@ -122,7 +122,7 @@ def test_page_protection_is_what_the_loader_left(name):
     assert pages(result, name) == plain * 2
 
 
-def test_the_protection_shown_differs_with_how_a_tool_is_linked():
+def test_the_protection_of_pages_depends_on_the_linker_options():
     # On aarch64, the table at _GLOBAL_OFFSET_TABLE_ contains no slots of functions, so it is always read-only.
     lazy = "r--p" if PROCESSOR == "aarch64" else "rw-p"
     for name, expected in (("now", "constant r--p, table r--p, data rw-p"),
@@ -132,8 +132,8 @@ def test_the_protection_shown_differs_with_how_a_tool_is_linked():
         assert pages(result, name) == [expected + ", writable code no"]
 
 
-def test_what_a_tool_has_made_writable_stays_so():
-    """The tool may write to the table later without checking its protection."""
+def test_memory_that_a_tool_has_made_writable_stays_writable():
+    """The tool may write to its global offset table later without checking the protection."""
     for preload in ([LIBQMPI], [LIBQMPI, pmpi_tool("opened")]):
         for tools in ("opened:alpha:opened", "alpha:opened"):
             result = succeed("calls", *RUN, tools=tools, preload=preload)
@@ -141,7 +141,7 @@ def test_what_a_tool_has_made_writable_stays_so():
             assert all("table rw-p" in line for line in pages(result, "opened"))
 
 
-# ---- Nothing in between --------------------------------------------------------------------------
+# ---- No code of libqmpi between PMPI layers ------------------------------------------------------
 
 
 def target_address(result, name):
@@ -149,6 +149,7 @@ def target_address(result, name):
     return [line[len(start):] for line in result.trace if line.startswith(start)]
 
 
+# Tools that print to which library their pointer to PMPI_Comm_rank leads.
 TELLING = ["table", "constant", "constant_now", *BY_NAME]
 
 
@@ -163,7 +164,7 @@ def test_a_pmpi_layer_leads_straight_to_the_pmpi_layer_below(name):
 
 
 @pytest.mark.parametrize("name", TELLING)
-def test_a_layer_that_does_not_wrap_a_function_is_passed_over(name):
+def test_a_layer_that_does_not_wrap_a_function_is_skipped(name):
     """`tally` wraps MPI_Comm_rank, but neither MPI_Comm_size nor MPI_Barrier, which reach the layer below it."""
     result = succeed("calls", *RUN, tools=f"{name}:tally:now")
     assert target_address(result, name) == ["libtally.so"]
@@ -178,7 +179,7 @@ def test_a_layer_that_does_not_wrap_a_function_is_passed_over(name):
 
 @every_binding
 @pytest.mark.parametrize("place", ["behind", "in front"])
-def test_preloaded_and_listed_above_others(name, place):
+def test_a_preloaded_tool_may_be_listed_above_others(name, place):
     preload = [LIBQMPI, pmpi_tool(name)] if place == "behind" else [pmpi_tool(name), LIBQMPI]
     stack = (name, "alpha", "lazy" if name != "lazy" else "now")
     result = succeed("calls", *RUN, tools=":".join(stack), preload=preload)
@@ -187,14 +188,14 @@ def test_preloaded_and_listed_above_others(name, place):
 
 
 @every_binding
-def test_preloaded_and_listed_below_others(name):
+def test_a_preloaded_tool_may_be_listed_between_others(name):
     result = succeed("calls", *RUN, tools=f"alpha:{name}:beta", preload=[LIBQMPI, pmpi_tool(name)])
     check_stack(("alpha", name, "beta"), result)
     assert result.trace.count(f"load {name}") == 1
 
 
 @every_binding
-def test_preloaded_and_listed_twice(name):
+def test_a_preloaded_tool_may_be_listed_twice(name):
     result = succeed("calls", *RUN, tools=f"{name}:alpha:{name}", preload=[LIBQMPI, pmpi_tool(name)])
     check_stack((name, "alpha", name), result)
     assert result.trace.count(f"load {name}") == 2

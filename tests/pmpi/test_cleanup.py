@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The temporary directory with the copies of tools: the clean-up process, which removes it when the program has ended,
-other files, which it never removes, and what the program may do meanwhile."""
+"""Tests the clean-up process, which removes the temporary directory with the copies of tools when the program has
+ended. It must not remove other files, and the program must not notice it."""
 import fcntl
 import os
 import platform
@@ -97,7 +97,7 @@ def run_to_its_kill(folder):
 
 
 @pytest.mark.parametrize("end, status", [("finalize", 0), ("kill", -signal.SIGKILL)])
-def test_a_newline_in_the_name_of_the_folder_leads_to_no_other(end, status, tmp_path):
+def test_a_newline_in_the_path_of_the_copies_does_not_remove_another_folder(end, status, tmp_path):
     other = tmp_path / "folder"
     other.mkdir()
     (other / "kept").write_text("")
@@ -112,7 +112,7 @@ def test_a_newline_in_the_name_of_the_folder_leads_to_no_other(end, status, tmp_
     assert entries(other) == ["kept"]
 
 
-def test_a_relative_folder_is_not_taken(tmp_path):
+def test_a_relative_temporary_folder_is_not_used(tmp_path):
     (tmp_path / "here").mkdir()
     result = succeed(SURROUNDINGS, "init", "list=here", "finalize", tools=TWICE, cwd=tmp_path,
                      env={"TMPDIR": "here"})
@@ -121,7 +121,7 @@ def test_a_relative_folder_is_not_taken(tmp_path):
 
 
 @pytest.mark.parametrize("end", ["finalize", "kill"])
-def test_a_folder_that_came_in_the_place_of_ours_stays(end, tmp_path):
+def test_a_folder_that_has_replaced_that_of_the_copies_is_not_removed(end, tmp_path):
     result = run_pmpi(SURROUNDINGS, "init", f"replace={tmp_path}", end, tools=TWICE,
                         env={"TMPDIR": tmp_path})
     assert "replace: 0 0" in result.stdout
@@ -131,7 +131,7 @@ def test_a_folder_that_came_in_the_place_of_ours_stays(end, tmp_path):
     assert entries(made) == ["kept"]
 
 
-def test_what_was_killed_together_with_its_clean_up_goes_with_the_next_run(tmp_path):
+def test_the_next_run_removes_copies_of_a_run_killed_together_with_its_clean_up(tmp_path):
     with running(tmp_path) as (process, folder):
         kill_cleanup_of(folder)
         process.kill()
@@ -141,7 +141,7 @@ def test_what_was_killed_together_with_its_clean_up_goes_with_the_next_run(tmp_p
     assert entries(tmp_path) == []
 
 
-def test_what_is_still_used_stays_when_others_come_and_go(tmp_path):
+def test_other_runs_do_not_remove_copies_in_use(tmp_path):
     with running(tmp_path) as (process, folder):
         run_to_its_kill(tmp_path)
         assert entries(tmp_path) == [folder.name]
@@ -163,7 +163,7 @@ def left_behind(root, name, mode=0o700, inode=None, machine=platform.node()):
     return folder
 
 
-def test_a_folder_that_is_not_surely_garbage_of_ours_stays(tmp_path):
+def test_only_folders_that_were_surely_left_behind_are_removed(tmp_path):
     elsewhere = tmp_path / "elsewhere"
     root = tmp_path / "root"
     root.mkdir()
@@ -205,7 +205,7 @@ def test_a_link_among_the_copies_is_not_followed(tmp_path):
 # ---- The program does not notice ----------------------------------------------------------------
 
 
-def test_the_program_is_not_told_of_a_child(tmp_path):
+def test_the_program_gets_no_signal_about_the_clean_up_process(tmp_path):
     result = succeed(SURROUNDINGS, "children", "initialized", "children", "fork", "children",
                      tools=TWICE, env={"TMPDIR": tmp_path})
     assert [line for line in result.stdout.splitlines() if line.startswith("children")] == [
@@ -223,7 +223,7 @@ def test_a_program_that_closes_all_descriptors_keeps_its_copies(tmp_path):
     assert wait_until(lambda: entries(tmp_path) == [])
 
 
-def test_the_clean_up_process_has_nothing_of_the_programs(tmp_path):
+def test_the_clean_up_process_shares_nothing_with_the_program(tmp_path):
     with running(tmp_path) as (process, folder):
         cleanup = cleanup_of(folder)
         # The last thing that this process does before it waits is to change its directory.
@@ -244,7 +244,7 @@ def test_the_clean_up_process_has_nothing_of_the_programs(tmp_path):
         assert wait_until(lambda: entries(tmp_path) == [])
 
 
-# ---- The clean-up cannot be started, or is gone -------------------------------------------------
+# ---- The clean-up process cannot be started, or was killed --------------------------------------
 
 def test_few_descriptors_do_not_end_the_run(tmp_path):
     for number in (8, 7, 6, 5):
@@ -253,13 +253,13 @@ def test_few_descriptors_do_not_end_the_run(tmp_path):
                             wrapper=["sh", "-c", f'ulimit -n {number}; exec "$@"', "sh"])
         if number == 8:
             assert result.returncode == 0
-        assert result.returncode in (0, 2), "no signal: it runs, or says what it cannot open"
+        assert result.returncode in (0, 2), "ended by a signal, not with a result or a message"
         assert wait_until(lambda: entries(tmp_path) == [])
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run as a user of no other process")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run a program as a user without other processes")
 @pytest.mark.parametrize("processes", [1, 2])
-def test_no_room_for_another_process_does_not_end_the_run(processes, tmp_path):
+def test_a_limit_on_processes_does_not_end_the_run(processes, tmp_path):
     if EMULATED and processes == 1:
         pytest.skip("each process has a thread of the emulator, too")
     user = str(1_000_000 + os.getpid())
@@ -276,7 +276,7 @@ def test_no_room_for_another_process_does_not_end_the_run(processes, tmp_path):
         assert entries(folder / "tmp") == []
 
 
-def test_no_clean_up_program_beside_the_library_does_not_end_the_run(tmp_path):
+def test_a_missing_clean_up_program_does_not_end_the_run(tmp_path):
     with folder_open_to_all() as folder:
         result = succeed(SURROUNDINGS, "init", f"list={tmp_path}", "finalize", tools="now:lazy:now",
                          preload=[folder / f"{LIBQMPI.name}.0"], env={"TMPDIR": tmp_path})
@@ -285,7 +285,7 @@ def test_no_clean_up_program_beside_the_library_does_not_end_the_run(tmp_path):
         assert entries(tmp_path) == []
 
 
-def test_a_clean_up_that_is_gone_does_not_end_the_run(tmp_path):
+def test_a_killed_clean_up_process_does_not_end_the_run(tmp_path):
     with running(tmp_path) as (process, folder):
         kill_cleanup_of(folder)
         process.communicate("\n")
@@ -293,7 +293,7 @@ def test_a_clean_up_that_is_gone_does_not_end_the_run(tmp_path):
         assert entries(tmp_path) == []
 
 
-def test_a_limit_on_the_size_of_files_is_an_error_and_no_signal(tmp_path):
+def test_a_limit_on_the_size_of_files_causes_an_error_but_no_signal(tmp_path):
     result = run_pmpi(SURROUNDINGS, "initialized", tools=TWICE, env={"TMPDIR": tmp_path},
                       wrapper=["sh", "-c", 'ulimit -f 8; exec "$@"', "sh"])
     assert result.returncode == 2 and "File too large" in "\n".join(result.messages)

@@ -30,7 +30,7 @@ def ranks_seen(result, *tool_ids):
 
 @pytest.mark.parametrize("plugin", ["plugin_pmpicaller", "pmpicaller"])
 @pytest.mark.parametrize("when", ["early", "starting", "turn", "late"])
-def test_a_plugin_of_the_programs_is_the_programs_whenever_it_is_opened(when, plugin):
+def test_calls_of_a_plugin_of_the_program_reach_all_layers_whenever_it_is_opened(when, plugin):
     tools = "alpha:opens,env.TEST_TURN=1:alpha:opens"
     result = succeed(PLUGINS, when, library(plugin), CALLS, tools=tools)
     assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 1]
@@ -40,7 +40,7 @@ def test_a_plugin_of_the_programs_is_the_programs_whenever_it_is_opened(when, pl
 
 @pytest.mark.parametrize("when", ["early", "starting", "late"])
 @pytest.mark.parametrize("private", ["pmpicaller", "plugin_pmpicaller"])
-def test_a_tools_library_that_the_program_uses_later_is_the_tools_and_the_programs(when, private):
+def test_a_tool_and_the_program_have_separate_copies_of_a_library_that_both_use(when, private):
     """The tool and the program each have a copy of the library. MPI calls of the tool's copy reach the tool and the
     layers below, and those of the program's copy reach all layers."""
     result = succeed(PLUGINS, when, library(private), CALLS,
@@ -50,8 +50,8 @@ def test_a_tools_library_that_the_program_uses_later_is_the_tools_and_the_progra
 
 
 @pytest.mark.parametrize("stack", ["alpha:opens:alpha", "alpha:opens:alpha:needs_pmpicaller"])
-def test_a_library_that_is_opened_while_a_tool_is_loaded_is_not_the_tools(stack):
-    """Tools become layers while libqmpi searches the owner of the calling code, which must not be mistaken."""
+def test_a_library_that_is_opened_while_a_tool_is_loaded_does_not_belong_to_the_tool(stack):
+    """While libqmpi searches for the owner of the calling code, tools become layers. It must still find the program."""
     result = succeed(CONCURRENT, "open", library("plugin_pmpicaller"), tools=stack, timeout=30)
     assert result.stdout == "crossed\n"
     assert ranks_seen(result, 1, 3) == [5, 5]
@@ -79,7 +79,7 @@ def test_a_constructor_that_calls_mpi_while_another_thread_loads_a_tool_does_not
 # ---- Libraries that the tool opens ---------------------------------------------------------------
 
 
-@pytest.mark.skipif(bool(ASAN), reason="the sanitizer's dlopen stands before ours")
+@pytest.mark.skipif(bool(ASAN), reason="the sanitizer's dlopen replaces that of libqmpi")
 @pytest.mark.parametrize("opens", [None, "later"])
 @pytest.mark.parametrize("private, seen_by_itself", [("pmpicaller", 2), ("pmpicaller_pmpi", 0)])
 def test_a_library_that_a_tool_opens_leads_to_the_layer_below(opens, private, seen_by_itself):
@@ -92,7 +92,7 @@ def test_a_library_that_a_tool_opens_leads_to_the_layer_below(opens, private, se
 
 @pytest.mark.parametrize("opens", [None, "later"])
 @pytest.mark.parametrize("private", ["pmpicounter", "pmpicaller"])
-def test_a_library_that_a_tool_closes_stays(opens, private):
+def test_a_library_that_a_tool_closes_stays_loaded(opens, private):
     """If the library were really closed, the next library that the program opens would be at its address. The exit
     handlers of the library run only at exit."""
     result = succeed(PLUGINS, "late", library("plugin_pmpicaller"), CALLS, tools="alpha:opens:alpha",
@@ -104,7 +104,7 @@ def test_a_library_that_a_tool_closes_stays(opens, private):
     assert result.stdout == "rank 0\n"
 
 
-def test_a_tool_finds_what_it_opens_by_its_own_run_path(tmp_path):
+def test_dlopen_of_a_tool_searches_its_own_run_path(tmp_path):
     private = compile_library(tmp_path / "own", "libfound.so", "int next_number(void) { return 7; }")
     tool = compile_library(
         tmp_path, "libfinds.so",
@@ -130,7 +130,7 @@ def numbers(result, name):
     ("needs_counter", "needs_counter"), ("needs_counter", "alpha", "needs_counter"),
     ("needs_counter", "needs_counter", "alpha", "needs_counter")])
 @pytest.mark.parametrize("preloaded", [False, True])
-def test_each_layer_of_a_tool_has_the_state_in_its_libraries_for_itself(stack, preloaded):
+def test_each_layer_of_a_tool_has_its_own_copy_of_the_state_in_needed_libraries(stack, preloaded):
     preload = [LIBQMPI, pmpi_tool("needs_counter")] if preloaded else [LIBQMPI]
     result = succeed("calls", "init", "comm_rank", "comm_rank", "finalize", tools=":".join(stack),
                      preload=preload)
@@ -139,9 +139,9 @@ def test_each_layer_of_a_tool_has_the_state_in_its_libraries_for_itself(stack, p
     assert result.trace.count("counter at exit 2") == layers
 
 
-@pytest.mark.skipif(bool(ASAN), reason="the sanitizer's dlopen stands before ours")
+@pytest.mark.skipif(bool(ASAN), reason="the sanitizer's dlopen replaces that of libqmpi")
 @pytest.mark.parametrize("opens", [None, "later"])
-def test_each_layer_of_a_tool_has_the_state_in_what_it_opens_for_itself(opens):
+def test_each_layer_of_a_tool_has_its_own_copy_of_the_state_in_opened_libraries(opens):
     result = succeed("calls", "init", "comm_rank", "finalize", tools="opens:alpha:opens:opens",
                      env={"TEST_OWN": library("pmpicounter"), "TEST_OPENS": opens})
     assert numbers(result, "opens") == ["2"] * 3
@@ -163,10 +163,10 @@ SUFFIX = "-Wl,--defsym=so.1=0"  # defines a symbol `so.1`, whose name shares its
     ("libpart.so.1", ("-Wl,-soname,libpart.so.1", SUFFIX), (SUFFIX,)),
     ("libpart.so.1", ("-Wl,-soname,libpart.so.1", "-Wl,--version-script=versions"), ()),
     pytest.param("libpart.so.1", ("-Wl,-soname,libpart.so.1", "-fuse-ld=gold"), ("-fuse-ld=gold",),
-                 marks=pytest.mark.skipif(not shutil.which("ld.gold"), reason="there is no linker gold")),
+                 marks=pytest.mark.skipif(not shutil.which("ld.gold"), reason="the linker gold is not installed")),
 ], ids=["no soname", "short", "shared text", "versions", "gold"])
-def test_a_tools_library_can_be_had_twice_whatever_its_name(name, arguments, tools_arguments,
-                                                           tmp_path):
+def test_a_tools_library_can_be_copied_whatever_its_name(name, arguments, tools_arguments,
+                                                          tmp_path):
     (tmp_path / "versions").write_text(VERSIONS)
     arguments = [each.replace("=versions", f"={tmp_path}/versions") for each in arguments]
     compile_library(tmp_path, name, COUNTER, *arguments)
@@ -177,7 +177,7 @@ def test_a_tools_library_can_be_had_twice_whatever_its_name(name, arguments, too
     assert result.messages == []
 
 
-def test_libraries_that_need_each_other_can_be_had_twice(tmp_path):
+def test_libraries_that_need_each_other_can_be_copied(tmp_path):
     left = "int right(void);\nint left(void);\nint left(void) { return right(); }\n"
     compile_library(tmp_path, "libleft.so", left)
     compile_library(tmp_path, "libright.so", COUNTER + "int left(void);\nint right(void);\n"
@@ -191,7 +191,7 @@ def test_libraries_that_need_each_other_can_be_had_twice(tmp_path):
 
 
 @pytest.mark.skipif(not pmpi_tool("cpp").exists(), reason="no C++ compiler")
-def test_run_time_libraries_are_one_for_the_process(tmp_path):
+def test_run_time_libraries_of_languages_are_not_copied(tmp_path):
     result = succeed(pmpi_program("surroundings"), "init", "maps", "finalize", tools="cpp:alpha:cpp",
                      env={"TMPDIR": tmp_path})
     names = {line.split()[-1] for line in result.stdout.splitlines() if line.startswith("map: ")}
@@ -223,7 +223,7 @@ def parts(folder, *needed):
 @pytest.mark.parametrize("preloaded", [False, True])
 @pytest.mark.parametrize("stack, seen", [("OUTER:alpha", [2]), ("alpha:OUTER:alpha", [1, 3]),
                                          ("alpha:OUTER:OUTER:alpha", [1, 4])])
-def test_wrappers_in_a_library_that_a_tool_needs_are_the_tools(stack, seen, preloaded, tmp_path):
+def test_wrappers_in_a_library_that_a_tool_needs_belong_to_the_tool(stack, seen, preloaded, tmp_path):
     outer, _ = parts(tmp_path)
     result = succeed("calls", *RUN, preload=[LIBQMPI, *([outer] if preloaded else [])],
                      tools=stack.replace("OUTER", str(outer)))
@@ -240,7 +240,7 @@ def test_a_preloaded_tool_that_is_not_listed_has_the_wrappers_of_a_library_that_
         assert f"layer 2: tool {name} from" in result.stderr
 
 
-def test_a_preloaded_tool_is_listed_by_the_library_with_its_wrappers(tmp_path):
+def test_a_preloaded_tool_may_be_listed_by_the_library_with_its_wrappers(tmp_path):
     outer, inner = parts(tmp_path)
     result = succeed("calls", *RUN, preload=[LIBQMPI, outer], tools=f"alpha:{inner}:alpha")
     assert count(result, "inner MPI_Comm_rank") == 1 and ranks_seen(result, 1, 3) == [1, 1]
@@ -266,23 +266,23 @@ def test_no_library_of_a_preloaded_tool_bypasses_the_layers_below(how, tmp_path)
 # ---- Libraries that layers share -----------------------------------------------------------------
 
 
-def test_check_says_what_two_layers_share():
+def test_check_names_the_library_that_two_layers_share():
     result = qmpi("check", "-t", "needs_counter:needs_counter_too:needs_counter:needs_counter")
     assert [line.strip() for line in result.stdout.splitlines() if "shares " in line] == [
         "shares      libpmpicounter.so with layer 4 (needs_counter)"]
 
 
-def test_doctor_says_what_two_layers_share():
+def test_doctor_names_the_library_that_two_layers_share():
     result = qmpi("doctor", env={"QMPI_TOOLS": "needs_counter:needs_counter_too"})
     assert "shares libpmpicounter.so with layer 2 (needs_counter_too)" in result.stdout
 
 
 @pytest.mark.parametrize("stack", ["needs_counter:alpha:needs_counter", "helped:helped_too", "now"])
-def test_check_does_not_speak_of_sharing_where_there_is_none(stack):
+def test_check_names_no_shared_library_if_there_is_none(stack):
     assert "shares" not in qmpi("check", "-t", stack).stdout
 
 
-def test_layers_that_share_work_side_by_side():
+def test_layers_that_share_a_library_share_its_state():
     result = run_pmpi("calls", "init", "comm_rank", "finalize",
                         tools="needs_counter:needs_counter_too")
     assert result.returncode == 0

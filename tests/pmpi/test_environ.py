@@ -3,7 +3,7 @@
 from pmpi_support import run_pmpi
 
 
-def test_environ_is_the_layers_own():
+def test_environ_contains_the_variables_of_the_layer():
     tools = "environment,env.SHOWN=upper,env.HIDDEN=:environment:environment,env.SHOWN=lower"
     result = run_pmpi("calls", "init", "finalize", tools=tools, ranks=1,
                         env={"SHOWN": "outer", "HIDDEN": "there", "PLAIN": "same"})

@@ -13,22 +13,22 @@ def notes_of(result, *names):
     return [line for line in result.trace if line.startswith(tuple(f"{name} " for name in names))]
 
 
-# ---- Height --------------------------------------------------------------------------------------
+# ---- Many layers, and names of tools -------------------------------------------------------------
 
 
-def test_sixteen_layers_of_sixteen_tools():
+def test_sixteen_layers_of_sixteen_tools_work():
     names = ["lazy", "now", "writable", "noplt", "noplt_lazy", "address", "address_now", "table",
              "constant", "constant_now", "sysv", "symbolic", "unlinked", "next_pmpi", "next_mpi",
              "early_next_mpi"]
     run_stack(*names)
 
 
-def test_sixteen_layers_of_one_tool():
+def test_sixteen_layers_of_one_tool_work():
     result = run_stack(*["now"] * 16)
     assert result.trace.count("exit now counted 6 helper 0") == 16
 
 
-def test_thirty_layers_pmpi_and_native_in_turn():
+def test_thirty_layers_of_pmpi_and_native_tools_in_turn_work():
     run_stack(*["lazy", "alpha"] * 15)
 
 
@@ -63,7 +63,7 @@ def test_a_tool_through_a_symbolic_link_is_the_same_tool(tmp_path):
 @pytest.mark.parametrize("stack", [
     ("helped",), ("alpha", "helped"), ("helped", "alpha"), ("helped", "now", "helped"),
     ("helped", "helped", "alpha", "helped"), ("lazy", "helped", "alpha", "lazy", "helped")])
-def test_references_in_a_library_of_the_tools_own(stack):
+def test_a_library_of_the_tool_may_contain_its_references_to_pmpi(stack):
     """The library counts calls. Its counts show that each layer has a copy of its own."""
     result = run_stack(*stack)
     assert result.trace.count("exit helped counted 6 helper 6") == stack.count("helped")
@@ -72,7 +72,7 @@ def test_references_in_a_library_of_the_tools_own(stack):
 @pytest.mark.parametrize("stack", [
     ("helped", "helped_too"), ("helped_too", "alpha", "helped"),
     ("helped", "helped_too", "beta", "helped", "helped_too")])
-def test_two_tools_that_share_a_library_have_one_each(stack):
+def test_two_tools_that_need_the_same_library_have_a_copy_each(stack):
     result = run_stack(*stack)
     for name in ("helped", "helped_too"):
         assert result.trace.count(f"exit {name} counted 6 helper 6") == stack.count(name)
@@ -83,13 +83,13 @@ def test_two_tools_that_share_a_library_have_one_each(stack):
     ("indirect_one", "alpha", "indirect_other"), ("indirect_other", "now", "helped"),
     ("helped", "now", "indirect_other"),
     ("indirect_one", "indirect_other", "beta", "indirect_other", "indirect_one")])
-def test_tools_that_share_a_library_at_one_remove_have_one_each(stack):
+def test_tools_that_need_the_same_library_indirectly_have_a_copy_each(stack):
     result = run_stack(*stack)
     for name in set(stack) - {"alpha", "beta", "now"}:
         assert result.trace.count(f"exit {name} counted 6 helper 6") == stack.count(name)
 
 
-def test_a_shared_library_at_one_remove_is_found_as_the_loader_finds_it(tmp_path):
+def test_an_indirectly_needed_library_is_found_as_the_loader_finds_it(tmp_path):
     """The tool needs the shared library only through another library, which is not loaded yet and is not in the run
     path of the tool."""
     moved = shutil.copy(pmpi_tool("indirect_one"), tmp_path)
@@ -100,14 +100,14 @@ def test_a_shared_library_at_one_remove_is_found_as_the_loader_finds_it(tmp_path
         assert result.trace.count(f"exit {name} counted 6 helper 6") == 1
 
 
-def test_a_tool_beside_more_libraries_than_a_few(tmp_path):
+def test_a_tool_works_in_a_process_with_many_libraries(tmp_path):
     others = [shutil.copy(pmpi_tool("missing"), tmp_path / f"libother{i}.so") for i in range(70)]
     result = succeed("calls", *RUN, tools="now:alpha:now", preload=[LIBQMPI, *others])
     check_stack(("now", "alpha", "now"), result)
 
 
 @pytest.mark.parametrize("stack", [("helped", "alpha"), ("alpha", "helped", "now", "helped")])
-def test_a_tools_library_that_the_program_has_too(stack):
+def test_the_program_and_a_tool_may_need_the_same_library(stack):
     """The program and the tool have separate copies of the library. MPI calls of the program's copy are those of the
     program."""
     result = succeed(pmpi_program("uses_helper"), *RUN, tools=":".join(stack))
@@ -118,7 +118,7 @@ def test_a_tools_library_that_the_program_has_too(stack):
 @pytest.mark.parametrize("stack", [
     ("ends",), ("alpha", "ends"), ("ends", "alpha"), ("ends", "now", "ends"),
     ("ends", "alpha", "ends", "beta", "ends")])
-def test_wrappers_in_a_library_of_the_tools_own(stack):
+def test_a_library_of_the_tool_may_contain_wrappers(stack):
     """The tool wraps MPI_Init and MPI_Finalize, and its library wraps the other functions. Each of the two counts its
     own calls."""
     expected = []
@@ -148,7 +148,7 @@ def cpp_calls(stack):
 @pytest.mark.parametrize("stack", [
     ("cpp",), ("alpha", "cpp"), ("cpp", "alpha"), ("cpp", "cpp_too"), ("cpp", "now", "cpp"),
     ("cpp", "cpp_too", "alpha", "cpp_too", "cpp")])
-def test_cpp_tools_with_static_objects_and_exceptions(stack):
+def test_cpp_tools_may_have_static_objects_and_exceptions(stack):
     result = succeed("calls", *RUN, tools=":".join(stack))
     assert [line for line in result.calls if "MPI_Initialized" not in line] == cpp_calls(stack)
     assert result.stdout == run_pmpi("calls", *RUN, preload=()).stdout
@@ -161,7 +161,7 @@ def test_cpp_tools_with_static_objects_and_exceptions(stack):
 @pytest.mark.parametrize("stack", [
     ("fortran",), ("alpha", "fortran"), ("fortran", "alpha"), ("fortran", "now", "fortran")])
 @pytest.mark.parametrize("application", ["C", "Fortran"])
-def test_a_tool_written_in_fortran(stack, application):
+def test_a_tool_may_be_written_in_fortran(stack, application):
     steps = ["init", "comm_rank", "barrier", "finalize"]
     result = (succeed("calls", *steps, tools=":".join(stack)) if application == "C"
               else succeed(pmpi_program("fortran_calls"), tools=":".join(stack)))
@@ -198,7 +198,7 @@ def test_a_tools_fortran_wrappers_count_a_call_once_and_no_layer_misses_it(stack
 
 
 @pytest.mark.parametrize("stack", [("fortran_wrappers",), ("alpha", "fortran_wrappers", "now")])
-def test_a_tool_with_fortran_wrappers_under_a_c_program(stack):
+def test_a_tool_with_fortran_wrappers_works_with_a_c_program(stack):
     result = succeed("calls", *RUN, tools=":".join(stack))
     assert notes_of(result, "fortran_wrappers") == ["fortran_wrappers MPI_Comm_rank 1",
                                                     "fortran_wrappers MPI_Barrier 2"]

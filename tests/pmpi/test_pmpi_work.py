@@ -22,7 +22,7 @@ def between(calls, first, last):
 
 
 @pytest.mark.parametrize("name", ["self_call", "self_table", "self_default", "self_handle"])
-def test_a_tools_own_mpi_call_means_itself_or_the_next_layer(name):
+def test_an_mpi_call_of_a_tool_reaches_its_own_wrapper_or_the_next_layer(name):
     steps = ["init", "barrier", "finalize"]
     for stack in ((name,), ("alpha", name), ("alpha", name, "beta"), ("now", name, "lazy"),
                   (name, "alpha", name)):
@@ -47,7 +47,7 @@ def test_a_tools_own_mpi_call_means_itself_or_the_next_layer(name):
         assert counted == expected, stack
 
 
-def test_the_tool_information_interface_from_a_tool():
+def test_a_tool_may_use_the_tool_information_interface():
     for stack in (("information",), ("alpha", "information", "beta"), ("information", "alpha"),
                   ("information", "now", "information")):
         result = succeed("calls", "init", "finalize", tools=":".join(stack))
@@ -76,7 +76,7 @@ def test_the_programs_own_calls_of_the_tool_information_interface_reach_a_pmpi_l
 def test_mpi_calls_of_a_constructor_reach_the_layers_below_only(name, preload):
     """This includes preloaded tools, whose constructors run before the stack exists."""
     if preload not in ([], [name]):
-        pytest.skip("the other tool")
+        pytest.skip("only the tested tool is preloaded")
     itself = [f"{name} MPI_Initialized"] * (name == "early_wraps")
     libraries = [LIBQMPI, *[pmpi_tool(each) for each in preload]]
     for stack in ((name,), ("alpha", name), ("alpha", name, "beta"), ("now", name, "now")):
@@ -218,7 +218,7 @@ def test_four_threads_each_have_their_own_caller_below_pmpi_layers(stack):
         assert f"caller {tool_id} right 20000 wrong 0" in result.trace
 
 
-# ---- Threads and sanitizers ----------------------------------------------------------------------
+# ---- Threads -------------------------------------------------------------------------------------
 
 COUNTED = "counted 1 40000 40000"
 

@@ -23,7 +23,7 @@ def run_with(preload, tools, program="calls", **kwargs):
 @pytest.mark.parametrize("tools, stack", [
     (None, ["lazy"]), ("", ["lazy"]), ("alpha", ["alpha", "lazy"]), ("now", ["now", "lazy"]),
     ("now:alpha:now", ["now", "alpha", "now", "lazy"])])
-def test_preloaded_but_not_listed_it_is_the_lowest_layer(tools, stack):
+def test_a_preloaded_tool_that_is_not_listed_is_the_lowest_layer(tools, stack):
     check_stack(stack, run_with(["libqmpi", "lazy"], tools))
 
 
@@ -37,20 +37,20 @@ def test_of_two_preloaded_tools_one_may_be_listed():
 
 
 @pytest.mark.parametrize("entry", ["lazy", "liblazy.so", str(pmpi_tool("lazy"))])
-def test_a_preloaded_tool_is_listed_by_name_file_name_or_path(entry):
+def test_a_preloaded_tool_may_be_listed_by_name_file_name_or_path(entry):
     result = run_with(["libqmpi", "lazy"], f"alpha:{entry}:beta")
     check_stack(["alpha", "lazy", "beta"], result)
     assert result.trace.count("load lazy") == 1
 
 
-def test_a_preloaded_tool_on_each_of_two_ranks():
+def test_a_preloaded_tool_works_on_each_of_two_ranks():
     result = run_with(["libqmpi", "lazy"], "lazy:alpha:lazy", ranks=2)
     assert result.calls.count("lazy MPI_Comm_rank 2") == 4
     assert result.calls.count("alpha 2 MPI_Comm_rank") == 2
 
 
 @pytest.mark.parametrize("stack", [("helped", "alpha"), ("alpha", "helped", "beta")])
-def test_a_preloaded_tool_with_a_library_of_its_own(stack):
+def test_a_preloaded_tool_may_have_a_library_of_its_own(stack):
     """The references to PMPI are in this library. They must lead to the next layer."""
     result = run_with(["libqmpi", "helped"], ":".join(stack))
     check_stack(stack, result)
@@ -75,7 +75,7 @@ def copies(source, count, folder):
 
 
 @pytest.mark.parametrize("stack", [("helped",), ("alpha", "helped", "beta")])
-def test_among_many_libraries_a_preloaded_tool_has_its_own(stack, tmp_path):
+def test_a_preloaded_tool_has_its_own_library_among_many_others(stack, tmp_path):
     many = copies(pmpi_tool("pmpimany"), 600, tmp_path)
     result = succeed("calls", *RUN, preload=[LIBQMPI, *many, pmpi_tool("helped")],
                      tools=":".join(stack))
@@ -96,26 +96,26 @@ def test_many_tools_may_be_preloaded(tmp_path):
 @pytest.mark.parametrize("tools, stack", [
     (None, ["lazy"]), ("alpha", ["lazy", "alpha"]), ("now:alpha", ["lazy", "now", "alpha"]),
     ("lazy:alpha", ["lazy", "alpha"]), ("lazy:alpha:lazy", ["lazy", "alpha", "lazy"])])
-def test_in_front_it_is_the_top_of_the_stack(tools, stack):
+def test_a_tool_in_front_is_the_top_of_the_stack(tools, stack):
     check_stack(stack, run_with(["lazy", "libqmpi"], tools))
 
 
 @pytest.mark.parametrize("name", ["now", "noplt", "table", "next_pmpi", "next_mpi", "library_pmpi",
                                   "defines_pmpi"])
-def test_in_front_however_it_is_bound(name):
+def test_a_tool_in_front_may_be_bound_in_any_way(name):
     check_stack([name, "alpha"], run_with([name, "libqmpi"], "alpha"))
 
 
-def test_two_in_front_keep_the_loaders_order():
+def test_two_tools_in_front_keep_the_loaders_order():
     check_stack(["lazy", "now", "alpha"], run_with(["lazy", "now", "libqmpi"], "alpha"))
 
 
-def test_one_in_front_and_one_behind():
+def test_one_tool_may_be_in_front_and_one_behind():
     check_stack(["lazy", "alpha", "now"], run_with(["lazy", "libqmpi", "now"], "alpha"))
 
 
 @pytest.mark.parametrize("tools", ["alpha:lazy", "now:lazy:alpha"])
-def test_in_front_but_listed_elsewhere_is_refused(tools):
+def test_a_tool_in_front_that_is_listed_elsewhere_is_refused(tools):
     result = run_pmpi("calls", *RUN, preload=[pmpi_tool("lazy"), LIBQMPI], tools=tools)
     assert result.returncode == 2
     assert result.stdout == ""
@@ -123,7 +123,7 @@ def test_in_front_but_listed_elsewhere_is_refused(tools):
     assert "entry 2 'lazy'" in result.messages[0]
 
 
-def test_in_front_but_listed_elsewhere_may_be_skipped():
+def test_a_tool_in_front_that_is_listed_elsewhere_may_be_skipped():
     result = succeed("calls", *RUN, preload=[pmpi_tool("lazy"), LIBQMPI], tools="alpha:lazy",
                      env={"QMPI_ON_ERROR": "skip"})
     assert result.calls.count("alpha 1 MPI_Comm_rank") + result.calls.count(
@@ -139,7 +139,7 @@ def test_in_front_but_listed_elsewhere_may_be_skipped():
     ("linkedtool:alpha", ["linkedtool", "alpha"]),
     ("alpha:linkedtool:beta", ["alpha", "linkedtool", "beta"]),
     ("linkedtool:now:linkedtool", ["linkedtool", "now", "linkedtool"])])
-def test_a_tool_linked_as_a_library(tools, stack):
+def test_a_tool_may_be_linked_as_a_library(tools, stack):
     program = pmpi_program("linked_with_tool")
     needed = [line for line in readelf("-d", program).splitlines() if "(NEEDED)" in line]
     assert "liblinkedtool.so" in needed[0] and MPI_LIBRARY in needed[1]
@@ -157,7 +157,7 @@ def test_the_programs_own_wrappers_are_the_top_of_the_stack(name, tools, lower):
 
 
 @pytest.mark.parametrize("name", WITH_WRAPPERS)
-def test_the_programs_own_wrappers_on_each_of_two_ranks(name):
+def test_the_programs_own_wrappers_work_on_each_of_two_ranks(name):
     result = run_with(["libqmpi"], "now:alpha", pmpi_program(name), ranks=2)
     for layer in ("own", "now"):
         assert result.calls.count(f"{layer} MPI_Comm_rank 2") == 2
@@ -173,7 +173,7 @@ def test_the_caller_is_the_call_in_the_program_and_not_in_its_wrapper():
         "MPI_Finalize": "caller_of_finalize"}
 
 
-def test_the_program_its_library_and_a_preloaded_tool_together():
+def test_wrappers_of_the_program_a_listed_and_a_preloaded_tool_form_one_stack():
     result = succeed(pmpi_program("own"), *RUN, tools="alpha",
                      preload=[LIBQMPI, pmpi_tool("lazy")])
     assert result.calls == expected_calls(["own", "alpha", "lazy"])

@@ -73,7 +73,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_refused_by_name_and_reason(case, tmp_path):
+def test_an_invalid_library_is_refused_with_its_name_and_the_reason(case, tmp_path):
     make_entry, expected = CASES[case]
     entry = make_entry(tmp_path)
     result = run_pmpi("calls", *RUN, tools=f"now:{entry}:alpha")
@@ -83,7 +83,7 @@ def test_refused_by_name_and_reason(case, tmp_path):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_left_out_where_that_is_wished(case, tmp_path):
+def test_an_invalid_library_is_left_out_if_the_user_allows_it(case, tmp_path):
     make_entry, expected = CASES[case]
     result = succeed("calls", *RUN, tools=f"now:{make_entry(tmp_path)}:lazy",
                      env={"QMPI_ON_ERROR": "skip"})
@@ -93,7 +93,7 @@ def test_left_out_where_that_is_wished(case, tmp_path):
 
 
 @pytest.mark.parametrize("front", [False, True])
-def test_a_preloaded_tool_that_is_not_listed_ends_no_run(front):
+def test_a_preloaded_tool_that_is_not_listed_and_cannot_be_a_layer_ends_no_run(front):
     """The tool cannot become a layer. Without libqmpi, the program would run, so libqmpi only prints a message."""
     textrel = pmpi_tool("textrel")
     preload = (textrel, LIBQMPI) if front else (LIBQMPI, textrel)
@@ -101,11 +101,11 @@ def test_a_preloaded_tool_that_is_not_listed_ends_no_run(front):
         result = succeed("calls", *RUN, tools=tools, preload=preload)
         one_message(result, f"'{textrel}', which is not in QMPI_TOOLS: {textrel} has relocations in its code")
         assert result.messages[-1] == "  the run continues without this layer"
-        if not front:  # the native layer sees all calls; before libqmpi, the tool's wrappers bypass it
+        if not front:  # if the tool is in front of libqmpi, calls through its wrappers bypass the native layer
             assert sum(line.startswith("alpha ") for line in result.calls) == (len(RUN) if tools else 0)
 
 
-def test_one_message_from_a_job_of_two_ranks(tmp_path):
+def test_a_job_of_two_ranks_prints_one_message(tmp_path):
     result = run_pmpi("calls", *RUN, tools=f"{truncated(tmp_path)}", ranks=2)
     assert result.returncode == 2
     assert len([line for line in result.messages if not line.startswith(" ")]) == 1
@@ -157,7 +157,7 @@ def test_a_library_that_several_others_need_is_copied_once_for_a_layer(tmp_path)
     assert sum("MPI_Barrier" in line for line in result.calls) == 4
 
 
-def test_one_layer_of_a_tool_whose_library_calls_mpi_needs_no_folder(tmp_path):
+def test_one_layer_of_a_tool_whose_library_calls_mpi_needs_no_temporary_folder(tmp_path):
     """If no copies can be made, the tool uses the original libraries, provided that the program does not use them."""
     result = succeed("calls", *RUN, tools="helped:alpha", env={"TMPDIR": tmp_path / "absent"})
     check_stack(["helped", "alpha"], result)
@@ -165,7 +165,7 @@ def test_one_layer_of_a_tool_whose_library_calls_mpi_needs_no_folder(tmp_path):
 
 def mounted(folder, options):
     """Returns a wrapper that mounts a file system on `folder`, in a mount namespace of its own. Skips the test if this
-    is not permitted. LD_PRELOAD is not set for the commands that mount it, which may be built for another processor."""
+    is not permitted. LD_PRELOAD is not set for unshare and mount, which may be built for another processor."""
     mount = f'mount -t tmpfs -o {options} tmpfs {folder} && export LD_PRELOAD="$0" && exec "$@"'
     wrapper = ["sh", "-c", f'libraries=$LD_PRELOAD; unset LD_PRELOAD; exec unshare -m sh -c \'{mount}\' "$libraries" "$@"',
                "sh"]
@@ -174,7 +174,7 @@ def mounted(folder, options):
     return wrapper
 
 
-@pytest.mark.skipif(EMULATED, reason="an emulator needs no right to execute what it loads")
+@pytest.mark.skipif(EMULATED, reason="the emulator loads files without the right to execute them")
 def test_a_second_layer_in_a_folder_without_execution_is_refused(tmp_path):
     result = run_pmpi("calls", *RUN, tools="now:alpha:now", wrapper=mounted(tmp_path, "noexec"), env={"TMPDIR": tmp_path})
     assert (result.returncode, result.stdout) == (2, "")

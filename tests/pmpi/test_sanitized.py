@@ -27,7 +27,7 @@ def test_sanitized_tools_run_and_count(stack):
     assert result.trace.count("exit sanitized counted 6 helper 0") == stack.count("sanitized")
 
 
-def test_native_layers_below_a_sanitized_programs_own_wrappers_or_a_tool_in_front():
+def test_native_layers_work_below_the_programs_own_wrappers_or_a_tool_in_front():
     """The sanitizer's library comes before all others, as it must in a program that is built with the sanitizer."""
     result = succeed(pmpi_program("own"), *RUN, tools="alpha", preload=[*sanitizer(), LIBQMPI])
     check_stack(("own", "alpha"), result)
@@ -35,7 +35,7 @@ def test_native_layers_below_a_sanitized_programs_own_wrappers_or_a_tool_in_fron
     check_stack(("now", "alpha"), front)
 
 
-def test_the_caller_below_pmpi_layers_in_a_sanitized_program():
+def test_a_native_layer_below_a_pmpi_layer_knows_the_caller_if_the_sanitizer_is_preloaded():
     result = succeed("callers", tools="now:caller", preload=[*sanitizer(), LIBQMPI])
     assert "caller 2 MPI_Comm_rank from caller_of_rank" in result.trace
 

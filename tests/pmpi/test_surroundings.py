@@ -42,7 +42,7 @@ def test_a_layers_variables_are_its_own(name):
     assert printed == ["TEST_SET: outer", "TEST_UNSET: (none)"] * 3
 
 
-def test_variables_of_a_preloaded_tool():
+def test_a_preloaded_tool_gets_the_variables_of_its_layers():
     """The constructor of the tool has run before the layer exists. Later queries get the values of the layer."""
     result = succeed(SURROUNDINGS, "init", "finalize", "getenv=TEST_SET",
                      tools="variables,env.TEST_SET=mine:variables,env.TEST_SET=below",
@@ -54,7 +54,7 @@ def test_variables_of_a_preloaded_tool():
     assert "TEST_SET: outer" in result.stdout
 
 
-def test_variables_of_a_layer_on_each_of_two_ranks():
+def test_a_layer_gets_its_variables_on_each_of_two_ranks():
     result = succeed(SURROUNDINGS, "init", "finalize", "getenv=TEST_SET", ranks=2,
                      tools="variables,env.TEST_SET=mine:variables", env={"TEST_SET": "outer"})
     for value in ("mine", "outer"):
@@ -75,10 +75,10 @@ def test_an_unknown_option_of_a_pmpi_tool_is_refused(option):
 
 # ---- dlsym keeps its meaning ---------------------------------------------------------------------
 
-as_everywhere = pytest.mark.skipif(bool(ASAN), reason="the sanitizer replaces malloc for some")
+without_sanitizer = pytest.mark.skipif(bool(ASAN), reason="the sanitizer replaces functions of the C library")
 
 
-@as_everywhere
+@without_sanitizer
 def test_the_programs_dlsym_keeps_its_meaning():
     plain = run_pmpi(SURROUNDINGS, "init", "names", "finalize", preload=())
     assert f"next malloc in libc.so.6, next MPI_Init in {MPI_SONAME}" in plain.stdout
@@ -95,7 +95,7 @@ NAMES = ["next getppid in libc.so.6, next malloc in libc.so.6, next MPI_None in 
          "next PMPI_None in nowhere, libc's malloc in libc.so.6, its MPI_Init in nowhere"]
 
 
-@as_everywhere
+@without_sanitizer
 @pytest.mark.parametrize("tools", [None, "lazy:alpha"])
 def test_a_preloaded_librarys_dlsym_keeps_its_meaning(tools):
     """The library is not a tool. Its constructor, which calls dlsym, runs before those of libqmpi."""
@@ -106,7 +106,7 @@ def test_a_preloaded_librarys_dlsym_keeps_its_meaning(tools):
     assert result.stdout.count("getppid: a process") == 2
 
 
-@as_everywhere
+@without_sanitizer
 def test_a_librarys_dlsym_in_front_of_libqmpi_keeps_its_meaning():
     result = succeed(SURROUNDINGS, "getppid", "init", "finalize", tools="lazy",
                      preload=[pmpi_tool("names"), LIBQMPI])
@@ -114,7 +114,7 @@ def test_a_librarys_dlsym_in_front_of_libqmpi_keeps_its_meaning():
                                          "names getppid"]
 
 
-@as_everywhere
+@without_sanitizer
 @pytest.mark.parametrize("preload", ["no", "yes"])
 def test_a_tools_dlsym_of_other_names_keeps_its_meaning(preload):
     libraries = [LIBQMPI, pmpi_tool("names_tool")] if preload == "yes" else [LIBQMPI]
@@ -125,7 +125,7 @@ def test_a_tools_dlsym_of_other_names_keeps_its_meaning(preload):
         for text in NAMES]
 
 
-def test_a_process_that_never_calls_mpi_sees_nothing_of_hosting(tmp_path):
+def test_a_process_that_never_calls_mpi_loads_no_tools(tmp_path):
     result = succeed(SURROUNDINGS, "getenv=TEST_SET", "names", "wait", tools="lazy:lazy:nonsense",
                      env={"TMPDIR": tmp_path})
     assert result.stderr.count("trace: ") == 3
@@ -155,12 +155,12 @@ def test_under_qmpi_run_a_tool_sees_the_programs_calls_outside_mpi(tools, tmp_pa
 
 
 def missed(result):
-    """Returns the messages about functions that a layer does not see. Asserts that there are no others."""
+    """Returns the messages about functions that a layer does not see. Asserts that there are no other messages."""
     assert not [line for line in result.messages if not line.startswith(("layer ", "  hint: "))]
     return [line for line in result.messages if line.startswith("layer ")]
 
 
-def test_under_qmpi_run_only_further_copies_miss_calls_outside_mpi_and_that_is_said():
+def test_under_qmpi_run_only_further_copies_miss_calls_outside_mpi_and_a_message_says_so():
     result = qmpi("run", "-t", "files:files", SURROUNDINGS, "init", "finalize")
     lines = missed(result)
     assert len(lines) == 1
@@ -170,7 +170,7 @@ def test_under_qmpi_run_only_further_copies_miss_calls_outside_mpi_and_that_is_s
 
 
 @pytest.mark.parametrize("on_error, status", [("stop", 2), ("skip", 0)])
-def test_a_tool_that_must_be_preloaded_and_cannot_be_is_refused(on_error, status, tmp_path):
+def test_a_tool_that_cannot_be_preloaded_although_it_must_is_refused(on_error, status, tmp_path):
     """The loader cannot preload a path with a space. If the user skips errors, the tool is loaded later and sees only
     MPI calls."""
     folder = tmp_path / "a b"
@@ -185,8 +185,8 @@ def test_a_tool_that_must_be_preloaded_and_cannot_be_is_refused(on_error, status
     assert ("files MPI_Comm_rank" in result.trace) == (on_error == "skip")
 
 
-@as_everywhere
-def test_of_many_functions_that_a_tool_replaces_some_are_named(tmp_path):
+@without_sanitizer
+def test_a_message_names_some_of_the_functions_that_a_tool_replaces(tmp_path):
     source = tmp_path / "many.c"
     source.write_text("int MPI_Barrier(long comm) { return comm != 0; }\n" + "".join(
         f"int {name}(void) {{ return 0; }}\n"
@@ -198,7 +198,7 @@ def test_of_many_functions_that_a_tool_replaces_some_are_named(tmp_path):
     assert "read" in lines[0] and "write" in lines[0]
 
 
-def test_without_qmpi_run_one_line_says_what_a_tool_misses(tmp_path):
+def test_without_qmpi_run_a_message_names_the_functions_that_a_tool_misses(tmp_path):
     result = succeed(SURROUNDINGS, *used_files(tmp_path), "init", "comm_rank",
                      *used_files(tmp_path), "finalize", tools="alpha:files", ranks=1)
     lines = missed(result)
@@ -210,7 +210,7 @@ def test_without_qmpi_run_one_line_says_what_a_tool_misses(tmp_path):
     assert not [line for line in result.trace if line.startswith("files") and "open" in line]
 
 
-def test_what_a_tool_misses_is_said_by_one_rank_only():
+def test_only_one_rank_says_that_a_tool_misses_functions():
     result = succeed(SURROUNDINGS, "init", "finalize", tools="files", ranks=2)
     assert len(missed(result)) == 1
 
@@ -233,7 +233,7 @@ COPIES = ["now:alpha:now", "helped:helped:now:now"]
 
 
 @pytest.mark.parametrize("tools", COPIES)
-def test_copies_are_there_while_the_program_runs_and_gone_when_it_has_ended(tools, tmp_path):
+def test_copies_exist_only_while_the_program_runs(tools, tmp_path):
     result = succeed(SURROUNDINGS, f"list={tmp_path}", "init", f"list={tmp_path}", "finalize",
                      f"list={tmp_path}", tools=tools, env={"TMPDIR": tmp_path})
     assert entries(tmp_path) == []
@@ -243,7 +243,7 @@ def test_copies_are_there_while_the_program_runs_and_gone_when_it_has_ended(tool
 
 @pytest.mark.parametrize("tools, copies", [
     ("now:lazy:needs_counter:alpha:needs_counter_too", 0), ("now:helped", 1)])
-def test_only_what_calls_mpi_is_copied_for_a_single_layer_of_a_tool(tools, copies, tmp_path):
+def test_only_libraries_that_call_mpi_are_copied_for_a_single_layer_of_a_tool(tools, copies, tmp_path):
     result = succeed(SURROUNDINGS, "init", f"list={tmp_path}", "finalize", tools=tools,
                      env={"TMPDIR": tmp_path})
     assert f"list: {copies}\n" in result.stdout
@@ -283,7 +283,7 @@ def test_copies_are_gone_after_a_tool_crashed(tools, ranks, tmp_path):
 
 
 def test_copies_are_gone_after_a_refusal(tmp_path):
-    """Copies were already made when a layer turns out to be impossible to load."""
+    """Copies have already been made when libqmpi finds that another layer cannot be loaded."""
     result = run_pmpi(SURROUNDINGS, "init", "finalize", tools="undefined:now:now",
                         env={"TMPDIR": tmp_path})
     assert result.returncode == 2
@@ -306,8 +306,7 @@ def test_a_child_that_ends_does_not_take_the_copies_away(tmp_path):
 
 
 def test_no_process_keeps_the_launchers_pipes_open(tmp_path):
-    """The helper reads the output until all processes have closed it, so it would wait for a process that keeps it
-    open."""
+    """run_pmpi reads the output until all processes have closed it, so it would wait for such a process."""
     succeed(SURROUNDINGS, "init", "leave", tools="now:now", env={"TMPDIR": tmp_path})
     assert is_emptied(tmp_path)
 

@@ -9,7 +9,7 @@ from redirect_support import counted, in_each_rank, reach
 from support import OPEN_MPI
 
 pytestmark = pytest.mark.skipif(
-    OPEN_MPI, reason="Open MPI's Fortran attributes are not calls of MPI's: docs/run/mpi-libraries.md")
+    OPEN_MPI, reason="Open MPI's Fortran attributes make no calls in C: see docs/run/mpi-libraries.md")
 
 BINDINGS = ["mpif_h", "mpi", "f08"]
 every_binding = pytest.mark.parametrize("binding", BINDINGS)
@@ -24,6 +24,7 @@ CALLS = {
     "MPI_Type_delete_attr": 1,
     "MPI_Win_create_keyval": 1, "MPI_Win_get_attr": 6, "MPI_Win_set_attr": 1,
 }
+# The calls with mpif.h and the module mpi that CALLS does not contain, or not as often.
 INTEGERS = {"MPI_Keyval_create": 1, "MPI_Attr_get": 4, "MPI_Attr_put": 1, "MPI_Attr_delete": 1,
             "MPI_Comm_get_attr": 22, "MPI_Comm_set_attr": 9}
 
@@ -122,7 +123,7 @@ def test_the_caller_is_the_fortran_program(binding, tools, layers):
 # ---- The values ----------------------------------------------------------------------------------
 
 
-def test_the_values_are_those_that_this_file_names():
+def test_without_libqmpi_the_program_prints_the_expected_values():
     for binding in BINDINGS:
         assert [line for line in plain(binding) if not line.startswith(("MPI_", "integer MPI_"))] \
             == VALUES + ([] if binding == "f08" else VALUES_OF_INTEGERS)
@@ -137,7 +138,7 @@ def test_without_layers_the_program_gets_its_values(binding):
 @every_binding
 @every_stack
 @pytest.mark.parametrize("mode", [None, "ask", "buffer", "replace"])
-def test_whatever_layers_do_for_themselves_the_program_gets_its_values(binding, tools, mode):
+def test_layers_that_ask_buffer_or_replace_do_not_change_the_programs_values(binding, tools, mode):
     result = run(binding, tools, mode)
     assert result.stdout.splitlines() == plain(binding)
     assert not [line for line in result.trace if "wrong" in line]
@@ -180,7 +181,7 @@ def test_a_layer_may_answer_with_a_value_of_its_own(binding, tools):
 
 @every_binding
 @every_stack
-def test_a_layer_may_drop_the_call(binding, tools):
+def test_a_layer_may_hide_an_attribute(binding, tools):
     told = [line for line in lines(binding, tools, "hide") if line not in plain(binding)]
     assert told[0] == "MPI_TAG_UB none"
     assert [line.split()[:3] for line in told[1:]] == (

@@ -60,7 +60,7 @@ def test_each_section_that_is_not_contiguous_is_one_send(tmp_path):
         "MPI_Recv": (2, 0, 2), "MPI_Finalize": (2, 1, 1)}
 
 
-# ---- Bindings that come and go -------------------------------------------------------------------
+# ---- Bindings that are unloaded and loaded again -------------------------------------------------
 
 
 @pytest.mark.skipif(ABI, reason="the standard ABI has no Fortran bindings")
@@ -97,7 +97,7 @@ def test_a_tool_with_fortran_wrappers_keeps_its_place_below_others(binding, prel
     calls = counted(tmp_path / "calls.json")
     assert calls["MPI_Barrier"] == (1, 1, 1)
     assert {f"MPI_{name}" for name in SITES} <= set(calls)
-    assert len(notes) == 1, "once, by one of its wrappers"
+    assert len(notes) == 1, "not seen exactly once by the wrappers of the tool"
 
 
 @every_binding
@@ -131,7 +131,7 @@ def test_fortran_wrappers_between_layers_run_once_and_pass_on(binding, preload, 
 
 
 @every_binding
-def test_fortran_wrappers_on_top_when_a_preloaded_tools_constructor_has_built_the_stack(binding, tmp_path):
+def test_fortran_wrappers_on_top_are_called_if_a_preloaded_tools_constructor_has_built_the_stack(binding, tmp_path):
     """The constructor of the preloaded tool runs before that of libqmpi, as with Extrae."""
     early = REDIRECT_TOOLS / "libearly.so"
     notes = barriers(binding, "libwrappers.so:libearly.so", (LIBQMPI, early), tmp_path)
@@ -174,7 +174,7 @@ def test_a_tool_that_wraps_fortran_alone_sees_calls_on_top(binding, tmp_path):
     assert counted(tmp_path / "calls.json")["MPI_Barrier"] == (1, 1, 1)
 
 
-def test_a_tool_that_wraps_fortran_alone_sees_none_elsewhere(tmp_path):
+def test_a_tool_that_wraps_fortran_alone_sees_no_calls_elsewhere(tmp_path):
     result = reach("sites_mpi", tools=f"count,output=calls.json:{ALONE}", ranks=1, cwd=tmp_path)
     assert result.returncode == 0 and not [line for line in result.trace if "barrier" in line]
     assert result.messages[0].startswith("layer 2 (fortran_wrappers_alone) wraps procedures of MPI in Fortran alone: "
@@ -186,7 +186,7 @@ def test_a_tool_that_wraps_fortran_alone_sees_none_elsewhere(tmp_path):
 @pytest.mark.parametrize("option, preload, words", [
     (",@fortran=no", (), "sees no calls with @fortran=no"),
     ("", (REDIRECT_TOOLS / ALONE,), "the program calls that library directly")])
-def test_a_tool_that_wraps_fortran_alone_is_refused_where_it_would_see_nothing(option, preload, words):
+def test_a_tool_that_wraps_fortran_alone_is_refused_if_it_would_see_no_calls(option, preload, words):
     result = reach("sites_mpi", tools=f"{ALONE}{option}", ranks=1, preload=(LIBQMPI, *preload))
     assert result.returncode == 2
     assert words in result.messages[0] and result.messages[1].startswith("  hint: ")

@@ -63,7 +63,7 @@ def run(binding, steps, tools, preload, tmp_path):
 
 
 @every_old_binding
-def test_the_tool_is_one_that_works_without_us(binding, tmp_path):
+def test_the_tool_works_without_libqmpi(binding, tmp_path):
     notes = run(binding, "initialized init numbers", None, (TOOL,), tmp_path)
     assert notes == in_fortran("initialized init numbers")
 
@@ -71,9 +71,9 @@ def test_the_tool_is_one_that_works_without_us(binding, tmp_path):
 @every_place
 @every_beginning
 @every_old_binding
-def test_on_top_its_wrappers_are_called_from_initialisation_on(binding, beginning, preload,
+def test_on_top_fortran_wrappers_are_called_from_initialization_on(binding, beginning, preload,
                                                                tmp_path):
-    """Before initialization, its C wrappers are called."""
+    """Before initialization, the C wrappers of the tool are called."""
     notes = run(binding, f"{beginning} numbers", "libconstants.so:count,output=calls.json", preload,
                 tmp_path)
     *before, init = beginning.split()
@@ -85,7 +85,7 @@ def test_on_top_its_wrappers_are_called_from_initialisation_on(binding, beginnin
 
 @every_place
 @pytest.mark.parametrize("beginning", ["init", "initialized thread"])
-def test_mpi_f08_has_other_procedures(beginning, preload, tmp_path):
+def test_calls_of_mpi_f08_reach_the_c_wrappers(beginning, preload, tmp_path):
     notes = run("f08", f"{beginning} numbers", "libconstants.so", preload, tmp_path)
     assert notes == in_c(f"{beginning} numbers")
 
@@ -95,7 +95,7 @@ def test_mpi_f08_has_other_procedures(beginning, preload, tmp_path):
 @pytest.mark.parametrize("tools", ["count,output=%t.json:libconstants.so",
                                    "count,output=%t.json:libconstants.so:count,output=%t.json",
                                    "libwrappers.so:count,output=%t.json:libconstants.so"])
-def test_below_others_only_its_c_wrappers_are_called(tools, binding, preload, tmp_path):
+def test_below_other_layers_only_the_c_wrappers_are_called(tools, binding, preload, tmp_path):
     notes = run(binding, "initialized init numbers", tools, preload, tmp_path)
     assert notes == in_c("initialized init numbers")
     for path in tmp_path.glob("*.json"):
@@ -106,7 +106,7 @@ def test_below_others_only_its_c_wrappers_are_called(tools, binding, preload, tm
 
 @behind_libqmpi
 @every_old_binding
-def test_of_two_layers_of_it_the_lower_is_called_in_c(binding, preload, tmp_path):
+def test_of_two_layers_of_the_tool_the_lower_one_is_called_in_c(binding, preload, tmp_path):
     """Each layer has its own copy of the tool's data, and both must recognize the constants."""
     notes = run(binding, "init numbers", "libconstants.so:libconstants.so", preload, tmp_path)
     assert [note for note in notes if " mpi_" in note] == in_fortran("init numbers")
@@ -120,7 +120,7 @@ def test_of_two_layers_of_it_the_lower_is_called_in_c(binding, preload, tmp_path
     (PLACES["preloaded behind"], None, in_fortran), (PLACES["preloaded in front"], None, in_fortran),
     (PLACES["preloaded in front"], "count,output=/dev/null", in_fortran),
     (PLACES["preloaded behind"], "count,output=/dev/null", in_c)])
-def test_preloaded_and_not_listed_it_stands_where_the_loader_finds_it(preload, tools, names,
+def test_the_order_of_preloading_places_a_tool_that_is_not_listed(preload, tools, names,
                                                                       tmp_path):
     assert run("mpif_h", "init numbers", tools, preload, tmp_path) == names("init numbers")
 
@@ -130,13 +130,13 @@ def test_preloaded_and_not_listed_it_stands_where_the_loader_finds_it(preload, t
 
 @every_place
 @every_old_binding
-def test_where_c_initialises_mpi_its_c_wrappers_are_called(binding, preload, tmp_path):
+def test_if_c_initializes_mpi_the_c_wrappers_are_called(binding, preload, tmp_path):
     notes = run(binding, "init_in_c numbers", "libconstants.so", preload, tmp_path)
     assert notes == in_c("init_in_c numbers")
 
 
 @every_old_binding
-def test_where_it_has_none_of_that_name_its_c_wrappers_are_called(binding, tmp_path):
+def test_without_a_fortran_wrapper_of_the_initialization_the_c_wrappers_are_called(binding, tmp_path):
     tool = "libconstants_of_init.so"
     assert run(binding, "thread numbers", tool, (LIBQMPI,), tmp_path) == in_c("thread numbers")
     assert run(binding, "init numbers", tool, (LIBQMPI,), tmp_path) == in_fortran("init numbers")
@@ -154,7 +154,7 @@ def test_where_it_has_none_of_that_name_its_c_wrappers_are_called(binding, tmp_p
     # MPI is initialized while the tool is off, so its Fortran wrappers are never called.
     ("libconstants.so:count,output=/dev/null", "initialized off init numbers on numbers",
      in_c("initialized numbers")),
-    # The tool becomes the topmost layer before MPI is initialized, and in the other cases afterwards.
+    # The tool becomes the topmost layer before MPI is initialized, in the following cases afterwards.
     ("empty:libconstants.so", "initialized off init numbers on numbers",
      in_c("initialized") + in_fortran("init numbers") + in_c("numbers")),
     ("empty:libconstants.so", "init numbers off numbers on numbers",
@@ -163,7 +163,7 @@ def test_where_it_has_none_of_that_name_its_c_wrappers_are_called(binding, tmp_p
      in_c("init numbers numbers numbers")),
 ])
 @every_old_binding
-def test_a_switch_leads_into_its_wrappers_only_if_it_was_initialised(binding, tools, steps,
+def test_after_a_switch_fortran_wrappers_are_called_only_if_the_tool_was_initialized(binding, tools, steps,
                                                                      expected, preload, tmp_path):
     assert run(binding, steps, tools, preload, tmp_path) == expected
 
@@ -175,7 +175,7 @@ def test_a_switch_leads_into_its_wrappers_only_if_it_was_initialised(binding, to
     ("libconstants.so", (LIBQMPI, OTHER)), ("libconstants.so", (OTHER, LIBQMPI, TOOL)),
     ("count,output=/dev/null:libconstants.so", (OTHER, LIBQMPI, TOOL))])
 @every_old_binding
-def test_a_library_that_replaces_procedures_of_fortran_alone_keeps_them(binding, tools, preload,
+def test_another_library_that_replaces_a_fortran_procedure_still_gets_its_calls(binding, tools, preload,
                                                                         tmp_path):
     notes = run(binding, "init numbers", tools, preload, tmp_path)
     assert [note for note in notes if "replaced" in note] == ["replaced mpi_allreduce_"]
@@ -188,7 +188,7 @@ def test_a_library_that_replaces_procedures_of_fortran_alone_keeps_them(binding,
 @pytest.mark.parametrize("tools, binding, names", [
     ("libconstants.so", "mpif_h", in_fortran), ("libconstants.so", "mpi", in_fortran),
     ("libconstants.so", "f08", in_c), ("count,output=/dev/null:libconstants.so", "mpif_h", in_c)])
-def test_constants_of_spawning(tools, binding, names):
+def test_constants_in_spawn_calls_are_recognized(tools, binding, names):
     """The two ranks together spawn one process, twice."""
     if not can_spawn(redirect_program(f"constants_{binding}"), "init", "spawn", "finalize"):
         pytest.skip("this MPI library cannot spawn")

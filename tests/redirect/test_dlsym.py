@@ -26,7 +26,7 @@ def lookups(*steps, tools=None, preload=(LIBQMPI,), env=None, **more):
 
 
 @pytest.mark.parametrize("handle", HANDLES + ["middle"])
-def test_what_dlsym_gives_for_an_mpi_function_passes_through_the_stack(handle, tmp_path):
+def test_mpi_functions_that_dlsym_returns_lead_through_the_stack(handle, tmp_path):
     lines = lookups("init", f"call={handle}", "finalize", tools="count,output=calls.json",
                     cwd=tmp_path)
     assert lines == [f"call {handle}: 0, 0"]
@@ -38,14 +38,14 @@ def test_what_dlsym_gives_for_an_mpi_function_passes_through_the_stack(handle, t
 
 
 @pytest.mark.parametrize("handle", ["default", "self", "mpi"])
-def test_before_the_first_mpi_call_it_does_too(handle):
+def test_dlsym_returns_functions_of_libqmpi_before_the_first_mpi_call(handle):
     for tools in (None, "empty"):
         assert lookups(f"where={handle}=MPI_Send", tools=tools) == [
             f"{handle} MPI_Send: {LIBQMPI.name}"]
 
 
 @pytest.mark.parametrize("name", ["PMPI_Send", "PMPI_Wtime", "PMPI_T_init_thread"])
-def test_pmpi_asked_of_the_mpi_library_is_the_librarys(name):
+def test_pmpi_functions_found_by_the_handle_of_the_mpi_library_are_its_own(name):
     for steps in ((), ("init",)):
         assert lookups(*steps, f"where=mpi={name}", *(["finalize"] if steps else []),
                        tools="empty") == [f"mpi {name}: {mpi_soname()}"]
@@ -58,7 +58,7 @@ def test_the_handle_of_another_library_gives_its_own_function():
 
 @pytest.mark.parametrize("handle", HANDLES + ["own", "middle"])
 @pytest.mark.parametrize("name", ["MPI_None", "MPI_", "MPI", "PMPI_None", "MPI_Send_", "none"])
-def test_a_missing_name_is_null_with_an_error_told_once(handle, name):
+def test_a_missing_name_gives_null_and_one_error(handle, name):
     assert lookups(f"error={handle}={name}", tools="empty") == [
         f"{handle} {name}: NULL, error, once"]
 
@@ -90,9 +90,9 @@ NAMES = ["malloc", "dlerror", "printf", "PMPI_Comm_rank", "middle_next", "stdout
 
 
 @pytest.mark.parametrize("handle", ["next", "self", "default", "middle", "mpi", "own"])
-def test_names_lie_where_they_do_without_us(handle):
+def test_other_names_are_found_in_the_same_libraries_as_without_libqmpi(handle):
     """If libqmpi comes before the MPI library in the search order, dlsym finds libqmpi's PMPI_X, which
-    leads to the MPI library. Therefore, the comparison does not distinguish the two."""
+    leads to the MPI library. Therefore, the comparison does not distinguish these two libraries."""
     steps = [f"where={handle}={name}" for name in NAMES]
     plain = lookups(*steps, preload=())
     with_us = [line.replace(LIBQMPI.name, mpi_soname()) for line in lookups(*steps, tools="empty")]
@@ -113,7 +113,7 @@ def test_a_malloc_wrapper_finds_the_next_malloc(place, env):
         "malloc called, next in libc.so.6"]
 
 
-def test_a_program_without_mpi_looks_up_as_ever():
+def test_a_failed_lookup_of_a_program_without_mpi_gives_the_usual_error():
     lines = [line for preload in ((), (LIBQMPI,))
              for line in [reach("plugin_host", NAMESAKE, "local", "x", ranks=1, preload=preload)]]
     for result in lines:

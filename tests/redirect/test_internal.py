@@ -37,7 +37,7 @@ def test_the_librarys_own_calls_are_hidden(internal, tmp_path):
 
 
 @with_inner_calls
-def test_qmpi_internal_shows_them(tmp_path):
+def test_qmpi_internal_shows_the_librarys_own_calls(tmp_path):
     """In MPICH, ROMIO queries the datatype of the view (since MPICH 5, by functions that only MPICH
     has) and duplicates the communicator."""
     files(tmp_path, "count,output=calls.json", QMPI_INTERNAL="1")
@@ -52,7 +52,7 @@ def test_qmpi_internal_shows_them(tmp_path):
 
 
 @with_inner_calls
-def test_pmpi_tools_see_them_too_with_qmpi_internal(tmp_path):
+def test_qmpi_internal_shows_the_librarys_own_calls_to_pmpi_tools(tmp_path):
     hidden, shown = tmp_path / "hidden", tmp_path / "shown"
     for folder, internal in ((hidden, None), (shown, "1")):
         folder.mkdir()

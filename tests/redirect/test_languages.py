@@ -46,7 +46,7 @@ def exchange(binding, folder, tools, **more):
     arguments = [redirect_program(f"{argument}.so") if argument.startswith("plugin") else argument
                  for argument in arguments]
     if ASAN and "mpi_first" in name and not preload:
-        pytest.skip("tools are loaded by RTLD_DEEPBIND there, which the sanitizer refuses")
+        pytest.skip("in this program, tools are opened with RTLD_DEEPBIND, which AddressSanitizer refuses")
     files = folder / "files"
     files.mkdir()
     result = reach(name, *arguments, files, tools=tools, preload=preload, cwd=folder,
@@ -103,8 +103,8 @@ def test_without_tools_the_program_is_undisturbed(binding, tmp_path):
 @pytest.mark.parametrize("how", ["local", "global"])
 @pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
 def test_a_plugin_that_is_opened_after_a_call_is_seen_by_a_qmpi_tool_alone(order, how, env, calls, tmp_path):
-    """Without a PMPI tool, libqmpi does not intercept dlopen. MPI_Init also examines the loaded
-    libraries."""
+    """Without a PMPI tool, libqmpi does not intercept dlopen. The call is MPI_Initialized or MPI_Init,
+    because MPI_Init also examines the loaded libraries."""
     exchange((f"plugin_host_{order}", ("plugin_c", how), env, ()), tmp_path, "count,output=%t.json")
     assert counted(tmp_path / "1.json") == in_each_rank({**EXCHANGE, **calls})
 
@@ -116,7 +116,7 @@ def test_a_plugin_that_is_opened_after_the_first_call_is_seen_too(order, how, en
     """The plugin is opened after libqmpi has examined the loaded libraries. If the MPI library comes
     before libqmpi, the loader binds the plugin's calls to the MPI library."""
     if how == "deep" and (order == "qmpi_first" or ASAN):
-        pytest.skip("a known limit, or refused by the sanitizer")
+        pytest.skip("RTLD_DEEPBIND is a known limit if libqmpi comes first, and AddressSanitizer refuses it")
     exchange((f"plugin_host_{order}", ("plugin_c", how), env, ()), tmp_path,
              "count,output=%t.json:tally:count,output=%t.json")
     calls = {**EXCHANGE, "MPI_Initialized": 1}
@@ -127,9 +127,9 @@ def test_a_plugin_that_is_opened_after_the_first_call_is_seen_too(order, how, en
 
 
 @pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
-def test_a_plugin_is_seen_where_another_one_has_brought_libqmpi(order, tmp_path):
+def test_a_plugin_is_seen_if_another_library_has_loaded_libqmpi(order, tmp_path):
     if ASAN and order == "mpi_first":
-        pytest.skip("tools are loaded by RTLD_DEEPBIND there, which the sanitizer refuses")
+        pytest.skip("in this program, tools are opened with RTLD_DEEPBIND, which AddressSanitizer refuses")
     exchange(("plugin_host", ("plugin_c", "local"),
               {"REDIRECT_FIRST": redirect_program(f"brings_{order}.so")}, ()), tmp_path,
              "count,output=calls.json:tally")
@@ -144,8 +144,8 @@ def test_the_caller_below_a_pmpi_layer_is_the_program(binding, tmp_path):
     assert all(f" from {BINDINGS[binding][0]} " in note for note in notes)
 
 
-def test_the_programs_reach_mpi_in_the_way_that_they_stand_for():
-    """The programs must be linked as their names say, so that the tests above mean what they say."""
+def test_the_programs_are_linked_as_their_names_say():
+    """Otherwise, the tests above would not test what their names say."""
     assert not any("mpi" in name for name in needs(redirect_program("exchange_by_name")))
     assert not any("mpi" in name for name in needs(redirect_program("plugin_host")))
     assert any(MPI_LIBRARY in name for name in needs(redirect_program("plugin_c.so")))
@@ -167,7 +167,7 @@ def test_the_static_program_needs_neither_library():
 CONVERSIONS = {"MPI_File_f2c", "MPI_File_c2f"}
 
 
-def test_a_static_program_by_mpif_h_is_seen_but_for_conversions_of_files(tmp_path):
+def test_calls_of_a_static_program_by_mpif_h_are_counted_except_conversions_of_files(tmp_path):
     exchange(("exchange_static_mpif_h", (), TWO_COPIES, ()), tmp_path,
              "count,output=%t.json:tally:count,output=%t.json")
     for name in ("1.json", "3.json"):
@@ -191,8 +191,8 @@ sys.stdout.write(f"rank {rank.value}\\n")
 """
 
 
-@outside_asan("the interpreter is not the sanitizers' business")
-def test_python_that_finds_mpi_by_ctypes_is_seen(tmp_path):
+@outside_asan("the Python interpreter is not built with the sanitizer")
+def test_calls_of_python_through_ctypes_are_counted(tmp_path):
     result = reach(PYTHON, "-c", BY_CTYPES, tools="count,output=calls.json", cwd=tmp_path)
     assert result.returncode == 0
     assert sorted(result.stdout.splitlines()) == ["rank 0", "rank 1"]

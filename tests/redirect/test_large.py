@@ -34,8 +34,8 @@ def test_calls_of_a_process_with_many_libraries_are_counted(name, many, tmp_path
         assert counted(tmp_path / f"{layer}.json") == in_each_rank(EXCHANGE)
 
 
-@pytest.mark.skipif(bool(ASAN), reason="the command is not built to be preloaded into")
-def test_doctor_sees_what_a_program_with_many_libraries_is(many):
+@pytest.mark.skipif(bool(ASAN), reason="AddressSanitizer refuses other libraries that are preloaded into the command")
+def test_doctor_recognizes_the_binding_of_a_program_with_many_libraries(many):
     preload = {"LD_PRELOAD": ":".join(map(str, many))}
     result = qmpi("doctor", "--", redirect_program("exchange_f08"), env=preload)
     assert "through the module mpi_f08: libqmpi redirects the calls" in result.stdout

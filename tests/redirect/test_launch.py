@@ -22,7 +22,7 @@ def script(folder, *lines):
     return path
 
 
-# ---- In front of others --------------------------------------------------------------------------
+# ---- qmpi run in front of other programs ---------------------------------------------------------
 
 
 def test_qmpi_run_works_in_front_of_a_launcher(tmp_path):
@@ -60,7 +60,7 @@ def test_qmpi_run_works_in_front_of_a_script_that_runs_one_rank(tmp_path):
 @pytest.mark.parametrize("command", [["plain", "5"], ["/bin/sh", "-c", "/bin/true; exit 5"],
                                      ["/usr/bin/env", "sh", "-c", "exit 5"]],
                          ids=["a program", "a shell", "env"])
-def test_a_program_without_mpi_runs_in_silence(command, tools):
+def test_a_program_without_mpi_runs_without_messages(command, tools):
     name, *arguments = command
     path = redirect_program(name) if "/" not in name else name
     result = qmpi("run", "-t", tools, "--", path, *arguments)
@@ -68,7 +68,7 @@ def test_a_program_without_mpi_runs_in_silence(command, tools):
     assert result.stderr == ""
 
 
-def test_a_program_without_mpi_does_not_even_mind_a_wrong_list():
+def test_a_program_without_mpi_runs_even_if_a_tool_does_not_exist():
     """Tools are not searched for before the first MPI call."""
     result = qmpi("run", "-t", "no_such_tool", "--", redirect_program("plain"), "3")
     assert (result.returncode, result.stderr) == (3, "")
@@ -85,13 +85,13 @@ def one_warning(result, words):
 
 
 @pytest.mark.parametrize("status", [0, 6])
-def test_a_static_program_is_warned_of_and_runs(status):
+def test_a_static_program_causes_a_warning_and_runs(status):
     result = qmpi("run", "-t", "count", "--", redirect_program("plain_static"), status)
     assert (result.returncode, result.stdout) == (status, "a program without MPI\n")
     one_warning(result, "statically linked")
 
 
-def test_a_static_program_found_by_path_is_warned_of_too(tmp_path):
+def test_a_static_program_found_by_path_causes_a_warning(tmp_path):
     shutil.copy(redirect_program("plain_static"), tmp_path / "found_by_path")
     result = qmpi("run", "-t", "count", "--", "found_by_path", "4",
                   env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
@@ -101,7 +101,7 @@ def test_a_static_program_found_by_path_is_warned_of_too(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program another owner")
 @pytest.mark.parametrize("mode", [stat.S_ISUID, stat.S_ISGID], ids=["set-uid", "set-gid"])
-def test_a_privileged_program_is_warned_of_and_runs(mode):
+def test_a_privileged_program_causes_a_warning_and_runs(mode):
     with folder_open_to_all(redirect_program("plain")) as folder:
         path = folder / "plain"
         os.chown(path, 65534, 65534)
@@ -116,7 +116,7 @@ def with_capability(path):
     try:
         os.setxattr(path, "security.capability", struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0))
     except OSError as error:
-        pytest.skip(f"no capabilities of files here: {error}")
+        pytest.skip(f"a file cannot be given capabilities: {error}")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program capabilities")
@@ -124,7 +124,7 @@ def test_a_program_that_gains_no_privileges_is_measured_without_a_warning():
     """Root gains no privileges from the capabilities of a file, and no user gains any if new privileges
     are forbidden (no_new_privs)."""
     if not shutil.which("setpriv"):
-        pytest.skip("there is no setpriv")
+        pytest.skip("setpriv is not installed")
     with folder_open_to_all(program("calls")) as folder:
         path = folder / "calls"
         with_capability(path)
@@ -138,7 +138,7 @@ def test_a_program_that_gains_no_privileges_is_measured_without_a_warning():
         assert result.returncode == 0 and "MPI_Init " in result.stderr and "privileged" not in result.stderr
 
 
-def test_a_position_independent_program_and_a_script_are_not_warned_of(tmp_path):
+def test_a_position_independent_program_and_a_script_cause_no_warning(tmp_path):
     for path in (redirect_program("plain"), script(tmp_path, "exit 0")):
         result = qmpi("run", "-t", "count", "--", path)
         assert (result.returncode, result.stderr) == (0, "")
@@ -177,7 +177,7 @@ def test_a_child_that_calls_mpi_is_under_the_same_stack(how):
                             "alpha 1 MPI_Barrier"]
 
 
-def test_qmpi_run_behind_the_launcher_and_before_it_at_once_preloads_once(tmp_path):
+def test_qmpi_run_both_before_and_behind_the_launcher_preloads_once(tmp_path):
     result = qmpi("run", "-t", "alpha", "--", MPIEXEC, "-n", "2", QMPI, "run", "-t", "alpha:alpha",
                   "--", program("calls"), "init", "comm_rank", "finalize")
     assert result.returncode == 0

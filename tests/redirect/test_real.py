@@ -15,7 +15,7 @@ BUNDLED = ("profile,output=profile.json:trace,output=trace:log,output=log.%r:del
            "jobs,directory=jobs:empty")
 STACKS = {"a PMPI tool twice": f"{COUNT}:tally:{COUNT}:tally:{COUNT}",
           "eight layers": f"{COUNT}:empty:empty:empty:empty:empty:empty:{COUNT}",
-          "bundled tools": f"{COUNT}:{BUNDLED}:{COUNT}:mpit,output=mpit"}  # mpit itself calls functions of MPI_T
+          "bundled tools": f"{COUNT}:{BUNDLED}:{COUNT}:mpit,output=mpit"}  # mpit is last: it calls MPI itself
 every_stack = pytest.mark.parametrize("tools", STACKS.values(), ids=STACKS)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Writes headers for the storm's programs and tools. They contain the numbers of functions in the
 ledger (`numbers`, `fortran`), or lists of the functions that PMPI tools (`pmpi`) and tools of
-MPICH's variant (`mpich`) wrap. WRAPPERS is the generated list of this MPI's functions.
+MPICH's variant (`mpich`) wrap. WRAPPERS is the generated list of this MPI's functions. The third
+argument is functions.txt for the numbers, MPICH's mpi_proto.h for `mpich`, and not used for `pmpi`.
 
 Usage: functions.py numbers|fortran|pmpi|mpich WRAPPERS NUMBERS_OR_MPI_HEADER OUTPUT
 """

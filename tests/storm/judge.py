@@ -10,7 +10,7 @@ import subprocess
 
 from ledger import FUNCTIONS, LAYERS, ON
 
-# Functions that the program also calls after MPI_Finalize, when most tools have already reported.
+# MPI_Finalize, and functions that the program also calls after it, when most tools have already reported.
 OUTSIDE = {"MPI_Finalize", "MPI_Initialized", "MPI_Finalized", "MPI_Get_version"}
 # A line of the tool `log`. A call that contains other calls has a second line, `... MPI_X(`, which
 # does not match.

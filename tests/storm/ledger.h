@@ -69,7 +69,7 @@ static inline void storm_add(uint64_t *counter, uint64_t amount)
     __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);
 }
 
-/* Records a difference. From the STORM_MESSAGES-th on, differences are only counted. */
+/* Records a difference. After the first STORM_MESSAGES ones, differences are only counted. */
 __attribute__((format(printf, 2, 3))) static inline void storm_wrong(struct storm_ledger *ledger,
                                                                      const char *format, ...)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The plan of a run: its script, its stack, and the expected results. A plan depends only on its
-seed, the MPI implementation and the allowed themes."""
+seed, the MPI implementation, the allowed themes and the excluded PMPI tools."""
 from random import Random
 
 import stack

@@ -86,7 +86,7 @@ def environment(plan, place, folder, bare):
         # Open MPI 6.0.0rc2 may crash if two threads create windows, because it checks whether it can
         # use UCX for them.
         environment |= open_mpi.LAUNCHER | {"OMPI_MCA_osc": "^ucx"}
-        if plan.ranks == 1:  # without a daemon; launchers crash with these settings
+        if plan.ranks == 1:  # these settings avoid a daemon, but make launchers crash
             environment |= open_mpi.SINGLETON
     if preload:
         environment["LD_PRELOAD"] = ":".join(map(str, preload))
@@ -94,8 +94,8 @@ def environment(plan, place, folder, bare):
 
 
 def by_rank(plan, storm, folder):
-    """Returns a command, to be followed by the program, that sets QMPI_TOOLS for each rank, or unsets
-    LD_PRELOAD."""
+    """Returns a command, to be followed by the program, that sets QMPI_TOOLS for each rank. If a rank
+    must have no libqmpi, the command unsets LD_PRELOAD."""
     cases = []
     for rank, variant in enumerate(plan.variants):
         tools = shlex.quote(plan.tools_of(rank, tools=storm, run=folder))
@@ -129,8 +129,8 @@ def execute(words, env, folder, timeout):
 
 
 def becomes_empty(folder, seconds=60):
-    """Waits until no file of qmpi is left in the folder, and returns whether this is so. If a process
-    was killed, another process removes its files some time later."""
+    """Waits until no file of qmpi is left in the folder, or until the time limit. Returns whether the
+    files are gone. If a process was killed, another process removes its files some time later."""
     end = time.time() + seconds
     while any(folder.glob("qmpi*")):
         if time.time() > end:
@@ -139,13 +139,13 @@ def becomes_empty(folder, seconds=60):
     return True
 
 
-# Messages of libqmpi and the tools that are right in some runs.
+# Messages of libqmpi and the tools that are expected in some runs.
 ENDED = re.compile(r"qmpi: (?:count|profile) \(layer \d+\): rank \d+ ended without MPI_Finalize.*\n")
 EXPECTED = re.compile(r"qmpi: layer \d+ \(\w+\) looked up functions of the layers below with dlsym: .*\n"
                       r"qmpi:   \w+: .*\n")
 
 
-# Messages that are right if ranks differ.
+# Messages that are expected if ranks differ.
 DIFFERENT = re.compile(r"qmpi: the processes of this job have different tools.*\n(?:qmpi:   .*\n)+|"
                        r"qmpi: (?:ranks? [\d, -]+ (?:on \S+|\(rank \d+ is on \S+\)): )?QMPI_TOOLS, entry \d+ '.*': "
                        r"(?:.*the file is truncated|no such tool)\n(?:qmpi:   .*\n)+")
@@ -158,8 +158,8 @@ def unexpected_lines(output, plan):
 
 
 def wrong_end(plan, output):
-    """Checks a job that the error of some ranks ends. The error must be printed once for each position
-    in the stack at which it occurs."""
+    """Checks the output of a job that must end because some ranks have an error. The error must be
+    printed once for each position in the stack at which it occurs."""
     said = [line for line in output.splitlines() if "no such tool" in line and plan.fails in line]
     places = {place for variant in plan.variants for place, text in variant.broken.items() if text == plan.fails}
     if len(said) != len(places):
@@ -223,8 +223,8 @@ def run_bare(plan, place, folder, handlers, skip):
 
 
 def without_deaths(plan, place, folder, handlers, skip):
-    """Runs the script without tools until no call crashes the program. Adds the calls that do to
-    `skip`. Returns the status and the results of the last run."""
+    """Runs the script without tools, at most 200 times, until no call crashes the program. Adds the
+    calls that crash it to `skip`. Returns the status and the results of the last run."""
     for _ in range(200):
         status, results = run_bare(plan, place, folder, handlers, skip)
         if status == 0 or not results or " = " in results[-1]:
@@ -269,7 +269,7 @@ def run_once(plan, place, verbose, bare, leave):
     storm = place.home / "tests/storm"
     if (plan.fortran and not (storm / plan.program).exists()) or (
             any(entry.kind == "pmpi fortran" for entry in plan.layers) and not (storm / "storm_fortran.so").exists()):
-        return Outcome(plan, [], skipped="there is no compiler, or no binding, for Fortran")
+        return Outcome(plan, [], skipped="no Fortran compiler, or no Fortran binding of MPI")
     folder = Path(tempfile.mkdtemp(prefix="storm-"))
     (folder / "tmp").mkdir()
     for rank in range(plan.ranks):

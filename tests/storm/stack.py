@@ -82,7 +82,7 @@ ASKING = {
 
 
 def asking(random):
-    """Returns functions that create one to three of these entries."""
+    """Returns functions that create one to three of the entries in ASKING."""
     def make(name):
         entry = bundled_entry(name, ASKING[name])
         entry.tells = entry.tells and name != "log errors"
@@ -100,8 +100,8 @@ REPORTING = {
 
 
 def reporting(random):
-    """Returns functions that create one or two of these entries. At least half of the results include
-    `trace`."""
+    """Returns functions that create one or two of the entries in REPORTING. At least half of the results
+    include `trace`."""
     names = random.sample(list(REPORTING), random.choice([1, 2]))
     if random.random() < 0.5:
         names[0] = random.choice(["trace", "trace own"])

@@ -392,7 +392,7 @@ def differ(plan):
     plan.program = "storm_c"
     plan.layers = [entry for entry in plan.layers if not entry.preloaded]
     plan.variants = [variant_of(plan) for _ in range(plan.ranks)]
-    if plan.random.random() < 0.2:  # an error of one rank ends the job
+    if plan.random.random() < 0.2:  # an error of one or more ranks ends the job
         variant = plan.random.choice(plan.variants)
         variant.absent, variant.broken = False, {plan.random.randint(0, len(variant.numbers)): "wrong_tool"}
         plan.fails, plan.status = "wrong_tool", 2

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: MIT
-! Two calls of MPI_Barrier and one of MPI_Comm_size, by each binding: BINDING is 1 (mpif.h), 2 (mpi) or 3 (mpi_f08).
+! Two calls of MPI_Barrier and one of MPI_Comm_size, by one binding: BINDING is 1 (mpif.h), 2 (mpi) or 3 (mpi_f08).
 program barrier
 #if BINDING == 1
   implicit none

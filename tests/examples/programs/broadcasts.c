@@ -21,7 +21,7 @@ static void require(int good, const char *what)
     }
 }
 
-/* Data with `easy` become smaller when they are compressed; the others look random. */
+/* If `easy`, the data can be compressed; otherwise, they look random. */
 static void fill(int *data, int count, int easy, int seed)
 {
     unsigned state = 12345U + (unsigned)seed;
@@ -109,11 +109,11 @@ static void errors(void)
     int data[2] = {0, 0}, class = 0;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Error_class(MPI_Bcast(data, -1, MPI_INT, 0, MPI_COMM_WORLD), &class);
-    require(class == MPI_ERR_COUNT, "a negative count is another error");
+    require(class == MPI_ERR_COUNT, "a negative count does not cause MPI_ERR_COUNT");
     MPI_Error_class(MPI_Bcast(data, 2, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD), &class);
-    require(class == MPI_ERR_TYPE, "no type is another error");
+    require(class == MPI_ERR_TYPE, "a null datatype does not cause MPI_ERR_TYPE");
     MPI_Error_class(MPI_Bcast(data, LARGE, MPI_INT, size, MPI_COMM_WORLD), &class);
-    require(class == MPI_ERR_ROOT, "a wrong root is another error");
+    require(class == MPI_ERR_ROOT, "a wrong root does not cause MPI_ERR_ROOT");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints how log shows the arguments of a function: direction, constants, length. */
+/* Prints how the tool log shows the arguments of MPI functions: direction, constants, length. */
 #include "function.h"
 
 #include "tools/log/shape.c"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what profile counts in calls of a function. */
+/* Prints what the tool profile counts in calls of the functions that the arguments name. */
 #include "function.h"
 
 #include "tools/profile/record/traits.c"

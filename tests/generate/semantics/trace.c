@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what trace does in calls of a function, as the number of enum trait_action, and the
- * arguments that it uses. */
+/* Prints what the tool trace does in calls of the functions that the arguments name (the number in
+ * enum trait_action), and which arguments of these calls it uses. */
 #include "function.h"
 
 #include "tools/trace/record/traits.c"

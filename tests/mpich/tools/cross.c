@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tool of MPICH's variant, which uses only a stock mpi.h. It prints some MPI calls on their way
- * down, as `TOOL TOOL_ID MPI_X`, and how many it saw. It asks for the layer's storage on each call,
- * and for the next function on each call, or once in init (CACHED).
+ * down, as `TOOL TOOL_ID MPI_X`, and how many each layer saw. It asks for the layer's storage in
+ * each call, and for the next function in each call or, with CACHED, once in init.
  */
 #include "trace.h"
 

@@ -2,8 +2,9 @@
 /*
  * A tool of MPICH's variant that prints the function from which each call comes. The variant
  * returns the address as text, which must be the same if the tool asks for it twice in a call. Each
- * thread that calls MPI_Comm_rank on MPI_COMM_SELF must do so from one place. The tool only counts
- * these calls.
+ * thread that calls MPI_Comm_rank on MPI_COMM_SELF must do so from one place. The tool prints only
+ * the first of these calls of each thread, and counts how many came from the same place and how
+ * many did not.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -31,7 +32,7 @@ static const void *address_of(const char *text)
     const uintptr_t number = text ? strtoull(text, &end, 16) : 0;
     if (text && *end)
         trace("teller WRONG: '%s' is no address", text);
-    return (const void *)number; /* NOLINT: that is what the text is for */
+    return (const void *)number; /* NOLINT: the text is an address */
 }
 
 static const char *name_of(const char *text)

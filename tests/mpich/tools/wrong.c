@@ -2,7 +2,7 @@
 /*
  * Uses every call of MPICH's variant wrongly: before there is a stack, in init, inside MPI calls
  * and after MPI_Finalize. Prints each use that did not return the documented error class or that
- * changed an output. `intruder` must never run. Use it as the second layer of three.
+ * changed an output. `intruder` must never run. The tool must be the second layer of three.
  */
 #include "trace.h"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The MPI standard's own examples of the tool information interface run as they are printed."""
+"""Tests that the MPI standard's own examples of the tool information interface run under stacks."""
 import re
 
 from support import BUILD, BUNDLED_TOOLS, run_mpi
@@ -19,7 +19,7 @@ def test_the_send_profiler_accumulates_bytes_and_time():
     assert sorted(result.trace) == ["sent 0 bytes, time is zero", "sent 3200 bytes, time is positive"]
 
 
-def test_all_control_variables_are_listed_those_of_layers_behind_the_librarys():
+def test_control_variables_of_layers_are_listed_after_those_of_the_library():
     lines = [example("list_cvars", tools=tools, ranks=1).stdout.splitlines()
              for tools in (None, "queue_length:empty")]
     alone, merged = ([re.fullmatch(r"Var (\d+): (\S+)", line).groups() for line in each]
@@ -40,7 +40,7 @@ def test_receives_with_a_long_queue_are_detected_by_the_pmpi_tool_of_the_standar
     assert result.trace == [f"receive with {length} unexpected messages" for length in (8, 7, 6)]
 
 
-def test_the_tool_finds_the_variable_also_with_layers_between_it_and_its_publisher():
+def test_a_tool_finds_a_variable_that_is_published_several_layers_below():
     result = example("messages", tools="empty:long_queues.so:empty:send_profiler.so:queue_length")
     assert [line for line in result.trace if "unexpected" in line] == [
         f"receive with {length} unexpected messages" for length in (8, 7, 6)]

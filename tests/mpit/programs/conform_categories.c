@@ -72,7 +72,7 @@ static void members_of_categories_are_indices_that_exist(void)
     }
 }
 
-static void a_short_array_gets_what_fits(void)
+static void a_short_array_is_filled_but_not_exceeded(void)
 {
     int num = 0, cvars = 0, indices[2] = {-5, -5};
     SUCCEEDS(T(category_get_num)(&num));
@@ -144,7 +144,7 @@ static void without_changes_the_update_number_stays(void)
 }
 
 #if MPI_VERSION >= 4
-static void events_of_categories_are_the_librarys(void)
+static void events_of_categories_are_those_of_the_library(void)
 {
     int num = 0, of_library = 0;
     SUCCEEDS(T(category_get_num)(&num));
@@ -165,9 +165,9 @@ static void events_of_categories_are_the_librarys(void)
 }
 #endif
 
-/* ---- Variables that come later --------------------------------------------------------------- */
+/* ---- Items that are published later ---------------------------------------------------------- */
 
-static void what_is_published_later_is_added_at_the_end(void)
+static void items_that_are_published_later_are_added_at_the_end(void)
 {
     static int times;
     int cvars, pvars, categories, stamp, more, index, group = 0;
@@ -202,13 +202,13 @@ const struct conform_case conform_categories[] = {
     CASE(indices_and_names_of_categories_belong_together, LIBRARY),
     CASE(an_index_or_name_that_no_category_has_is_invalid, LIBRARY),
     CASE(members_of_categories_are_indices_that_exist, LIBRARY),
-    CASE(a_short_array_gets_what_fits, LIBRARY),
+    CASE(a_short_array_is_filled_but_not_exceeded, LIBRARY),
     CASE(a_layers_variables_are_in_its_categories, PUBLISHER),
     CASE(categories_have_no_cycles, LIBRARY),
     CASE(without_changes_the_update_number_stays, LIBRARY),
 #if MPI_VERSION >= 4
-    CASE(events_of_categories_are_the_librarys, LIBRARY),
+    CASE(events_of_categories_are_those_of_the_library, LIBRARY),
 #endif
-    CASE(what_is_published_later_is_added_at_the_end, PUBLISHER),
+    CASE(items_that_are_published_later_are_added_at_the_end, PUBLISHER),
     {NULL, NULL, LIBRARY},
 };

@@ -96,7 +96,7 @@ static void a_published_cvar_is_as_it_was_described(void)
     IS(scope, MPI_T_SCOPE_ALL_EQ);
 }
 
-static void a_bare_name_that_the_library_has_is_made_a_long_one(void)
+static void a_cvar_gets_the_long_name_if_the_library_has_its_bare_name(void)
 {
     int library = -1, published = -1, alone = -1;
     SUCCEEDS(T(cvar_get_index)(TAKEN_NAME, &library));
@@ -207,7 +207,7 @@ static void a_bound_cvar_has_a_count_and_values_for_each_object(void)
     IS(T(cvar_handle_alloc)(index, NULL, &handle, &count), MPI_T_ERR_INVALID);
 }
 
-static void a_cvar_handle_is_no_handle_once_it_is_freed(void)
+static void a_freed_cvar_handle_is_invalid(void)
 {
     int value;
     MPI_T_cvar_handle handle = open_cvar("limit", 1), copy = handle;
@@ -248,7 +248,7 @@ static void a_layer_is_switched_off_and_on_by_its_cvar(void)
     close_cvar(&handle);
 }
 
-static void a_layer_is_on_with_any_value_but_0_which_is_read_again(void)
+static void every_value_but_0_switches_a_layer_on_and_is_read_back(void)
 {
     const int values[] = {123, -1, 0, 123, 1, 0, 1};
     MPI_T_cvar_handle handle = open_cvar("enabled", 1);
@@ -262,8 +262,9 @@ static void a_layer_is_on_with_any_value_but_0_which_is_read_again(void)
 }
 
 /* Writes, reads and restores each variable of libqmpi, as MPICH's own tests do with all variables
- * that are not bound to an object and whose string fits into the buffer of the tests. */
-static void what_is_written_to_any_variable_of_the_dispatchers_is_read_again(void)
+ * that are not bound to an object. Like these tests, skips a string that does not fit into the
+ * buffer. */
+static void every_variable_of_libqmpi_returns_the_value_written_to_it(void)
 {
     enum { ROOM = 512 };
     int num = 0, checked = 0;
@@ -303,7 +304,7 @@ const struct conform_case conform_cvars[] = {
     CASE(every_output_of_cvar_get_info_may_be_null, LIBRARY),
     CASE(info_of_cvars_is_in_the_standards_ranges, LIBRARY),
     CASE(a_published_cvar_is_as_it_was_described, PUBLISHER),
-    CASE(a_bare_name_that_the_library_has_is_made_a_long_one, PUBLISHER),
+    CASE(a_cvar_gets_the_long_name_if_the_library_has_its_bare_name, PUBLISHER),
     CASE(a_cvar_of_the_library_is_written_and_read, LIBRARY),
     CASE(a_published_cvar_is_written_and_read, PUBLISHER),
     CASE(a_string_cvar_is_written_up_to_its_end, PUBLISHER),
@@ -311,10 +312,10 @@ const struct conform_case conform_cvars[] = {
     CASE(constant_and_readonly_cvars_are_never_set, PUBLISHER),
     CASE(a_publisher_may_refuse_to_be_set_now, PUBLISHER),
     CASE(a_bound_cvar_has_a_count_and_values_for_each_object, PUBLISHER),
-    CASE(a_cvar_handle_is_no_handle_once_it_is_freed, PUBLISHER),
+    CASE(a_freed_cvar_handle_is_invalid, PUBLISHER),
     CASE(the_stack_is_a_constant_string, PUBLISHER),
     CASE(a_layer_is_switched_off_and_on_by_its_cvar, PUBLISHER),
-    CASE(a_layer_is_on_with_any_value_but_0_which_is_read_again, PUBLISHER),
-    CASE(what_is_written_to_any_variable_of_the_dispatchers_is_read_again, PUBLISHER),
+    CASE(every_value_but_0_switches_a_layer_on_and_is_read_back, PUBLISHER),
+    CASE(every_variable_of_libqmpi_returns_the_value_written_to_it, PUBLISHER),
     {NULL, NULL, LIBRARY},
 };

@@ -2,7 +2,7 @@
 /* Cases about the interface itself, strings and enumerations. */
 #include "conform.h"
 
-static void initialising_is_counted(void)
+static void initializations_are_counted(void)
 {
     int provided = -1, num;
     for (int i = 0; i < 3; i++)
@@ -14,7 +14,7 @@ static void initialising_is_counted(void)
     SUCCEEDS(T(cvar_get_num)(&num));
 }
 
-static void every_thread_level_is_provided_or_the_next_lower(void)
+static void the_provided_thread_level_is_at_most_the_required_one(void)
 {
     static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
                                  MPI_THREAD_MULTIPLE};
@@ -27,7 +27,7 @@ static void every_thread_level_is_provided_or_the_next_lower(void)
     }
 }
 
-static void what_is_no_level_is_refused_or_counts(void)
+static void an_unknown_thread_level_is_refused_or_initializes(void)
 {
     int provided = -1, num;
     if (T(init_thread)(MPI_THREAD_MULTIPLE + 77, &provided) != MPI_SUCCESS)
@@ -60,7 +60,7 @@ static int some_cvar(void)
     return num - 1;
 }
 
-static void a_string_that_fits_is_whole_and_its_length_counts_the_end(void)
+static void a_string_that_fits_is_whole_and_its_length_includes_the_end(void)
 {
     char name[300];
     int length = sizeof name;
@@ -72,7 +72,7 @@ static void a_string_that_fits_is_whole_and_its_length_counts_the_end(void)
     IS(strlen(name) + 1, length);
 }
 
-static void a_string_that_does_not_fit_is_cut_and_its_length_told(void)
+static void a_string_that_does_not_fit_is_cut_and_its_length_returned(void)
 {
     char whole[300], name[300];
     int length = sizeof whole, five = 5, one = 1;
@@ -88,7 +88,7 @@ static void a_string_that_does_not_fit_is_cut_and_its_length_told(void)
     IS(name[0], '\0');
 }
 
-static void without_a_buffer_or_a_size_only_the_length_is_told(void)
+static void without_a_buffer_or_a_size_only_the_length_is_returned(void)
 {
     char name[4] = "abc";
     int length = 0, whole = 300;
@@ -99,7 +99,7 @@ static void without_a_buffer_or_a_size_only_the_length_is_told(void)
     IS(strcmp(name, "abc"), 0);
 }
 
-static void without_a_length_no_string_is_told(void)
+static void without_a_length_no_string_is_returned(void)
 {
     char name[4] = "abc";
     SUCCEEDS(name_of(some_cvar(), name, NULL));
@@ -117,7 +117,7 @@ static MPI_T_enum states(void)
     return found;
 }
 
-static void an_enumeration_tells_its_name_and_items(void)
+static void an_enumeration_has_its_name_and_items(void)
 {
     static const char *const names[] = {"idle", "busy", "lost"};
     static const int values[] = {0, 5, -1};
@@ -153,7 +153,7 @@ static void an_enumeration_is_the_same_for_all_its_variables(void)
     IS(other == states(), true);
 }
 
-/* ---- Events: the library's ------------------------------------------------------------------- */
+/* ---- Events of the library ------------------------------------------------------------------- */
 
 #if MPI_VERSION >= 4
 static void events_and_sources_are_those_of_the_library(void)
@@ -169,15 +169,15 @@ static void events_and_sources_are_those_of_the_library(void)
 #endif
 
 const struct conform_case conform_general[] = {
-    CASE(initialising_is_counted, LIBRARY),
-    CASE(every_thread_level_is_provided_or_the_next_lower, LIBRARY),
-    CASE(what_is_no_level_is_refused_or_counts, LIBRARY),
+    CASE(initializations_are_counted, LIBRARY),
+    CASE(the_provided_thread_level_is_at_most_the_required_one, LIBRARY),
+    CASE(an_unknown_thread_level_is_refused_or_initializes, LIBRARY),
     CASE(errors_reach_no_error_handler, LIBRARY),
-    CASE(a_string_that_fits_is_whole_and_its_length_counts_the_end, LIBRARY),
-    CASE(a_string_that_does_not_fit_is_cut_and_its_length_told, LIBRARY),
-    CASE(without_a_buffer_or_a_size_only_the_length_is_told, LIBRARY),
-    CASE(without_a_length_no_string_is_told, LIBRARY),
-    CASE(an_enumeration_tells_its_name_and_items, PUBLISHER),
+    CASE(a_string_that_fits_is_whole_and_its_length_includes_the_end, LIBRARY),
+    CASE(a_string_that_does_not_fit_is_cut_and_its_length_returned, LIBRARY),
+    CASE(without_a_buffer_or_a_size_only_the_length_is_returned, LIBRARY),
+    CASE(without_a_length_no_string_is_returned, LIBRARY),
+    CASE(an_enumeration_has_its_name_and_items, PUBLISHER),
     CASE(an_item_that_an_enumeration_lacks_is_an_invalid_index, PUBLISHER),
     CASE(an_enumeration_is_the_same_for_all_its_variables, PUBLISHER),
 #if MPI_VERSION >= 4

@@ -36,7 +36,7 @@ static int int_of(MPI_T_pvar_handle handle)
     return value;
 }
 
-/* ---- Existing variables ---------------------------------------------------------------------- */
+/* ---- Names and information ------------------------------------------------------------------- */
 
 static void indices_and_names_of_pvars_belong_together(void)
 {
@@ -107,7 +107,7 @@ static void a_published_pvar_is_as_it_was_described(void)
                               NULL, NULL));
 }
 
-/* ---- Sums ------------------------------------------------------------------------------------ */
+/* ---- Counters, aggregates and timers --------------------------------------------------------- */
 
 static void a_counter_counts_while_it_is_started(void)
 {
@@ -172,7 +172,7 @@ static void a_continuous_pvar_cannot_be_started_or_stopped(void)
     close_pvar(&handle);
 }
 
-static void readreset_tells_and_resets(void)
+static void readreset_returns_the_value_and_resets_it(void)
 {
     unsigned long long value = 0;
     conform_set_counter(10);
@@ -198,7 +198,7 @@ static void a_readonly_pvar_cannot_be_written_or_reset(void)
     close_pvar(&handle);
 }
 
-static void a_counter_of_32_bits_goes_on_past_its_end(void)
+static void a_counter_of_32_bits_survives_an_overflow(void)
 {
     unsigned raw = 0xfffffffeU, value = 0;
     conform_write("raw.small", &raw);
@@ -229,7 +229,7 @@ static void aggregates_and_timers_are_sums_of_doubles(void)
     close_pvar(&handle);
 }
 
-static void an_array_is_read_element_by_element(void)
+static void each_element_of_an_array_is_counted_separately(void)
 {
     unsigned long long raw[4] = {1, 2, 3, 4}, value[5] = {9, 9, 9, 9, 9};
     conform_write("raw.array", raw);
@@ -343,9 +343,9 @@ static void a_watermark_of_many_elements_is_read_by_a_callback(void)
     close_pvar(&handle);
 }
 
-/* ---- Present values -------------------------------------------------------------------------- */
+/* ---- Levels, states, sizes, percentages and generic variables -------------------------------- */
 
-static void levels_and_states_follow_while_they_are_started(void)
+static void levels_and_states_have_the_present_value_while_started(void)
 {
     static const struct {
         const char *raw, *name;
@@ -385,7 +385,7 @@ static void sizes_and_percentages_are_read(void)
     close_pvar(&handle);
 }
 
-static void a_generic_pvar_is_written_and_reset_to_what_it_was(void)
+static void a_generic_pvar_is_written_and_reset_to_its_first_value(void)
 {
     const int start[3] = {1, 2, 3}, other[3] = {7, 8, 9};
     int value[3] = {0};
@@ -406,7 +406,7 @@ static void a_generic_pvar_is_written_and_reset_to_what_it_was(void)
 
 /* A handle that is not started keeps the value that it had when it was stopped, or that was written
  * to it since then. */
-static void generic_pvars_of_every_size_are_told_and_reset(void)
+static void generic_pvars_of_chars_and_doubles_are_read_and_reset(void)
 {
     static const double halves[2] = {0.5, -1.5}, thirds[2] = {1. / 3, -2. / 3};
     const struct {
@@ -456,19 +456,19 @@ const struct conform_case conform_pvars[] = {
     CASE(a_counter_is_reset_and_written_for_its_handle, PUBLISHER),
     CASE(a_continuous_counter_counts_from_the_publishers_start, PUBLISHER),
     CASE(a_continuous_pvar_cannot_be_started_or_stopped, PUBLISHER),
-    CASE(readreset_tells_and_resets, PUBLISHER),
+    CASE(readreset_returns_the_value_and_resets_it, PUBLISHER),
     CASE(a_readonly_pvar_cannot_be_written_or_reset, PUBLISHER),
-    CASE(a_counter_of_32_bits_goes_on_past_its_end, PUBLISHER),
+    CASE(a_counter_of_32_bits_survives_an_overflow, PUBLISHER),
     CASE(aggregates_and_timers_are_sums_of_doubles, PUBLISHER),
-    CASE(an_array_is_read_element_by_element, PUBLISHER),
+    CASE(each_element_of_an_array_is_counted_separately, PUBLISHER),
     CASE(a_high_watermark_keeps_the_highest_level_since_its_start, PUBLISHER),
     CASE(a_low_watermark_keeps_the_lowest_level_since_it_was_allocated, PUBLISHER),
     CASE(watermarks_of_doubles_go_by_their_values, PUBLISHER),
     CASE(a_watermark_of_many_elements_is_read_by_a_callback, PUBLISHER),
-    CASE(levels_and_states_follow_while_they_are_started, PUBLISHER),
+    CASE(levels_and_states_have_the_present_value_while_started, PUBLISHER),
     CASE(sizes_and_percentages_are_read, PUBLISHER),
-    CASE(a_generic_pvar_is_written_and_reset_to_what_it_was, PUBLISHER),
-    CASE(generic_pvars_of_every_size_are_told_and_reset, PUBLISHER),
+    CASE(a_generic_pvar_is_written_and_reset_to_its_first_value, PUBLISHER),
+    CASE(generic_pvars_of_chars_and_doubles_are_read_and_reset, PUBLISHER),
     CASE(callbacks_read_write_and_reset, PUBLISHER),
     {NULL, NULL, LIBRARY},
 };

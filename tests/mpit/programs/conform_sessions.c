@@ -85,7 +85,7 @@ static void a_handle_of_another_session_is_invalid(void)
     SUCCEEDS(T(pvar_session_free)(&two));
 }
 
-static void without_a_session_there_are_no_handles(void)
+static void calls_without_a_session_are_refused(void)
 {
     MPI_T_pvar_session session;
     MPI_T_pvar_handle handle;
@@ -101,7 +101,7 @@ static void without_a_session_there_are_no_handles(void)
     SUCCEEDS(T(pvar_session_free)(&session));
 }
 
-static void a_pvar_handle_is_no_handle_once_it_or_its_session_is_freed(void)
+static void a_pvar_handle_is_invalid_once_it_or_its_session_is_freed(void)
 {
     MPI_T_pvar_session session, copy;
     unsigned long long value;
@@ -158,7 +158,7 @@ static void all_handles_cannot_be_read_written_or_freed(void)
     SUCCEEDS(T(pvar_session_free)(&session));
 }
 
-static void nothing_to_start_is_no_error(void)
+static void starting_no_handles_is_no_error(void)
 {
     MPI_T_pvar_session session;
     SUCCEEDS(T(pvar_session_create)(&session));
@@ -168,7 +168,7 @@ static void nothing_to_start_is_no_error(void)
     SUCCEEDS(T(pvar_session_free)(&session));
 }
 
-static void a_session_of_the_library_alone_may_be_used(void)
+static void a_session_that_pmpi_created_may_be_used(void)
 {
     MPI_T_pvar_session session;
     conform_set_counter(33);
@@ -214,7 +214,7 @@ static void a_publisher_may_free_the_handle_that_it_is_called_for(void)
     SUCCEEDS(T(pvar_session_free)(&session));
 }
 
-static void a_bare_name_that_is_free_is_given(void)
+static void a_pvar_gets_its_bare_name_if_no_other_has_it(void)
 {
     int index;
     SUCCEEDS(T(pvar_get_index)("publisher_bound", MPI_T_PVAR_CLASS_LEVEL, &index));
@@ -225,15 +225,15 @@ const struct conform_case conform_sessions[] = {
     CASE(sessions_do_not_touch_each_other, PUBLISHER),
     CASE(handles_of_one_session_do_not_touch_each_other, PUBLISHER),
     CASE(a_handle_of_another_session_is_invalid, PUBLISHER),
-    CASE(without_a_session_there_are_no_handles, PUBLISHER),
-    CASE(a_pvar_handle_is_no_handle_once_it_or_its_session_is_freed, PUBLISHER),
+    CASE(calls_without_a_session_are_refused, PUBLISHER),
+    CASE(a_pvar_handle_is_invalid_once_it_or_its_session_is_freed, PUBLISHER),
     CASE(all_handles_are_started_stopped_and_reset_together, PUBLISHER),
     /* MPICH 4.0.2 without libqmpi crashes in the next case. */
     CASE(all_handles_cannot_be_read_written_or_freed, PUBLISHER),
-    CASE(nothing_to_start_is_no_error, LIBRARY),
-    CASE(a_session_of_the_library_alone_may_be_used, PUBLISHER),
+    CASE(starting_no_handles_is_no_error, LIBRARY),
+    CASE(a_session_that_pmpi_created_may_be_used, PUBLISHER),
     CASE(a_bound_pvar_has_a_count_and_values_for_each_object, PUBLISHER),
     CASE(a_publisher_may_free_the_handle_that_it_is_called_for, PUBLISHER),
-    CASE(a_bare_name_that_is_free_is_given, PUBLISHER),
+    CASE(a_pvar_gets_its_bare_name_if_no_other_has_it, PUBLISHER),
     {NULL, NULL, LIBRARY},
 };

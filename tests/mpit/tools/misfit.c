@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tries to publish invalid items, and prints each result that is not the expected one. Then four
- * threads at once publish variables, each of them twice, which is refused the second time. With the
- * option `fail`, the tool then calls QMPIX_Tool_fail, after which it must not be called any more.
+ * threads publish variables at the same time. Each variable is published twice, and the second
+ * attempt must be refused. With the option `fail`, the tool then calls QMPIX_Tool_fail, after which
+ * none of its functions may be called.
  */
 #include <qmpi/mpit.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layer that publishes one variable of each kind. The values of its performance variables come
+ * A layer that publishes variables of every class. The values of its performance variables come
  * from control variables (`raw.…`), so that any client of MPI_T can set them, at any position in
  * the stack. Writing to the control variable `publish` publishes more variables.
  */

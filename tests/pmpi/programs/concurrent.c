@@ -6,8 +6,8 @@
  *   open        opens the library named by the second argument, which makes MPI calls later
  *   construct   opens this library just before a tool is loaded; loading goes on when the library's
  *               constructor runs
- * With `call` and `open`, libqmpi begins to search the owner of the calling code while a tool is
- * being loaded, and ends this search after all tools are loaded.
+ * With `call` and `open`, libqmpi begins to search for the owner of the calling code while a tool
+ * is being loaded, and ends this search after all tools are loaded.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -39,7 +39,7 @@ static const char *library_of(const void *address)
     return slash ? slash + 1 : info.dli_fname;
 }
 
-/* Open MPI creates a directory for its jobs in the same place, which does not count. */
+/* Open MPI creates a directory for its jobs in TMPDIR, too, which does not count. */
 static int counts(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && strncmp(entry->d_name, "ompi.", 5) != 0;

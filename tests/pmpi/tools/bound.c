@@ -184,7 +184,7 @@ static void note_next(void)
 }
 
 #ifdef OPENS
-/* Makes the table writable, like interposers that change it repeatedly. */
+/* Makes the global offset table writable, like interposers that change it repeatedly. */
 __attribute__((constructor)) static void open_table(void)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

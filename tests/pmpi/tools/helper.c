@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library of a PMPI tool that contains the tool's references to PMPI, and counts its
- * own calls. */
+/* A library of a PMPI tool that contains the tool's references to PMPI, and counts the calls that
+ * the tool makes through it. */
 #include "functions.h"
 
 #include <stdlib.h>

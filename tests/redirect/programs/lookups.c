@@ -2,7 +2,8 @@
 /*
  * Looks up names by dlsym. The program is linked with MPI. Its arguments are steps:
  *   where=HANDLE=NAME   prints which library contains the address that dlsym returns
- *   error=HANDLE=NAME   prints whether dlsym finds the name, and what dlerror returns then
+ *   error=HANDLE=NAME   prints whether dlsym finds the name, and whether dlerror then returns an
+ *                       error, once or repeatedly
  *   call=HANDLE         looks up MPI_Comm_rank and calls it
  *   init, finalize      call MPI_Init and MPI_Finalize without dlsym
  * HANDLE selects the first argument of dlsym:

@@ -2,8 +2,8 @@
 /*
  * Usage: plugin_host PLUGIN HOW ARGUMENT. Loads a plugin, which uses MPI, and calls its function
  * `exchange` with ARGUMENT. HOW is local, global or deep. Plugins in Fortran cannot get ARGUMENT in
- * this way, so they read it from the variable REDIRECT_FOLDER. If REDIRECT_FIRST is set, this
- * library is loaded before the plugin.
+ * this way, so they read it from the variable REDIRECT_FOLDER. If REDIRECT_FIRST names a library,
+ * it is loaded before the plugin.
  *
  * The program itself does not use MPI, except with LINKED: then, it first calls MPI_Init if
  * REDIRECT_INITIALIZED is set, and otherwise MPI_Initialized.
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
         MPI_Initialized(&flag);
 #else
     if (dlsym(RTLD_DEFAULT, "PMPI_Get_library_version") && !getenv("LD_PRELOAD")) {
-        fprintf(stderr, "the program that shall have no MPI has one\n");
+        fprintf(stderr, "this program must not be linked with MPI\n");
         return 94;
     }
 #endif

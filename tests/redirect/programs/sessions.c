@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Uses a session without MPI_Init. With an argument, uses two sessions. The second one is opened
- * and closed while the first one is open, because MPICH 4.0.2 cannot open a session after it has
- * closed the last one.
+ * and closed while the first one is open, because MPICH 4.0.2 cannot open a session after all
+ * sessions have been closed.
  */
 #include <mpi.h>
 

@@ -85,7 +85,8 @@ static void ignore(MPI_Comm *comm, int *code, ...)
 }
 
 /* Returns the result of a failing MPI_Send whose error handler returns: the error or, in MPICH 5,
- * success. It is not inlined, because sigsetjmp would then be in the same function. */
+ * success. It is not inlined into the function that calls sigsetjmp, because a jump could change
+ * its variables there. */
 static __attribute__((noinline)) int returned_by_send(MPI_Comm comm)
 {
     MPI_Errhandler handler;

@@ -21,7 +21,8 @@ int storm_thread_count = 1, storm_rank, storm_size = 1, storm_level, storm_verbo
 
 static struct numbered_step *steps;
 static int step_count, phase_count, phase_now;
-static int phases_of_run; /* the phases after these run when the process ends */
+static int phases_of_run; /* the number of phases that threads carry out; the later ones are carried
+                             out when the process ends */
 static pthread_barrier_t phase_end;
 
 struct storm_caller *storm_caller(void)

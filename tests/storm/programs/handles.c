@@ -4,7 +4,7 @@
  * invalid. The results of each call and the number of calls of error handlers, which must be the
  * same with and without tools, are written to the file $STORM_RESULTS. Calls to prepare a step and
  * to clean up are mostly made by PMPI, so that no tool sees them. $STORM_SKIP contains the numbers
- * of calls to be left out, because they crash the program without tools.
+ * of calls to be left out, because they crash or end the program without tools.
  */
 #include "program.h"
 
@@ -207,7 +207,7 @@ static union handle null_of(enum field field)
 }
 
 /* Returns a handle that was never valid. For MPICH, it has the bits that all handles of this kind
- * share, and a number that no handle has; otherwise, it is 0. */
+ * share, and a number that no handle has. For other MPIs, and for files, it is 0. */
 static union handle never_of(enum field field)
 {
     union handle never = {.keyval = 0};
@@ -222,7 +222,9 @@ static union handle never_of(enum field field)
 
 /* Returns whether a freed handle can be passed: the MPI library detects that it was freed, or does
  * not use it. Otherwise, the library would treat the handle as valid and overwrite the object that
- * is now at its place. In Open MPI, where handles are addresses, this is so for all handles. */
+ * is now at its place. In Open MPI, where handles are addresses, no freed handle can be passed. If
+ * `moves` is set, the call sends or receives, and does not use the type of a message of no
+ * elements. */
 static bool can_be_freed(enum field field, const struct given *given, bool moves)
 {
     return sizeof(MPI_Comm) == sizeof(int) &&

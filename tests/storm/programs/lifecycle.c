@@ -6,7 +6,7 @@
 
 #include <dlfcn.h>
 
-/* Makes a[1] times the calls that are allowed before MPI_Init and after MPI_Finalize, also in
+/* Makes the calls that are allowed before MPI_Init and after MPI_Finalize, a[1] times, also in
  * several threads at the same time. a[0] is 0 before MPI_Init, 1 after it, and 2 after
  * MPI_Finalize. */
 static void outside(struct storm_thread *thread, const long *a)
@@ -142,7 +142,7 @@ static void session_comm(int number, int untold)
     IN_SESSION(Group_free, (&group));
 }
 
-/* Before MPI_Init, storm_rank and storm_size are not set, so these are taken from the
+/* Before MPI_Init, storm_rank and storm_size are not set, so rank and size are taken from the
  * communicator. */
 static void session_use(int number, int rounds, int untold)
 {

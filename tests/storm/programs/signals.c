@@ -168,7 +168,7 @@ static void jump(struct storm_thread *thread, const long *a)
                                     STORM_Initialized};
     struct storm_caller *caller = storm_caller(), before = *caller;
     install(SIGTRAP);
-    for (volatile long i = -1; i < a[1]; i++) { /* the call of -1 is not left */
+    for (volatile long i = -1; i < a[1]; i++) { /* the first call is not left */
         now.kind = -1;
         now.count = 0;
         now.jump_at = i < 0 ? 0 : 1 + (a[0] + i) % 400;

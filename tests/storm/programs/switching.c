@@ -32,7 +32,8 @@ static uint64_t arrived(int layer, int function)
     return sum;
 }
 
-/* Adds the calls that reached the layer's place since it was last switched to `low` and `high`. */
+/* For the calls that have reached the layer's place since it was last switched: adds them to `low`
+ * if the layer must have seen all of them, and to `high` if it may have seen any. */
 static void settle(int number)
 {
     struct storm_layer *layer = &storm->layer[number];
@@ -82,7 +83,7 @@ static void race_ends(struct storm_thread *thread, const long *a)
 }
 
 /* race SET SWITCHES NUMBER: chooses a layer at random, SWITCHES times, and switches it if it is in
- * the set. At the end, switches all layers of the set on. */
+ * the set. NUMBER is the seed of the choice. At the end, switches all layers of the set on. */
 static void race(struct storm_thread *thread, const long *a)
 {
     uint64_t state = thread->prime + (uint64_t)a[2];

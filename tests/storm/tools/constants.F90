@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: MIT
-! Passes the address of Fortran's MPI_IN_PLACE to the tool.
+! Passes the address of Fortran's MPI_IN_PLACE to fortran_wrappers.c.
 subroutine storm_constants()
   use mpi
   implicit none

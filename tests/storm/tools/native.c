@@ -34,7 +34,7 @@ static void talk(int tool_id)
     }
     storm_add(&ledger->layer[tool_id].top[STORM_Get_version], 1);
     MPI_Get_version(&version, &number);
-    PMPI_Finalized(&finalized); /* a session may be open after MPI_Finalize */
+    PMPI_Finalized(&finalized); /* 1 in calls of a session that is open after MPI_Finalize */
     if (version != MPI_VERSION || (finalized != 0 && finalized != 1))
         storm_wrong(ledger, "layer %d: its own calls gave %d and %d", tool_id, version, finalized);
     inside = 0;
