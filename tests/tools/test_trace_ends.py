@@ -62,6 +62,13 @@ def test_a_session_that_begins_before_mpi_init_is_recorded(steps, tmp_path):
     assert "no end" not in qmpi_trace(tmp_path).stdout
 
 
+@needs_sessions
+def test_the_last_session_is_finalized_once_in_the_trace(tmp_path):
+    """Without a communicator of all processes, each file is completed when its process ends, after this call."""
+    process = trace(tmp_path, STEPS, "session_init", "session_finalize", archive=False, ranks=1)[0]
+    assert process.calls()["MPI_Session_finalize"] == 1
+
+
 @contextlib.contextmanager
 def small_file_system(folder):
     folder.mkdir()

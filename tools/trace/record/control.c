@@ -318,8 +318,9 @@ static void finalize_session(struct recorder *recorder, const QMPIX_Call *call,
     if (session == MPI_SESSION_NULL)
         return;
     const bool gathers = tool_world_sessions_end(&layer->sessions, session, &comm, &last);
-    if (last) {
+    if (gathers)
         put_last_call(recorder, flight, is_on);
+    if (last) {
         counters_end(layer);
         objects_end(layer);
     }

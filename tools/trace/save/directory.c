@@ -241,6 +241,10 @@ enum directory_state directory_prepare(const char *path, int *lock, char **probl
     else
         *problem = directory_check(path);
     DIR *directory = *problem ? NULL : opendir(path);
+    if (!directory && !*problem)
+        *problem = qmpi_message("cannot read the directory %s: %s\n"
+                                "hint: use output=PATH to name a directory that can be read",
+                                path, strerror(errno));
     if (directory) {
         state = replace_trace(directory, lock);
         closedir(directory);
