@@ -13,7 +13,6 @@ typedef struct Init {
     int id;
     long thread;
     int mpi_initialized; /* the result of PMPI_Initialized at that time */
-    int name_code;       /* the result of draft_register_tool_name */
     int storage_code, function_code, get_code;
     Next next_barrier; /* the result of draft_get_function for MPI_Barrier in `init` */
 } Init;
@@ -44,7 +43,6 @@ extern char storages[MAX_IDS]; /* layer i registers &storages[i] */
 
 /* Results of calls in the constructor. */
 extern int codes_of_names[8];
-extern const char *const name_cases[8];
 extern int unlisted_inits, second_inits;
 
 /* How the tool "nested" calls MPI in its interceptor of MPI_Barrier. */

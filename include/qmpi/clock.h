@@ -61,8 +61,9 @@ typedef struct QMPIX_Clock_info {
  * Returns the properties of the clock. The length of a tick is determined from the time since the
  * clock was started, so the later the call is made, the more accurate it is: to about 0.01 % after
  * 1 millisecond, and to 0.1 ppm after a second. In the first millisecond, the call waits until this
- * millisecond is over; later, it takes some 20 microseconds. May be called in a signal handler,
- * like QMPIX_Clock_get_time. MPI_ERR_ARG: `info` is NULL, or its `size` is not set.
+ * millisecond is over, unless the clock is CLOCK_MONOTONIC; later, it takes some 20 microseconds.
+ * May be called in a signal handler, like QMPIX_Clock_get_time. MPI_ERR_ARG: `info` is NULL, or its
+ * `size` is not set.
  */
 QMPI_API int QMPIX_Clock_get_info(QMPIX_Clock_info *info);
 

@@ -89,8 +89,8 @@ def count_of(function: Function) -> int:
 def entries(source: Source) -> str:
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
-        " * ENTRY MPI_X, N: on x86-64, MPI_X is one instruction, `jmp *qmpi_slots[N]`, and PMPI_X is\n"
-        " * `jmp *qmpi_pmpi_slots[N]`. Until start-up, the slots lead to code that calls qmpi_startup_call or\n"
+        " * ENTRY MPI_X, N: MPI_X only jumps to the address in qmpi_slots[N], and PMPI_X to that in\n"
+        " * qmpi_pmpi_slots[N]. Until start-up, the slots lead to code that calls qmpi_startup_call or\n"
         " * qmpi_startup_pmpi_call (startup/startup.c); then MPI_X jumps to the function that target_of in\n"
         " * dispatch/chain.c chooses, and PMPI_X to qmpi_pmpi_targets[N], usually PMPI_X of the MPI library.\n"
         " * dispatch/arch/entry.h explains the other macros. */\n"

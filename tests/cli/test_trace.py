@@ -155,7 +155,6 @@ def test_a_file_of_one_rank_has_the_same_numbers_and_times_as_the_merged_one(goo
     """This allows a viewer to merge the files of several ranks."""
     trace("merge", "-o", tmp_path / "all", good)
     merged = perfetto_reader.Perfetto(tmp_path / "all", messages)
-    ends = collections.Counter()
     for rank in range(4):
         trace("--to=perfetto", "-o", tmp_path / "one", good / f"rank-{rank}.qtrace")
         one = perfetto_reader.Perfetto(tmp_path / "one", messages)

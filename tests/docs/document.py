@@ -58,18 +58,6 @@ def read(path):
     return steps
 
 
-def output_pattern(text):
-    """Returns a pattern for the output in a document, to be compared with output that has gone
-    through `comparable`."""
-    parts = []
-    for line in comparable(text):
-        if line == "...":
-            parts.append(r"(?:.*\n)*?")
-        else:
-            parts.append(".*".join(re.escape(part) for part in line.split("...")) + r"\n")
-    return "".join(parts)
-
-
 def comparable(text):
     """Returns the lines without differences that do not matter: numbers, and the number of
     blanks."""

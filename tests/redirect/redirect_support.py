@@ -39,7 +39,7 @@ GOT = ["rank 0 got 268", "rank 1 got 280"]
 def redirect_program(name):
     path = REDIRECT_PROGRAMS / name
     if not path.exists():
-        pytest.skip(f"{name} could not be built here (no compiler, or no library, for it)")
+        pytest.skip(f"{name} was not built, because its compiler or a library is missing")
     return path
 
 

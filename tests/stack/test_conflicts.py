@@ -5,10 +5,9 @@ import re
 
 import pytest
 
-from support import SOURCE, run_mpi
+from support import run_mpi
 
 RUN = ["init", "comm_rank", "finalize"]
-ON_RANKS = '"@ranks"' in (SOURCE / "src/config/tool_list.c").read_text()
 
 
 def run(stack, **kwargs):
@@ -109,7 +108,6 @@ def test_layers_that_a_file_lists_are_named_with_their_lines(tmp_path):
     assert run("mine,@force=yes", env={"QMPI_CONFIG": config}).returncode == 0
 
 
-@pytest.mark.skipif(not ON_RANKS, reason="entries have no conditions")
 def test_a_tool_that_communicates_must_be_active_on_all_ranks():
     stack = "service,communicates=yes,@ranks=0"
     result = run(stack)

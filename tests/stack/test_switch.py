@@ -263,7 +263,7 @@ def test_memory_does_not_grow_with_the_number_of_switches():
     assert int(re.search(r"^grown (-?\d+)$", result.stdout, re.MULTILINE)[1]) < 8192
 
 
-@pytest.mark.skipif(not VALGRIND, reason="there is no valgrind")
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
 @pytest.mark.skipif(bool(ASAN), reason="valgrind cannot run a sanitized program")
 @pytest.mark.parametrize("stack", ["alpha:pmpi_call:beta", "keeper:pmpi_constant:keeper"])
 def test_valgrind_finds_no_error_while_layers_are_switched(stack, tmp_path):
@@ -275,7 +275,7 @@ def test_valgrind_finds_no_error_while_layers_are_switched(stack, tmp_path):
     assert errors_of_ours(report) == []
 
 
-@pytest.mark.skipif(not VALGRIND, reason="there is no valgrind")
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
 @pytest.mark.skipif(bool(ASAN), reason="valgrind cannot run a sanitized program")
 def test_valgrind_finds_no_error_while_layers_are_switched_and_two_threads_call(tmp_path):
     report = tmp_path / "report.xml"

@@ -12,7 +12,7 @@ from support import ASAN, run_mpi, tool
 
 VALGRIND = not EMULATED and shutil.which("valgrind")
 pytestmark = [
-    pytest.mark.skipif(not VALGRIND, reason="there is no valgrind"),
+    pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed"),
     pytest.mark.skipif(bool(ASAN), reason="valgrind cannot run a sanitized program"),
 ]
 
