@@ -111,8 +111,8 @@ struct qmpi_abi_numbers {
     int count;
     bool bits;
 };
-/* The constants of all later kinds are the same in all MPI libraries, or addresses. */
-enum { QMPI_ABI_CONSTANT_KINDS = QMPIX_CONSTANTS_WEIGHTS + 1 };
+/* The rows of addresses, and of constants that are the same in all MPI libraries, are empty. */
+enum { QMPI_ABI_CONSTANT_KINDS = QMPIX_CONSTANTS_COLLECTIVE_BUFFER + 1 };
 extern const struct qmpi_abi_numbers qmpi_abi_numbers[QMPI_ABI_CONSTANT_KINDS];
 
 int qmpi_abi_from_constant(QMPIX_Constants kind, int native);

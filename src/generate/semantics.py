@@ -431,8 +431,6 @@ BOOLEANS = ("flag reorder commute high periods remain_dims is_supported weighted
 OR_UNDEFINED = "color index outcount"
 BUFFERS = "buf buffer origin_addr result_addr inbuf outbuf inoutbuf compare_addr"
 COLLECTIVE_BUFFERS = "sendbuf recvbuf"
-# In the order of QMPIX_Constants.
-CONSTANT_KINDS = ["NONE", *CONSTANTS, "WEIGHTS", "BOOLEAN", "UNDEFINED", "BUFFER", "COLLECTIVE_BUFFER"]
 # Arguments that are never converted: that of MPI_Abort becomes the exit status of the program.
 PLAIN = {("MPI_Abort", "errorcode")}
 

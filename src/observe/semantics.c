@@ -44,7 +44,9 @@ QMPIX_Constants qmpi_record_parameter_constants(const QMPIX_Parameter *parameter
 {
     const QMPIX_Constants kind =
         (QMPIX_Constants)qmpi_packed_parameters[parameter - parameters].constants;
-    return kind <= QMPIX_CONSTANTS_WEIGHTS ? kind : QMPIX_CONSTANTS_NONE;
+    const bool has_one_value =
+        kind >= QMPIX_CONSTANTS_BOOLEAN && kind <= QMPIX_CONSTANTS_COLLECTIVE_BUFFER;
+    return has_one_value ? QMPIX_CONSTANTS_NONE : kind;
 }
 
 void qmpi_semantics_describe_all(void)

@@ -489,6 +489,7 @@ static void add_process(void *mine, const void *its, const struct merge_sides *s
     free(((const struct profile_process *)its)->host);
     free(((const struct profile_process *)its)->program);
     free(((const struct profile_process *)its)->processors);
+    free(((const struct profile_process *)its)->termination);
 }
 
 static const struct merge_kind merge_processes = {sizeof(struct profile_process), compare_processes,
