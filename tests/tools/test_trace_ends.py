@@ -94,7 +94,7 @@ def check_full(folder, calls, *steps, options, is_whole):
     assert number == calls if is_whole else 1000 < number < calls
 
 
-@pytest.mark.parametrize("limit, calls, is_whole", [(200000, 40000, True), (2000000, 300000, True), (500000, 300000, False)])
+@pytest.mark.parametrize("limit, calls, is_whole", [(200000, 30000, True), (2000000, 300000, True), (500000, 300000, False)])
 def test_the_program_continues_if_a_file_reaches_the_size_limit(limit, calls, is_whole, tmp_path):
     """The limit stops the file of the process, or only the files of the archive, which are written at the end."""
     check_full(tmp_path, calls, f"limit={limit}", options="compress=no", is_whole=is_whole)
