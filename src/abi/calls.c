@@ -406,6 +406,9 @@ static QMPIX_Kind kind_of(int bind)
         {MPI_T_BIND_MPI_WIN, QMPIX_KIND_WIN},
         {MPI_T_BIND_MPI_MESSAGE, QMPIX_KIND_MESSAGE},
         {MPI_T_BIND_MPI_INFO, QMPIX_KIND_INFO},
+#ifdef QMPI_HAS_BIND_SESSION /* since MPI 4.1 */
+        {MPI_T_BIND_MPI_SESSION, QMPIX_KIND_SESSION},
+#endif
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (kinds[i].bind == bind)
