@@ -34,7 +34,7 @@ void qmpi_abi_from_status(const MPI_Status *native, struct qmpi_abi_status *abi)
 void qmpi_abi_to_status(const struct qmpi_abi_status *abi, MPI_Status *native);
 
 /* Like qmpi_abi_from_status, but `native` need not be aligned, and the conversion is faster if no
- * member is a constant. */
+ * public member needs to be converted. */
 static inline void qmpi_abi_read_status(const void *native, struct qmpi_abi_status *abi)
 {
     MPI_Status status;
