@@ -18,7 +18,8 @@ struct qmpi_elf_copy {
     const char *(*needed)(void *data, const char *name);
     void *data;
     const char *directory; /* the directory of the original; replaces $ORIGIN in run paths */
-    bool symbolic; /* the copy searches for symbols in itself first, as if linked with -Bsymbolic */
+    bool symbolic; /* the copy searches for symbols in itself first, as if linked with -Bsymbolic; a
+                      copy of a library that was linked in this way does so anyway */
 };
 
 /* Writes the copy of `file` to the empty file `descriptor`. Returns NULL, or the reason for a
