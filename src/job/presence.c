@@ -215,7 +215,8 @@ void qmpi_presence_announce(void)
     __atomic_store_n(&announcing, hydra < 0, __ATOMIC_RELAXED);
 }
 
-/* Two threads may create communicators from sessions at the same time. */
+/* Two threads may create communicators from sessions at the same time, but the answers of the
+ * process manager to both would be mixed up. */
 QMPI_LOCK(manager_lock);
 
 enum qmpi_presence qmpi_presence_of(int rank)

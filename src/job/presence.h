@@ -3,8 +3,8 @@
  * Finds out which processes of the job have libqmpi and exchange their stacks in MPI_Init. MPI
  * cannot be used for this: in a process without libqmpi, the program would receive the message, and
  * a collective call would wait for that process for ever. Instead, the process manager is asked.
- * Each process puts a key into the key-value store of the process manager, and MPI_Init makes the
- * key visible to all.
+ * Each process with libqmpi puts a key into the key-value store of the process manager, and
+ * MPI_Init makes the key visible to all.
  */
 #ifndef QMPI_JOB_PRESENCE_H
 #define QMPI_JOB_PRESENCE_H
