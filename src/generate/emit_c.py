@@ -19,7 +19,7 @@ class Source:
     mpi: str
     numbers: list[str]  # all known names, ordered by their numbers
     functions: list[Function]  # the functions that this MPI declares and exports
-    declared: set[str]  # all identifiers and tags that this mpi.h declares
+    declared: set[str]  # all identifiers, and tags of enumerations, that this mpi.h declares
     objects: list[str]  # the data behind Open MPI's predefined handles
     callbacks: list[str]  # functions behind Open MPI's predefined callbacks
     mpich: list[str]  # the function names of this mpi.h's own QMPI, ordered by number
