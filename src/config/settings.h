@@ -24,9 +24,9 @@ struct qmpi_config_file {
 
 /*
  * Returns the files, from the outermost to the innermost: the site's files in order of name, the
- * files of QMPI_CONFIG in its order, the user's file. They are read when this function is first
- * called, and once more if QMPI_CONFIG is set after that. A privileged program has no files. The
- * result exists for the whole run.
+ * files of QMPI_CONFIG in its order, the user's file if there is one. They are read when this
+ * function is first called, and once more if QMPI_CONFIG is set after that. A privileged program
+ * has no files. The result exists for the whole run.
  */
 const struct qmpi_config_file *qmpi_config_files(int *count);
 

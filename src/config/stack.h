@@ -4,7 +4,7 @@
  * down: the sections [above] of the files from the outermost to the innermost; the middle, which is
  * given by a variable, else by the tools outside the sections of all files; the sections [below]
  * from the innermost file to the outermost. Named stacks are replaced by their tools, and what
- * QMPI_DISABLE matches is left out.
+ * QMPI_DISABLE matches is left out, unless the site requires it.
  */
 #ifndef QMPI_CONFIG_STACK_H
 #define QMPI_CONFIG_STACK_H

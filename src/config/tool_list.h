@@ -112,7 +112,7 @@ char *qmpi_tool_entry_source(const struct qmpi_tool_entry *entry);
 /* Adds an entry, in which only the position is set. */
 struct qmpi_tool_entry *qmpi_tool_list_add(struct qmpi_tool_list *list);
 
-/* Adds a copy of an entry. */
+/* Adds a copy of an entry, which keeps the position of the original. */
 struct qmpi_tool_entry *qmpi_tool_list_add_copy(struct qmpi_tool_list *list,
                                                 const struct qmpi_tool_entry *entry);
 

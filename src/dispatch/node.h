@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Nodes, and the data through which entry points and generated functions reach them: single
- * pointers, and rows of pointers. Start-up stores a pointer to a row once the row is complete. When
- * a layer is switched, the single pointers and the elements of rows are stored, each atomically. A
- * node has two functions, because MPICH's variant (mpich/) has another calling convention than QMPI
- * layers.
+ * pointers, and rows of pointers. Start-up stores a pointer to a row after the row is complete.
+ * When a layer is switched, the single pointers and the elements of rows are stored, each
+ * atomically. A node has two functions, because MPICH's variant (mpich/) has another calling
+ * convention than QMPI layers.
  */
 #ifndef QMPI_DISPATCH_NODE_H
 #define QMPI_DISPATCH_NODE_H
@@ -198,7 +198,7 @@ struct qmpi_dispatch_thread {
     struct qmpi_frame_entry entry;
     /* The value of entry.frame at the last longjmp: a frame that may no longer be in use. */
     const void *jumped_frame;
-    /* The stack with which this thread started, once a frame has been examined. `end` is 0 if this
+    /* The stack with which this thread started; set when a frame is examined. `end` is 0 if this
      * stack is not known, or if this thread also runs on other stacks, as it does with user-level
      * threads. */
     struct qmpi_call_stack stack;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Generates all sources that depend on the MPI library's mpi.h and its exported functions.
+"""Generates the sources that depend on the MPI library's mpi.h and its exported functions, except those of abi.py.
 
     main.py --numbers FILE --header PREPROCESSED --standard PREPROCESSED --library LIBRARY --mpi NAME WHAT=FILE...
 

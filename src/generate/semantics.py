@@ -98,7 +98,7 @@ SHAPES = {
     "COMPLETE": {},
 }
 
-# Functions of these shapes get a status even if the program passes none, if an observer requests it
+# Functions of these shapes get a status even if the program passes none, if an observer requests one
 # (QMPIX_OBSERVE_STATUSES).
 STATUS_GIVEN = ("RECEIVE", "MATCHED_RECEIVE", "MATCHED_PROBE", "SENDRECV", "SENDRECV_REPLACE", "READ", "WRITE",
                 "COMPLETE")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exchanges the statements of all processes (see statement.h). It is separate from statement.c,
- * because the command uses that file without MPI.
+ * Exchanges the statements of all processes (see statement.h). This file is separate from
+ * statement.c, because the command uses that file without MPI.
  *
  * The ranks form a binomial tree: the parent of a rank is the rank without its lowest 1 bit, so
  * that a subtree is a range of ranks. Statements are merged on the way up, and the result is sent

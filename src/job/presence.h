@@ -18,7 +18,7 @@ enum qmpi_presence {
     QMPI_PRESENCE_PRESENT
 };
 
-/* Puts the key of this process, or lets MPI_Init put it. Called before MPI, or a session, is
+/* Puts the key of this process, or lets MPI_Init put it. Called before MPI or a session is
  * initialized; further calls have no effect. */
 void qmpi_presence_announce(void);
 
