@@ -16,7 +16,8 @@
 
 /* ---- Arguments and results ------------------------------------------------------------------- */
 
-/* Reads a handle, which has the size of an integer or of a pointer, without a call of memcpy. */
+/* Reads a handle, which has the size of an integer or of a pointer. Because these sizes are
+ * constant, the compiler does not call memcpy. */
 static inline uintptr_t read_handle(const void *from, size_t size)
 {
     unsigned small;

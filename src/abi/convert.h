@@ -17,7 +17,8 @@ struct qmpi_abi_status {
     int internal[5]; /* the hidden members of this library's status */
 };
 
-/* The members of a status that are not public: in MPICH the first ones, in Open MPI the last. */
+/* The offsets in MPI_Status between which the members lie that are not public: in MPICH the first
+ * ones, in Open MPI the last. */
 #ifdef OPEN_MPI
 enum {
     QMPI_ABI_HIDDEN = offsetof(MPI_Status, MPI_ERROR) + sizeof(int),

@@ -22,7 +22,7 @@ QMPI_LOCK(start_lock);
  * has loaded it with acquire order may read these. */
 static bool started;
 static struct qmpi_clock_moment beginning;
-enum { SCALE_BITS = 48 }; /* the rounding error of a day is about a nanosecond */
+enum { SCALE_BITS = 48 }; /* rounding changes a time by about 1 ns per day */
 /* `scale`: nanoseconds per tick, with SCALE_BITS binary places; `calibrated`: the length in ticks
  * of the interval over which this rate was measured (UINT64_MAX: a tick is 1 ns, and is never
  * measured). Any thread may measure the rate again.

@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-enum { TAG = 1, TRIPS_MIN = 5, TRIPS_MAX = 50, ENOUGH = 100000 /* ns */ };
+enum { TAG = 1, TRIPS_MIN = 5, TRIPS_MAX = 50, ENOUGH = 100000 /* ns: then no more trips */ };
 
 /* A message from the process against which a process measures its clock. */
 struct reply {

@@ -104,8 +104,8 @@ static const ElfW(Phdr) * file_segments(const struct qmpi_elf_file *file)
     return at_offset(file, ((const ElfW(Ehdr) *)file->map)->e_phoff);
 }
 
-/* Checks the segments, because the loader maps them where their headers say, even over other
- * mappings. */
+/* Checks that the segments are in the file and do not overlap, because the loader maps them where
+ * their headers say, even over other mappings. */
 static const char *check_segments(const struct qmpi_elf_file *file)
 {
     const ElfW(Ehdr) *header = file->map;
@@ -178,7 +178,7 @@ static size_t count_symbols(const struct qmpi_elf_file *file, uint64_t symbols_a
         if (count)
             return count;
     }
-    /* Without a hash table, or if it is empty, the number follows from the address of the string
+    /* If the hash table is absent or empty, the number follows from the address of the string
      * table, which linkers place directly after the symbols. */
     const uint64_t strings = qmpi_elf_tag(&file->image, DT_STRTAB, 0);
     const uint64_t symbols = qmpi_elf_tag(&file->image, DT_SYMTAB, 0);

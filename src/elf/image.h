@@ -30,8 +30,8 @@ static inline const char *qmpi_elf_string(const struct qmpi_elf_image *image, si
     return offset < image->string_size ? image->strings + offset : "";
 }
 
-/* Returns the number of symbols. For a loaded object without DT_HASH, this takes time: it reads all
- * buckets of the DT_GNU_HASH table. */
+/* Returns the number of symbols. For a loaded object without DT_HASH, this takes time, because all
+ * buckets of the DT_GNU_HASH table are read. */
 size_t qmpi_elf_symbol_count(const struct qmpi_elf_image *image);
 
 /* Returns the value of a dynamic tag; `otherwise` if it is absent. */

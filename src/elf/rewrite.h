@@ -19,7 +19,7 @@ enum qmpi_elf_reference {
     QMPI_ELF_REFERENCE_DATA, /* a pointer in data, to which the addend is added */
 };
 
-/* Returns the kind of a relocation of this processor; implemented in arch/reloc_NAME.c. */
+/* Returns the kind of a relocation of this processor; implemented in arch/reloc_PROCESSOR.c. */
 enum qmpi_elf_reference qmpi_elf_reference_of(const ElfW(Rela) * relocation);
 
 /* A relocation that refers to the address of a symbol. The object owns the name. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exchanges the statements of all processes (see statement.h). This file is separate from
+ * Exchanges the statements of the processes (see statement.h). This file is separate from
  * statement.c, because the command uses that file without MPI.
  *
  * The ranks form a binomial tree: the parent of a rank is the rank without its lowest 1 bit, so

@@ -17,8 +17,8 @@
 
 static qmpi_function *real_init, *real_init_thread, *real_finalize;
 
-/* In seconds: how long the exchange of statements waits for a process that possibly does not take
- * part, and the time after which a message names the processes for which a layer waits. */
+/* In seconds. After this time, a message names the processes for which a layer waits. The exchange
+ * of statements waits a multiple of it for a process that possibly does not take part. */
 static double patience;
 
 /* A layer of this process, and the processes that have it. */

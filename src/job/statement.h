@@ -39,7 +39,7 @@ void qmpi_statement_set_stop(void);
 /* Returns the statement of this process. The caller frees it. */
 char *qmpi_statement_of_process(void);
 
-/* Returns one more than the highest tool_id in the statement of this process. */
+/* Returns one more than the highest tool_id in the statement of this process; 0: no layers. */
 int qmpi_statement_layers(void);
 
 /* Whether the statement of this process contains this layer. */

@@ -28,7 +28,8 @@ void qmpi_problem_report_stack(const struct qmpi_stack *stack, char *problem);
  * first. */
 void qmpi_problem_print_config(void);
 
-/* Ends the process, and the job, if there was a problem that stops the run. */
+/* Ends the process, and the job, if there was a problem that stops the run, unless it is deferred
+ * to MPI_Init. */
 void qmpi_problem_stop(void);
 
 /*
@@ -68,7 +69,7 @@ void qmpi_problem_print_heading(const struct qmpi_tool_entry *entry, char *probl
 /* ---- Signals --------------------------------------------------------------------------------- */
 
 /*
- * A damaged library may cause a fatal signal in the loader, in its constructor or in its init
+ * A damaged library may cause a fatal signal in the loader, in a constructor or in its init
  * function. Without these handlers, nothing would show which tool is the cause. While they are
  * installed, a message names the entry, and the process terminates with status 2, as after other
  * problems. The run cannot continue without the layer, because the loader is interrupted.
