@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Lets the qmpi-abi.pc of the build with -Dmpi=abi take precedence over those of other builds.
 
-With the file of this build, programs can be compiled, too; those of other builds serve only tools. abi_pkgconfig.py
-LIBDIR KIND runs after the installation of a build; KIND is its MPI. The build with -Dmpi=abi saves a copy of its
-qmpi-abi.pc in the tools directory. A build of another kind that is installed later replaces its own file with this copy.
+With the file of the build with -Dmpi=abi, programs can be compiled, too; those of other builds serve only tools.
+abi_pkgconfig.py LIBDIR KIND runs after the installation of a build; KIND is its MPI. The build with -Dmpi=abi saves a
+copy of its qmpi-abi.pc in the directory of its tools. A build of another kind that is installed later replaces its own
+file with this copy.
 """
 import os
 import shutil

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of libqmpi for tools that are compiled for the standard ABI: see convert.h. Most
- * functions that convert only an error class are generated (generate/abi_calls.py).
+ * Functions of libqmpi for tools that are compiled for the standard ABI: see convert.h. Others are
+ * generated (generate/abi_calls.py): those that call MPI functions, and all but one of those that
+ * convert only an error class.
  */
 #include "abi/convert.h"
 #include "observe/observe.h"
@@ -15,7 +16,8 @@
 
 /* ---- Arguments and results ------------------------------------------------------------------- */
 
-/* Reads a handle, which has the size of an integer or of a pointer, without a call of memcpy. */
+/* Reads a handle, which has the size of an integer or of a pointer. Because these sizes are
+ * constant, the compiler does not call memcpy. */
 static inline uintptr_t read_handle(const void *from, size_t size)
 {
     unsigned small;
@@ -114,7 +116,7 @@ QMPI_API int QMPIX_abi_Call_get_elements(const QMPIX_Call *call, int index, int 
     if (!elements || !values)
         return qmpi_abi_from_error(MPI_ERR_ARG);
     const QMPIX_Parameter *parameter = qmpi_call_parameter(call, index);
-    /* Most calls have a single status. */
+    /* A shortcut: most calls that have statuses have a single one. */
     if (count == 1 && parameter->kind == QMPIX_KIND_STATUS && parameter->indirection == 1)
         qmpi_abi_read_status(elements, values);
     else
@@ -336,7 +338,8 @@ struct variable_callbacks {
     QMPIX_Var_reset *reset;
     QMPIX_Var_open *open;
     void *user;
-    QMPIX_Kind kind; /* of the object to which a handle is bound; QMPIX_KIND_OTHER: none */
+    QMPIX_Kind kind; /* of the object to which a handle is bound; QMPIX_KIND_OTHER: none, or
+                        unknown */
 };
 
 static int to_native_error(int error)
@@ -345,7 +348,7 @@ static int to_native_error(int error)
 }
 
 /* Stores the ABI's handle of the object in *handle, and returns `handle`. Returns NULL if the
- * variable is bound to no object. */
+ * variable is bound to no object, or to one of a kind that kind_of does not know. */
 static const void *convert_bound_object(const struct variable_callbacks *callbacks,
                                         const void *object, uintptr_t *handle)
 {

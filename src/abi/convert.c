@@ -70,7 +70,7 @@ int *qmpi_abi_from_weights(const int *native)
 static struct {
     const char *name; /* of the function in the library */
     uintptr_t abi;
-    const void *native; /* NULL: this library has no such function */
+    const void *native; /* NULL: not in this library, or not looked up yet */
 } callbacks[] = {
     {"MPIR_Dup_fn", 1, NULL},
     {"OMPI_C_MPI_NULL_COPY_FN", 0, NULL},

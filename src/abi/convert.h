@@ -17,7 +17,8 @@ struct qmpi_abi_status {
     int internal[5]; /* the hidden members of this library's status */
 };
 
-/* The members of a status that are not public: in MPICH the first ones, in Open MPI the last. */
+/* The offsets in MPI_Status between which the members lie that are not public: in MPICH the first
+ * ones, in Open MPI the last. */
 #ifdef OPEN_MPI
 enum {
     QMPI_ABI_HIDDEN = offsetof(MPI_Status, MPI_ERROR) + sizeof(int),
@@ -34,7 +35,7 @@ void qmpi_abi_from_status(const MPI_Status *native, struct qmpi_abi_status *abi)
 void qmpi_abi_to_status(const struct qmpi_abi_status *abi, MPI_Status *native);
 
 /* Like qmpi_abi_from_status, but `native` need not be aligned, and the conversion is faster if no
- * member is a constant. */
+ * public member needs to be converted. */
 static inline void qmpi_abi_read_status(const void *native, struct qmpi_abi_status *abi)
 {
     MPI_Status status;

@@ -10,8 +10,8 @@ struct qmpi_abi_handle qmpi_abi_handles[1 << QMPI_ABI_HANDLE_BITS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* Adds a handle. If the MPI library lacks a predefined datatype or operation, mpi.h defines its
- * name as the null handle. The null handle of each kind is added first, so that it keeps its own
- * number. */
+ * name as the null handle. The null handle of each kind is added first, and another number with
+ * the same handle does not replace it in the hash table. */
 void qmpi_abi_add_handle(QMPIX_Kind kind, unsigned abi, uintptr_t native)
 {
 #ifdef OPEN_MPI

@@ -5,8 +5,9 @@
  * Predefined handles of the ABI are numbers below QMPI_ABI_PREDEFINED. Tables that qmpi_abi_start
  * fills map them to the handles of this library and back. Any other handle of the ABI consists of
  * the bits of this library's handle, which are never that small, so that its conversion needs no
- * memory. The kind of an integer determines the constants that it may be. Other values are not
- * changed, unless the other side has a constant of the same value; then one bit is changed.
+ * memory. The kind of an integer determines the constants that it may be. Any other value does
+ * not change, unless the other side has a constant of the same value: then one bit of it changes.
+ * If constants of a kind can be combined, each of them is converted, and other bits do not change.
  */
 #ifndef QMPI_ABI_VALUES_H
 #define QMPI_ABI_VALUES_H
@@ -22,7 +23,8 @@
 enum { QMPI_ABI_PREDEFINED = 0x400 };
 
 /* Fills the tables, once; from any thread. Called when a tool for the ABI registers an observer or
- * a variable. The MPI library must have been found. */
+ * a variable, or calls an MPI function that returns an error class. The MPI library must have been
+ * found. */
 void qmpi_abi_start(void);
 
 /* ---- Handles --------------------------------------------------------------------------------- */

@@ -22,9 +22,10 @@ QMPI_LOCK(start_lock);
  * has loaded it with acquire order may read these. */
 static bool started;
 static struct qmpi_clock_moment beginning;
-enum { SCALE_BITS = 48 }; /* the rounding error of a day is about a nanosecond */
+enum { SCALE_BITS = 48 }; /* rounding changes a time by about 1 ns per day */
 /* `scale`: nanoseconds per tick, with SCALE_BITS binary places; `calibrated`: the length in ticks
- * of the interval over which this rate was measured. Any thread may measure the rate again.
+ * of the interval over which this rate was measured (UINT64_MAX: a tick is 1 ns, and is never
+ * measured). Any thread may measure the rate again.
  * `calibrated` is stored last, with release order, and loaded first, with acquire order, so that a
  * thread that finds a long interval also finds its precise rate. */
 static uint64_t scale = UINT64_C(1) << SCALE_BITS;
@@ -191,7 +192,7 @@ static double find_resolution(double tick)
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-/* Returns the duration of a reading in ticks: the shortest of several tries. */
+/* Returns the mean duration of a reading in ticks, from the fastest of several tries. */
 static double measure_cost(void)
 {
     enum { TRIES = 5, READINGS = 100 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The clock of this process: the cycle counter of the processor if it has a constant rate on all
- * cores, otherwise CLOCK_MONOTONIC; QMPI_CLOCK chooses. Readings are in ticks. The length of a tick
- * is measured roughly at the start, and again when a conversion needs it, over the time since the
- * start, so that calibration does not delay the program.
+ * cores, otherwise CLOCK_MONOTONIC. QMPI_CLOCK=monotonic excludes the counter. Readings are in
+ * ticks. The length of a tick is measured roughly at the start, and again when a conversion needs
+ * it, over the time since the start, so that calibration hardly delays the program.
  */
 #ifndef QMPI_CLOCK_CLOCK_H
 #define QMPI_CLOCK_CLOCK_H
@@ -25,13 +25,13 @@ void qmpi_clock_configure(void);
  * thread; after qmpi_clock_configure, also in a signal handler. */
 void qmpi_clock_start(void);
 
-/* Whether qmpi_clock_start has returned. */
+/* Whether the clock has been started, so that this thread may read it and convert times. */
 bool qmpi_clock_has_started(void);
 
 /* Returns CLOCK_MONOTONIC in nanoseconds. */
 uint64_t qmpi_clock_monotonic(void);
 
-/* Returns the current time in ticks, once the clock has been started. Any thread, also in a signal
+/* Returns the current time in ticks. The clock must have been started. Any thread, also in a signal
  * handler. */
 static inline uint64_t qmpi_clock_now(void)
 {
@@ -69,10 +69,11 @@ uint64_t qmpi_clock_nanoseconds(uint64_t ticks);
 /* ---- The relation to other processes --------------------------------------------------------- */
 
 /*
- * The relation of this clock to that of a reference process. This is rank 0 of MPI_COMM_WORLD or,
- * if rank 0 has no layer that requests the relation, the lowest rank with such a layer. offsets.c
- * measures the relation at the end of MPI_Init and at the beginning of MPI_Finalize, and
- * interpolates between these times.
+ * The relation of this clock to that of a reference process. The reference process is rank 0 of
+ * MPI_COMM_WORLD or, if rank 0 has no layer that requests the relation, the lowest rank with such a
+ * layer. offsets.c measures the relation at the end of MPI_Init and at the beginning of
+ * MPI_Finalize. After the second measurement, it interpolates between the two; before that, it
+ * extrapolates from the first.
  */
 
 /* Wraps the functions in `targets` (see qmpi_terminator_targets) that initialize and finalize MPI.

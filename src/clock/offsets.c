@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The relation to the clock of rank 0 (see clock.h): measures it in MPI_Init and MPI_Finalize, and
- * converts times by it. */
+/* The relation to the clock of the reference process (see clock.h), which is rank 0 of `comm`:
+ * measures it in MPI_Init and MPI_Finalize, and converts times by it. */
 #include "clock/clock.h"
 #include "clock/round_trips.h"
 #include "job/job.h"
@@ -152,8 +152,8 @@ static int measure_in_init_thread(int *argc, char ***argv, int required, int *pr
         ((__typeof__(&MPI_Init_thread))next_init_thread)(argc, argv, required, provided));
 }
 
-/* Measures even if the layer that requested it was left out, because other processes may have the
- * layer. */
+/* Measures even if the layer that requested the measurements was left out, because other processes
+ * may have the layer. */
 static int measure_in_finalize(void)
 {
     qmpi_clock_finish_offsets();

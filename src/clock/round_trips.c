@@ -4,7 +4,8 @@
  * its relation to rank 0. The pairs form a binomial tree with rank 0 at its root, so that the
  * number of pairs that measure at the same time doubles from round to round. One process of each
  * node comes first, then the others of each node. Processes of a host that use the same source of
- * time have the same clock; they copy the result instead of measuring.
+ * time have the same clock; once a trip has shown this, they copy the relation instead of measuring
+ * it.
  */
 #define _GNU_SOURCE
 #include "clock/round_trips.h"
@@ -14,7 +15,7 @@
 
 #include <stdlib.h>
 
-enum { TAG = 1, TRIPS_MIN = 5, TRIPS_MAX = 50, ENOUGH = 100000 /* ns */ };
+enum { TAG = 1, TRIPS_MIN = 5, TRIPS_MAX = 50, ENOUGH = 100000 /* ns: then no more trips */ };
 
 /* A message from the process against which a process measures its clock. */
 struct reply {
@@ -34,7 +35,7 @@ struct measurement {
 
 /* ---- One pair -------------------------------------------------------------------------------- */
 
-/* Answers messages until the other process marks one as the last. */
+/* Answers messages until the other process marks one as the last, or a call of MPI fails. */
 static void answer_trips(struct measurement *measurement, int other)
 {
     struct reply reply = measurement->known;
@@ -65,9 +66,9 @@ static bool is_same_clock(const struct measurement *measurement, const struct tr
            trip->reply.now - trip->begin <= trip->length;
 }
 
-/* Returns the shortest of several trips. If a trip shows that the clock is the same, only one more
- * follows, which tells the other process to stop. If a call of MPI fails, the reply in the result
- * is not valid. */
+/* Returns the shortest of several trips, or one that shows that both processes have the same clock.
+ * After such a trip, only one more follows, which tells the other process to stop. If a call of MPI
+ * fails, the reply in the result is not valid. */
 static struct trip measure_trips(const struct measurement *measurement, int other)
 {
     struct trip best = {.length = UINT64_MAX}, trip;
@@ -100,8 +101,9 @@ static double ticks_between(uint64_t one, uint64_t other)
 
 /*
  * Returns the relation of this process to rank 0, from that of the other process, which is in the
- * reply. An offset that is smaller than its bound counts as 0 and is added to the bound, so that
- * processes that share a clock get exactly the same times. This applies to the offset to the other
+ * reply. An offset between clocks of the same kind (counter or not) that is not larger than its
+ * bound counts as 0 and is added to the bound, so that processes that share a clock get exactly the
+ * same times. This applies to the offset to the other
  * process, whose relation is then copied, and to the offset to rank 0.
  */
 static struct qmpi_clock_relation relate_to_reference(const struct measurement *measurement,
@@ -145,7 +147,7 @@ static struct qmpi_clock_relation relate_to_reference(const struct measurement *
 
 /* ---- All processes --------------------------------------------------------------------------- */
 
-/* A process, and the number of its node; `key` is 0 for the node of rank 0. */
+/* A process; `key` identifies its node, and is 0 for the node of rank 0. */
 struct place {
     uint64_t key;
     int rank;
@@ -167,8 +169,8 @@ struct lists {
     int *ranks;           /* of the processes that measure their clocks now */
 };
 
-/* Returns false in all processes if one of them is out of memory, so that no process waits for a
- * message from it. */
+/* Returns false in all processes if memory is exhausted in one of them, so that no process waits
+ * for a message from it. */
 static bool make_lists(struct lists *lists, MPI_Comm comm, int size)
 {
     lists->places = calloc((size_t)size, sizeof *lists->places);

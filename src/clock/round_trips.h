@@ -34,7 +34,8 @@ struct qmpi_clock_relation {
 };
 
 /* Measures the clock of this process, whose tick has the length `tick`, against that of rank 0 of
- * `comm`. Collective over `comm`. Returns false if a call of MPI fails or memory is exhausted. */
+ * `comm`. Sets *reference to the clock of rank 0, and *relation to the relation of the two clocks.
+ * Collective over `comm`. Returns false if a call of MPI fails or memory is exhausted. */
 bool qmpi_round_trips(MPI_Comm comm, struct qmpi_clock_tick tick,
                       struct qmpi_clock_reference *reference, struct qmpi_clock_relation *relation);
 

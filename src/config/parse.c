@@ -212,7 +212,8 @@ static char *read_word(const char *text, char stop, const char **end, char **pro
     return qmpi_copy_part(text, used);
 }
 
-/* Reads `key = value`. Returns false and sets *problem if `text` has another form. */
+/* Reads `key = value`; the caller frees *key and *value. If `text` has another form, returns false
+ * and sets *problem; *key and *value are then invalid. */
 static bool read_pair(const char *text, char **key, char **value, char **problem)
 {
     const char *end;

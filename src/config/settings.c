@@ -74,8 +74,8 @@ static void add_config_file(struct files *files, char *path, enum qmpi_tool_scop
     char *text = NULL;
     size_t size = 0;
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    /* It is no error if the user's file cannot be found: most users have none, and some processes
-     * have no permission to search its directory. */
+    /* It is no error if the user's file does not exist, or if this process is not permitted to open
+     * it: most users have none, and some processes may not search its directory. */
     if (descriptor < 0 && scope == QMPI_SCOPE_USER &&
         (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) {
         free(path);
@@ -110,8 +110,8 @@ static int compare_entry_names(const struct dirent **one, const struct dirent **
     return strcmp((*one)->d_name, (*other)->d_name); /* the same order in every locale */
 }
 
-/* Adds an unreadable file for the directory of the site's files, which cannot be read, unless the
- * directory does not exist. */
+/* Called if the directory of the site's files cannot be listed. If it exists but cannot be opened,
+ * adds an unreadable file in its place. */
 static void refuse_site(struct files *files, const char *folder)
 {
     /* Opens the directory for its errno, because some sanitizers do not keep that of scandir. */

@@ -3,7 +3,8 @@
  * The configuration files (those of the site, those that QMPI_CONFIG names, and that of the user),
  * and the settings. The value of a setting comes from the first of these that sets it: the
  * environment variable, the user's file, the files of QMPI_CONFIG from the last one to the first,
- * the site's files.
+ * the site's files from the last one to the first. tool-path and on-error have further rules: see
+ * qmpi_settings_tool_path and qmpi_settings_on_error_in.
  */
 #ifndef QMPI_CONFIG_SETTINGS_H
 #define QMPI_CONFIG_SETTINGS_H
@@ -23,16 +24,17 @@ struct qmpi_config_file {
 
 /*
  * Returns the files, from the outermost to the innermost: the site's files in order of name, the
- * files of QMPI_CONFIG in its order, the user's file. They are read when this function is first
- * called, and once more if QMPI_CONFIG is set after that. A privileged program has no files. The
- * result exists for the whole run.
+ * files of QMPI_CONFIG in its order, the user's file if there is one. They are read when this
+ * function is first called, and once more if QMPI_CONFIG is set after that. A privileged program
+ * has no files. The result exists for the whole run.
  */
 const struct qmpi_config_file *qmpi_config_files(int *count);
 
 /*
- * Returns the directory of the site's files, which the caller frees; NULL: none. Thread-safe. It is
- * defined elsewhere, because the directory is relative to the file that is running: libqmpi
- * (process/installation.c) and the command (cli/build.c) each define it, and unit tests do not.
+ * Returns the directory of the site's files, which the caller frees; NULL: none. Thread-safe. This
+ * function is defined elsewhere, because the directory is relative to the file that is running:
+ * libqmpi (process/installation.c) and the command (cli/build.c) each define it, and unit tests do
+ * not.
  */
 char *qmpi_config_site_folder(void) __attribute__((weak));
 
@@ -49,7 +51,7 @@ const char *qmpi_setting(const char *variable);
 const char *qmpi_setting_replaced_by(const struct qmpi_config_file *file, int setting);
 
 /* Returns the effect of an error in a section of a file. An error in a file of the site stops a run
- * only if the file sets on-error to stop. */
+ * only if the section, or else the file, sets on-error to stop. */
 enum qmpi_tool_on_error qmpi_settings_on_error_in(const struct qmpi_config_file *file, int section);
 
 /* Whether the run continues after an error in an entry of the stack, or in a line of a file, for

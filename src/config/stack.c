@@ -414,8 +414,8 @@ static void note_lost(struct qmpi_stack *stack)
 
 /* ---- The whole stack ------------------------------------------------------------------------- */
 
-/* Whether configuration files are read. A trial of single tools (cli/trial.c) uses only the tools
- * in QMPI_TOOLS. */
+/* Whether the tools in configuration files are used. A trial of single tools (cli/trial.c) uses
+ * only the tools in QMPI_TOOLS. */
 static bool wants_files(void)
 {
     const char *trial = qmpi_getenv("QMPI_TRIAL");

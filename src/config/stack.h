@@ -4,7 +4,7 @@
  * down: the sections [above] of the files from the outermost to the innermost; the middle, which is
  * given by a variable, else by the tools outside the sections of all files; the sections [below]
  * from the innermost file to the outermost. Named stacks are replaced by their tools, and what
- * QMPI_DISABLE matches is left out.
+ * QMPI_DISABLE matches is left out, unless the site requires it.
  */
 #ifndef QMPI_CONFIG_STACK_H
 #define QMPI_CONFIG_STACK_H
@@ -27,8 +27,8 @@ void qmpi_stack_read(struct qmpi_stack *stack);
 
 void qmpi_stack_free(struct qmpi_stack *stack);
 
-/* Calls `each` for every named stack, with the path of its file. If several stacks have the same
- * name, only the one that is in force is passed. */
+/* Calls `each` for every named stack, with the path of its file and the line at which it starts. If
+ * several stacks have the same name, only the one that is in force is passed. */
 void qmpi_stack_each_name(void (*each)(void *data, const char *name, const char *path, int line),
                           void *data);
 

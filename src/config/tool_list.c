@@ -241,7 +241,8 @@ static bool has_option(const struct qmpi_tool_entry *entry, const char *key)
     return i < entry->option_count;
 }
 
-/* Limits, because each key is compared with all others. */
+/* Limits, because each key is compared with all others, and each value of a condition is appended
+ * to a copy of those before it. */
 enum { OPTIONS_MAX = 1000, CONDITION_MAX = 16384 /* bytes of the values of one condition */ };
 
 static char *given_twice(const char *key)

@@ -56,21 +56,23 @@ struct qmpi_tool_option {
 
 /* The origin of an entry. */
 enum qmpi_tool_scope {
-    QMPI_SCOPE_VARIABLE, /* QMPI_TOOLS, or an option that sets it */
+    QMPI_SCOPE_VARIABLE, /* QMPI_TOOLS, an option that sets it, or a variable of MPICH's QMPI */
     QMPI_SCOPE_USER,     /* the user's configuration file */
     QMPI_SCOPE_LISTED,   /* a file that QMPI_CONFIG names */
     QMPI_SCOPE_SITE      /* a configuration file of the site */
 };
 
-/* The effect on the run if an entry cannot be used. */
+/* The effect on the run if an entry cannot be used; AS_SET: the one that the setting on-error or
+ * its variable QMPI_ON_ERROR gives. */
 enum qmpi_tool_on_error { QMPI_ON_ERROR_AS_SET, QMPI_ON_ERROR_STOP, QMPI_ON_ERROR_SKIP };
 
 struct qmpi_tool_entry {
-    int position; /* 1 for the first entry, without counting empty ones; 0: a preloaded tool without
-                     an entry */
-    int line;     /* line of the configuration file; 0: from a variable */
+    int position; /* from 1, in the variable or the file, without counting empty entries; 0: a
+                     preloaded tool without an entry */
+    int line;     /* of the entry, or of its first problem, in the configuration file; 0: from a
+                     variable */
     int section;  /* of the configuration file: see parse.h */
-    char *text;   /* as written */
+    char *text;   /* as written; from a file: the line with number `line` */
     char *name;   /* name or path; may be NULL if `problem` is set */
     struct qmpi_tool_option *options;
     int option_count;
@@ -110,7 +112,7 @@ char *qmpi_tool_entry_source(const struct qmpi_tool_entry *entry);
 /* Adds an entry, in which only the position is set. */
 struct qmpi_tool_entry *qmpi_tool_list_add(struct qmpi_tool_list *list);
 
-/* Adds a copy of an entry. */
+/* Adds a copy of an entry, which keeps the position of the original. */
 struct qmpi_tool_entry *qmpi_tool_list_add_copy(struct qmpi_tool_list *list,
                                                 const struct qmpi_tool_entry *entry);
 

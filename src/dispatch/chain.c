@@ -4,7 +4,7 @@
  * qmpi_slots to what target_of chooses. If that is the trampoline (enter_MPI_X in dispatch_N.c,
  * generated), it calls the first node, qmpi_heads[X]. Each layer calls the node after its own, and
  * the last node's function, the terminator (dispatch_N.c), calls qmpi_terminator_targets[X]: PMPI_X
- * of the MPI library, which process/mpi_library.c has found.
+ * of the MPI library, which process/mpi_library.c has found, or a wrapper of it.
  */
 #include "dispatch/chain.h"
 
@@ -45,7 +45,7 @@ unsigned qmpi_next_row_count;
 const QMPI_Context *qmpi_next_rows[QMPI_LAYERS_MAX + 1];
 static QMPI_Context **below_rows; /* QMPIX_stack.below, writable */
 
-/* [tool_id]: the argument of qmpi_chain_add; all members are NULL until the layer is added. */
+/* [tool_id]: the argument of qmpi_chain_add; all members are 0 until the layer is added. */
 static struct qmpi_chain_layer layers[QMPI_LAYERS_MAX + 1];
 
 static struct qmpi_chain_checks checks; /* .functions is NULL: nothing is checked */
@@ -235,8 +235,8 @@ static QMPI_Context insert_check(int tool_id, int number, enum qmpi_chain_check 
     return &node->node;
 }
 
-/* Sets the observer of each node of the layer itself, and returns the node that checks the layer
- * from above. `top` is the topmost node of the layer. */
+/* Sets the observer of each node of the layer itself that has none, and returns the node that
+ * checks the layer from above. `top` is the topmost node of the layer. */
 static QMPI_Context check_above(int tool_id, int number, QMPI_Context top)
 {
     struct qmpi_node *node = qmpi_node_of(top);
@@ -384,11 +384,11 @@ qmpi_function *qmpi_chain_plain(QMPI_Context node)
 }
 
 /*
- * Returns the function to which the entry point MPI_X jumps. If no layer intercepts X, it is PMPI_X
- * of the MPI library; if a PMPI layer is on top, it is MPI_X of its tool, without a frame in
- * between, so that tools that walk the stack see the call site. A QMPI layer on top needs a
- * context, which a trampoline adds: enter_MPI_X, or that of an observer (observe_N.c) or of MPICH's
- * variant (mpich_N.c).
+ * Returns the function to which the entry point MPI_X jumps. If no layer intercepts X, it is the
+ * function that the terminator would call; if a PMPI layer is on top, it is MPI_X of its tool,
+ * without a frame in between, so that tools that walk the stack see the call site. A QMPI layer on
+ * top needs a context, which a trampoline adds: enter_MPI_X, or that of an observer (observe_N.c)
+ * or of MPICH's variant (mpich_N.c).
  */
 static inline qmpi_function *target_of(int number)
 {

@@ -67,8 +67,9 @@ bool qmpi_chain_intercepts(int tool_id, int number);
 
 /*
  * Returns the node of the layer above the chain `next`, for a function that it intercepts. It is
- * created once for each `next`, so the number of nodes is limited by the sets of layers that have
- * been on together. Called during start-up or under the lock of qmpi_chain_hold.
+ * created once for each `next`, and again only if the layer has registered another function. Thus
+ * the number of nodes is limited by the sets of layers that have been on together. Called during
+ * start-up or under the lock of qmpi_chain_hold.
  */
 QMPI_Context qmpi_chain_insert(int tool_id, int number, QMPI_Context next);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Nodes, and the data through which entry points and generated functions reach them: single
- * pointers, and rows of pointers. Start-up stores a pointer to a row once the row is complete. When
- * a layer is switched, the single pointers and the elements of rows are stored, each atomically. A
- * node has two functions, because MPICH's variant (mpich/) has another calling convention than QMPI
- * layers.
+ * pointers, and rows of pointers. Start-up stores a pointer to a row after the row is complete.
+ * When a layer is switched, the single pointers and the elements of rows are stored, each
+ * atomically. A node has two functions, because MPICH's variant (mpich/) has another calling
+ * convention than QMPI layers.
  */
 #ifndef QMPI_DISPATCH_NODE_H
 #define QMPI_DISPATCH_NODE_H
@@ -88,14 +88,17 @@ extern qmpi_node_pointer qmpi_topmost_qmpi_nodes[QMPI_FUNCTION_COUNT] QMPI_HIDDE
 /* A node with further data that is not part of the ABI. */
 struct qmpi_node {
     struct QMPIX_Node node;  /* must be first, so that a QMPI_Context points to a qmpi_node */
-    struct qmpi_node *above; /* one of the nodes whose next node is this one */
+    struct qmpi_node *above; /* one of the nodes whose next node is this one; NULL: none */
     struct qmpi_node *same;  /* another node with the same next node; NULL: last */
     qmpi_function *thunk;    /* for PMPI layers above (pmpi/thunk.c); NULL: none yet */
     const void *observer;    /* the observer of the layer, or of the run of layers that it tops
-                                (observe/observe.c); NULL: none */
+                                (observe/observe.c), or one that checks the layer (chain.h); NULL:
+                                none */
     const struct qmpi_node_trampoline *trampoline; /* used when this node is the first; NULL: the
                                                       general trampoline */
-    qmpi_function *mpich_function; /* for calls from layers of MPICH's variant; NULL: none */
+    qmpi_function *mpich_function; /* with the signature of MPICH's variant: the layer's own
+                                      function if the layer is of this variant, otherwise a function
+                                      for calls from layers that are; NULL: none */
 };
 
 /* Returns the node of a context. */
@@ -141,7 +144,8 @@ static inline QMPI_Context qmpi_node_at_depth(int depth, int number)
 /*
  * [tool_id][number]: the next node below layer `tool_id`; for 0, the first node of the chain. There
  * are rows for all tool_ids less than qmpi_next_row_count, which is 0 before start-up; the row of a
- * layer contains NULL until the layers below it have been built.
+ * layer contains NULL until the layers below it have been built, and row 0 until
+ * qmpi_chain_activate.
  */
 extern unsigned qmpi_next_row_count QMPI_HIDDEN;
 extern const QMPI_Context *qmpi_next_rows[QMPI_LAYERS_MAX + 1] QMPI_HIDDEN;
@@ -152,15 +156,15 @@ struct qmpi_dispatch_mpich_context {
 };
 
 /* Returns the context that a tool of MPICH's variant receives and passes on. MPICH passes NULL. We
- * pass the node, because the register already contains it. It is never read, because tools may pass
- * an old or invalid context. */
+ * pass the node, because the register already contains it. A context that a tool passes on is never
+ * read, because it may be old or invalid. */
 static inline struct qmpi_dispatch_mpich_context qmpi_node_as_mpich_context(QMPI_Context node)
 {
     return (struct qmpi_dispatch_mpich_context){(void **)(uintptr_t)node};
 }
 
 /* The functions generated for layers of MPICH's variant; all NULL for a function that has no number
- * in this variant. */
+ * in this variant, or that this MPI lacks. */
 struct qmpi_dispatch_mpich_functions {
     qmpi_function *trampoline; /* signature of MPI_X: if a layer of this variant is on top */
     qmpi_function *into;       /* QMPI_X_t: calls a layer of this variant */
@@ -194,7 +198,7 @@ struct qmpi_dispatch_thread {
     struct qmpi_frame_entry entry;
     /* The value of entry.frame at the last longjmp: a frame that may no longer be in use. */
     const void *jumped_frame;
-    /* The stack with which this thread started, once a frame has been examined. `end` is 0 if this
+    /* The stack with which this thread started; set when a frame is examined. `end` is 0 if this
      * stack is not known, or if this thread also runs on other stacks, as it does with user-level
      * threads. */
     struct qmpi_call_stack stack;

@@ -18,7 +18,8 @@ struct qmpi_elf_copy {
     const char *(*needed)(void *data, const char *name);
     void *data;
     const char *directory; /* the directory of the original; replaces $ORIGIN in run paths */
-    bool symbolic; /* the copy searches for symbols in itself first, as if linked with -Bsymbolic */
+    bool symbolic; /* the copy searches for symbols in itself first, as if linked with -Bsymbolic; a
+                      copy of a library that was linked in this way does so anyway */
 };
 
 /* Writes the copy of `file` to the empty file `descriptor`. Returns NULL, or the reason for a
@@ -37,7 +38,8 @@ void qmpi_elf_copy_record(const char *path, const char *original, const struct s
  */
 const char *qmpi_elf_copy_original(const char *path);
 
-/* Whether `path` is a copy of the library `name`: a path, a file name or a soname. Any thread. */
+/* Whether the library at `path` is a copy of the one that `name` (a path, a file name or a soname)
+ * means. Any thread. */
 bool qmpi_elf_copy_is_of(const char *path, const char *name);
 
 #endif

@@ -35,7 +35,8 @@ const char *qmpi_elf_soname(const struct qmpi_elf_image *image)
     return offset == UINT64_MAX ? NULL : qmpi_elf_string(image, offset);
 }
 
-/* Returns the number of symbols according to a DT_GNU_HASH table; 0 if the table is empty. */
+/* Returns the number of symbols according to a DT_GNU_HASH table; 0 if the table is empty, or
+ * its first `limit` words do not contain all buckets. */
 static size_t count_hashed(const uint32_t *gnu_hash, size_t limit)
 {
     /* The table consists of nbuckets, symoffset, bloom_size, bloom_shift, bloom words, buckets and
@@ -103,8 +104,8 @@ static const ElfW(Phdr) * file_segments(const struct qmpi_elf_file *file)
     return at_offset(file, ((const ElfW(Ehdr) *)file->map)->e_phoff);
 }
 
-/* Checks the segments, because the loader maps them where their headers say, even over other
- * mappings. */
+/* Checks that the segments are in the file and do not overlap, because the loader maps them where
+ * their headers say, even over other mappings. */
 static const char *check_segments(const struct qmpi_elf_file *file)
 {
     const ElfW(Ehdr) *header = file->map;
@@ -151,7 +152,8 @@ uint64_t qmpi_elf_file_offset(const struct qmpi_elf_file *file, uint64_t address
     return 0;
 }
 
-/* Returns the number of dynamic symbols: from the section header, else from the hash table. */
+/* Returns the number of dynamic symbols: from the section header, else from a hash table, else from
+ * the addresses of the symbols and strings, else `limit`. */
 static size_t count_symbols(const struct qmpi_elf_file *file, uint64_t symbols_at, size_t limit)
 {
     const ElfW(Ehdr) *header = file->map;
@@ -176,8 +178,8 @@ static size_t count_symbols(const struct qmpi_elf_file *file, uint64_t symbols_a
         if (count)
             return count;
     }
-    /* If the hash table is empty, the number follows from the address of the string table, which
-     * linkers place directly after the symbols. */
+    /* If the hash table is absent or empty, the number follows from the address of the string
+     * table, which linkers place directly after the symbols. */
     const uint64_t strings = qmpi_elf_tag(&file->image, DT_STRTAB, 0);
     const uint64_t symbols = qmpi_elf_tag(&file->image, DT_SYMTAB, 0);
     return strings > symbols ? (size_t)((strings - symbols) / sizeof(ElfW(Sym))) : limit;

@@ -21,7 +21,7 @@ struct qmpi_elf_image {
     size_t symbol_count; /* 0: not counted yet, see qmpi_elf_symbol_count */
     const char *strings;
     size_t string_size;
-    const uint32_t *gnu_hash; /* NULL: none */
+    const uint32_t *gnu_hash; /* set for loaded objects only; NULL: none */
 };
 
 /* Returns the text at `offset` of the string table; "" if the offset is invalid. */
@@ -30,8 +30,8 @@ static inline const char *qmpi_elf_string(const struct qmpi_elf_image *image, si
     return offset < image->string_size ? image->strings + offset : "";
 }
 
-/* Returns the number of symbols. For a loaded object without DT_HASH, this takes time: it reads all
- * buckets of the DT_GNU_HASH table. */
+/* Returns the number of symbols. For a loaded object without DT_HASH, this takes time, because all
+ * buckets of the DT_GNU_HASH table are read. */
 size_t qmpi_elf_symbol_count(const struct qmpi_elf_image *image);
 
 /* Returns the value of a dynamic tag; `otherwise` if it is absent. */
@@ -43,7 +43,8 @@ const char *qmpi_elf_needed(const struct qmpi_elf_image *image, int index);
 /* Returns the DT_SONAME; NULL: none. */
 const char *qmpi_elf_soname(const struct qmpi_elf_image *image);
 
-/* Whether a symbol is a function or object that this object defines and exports. */
+/* Whether a symbol is a function or variable that this object defines and exports; a symbol without
+ * a type counts, too. */
 static inline bool qmpi_elf_defines(const ElfW(Sym) * symbol)
 {
     const int bind = ELF64_ST_BIND(symbol->st_info);
@@ -127,7 +128,7 @@ static inline const ElfW(Sym) * qmpi_elf_table_find(const struct qmpi_elf_image 
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-/* A library file that is inspected before it is loaded. No code of the file runs. */
+/* The file of a library or program that is inspected. No code of the file runs. */
 struct qmpi_elf_file {
     struct qmpi_elf_image image;
     void *map;
@@ -142,7 +143,8 @@ struct qmpi_elf_file {
  */
 const char *qmpi_elf_file_open(const char *path, struct qmpi_elf_file *file);
 
-/* The same for the file of a program. */
+/* The same for the file of a program; a shared library is accepted, too. Only for libraries, the
+ * hash table and the relocations are checked. */
 const char *qmpi_elf_file_open_program(const char *path, struct qmpi_elf_file *file);
 
 /* Whether two paths lead to the same file. */

@@ -29,8 +29,8 @@ char *qmpi_loadable_explain(const char *path, const char *reason, const char *hi
 
 /*
  * Returns the names of C library functions that an object defines, as text for a message, which the
- * caller frees; NULL: none. If there are many, some are only counted. A tool must be preloaded to
- * see the program's calls of these functions.
+ * caller frees; NULL: none. If there are many, some are only counted; names that start with an
+ * underscore do not count. A tool must be preloaded to see the program's calls of these functions.
  */
 char *qmpi_loadable_interposed(const struct qmpi_elf_image *image);
 

@@ -96,7 +96,8 @@ static bool find_segments(const struct link_map *object, struct dl_phdr_info *in
 }
 
 /* Works like dl_iterate_phdr without a lock, for a process with one thread. `dlpi_adds` is
- * different in each walk, because the number of loaded objects is unknown. */
+ * different in each walk, as if an object had been loaded since the last one, because the number of
+ * loaded objects is unknown. */
 static int walk_alone(int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
 {
     static unsigned long long walk;
@@ -308,7 +309,7 @@ bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *
 const char *qmpi_elf_loaded_function_at(const struct qmpi_elf_loaded *object, const void *address)
 {
     /* If a function ends with a call that does not return, the return address is behind the end of
-     * the function. */
+     * the function, so the byte before it is looked up. */
     const ElfW(Addr) offset = (ElfW(Addr))address - 1 - object->base;
     const size_t count = qmpi_elf_symbol_count(&object->image);
     for (size_t i = 0; i < count; i++) {

@@ -17,9 +17,9 @@ struct dl_phdr_info;
 /*
  * Like dl_iterate_phdr. May be nested, and called by several threads. If another thread holds the
  * dynamic loader's lock during a fork, the lock is never released in the child, where
- * dl_iterate_phdr and dlopen would then never return. A fork therefore waits until no thread is in
- * qmpi_elf_walk. A thread that is in dlopen or dlclose also holds the lock, so a child with one
- * thread walks without the lock.
+ * dl_iterate_phdr and dlopen would then never return. A fork therefore waits, for at most a second,
+ * until no other thread is in qmpi_elf_walk. A thread that is in dlopen or dlclose also holds the
+ * lock, so a child with one thread walks without the lock.
  */
 int qmpi_elf_walk(int (*visit)(struct dl_phdr_info *info, size_t size, void *data), void *data);
 
@@ -32,7 +32,7 @@ bool qmpi_elf_walks_alone(void);
 void qmpi_elf_walk_start(void);
 
 /* Returns the number of objects that have been loaded so far, including those that have been
- * unloaded again. */
+ * unloaded again. If qmpi_elf_walks_alone returns true, returns another number each time. */
 unsigned long long qmpi_elf_load_count(void);
 
 /* ---- One object ------------------------------------------------------------------------------ */
@@ -45,7 +45,8 @@ struct qmpi_elf_loaded {
     int segment_count;
 };
 
-/* Reads an object from dl_iterate_phdr. Returns false if it has no dynamic symbols. */
+/* Reads an object from dl_iterate_phdr. Returns false if it has no dynamic symbols, or no hash
+ * table for them. */
 bool qmpi_elf_loaded_read(const struct dl_phdr_info *info, struct qmpi_elf_loaded *object);
 
 /* Returns the address of a function or variable that this object itself defines; NULL: not defined.
@@ -70,8 +71,8 @@ bool qmpi_elf_loaded_contains(const struct qmpi_elf_loaded *object, const void *
 /* Returns the name of the object's exported function in which a return address lies; NULL: none. */
 const char *qmpi_elf_loaded_function_at(const struct qmpi_elf_loaded *object, const void *address);
 
-/* Finds the loaded object that contains an address. Returns false if there is none, or if it has no
- * dynamic symbols. */
+/* Finds the loaded object that contains an address. Returns false if there is none, or if
+ * qmpi_elf_loaded_read cannot read it. */
 bool qmpi_elf_loaded_containing(const void *address, struct qmpi_elf_loaded *object);
 
 /* ---- Objects that may be changed ------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Changes to loaded objects: the targets of relocations, the values of symbols, and the protection
- * of the pages that contain them. An object must be completely loaded (see qmpi_elf_hold).
+ * of the pages that contain them. An object must be completely loaded (see qmpi_elf_hold), except
+ * for qmpi_elf_refers.
  */
 #ifndef QMPI_ELF_REWRITE_H
 #define QMPI_ELF_REWRITE_H
@@ -18,7 +19,7 @@ enum qmpi_elf_reference {
     QMPI_ELF_REFERENCE_DATA, /* a pointer in data, to which the addend is added */
 };
 
-/* Returns the kind of a relocation of this processor; implemented in arch/reloc_NAME.c. */
+/* Returns the kind of a relocation of this processor; implemented in arch/reloc_PROCESSOR.c. */
 enum qmpi_elf_reference qmpi_elf_reference_of(const ElfW(Rela) * relocation);
 
 /* A relocation that refers to the address of a symbol. The object owns the name. */
@@ -47,9 +48,9 @@ typedef void *qmpi_elf_target(void *data, const char *name, enum qmpi_elf_refere
 bool qmpi_elf_refers(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data);
 
 /*
- * Calls `target` for each relocation of `object`, and stores the targets that differ from the
- * current ones. Pages that this function makes writable are read-only again afterwards. Returns
- * NULL, or a problem, which the caller frees.
+ * Calls `target` for each relocation of `object` that refers to the address of a symbol, and stores
+ * the targets that differ from the current ones. Pages that this function makes writable are
+ * read-only again afterwards. Returns NULL, or a problem, which the caller frees.
  */
 char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *target, void *data);
 
@@ -59,9 +60,10 @@ char *qmpi_elf_rewrite(const struct qmpi_elf_loaded *object, qmpi_elf_target *ta
 typedef void *qmpi_elf_definition(const char *name);
 
 /*
- * Calls `definition` for each symbol that the object defines, and stores the new addresses. The new
- * addresses apply to dlsym and to references that the loader resolves later, but not to references
- * that are already resolved. Returns NULL, or a problem, which the caller frees.
+ * Calls `definition`, perhaps several times, for each symbol that the object defines, and stores
+ * the new addresses. The new addresses apply to dlsym and to references that the loader resolves
+ * later, but not to references that are already resolved. Returns NULL, or a problem, which the
+ * caller frees.
  */
 char *qmpi_elf_redefine(const struct qmpi_elf_loaded *object, qmpi_elf_definition *definition);
 

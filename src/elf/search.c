@@ -28,7 +28,7 @@ struct cache_header {
 
 struct cache_row {
     int32_t flags;
-    uint32_t key; /* offsets from the beginning of the file */
+    uint32_t key; /* the name; `key` and `path` are offsets from the beginning of the header */
     uint32_t path;
     uint32_t os_version;
     uint64_t hardware;

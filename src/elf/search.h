@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The file that the dynamic loader would load for a name, found without loading it. */
+/* The file that the dynamic loader would load for a name, found without loading it: by the run path
+ * of the library that contains the name, LD_LIBRARY_PATH and the cache of the loader. */
 #ifndef QMPI_ELF_SEARCH_H
 #define QMPI_ELF_SEARCH_H
 
 #include "elf/image.h"
 
 /*
- * Returns the file for a name (of a DT_NEEDED entry, or passed to dlopen) in a library with this
- * image and path. The caller frees it. NULL: not found.
+ * Returns the path of the file for a name (of a DT_NEEDED entry, or passed to dlopen) in a library
+ * with this image and path. The caller frees the result. NULL: not found. A name with a slash is
+ * not searched for: the result is this name, with $ORIGIN replaced.
  */
 char *qmpi_elf_search(const struct qmpi_elf_image *image, const char *path, const char *name);
 

@@ -7,7 +7,7 @@
 
 /*
  * Returns a hash of the eight bytes after `MPI_`, the last eight bytes, and the length; of a name
- * with less than twelve bytes, only what follows `MPI_`, and the length. It must be fast, because
+ * with fewer than twelve bytes, only what follows `MPI_`, and the length. It must be fast, because
  * during start-up, it is called for each symbol whose name may be that of an MPI function.
  * src/generate/emit_c.py computes the same hash.
  */

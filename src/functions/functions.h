@@ -14,7 +14,8 @@ enum { QMPI_FUNCTION_COUNT = MPI_LAST_FUNC };
 
 typedef void qmpi_function(void);
 
-/* For pointers on the path of an MPI call, so that they are read directly, not through the GOT. */
+/* Data and functions that are hidden are reached directly, not through the GOT, which saves time on
+ * the path of an MPI call. */
 #define QMPI_HIDDEN __attribute__((visibility("hidden")))
 
 struct qmpi_function_name {

@@ -36,7 +36,7 @@ Ibarrier Ibcast Igather Iallgather Ialltoall Ireduce Iallreduce Iscan Iexscan In
 
 # Functions of libqmpi that a tool for the standard ABI cannot use, because such a tool can only observe.
 NOT_READING = {"QMPI_Register_tool_function"}
-# Functions that are written by hand in src/abi; all but QMPIX_Enum_create convert more than their error class.
+# Functions that are written by hand in src/abi; all but QMPIX_Enum_create do more than convert their error class.
 BY_HAND = {
     "QMPIX_Register_tool_observer", "QMPIX_Call_get_comm", "QMPIX_Call_get_root", "QMPIX_Call_get_peer",
     "QMPIX_Call_for_each_transfer", "QMPIX_Call_for_each_neighbor", "QMPIX_Call_get_started", "QMPIX_Call_get_completed",

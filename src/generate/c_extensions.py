@@ -71,7 +71,7 @@ class Reader:
         # The open brackets. There are none between the declarations at file level, nor in a declaration outside of
         # its structures, parameters and arrays.
         self.open = []
-        self.last = ["", ""]  # the two tokens before the current one
+        self.last = ["", ""]  # the last two tokens that were neither removed nor replaced
         self.words = dict(WORDS)
         # bool, true and false are keywords since C23. A header for an older C may define the type bool itself; such a
         # header keeps these words.

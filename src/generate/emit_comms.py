@@ -30,8 +30,8 @@ def follow_function(function: Function, note: str) -> str:
     created = created_by(function)
     lines = [f"static {function.result} follow_{function.name}({parameters(function)})", "{"]
     if "_idup" in function.name:
-        # Some MPI libraries store the handle only when the copy is complete; the id is unknown
-        # until then.
+        # Some MPI libraries store the handle only when the copy is complete. Until then, the id is unknown, which
+        # MPI_COMM_NULL shows.
         lines += [f"    if ({created} && qmpi_comm_id_asked)", f"        *{created} = MPI_COMM_NULL;"]
     lines += [
         f"    const {function.result} qmpi_result =",

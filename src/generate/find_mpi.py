@@ -99,7 +99,7 @@ def by_package(name: str, pkg_config: str) -> Found:
 
 def beside(command: str, wanted: str) -> str:
     """Returns the command `wanted` that belongs to a compiler command: mpiexec.mpich for
-    mpicc.mpich."""
+    mpicc.mpich; empty: there is none."""
     path = Path(command)
     suffix = re.sub(r"^(mpi)?i?(g?cc|cx|icx)", "", path.name)
     for name in (wanted + suffix, wanted):
@@ -188,7 +188,7 @@ def is_mpi_library(path: str) -> bool:
 
 
 def mpi_library_of(trace: str) -> str:
-    """Returns the shared MPI library among the files that the linker has opened."""
+    """Returns the shared MPI library among the files that the linker has opened; empty: there is none."""
     names = (re.sub(r".*\((.*)\)$", r"\1", line.strip()) for line in trace.splitlines())
     for name in dict.fromkeys(names):
         if ".so" in name and Path(name).is_file() and is_mpi_library(name):
@@ -209,7 +209,7 @@ def kind_of_header(macros: str) -> str:
 
 def kind_of_library(library: str) -> str:
     """Determines the kind from the exported functions, because libraries of different kinds have the same file names
-    and sonames. Native libraries also have the functions of the ABI, but the ABI has no C functions that convert
+    and sonames. Native libraries may also have the functions of the ABI, but the ABI has no C functions that convert
     Fortran statuses."""
     names = {line.split()[-1] for line in run([*NM, "-D", "--defined-only", library]).stdout.splitlines()}
     if "PMPI_Status_c2f" not in names:
@@ -233,7 +233,8 @@ def version_of(library: str) -> str:
 
 
 def complete(found: Found, compiler: list[str]) -> Found:
-    """Reads all other properties from the header and the library that the compiler finds."""
+    """Reads all other properties from the header and the library that the compiler finds. For the standard ABI, there
+    may be no library."""
     with tempfile.TemporaryDirectory(prefix="qmpi-mpi-") as name:
         source, output = Path(name, "program.c"), Path(name, "program")
         source.write_text(MACROS, encoding="utf-8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Generates all sources that depend on the MPI library's mpi.h and its exported functions.
+"""Generates the sources that depend on the MPI library's mpi.h and its exported functions, except those of abi.py.
 
     main.py --numbers FILE --header PREPROCESSED --standard PREPROCESSED --library LIBRARY --mpi NAME WHAT=FILE...
 
@@ -80,7 +80,7 @@ def parse(options: argparse.Namespace) -> emit_c.Source:
         declared=mpi_header.read_names(tree),
         objects=mpi_header.read_objects(tree),
         callbacks=mpi_header.read_callbacks(tree),
-        mpich=mpi_header.read_enumerators(tree, "QMPI_Functions_enum")[:-1],  # MPI_LAST_FUNC_T
+        mpich=mpi_header.read_enumerators(tree, "QMPI_Functions_enum")[:-1],  # without MPI_LAST_FUNC_T
         mpich_number=mpi_header.read_parameter_type(tree, "QMPI_Register_function", 1),
     )
 

@@ -123,7 +123,7 @@ def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str] | 
                    standard: dict[str, list[str]] | None = None) -> list[Function]:
     """Returns each MPI function that is declared and exported (exported is None: all that are
     declared), ordered by number, with the standard's names of parameters from
-    read_parameter_names()."""
+    read_parameter_names(). Functions that are not in `numbers` get the numbers after it."""
     number_of = {name: number for number, name in enumerate(numbers)}
     writer = c_generator.CGenerator()
     found = {}
@@ -141,7 +141,7 @@ def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str] | 
 
 
 def read_names(tree: c_ast.FileAST) -> set[str]:
-    """Returns all ordinary identifiers and tags in mpi.h."""
+    """Returns all ordinary identifiers, and the tags of enumerations, in mpi.h."""
     names = set()
 
     class Visitor(c_ast.NodeVisitor):

@@ -19,7 +19,7 @@ COLLECTIVE_NAMES = (
 )
 
 # The first pattern that matches the whole name without _c applies. If none matches, the group
-# follows from the role.
+# follows from the role; without such a role, it is ENVIRONMENT.
 GROUPS = [
     ("TOOL_INFORMATION", r"MPI_T_.*|MPI_Pcontrol"),
     ("IO", r"MPIX?_File_.*|MPI_Register_datarep"),
@@ -98,7 +98,7 @@ SHAPES = {
     "COMPLETE": {},
 }
 
-# Functions of these shapes get a status even if the program passes none, if an observer requests it
+# Functions of these shapes get a status even if the program passes none, if an observer requests one
 # (QMPIX_OBSERVE_STATUSES).
 STATUS_GIVEN = ("RECEIVE", "MATCHED_RECEIVE", "MATCHED_PROBE", "SENDRECV", "SENDRECV_REPLACE", "READ", "WRITE",
                 "COMPLETE")
@@ -390,7 +390,8 @@ class Constants:
 
     pattern: str
     parameters: str = ""
-    bits: bool = False  # whether several constants may be combined; tables list them in the order of the pattern
+    # Whether several constants may be combined; emit_standard.py then lists them in the order of the pattern.
+    bits: bool = False
 
 
 CONSTANTS = {
@@ -436,8 +437,7 @@ PLAIN = {("MPI_Abort", "errorcode")}
 
 
 def constants_of(function: Function, parameter: Parameter) -> str:
-    """Returns the constants that an argument may be, or that the integers to which it points may
-    be."""
+    """Returns the kind of constants (see CONSTANT_KINDS) that an argument, or an integer to which it points, may be."""
     base = parameter.type.replace("const ", "").split()[0]
     name = parameter.name
     if base == "void":

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exchanges the statements of all processes (see statement.h). It is separate from statement.c,
- * because the command uses that file without MPI.
+ * Exchanges the statements of the processes (see statement.h). This file is separate from
+ * statement.c, because the command uses that file without MPI.
  *
- * The ranks form a binomial tree: the parent of a rank is the rank without its lowest bit, so that
- * a subtree is a range of ranks. Statements are merged on the way up, and the result is sent down.
- * Absent ranks are left out: their children report to the nearest ancestor that is present. If
- * there is none, they report to the lowest rank that is present.
+ * The ranks form a binomial tree: the parent of a rank is the rank without its lowest 1 bit, so
+ * that a subtree is a range of ranks. Statements are merged on the way up, and the result is sent
+ * down. Absent ranks are left out: their children report to the nearest ancestor that is present.
+ * If there is none, they report to the lowest rank that is present.
  */
 #define _GNU_SOURCE
 #include "job/presence.h"
@@ -314,8 +314,8 @@ static int find_parent(struct tree *tree)
     return lowest < tree->rank ? lowest : -1;
 }
 
-/* Returns the deadline for a message from a rank; 0: none, because the rank is known to take part.
- * Any other rank may itself be waiting for others, so the time grows with each level of the
+/* Returns the deadline for messages from and to a rank; 0: none, because the rank is known to take
+ * part. Any other rank may itself be waiting for others, so the time grows with each level of the
  * tree. */
 static double deadline_for(struct tree *tree, int rank)
 {

@@ -17,14 +17,14 @@
 
 static qmpi_function *real_init, *real_init_thread, *real_finalize;
 
-/* In seconds: how long the exchange of statements waits for a process that possibly does not take
- * part, and the time after which a message names the processes for which a layer waits. */
+/* In seconds. After this time, a message names the processes for which a layer waits. The exchange
+ * of statements waits a multiple of it for a process that possibly does not take part. */
 static double patience;
 
 /* A layer of this process, and the processes that have it. */
 struct job_layer {
-    int *ranks;            /* in MPI_COMM_WORLD; NULL: not known */
-    int *places;           /* their ranks in job_comm */
+    int *ranks;            /* in MPI_COMM_WORLD or mpi://WORLD; NULL: no such layer here */
+    int *places;           /* the ranks of these processes in job_comm; set in MPI_Init */
     MPI_Request *arrivals; /* only in the first of these processes: see await_all. Allocated early,
                               because in MPI_Finalize, the program may have used up its memory */
     int count;
@@ -120,9 +120,9 @@ static void sleep_for(double seconds)
 }
 
 /*
- * Ends the job if a process cannot run. If none can, each one exits after MPI_Finalize, so that the
- * launcher prints no message. Otherwise, the first of the processes that cannot run aborts the job;
- * the others wait, and abort the job only if it still exists after ten seconds.
+ * Ends the job if a process cannot run. If no process can run, each one exits after MPI_Finalize,
+ * so that the launcher prints no message. Otherwise, the first of the processes that cannot run
+ * aborts the job; the others wait, and abort the job only if it still exists after ten seconds.
  */
 static void stop_if_any_stops(const struct job *job)
 {
@@ -491,8 +491,8 @@ static void print_missing_processes(void *data)
 /*
  * In the first process that has the layer, waits until the messages of all others have arrived, and
  * prints the missing processes if that takes long. The others only send their message, and wait in
- * the collective call that follows. Waiting is no additional risk, since the processes of the
- * program wait for each other in MPI_Finalize anyway.
+ * the collective call that follows. Waiting is no additional risk, since this call would wait for
+ * the same processes.
  */
 static void await_all(const struct job_layer *layer, int tool_id, int rank)
 {
@@ -608,7 +608,7 @@ static MPI_Session *sessions; /* those that are open */
 static size_t session_room, session_count;
 
 /* If a session is opened before MPI_Init, the session initializes the MPI library, so this process
- * announces itself before. */
+ * must announce itself before it opens the session. */
 static int init_session_job(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
 {
     qmpi_presence_announce();

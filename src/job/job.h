@@ -2,9 +2,9 @@
 /*
  * The processes of the job. At the end of MPI_Init, or of an MPI_Comm_create_from_group that
  * creates a communicator of all processes, the processes that have libqmpi learn which layers the
- * others have. In MPI_Init, they also learn which problems prevent others from running. The ranks
- * may have different stacks, programs, nodes and errors. A layer communicates only among the
- * processes that have it.
+ * others have. In MPI_Init, they also learn which problems the others have, and whether all
+ * others can run. The ranks may have different stacks, programs, nodes and errors. A layer
+ * communicates only among the processes that have it.
  */
 #ifndef QMPI_JOB_JOB_H
 #define QMPI_JOB_JOB_H
@@ -16,9 +16,10 @@
 #include <stdbool.h>
 
 /* Wraps the functions in `targets` (qmpi_terminator_targets) that initialize and finalize MPI or
- * open a session. Called before any layer is added. `seconds` is how long MPI_Init waits for a
- * process that possibly has no libqmpi, if the launcher does not provide this information. It is
- * also the time after which a message names the processes for which a layer waits. */
+ * open a session. Called before any layer is added. `seconds` determines how long MPI_Init waits
+ * for a process that possibly has no libqmpi (see qmpi_statements_exchange), if the launcher does
+ * not provide this information. It is also the time after which a message names the processes for
+ * which a layer waits. */
 void qmpi_job_watch(qmpi_function **targets, double seconds);
 
 /* Wraps MPI_Comm_create_from_group, which may create a communicator of all processes from a
@@ -31,9 +32,9 @@ void qmpi_job_watch_sessions(qmpi_function **targets);
  * yet, or this process does not have the layer. */
 const int *qmpi_job_ranks(int tool_id, int *count);
 
-/* Creates a communicator of the processes that have the layer, in the order of qmpi_job_ranks, with
- * MPI_ERRORS_RETURN. Collective over them. The communicator has no attributes of the program.
- * Returns an error class. */
+/* Creates a communicator of the processes that have the layer, in the order of qmpi_job_ranks (of
+ * all processes if these are not known), with MPI_ERRORS_RETURN. Collective over its processes. The
+ * communicator has no attributes of the program. Returns an error class. */
 int qmpi_job_create_comm(int tool_id, MPI_Comm *comm);
 
 /* Layers create their communicators from a communicator of the job. It is freed just before the MPI

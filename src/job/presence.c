@@ -19,7 +19,7 @@
 
 enum { ANSWER = 2048, NAME = 512 };
 
-static int hydra = -1; /* the socket */
+static int hydra = -1; /* the socket; -1: Hydra cannot be asked */
 static char store_name[NAME];
 
 static bool ask_manager(const char *request, char answer[ANSWER])
@@ -92,7 +92,8 @@ typedef int get_function(const struct pmix_process *process, const char key[],
 /* Whether the key is still to be put: exchanged by the one thread that puts it, and cleared before
  * others ask. It protects no other data. */
 static bool announcing;
-/* NULL: this process has not put a key. The thread that puts it need not be the one that asks. */
+/* NULL: this process has not put a key. Atomic, because the thread that puts the key need not be
+ * the one that asks. */
 static _Atomic(get_function *) pmix_get;
 
 /* A static program has no client library of PMIx that could be loaded later. */
@@ -215,7 +216,8 @@ void qmpi_presence_announce(void)
     __atomic_store_n(&announcing, hydra < 0, __ATOMIC_RELAXED);
 }
 
-/* Two threads may create communicators from sessions at the same time. */
+/* Two threads may create communicators from sessions at the same time, but the answers of the
+ * process manager to both would be mixed up. */
 QMPI_LOCK(manager_lock);
 
 enum qmpi_presence qmpi_presence_of(int rank)

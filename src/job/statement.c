@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The statement of this process. See statement.h, and job.h for its contents. */
+/* The statement of this process, and functions that read statements. See statement.h. */
 #include "job/statement.h"
 
 #include "util/util.h"

@@ -19,7 +19,7 @@ enum {
                                 be "" */
     QMPI_STATES_PROBLEM = 'P', /* followed by a message */
     QMPI_STATES_STOP = 'S',    /* the process cannot run */
-    QMPI_STATES_NAME = '\1'
+    QMPI_STATES_NAME = '\1'    /* between the identity of a layer and its name */
 };
 
 /* Sets the identity of layer `tool_id` (0: the measurement of the clocks). Layers of different
@@ -29,8 +29,8 @@ enum {
 void qmpi_statement_set_layer(int tool_id, const char *identity, const char *name);
 
 /* Adds a problem of this process, as lines for qmpi_print. The process with launcher rank 0 prints
- * its problems at once; another process prints, in MPI_Init, only problems that rank 0 does not
- * have. */
+ * its problems at once. A problem that this process does not have is printed in MPI_Init, by the
+ * lowest rank that has it. */
 void qmpi_statement_add_problem(const char *text);
 
 /* States that this process cannot run, so that the job ends in MPI_Init. */
@@ -39,7 +39,7 @@ void qmpi_statement_set_stop(void);
 /* Returns the statement of this process. The caller frees it. */
 char *qmpi_statement_of_process(void);
 
-/* Returns one more than the highest tool_id in the statement of this process. */
+/* Returns one more than the highest tool_id in the statement of this process; 0: no layers. */
 int qmpi_statement_layers(void);
 
 /* Whether the statement of this process contains this layer. */
@@ -81,9 +81,9 @@ struct qmpi_statements {
  * process i has the rank `places[i]`, or i if `places` is NULL. Called when neither this process
  * nor the others have begun to communicate on `comm`: at the end of MPI_Init, or when a
  * communicator of all processes has been made from a session. Where it is unknown which processes
- * take part, the wait for one that does not come is limited: it lasts `patience` seconds for each
- * level of the tree of processes (see exchange.c). The result always contains the statement of this
- * process.
+ * take part, the wait for one that does not come is limited: it lasts `patience` seconds, times a
+ * factor that depends on the tree of processes (see deadline_for in exchange.c). The result always
+ * contains the statement of this process.
  */
 void qmpi_statements_exchange(const char *text, int rank, int size, double patience, MPI_Comm comm,
                               const int *places, struct qmpi_statements *result);

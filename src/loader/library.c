@@ -23,7 +23,8 @@
 
 /* ---- Places that are searched ---------------------------------------------------------------- */
 
-/* The places searched so far, one per line, each with the reason why the tool is not there. */
+/* The places searched so far, one per line, each with the reason why the tool is not there; of many
+ * places, only the first ones. */
 struct places {
     char *text;
     int count;
@@ -235,7 +236,7 @@ static char *find_similar(const char *name, const char *installed, const char *a
 }
 
 /* Returns a hint for a name that was not found: the file of this name in the current directory, or
- * the tool with a similar name. */
+ * else the tool or stack with a similar name, if any, and where to look for others. */
 static char *hint_for_name(const char *name, const char *installed)
 {
     for (int i = strstr(name, ".so") ? 0 : 1; i < 3; i++) {
@@ -345,13 +346,14 @@ static const bool is_abi = true;
 
 struct features {
     bool registers;          /* refers to QMPI_Register_tool_name */
-    bool init;               /* defines MPI_Init and PMPI_Init, so it is an MPI library */
+    bool init;               /* defines MPI_Get_library_version and PMPI_Get_library_version, so it
+                                is an MPI library */
     int functions;           /* the number of MPI functions that it defines */
     bool procedures;         /* it defines procedures of MPI in Fortran */
     bool binding;            /* it is the Fortran binding of an MPI library */
     bool abi;                /* refers to QMPIX_abi_Register_tool_name: for the standard ABI */
     const char *unconverted; /* a function to which it refers, although tools for the standard ABI
-                                cannot use it */
+                                cannot use it; NULL: none */
 };
 
 /* Whether a tool for the standard ABI can use a symbol in a program with another ABI. */

@@ -42,7 +42,7 @@ char *qmpi_library_find_abi_name(const char *installed, const char *tool);
 
 enum qmpi_library_kind {
     QMPI_KIND_QMPI, /* refers to QMPI_Register_tool_name, or to its name in the standard ABI */
-    QMPI_KIND_PMPI, /* defines MPI functions, or needs a library that does */
+    QMPI_KIND_PMPI, /* defines MPI functions, in C or Fortran, or needs a library that does */
     QMPI_KIND_ABI,  /* is compiled for the standard ABI, but the MPI library has another one */
 };
 

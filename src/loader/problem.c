@@ -50,7 +50,8 @@ static char *stop_message; /* the message that ends the run; NULL: none */
 static bool is_deferred;   /* a problem that stops the run does so only in MPI_Init */
 static bool has_stopped;   /* further problems are ignored */
 
-/* Prints a problem and frees it. Unless errors are skipped, the problem will stop the run. */
+/* Prints a problem if this process reports, adds it to the statement of this process, and frees it.
+ * Unless errors are skipped, the problem will stop the run. */
 static void print_problem(const char *where, char *problem, const char *without,
                           enum qmpi_tool_on_error on_error)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles tools that cannot be used: the run stops before any MPI call is carried out, or continues
- * without the layer if QMPI_ON_ERROR=skip. One process of a job prints the message.
+ * Handles tools that cannot be used: the run stops at the latest when MPI is initialized, or
+ * continues without the layer, as QMPI_ON_ERROR, on-error and @optional say. One process of a job
+ * prints each message.
  */
 #ifndef QMPI_LOADER_PROBLEM_H
 #define QMPI_LOADER_PROBLEM_H
 
 #include "config/config.h"
 
-/* Prints a message if QMPI_ON_ERROR is neither stop nor skip. */
+/* Prints a message if QMPI_ON_ERROR is set, but neither to stop nor to skip. */
 void qmpi_problem_start(void);
 
 /*
@@ -27,7 +28,8 @@ void qmpi_problem_report_stack(const struct qmpi_stack *stack, char *problem);
  * first. */
 void qmpi_problem_print_config(void);
 
-/* Ends the process, and the job, if there was a problem that stops the run. */
+/* Ends the process, and the job, if there was a problem that stops the run, unless it is deferred
+ * to MPI_Init. */
 void qmpi_problem_stop(void);
 
 /*
@@ -37,7 +39,8 @@ void qmpi_problem_stop(void);
 void qmpi_problem_defer(bool to_init);
 bool qmpi_problem_is_stopping(void);
 
-/* Ends the process and the job because of the problem that was deferred to MPI_Init. */
+/* Ends the process and the job because of the first problem that stops the run, even if it has been
+ * deferred to MPI_Init. */
 _Noreturn void qmpi_problem_stop_now(void);
 
 /* Prints the notes of a stack. */
@@ -66,14 +69,14 @@ void qmpi_problem_print_heading(const struct qmpi_tool_entry *entry, char *probl
 /* ---- Signals --------------------------------------------------------------------------------- */
 
 /*
- * A damaged library may cause a fatal signal in the loader, in its constructor or in its init
+ * A damaged library may cause a fatal signal in the loader, in a constructor or in its init
  * function. Without these handlers, nothing would show which tool is the cause. While they are
  * installed, a message names the entry, and the process terminates with status 2, as after other
  * problems. The run cannot continue without the layer, because the loader is interrupted.
  */
 
-/* Installs the handlers, unless QMPI_DEBUG traces loading: the signal is then left to a debugger.
- */
+/* Installs the handlers, unless QMPI_DEBUG traces loading (a debugger then gets the signal) or this
+ * is a build with AddressSanitizer. */
 void qmpi_problem_catch_signals(void);
 
 /* Sets the entry of the layer that is loaded next. */

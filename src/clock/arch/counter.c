@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Whether the kernel considers the counter reliable: it no longer offers one that it has found to
- * differ between cores. If the kernel does not tell, assumes that it is. */
+ * differ between cores. If the file cannot be read, the counter counts as reliable. */
 static bool kernel_trusts_counter(void)
 {
     char line[256] = "";

@@ -7,7 +7,8 @@
  *   SLOT name, n     entry n of each table; until start-up, the slots lead to the first-call code
  *   NO_SLOT          an empty entry, for a function that this MPI lacks
  *   ENTRIES          begins the code
- *   ENTRY name, n    MPI_X and PMPI_X, which jump through their slots, and n's first-call code
+ *   ENTRY name, n    MPI_X and, except in libqmpi.a, PMPI_X, which jump through their slots;
+ *                    and n's first-call code
  *   SAME name, other `name`, a second name of libqmpi's function `other`
  *   SAMES_END        ends a file that contains no END
  *   THUNKS           begins the code that thunks call

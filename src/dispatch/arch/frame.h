@@ -14,9 +14,9 @@
  *   qmpi_frame_cfa(entry)
  *       Returns the canonical frame address of this frame.
  *   qmpi_frame_outer(context)
- *       Returns the value that functions in assembly code (thunk_call_X) restore when they return;
- *       they keep this value in a callee-saved register. `context` is that of their personality
- *       routine.
+ *       Returns the value that functions in assembly code, such as thunk_call_X, restore when they
+ *       return; they keep this value in a callee-saved register. `context` is that of their
+ *       personality routine.
  *
  * C functions record their frames if the place of the return address is known. Otherwise, functions
  * in assembly code do this: the macros ENTER, ENTER_MPICH and ENTER_FIRST of entry.h. For C
