@@ -29,9 +29,10 @@ static pid_t owner; /* the process that reports; a forked child does not */
 /* ---- Random numbers -------------------------------------------------------------------------- */
 
 /*
- * A random number depends on the seed, the rank, the layer, the function and the number of the call
- * that it decides about, and not on the numbers that were drawn before it. A run is therefore
- * repeatable, in whichever order its threads make their calls, and no state needs a lock.
+ * A random number depends on the seed, the rank, the layer, the function (unless count=all) and the
+ * number of the call that it decides about, and not on the numbers that were drawn before it. A run
+ * is therefore repeatable, in whichever order its threads make their calls, and no state needs a
+ * lock.
  */
 
 /* Adds a word to a hash, by the finalizer of splitmix64 (Steele, Lea, Flood: "Fast splittable

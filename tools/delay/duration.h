@@ -15,11 +15,12 @@ struct duration {
 };
 
 /* Reads a duration such as `20us`, `10us-50us` or `exp 20us`, whose times have the form that
- * util/value.h describes. Returns false if the text has another form. */
+ * util/value.h describes. Returns false if the text has another form, a time is more than a day, or
+ * a range is reversed. */
 bool duration_read(const char *text, struct duration *duration);
 
 /* Reads `DETOUR/PERIOD` or `DETOUR/random PERIOD`, where DETOUR is a duration and PERIOD a time.
- * Returns false if the text has another form. */
+ * Returns false if duration_read would, or if PERIOD is 0. */
 bool duration_read_noise(const char *text, struct duration *detour, uint64_t *period,
                          bool *random_moment);
 

@@ -56,8 +56,8 @@ struct error_object error_object_of(const QMPIX_Call *call);
 /* Returns the object of a request that is not complete yet. */
 struct error_object error_object_of_request(MPI_Request request);
 
-/* Returns whether the object of calls of a function depends on the origin of a request or
- * message. */
+/* Returns whether errors of a function depend on what error_object_end has stored: the origin of a
+ * request or message or, in Open MPI, the callback of an error handler for files. */
 bool error_object_needs_origin(const QMPIX_Function *function);
 
 /* Returns whether a function makes a request, a message or, in Open MPI, an error handler for
@@ -75,8 +75,9 @@ bool error_object_opens(const QMPIX_Function *function);
 /* Returns whether the error handler is a predefined one that ends the job. */
 bool error_object_is_fatal(const struct error_object *error_object);
 
-/* Calls the error handler with a code, unless MPI is not initialized or is finalized. Returns the
- * result that a function of the MPI library would return after that: the code or MPI_SUCCESS. */
+/* Calls the error handler with a code, unless there is none (ERROR_OBJECT_NONE), or MPI is not
+ * initialized or is finalized. Returns the result that a function of the MPI library would return
+ * after that: the code or MPI_SUCCESS. */
 int error_object_invoke(const struct error_object *error_object, int code);
 
 /* Finds out which communicator MPI uses for ERROR_OBJECT_PROCESS, and what functions return after

@@ -152,10 +152,10 @@ QMPIX_FOR_EACH_FUNCTION(WRAP)
 /* ---- Completion of several requests ---------------------------------------------------------- */
 
 /*
- * The first request fails, and the call returns MPI_ERR_IN_STATUS. In the statuses, the other
- * requests are pending or, with carry-out=yes, complete. MPICH raises MPI_ERR_IN_STATUS on the
- * object that it uses for calls without a handle. Open MPI raises the error of the request on its
- * origin.
+ * In MPI_Waitall, MPI_Testall, MPI_Waitsome and MPI_Testsome, one request fails, and the call
+ * returns MPI_ERR_IN_STATUS. In the statuses, the other requests are pending or, with
+ * carry-out=yes, complete. MPICH raises MPI_ERR_IN_STATUS on the object that it uses for calls
+ * without a handle. Open MPI raises the error of the request on its origin.
  */
 
 /* Returns the error objects of the requests in an array that take_error_object frees, or NULL. They
@@ -234,7 +234,8 @@ static int fail_test_all(QMPI_Context context, int count, MPI_Request requests[]
     return blame_request(&fault, at, count, statuses);
 }
 
-/* In MPI_Waitsome and MPI_Testsome, the first request that is reported fails. */
+/* In MPI_Waitsome and MPI_Testsome, the first request that is reported fails. If the call is not
+ * carried out, this is the first one that is not null. */
 static int fail_some(QMPI_Waitsome_t *next, QMPI_Context context, int count, MPI_Request requests[],
                      int *outcount, int indices[], MPI_Status statuses[])
 {
@@ -269,8 +270,9 @@ static int fail_test_some(QMPI_Context context, int count, MPI_Request requests[
                      outcount, indices, statuses);
 }
 
-/* In MPI_Waitany and MPI_Testany, the request that is reported fails, or the first one if none is
- * reported. They differ from functions of one request only in the object of the error. */
+/* In MPI_Waitany and MPI_Testany, the request that is reported fails, or the first one that is not
+ * null if none is reported. They differ from functions of one request only in the object of the
+ * error. */
 static int fail_wait_any(QMPI_Context context, int count, MPI_Request requests[], int *index,
                          MPI_Status *status)
 {

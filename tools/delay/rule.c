@@ -57,8 +57,8 @@ static char *read_function_list(const char *list, unsigned char does[MPI_LAST_FU
     return problem;
 }
 
-/* Sets the bits RULE_… of all functions, RULE_FAILS only if `fails` is true. Returns NULL, or a
- * message that the caller frees. */
+/* Sets the bits RULE_… of all functions except RULE_MAKES, and RULE_FAILS only if `fails` is true.
+ * Returns NULL, or a message that the caller frees. */
 static char *choose_functions(const char *list, bool fails, unsigned char does[MPI_LAST_FUNC])
 {
     char *problem = read_function_list(list, does);
@@ -192,7 +192,7 @@ static const struct {
 #endif
 };
 
-/* Finds an error class by its name, or by its number. */
+/* Finds an error class by its name, or a class or code by its number. */
 static bool find_error(const char *text, int *error)
 {
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {

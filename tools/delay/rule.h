@@ -2,7 +2,7 @@
 /*
  * The rule of a layer of delay describes which calls the layer acts on, and how, and counts them.
  * It is made from the options when the layer is initialized. After that, only the counters and the
- * rank change.
+ * rank change, and with the rank whether the rule is active.
  */
 #ifndef QMPI_TOOL_DELAY_RULE_H
 #define QMPI_TOOL_DELAY_RULE_H
@@ -50,7 +50,8 @@ struct rule {
     uint64_t called[MPI_LAST_FUNC]; /* calls of each function */
     uint64_t called_all;            /* calls of all functions */
     uint64_t computed;              /* nanoseconds that threads spent outside selected functions */
-    unsigned long long acted, delayed, failed, detours, nanoseconds; /* the results */
+    /* The results; `nanoseconds` is the time added. */
+    unsigned long long acted, delayed, failed, detours, nanoseconds;
     struct rule *next;
 };
 

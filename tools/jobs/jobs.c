@@ -92,8 +92,8 @@ static int keep_different(char *names, int count)
 }
 
 /* In the process that records the job, returns the names of the nodes, and sets `*count` to their
- * number. The caller frees the names. Returns NULL in other processes, or if a call of MPI fails.
- * All processes make the same calls. */
+ * number. The caller frees the names. Returns NULL in other processes, or if a call of MPI fails or
+ * memory is exhausted. All processes make the same calls. */
 static char *gather_nodes(int tool_id, int *count)
 {
     MPI_Comm comm;

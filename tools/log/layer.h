@@ -46,7 +46,7 @@ struct layer {
     struct objects objects;
     /* Each of these atomic values is independent of other data. */
     atomic_int rank; /* rank in MPI_COMM_WORLD, or the launcher's rank until MPI is initialized */
-    atomic_bool is_quiet;  /* the option ranks= excludes this process */
+    atomic_bool is_quiet;  /* the option ranks= excludes this process, or `qmpi check` runs */
     atomic_bool is_paused; /* MPI_Pcontrol(0) was called, and no MPI_Pcontrol(1) since */
     bool judges;           /* the layer prints a line only after it knows how the call ended */
     bool knows_requests;   /* see arguments_know_requests */

@@ -20,11 +20,12 @@ uint64_t line_now(void);
 void line_start_callers(void);
 
 /*
- * Returns a description of the place in the program where a call was made, such as
- * "solve (heat.c:42)", "solve (app+0x1139)" or "app+0x1139". The string stays valid until the
- * process ends. An address is looked up when it is first seen. Any thread and any signal handler
- * may call this function. The result has the last of the three forms if the thread that looks
- * addresses up does not exist, as in a forked child, or does not answer in time.
+ * Returns a description of the place in the program where a call was made, such as "solve
+ * (heat.c:42)", "solve (app+0x1139)" or "app+0x1139". The string stays valid until the process
+ * ends. An address is looked up when it is first seen. Any thread and any signal handler may call
+ * this function. The result has the last of the three forms if no function is known at the address,
+ * or if the thread that looks addresses up does not exist, as in a forked child, or does not answer
+ * in time. It is "?" if `caller` is NULL or memory is exhausted.
  */
 const char *line_find_caller(const void *caller);
 
@@ -37,11 +38,13 @@ void line_begin(struct frame *frame);
  * handler unless `may_print` is true. */
 void line_unfinished(struct frame *frame, uint64_t now, bool may_print);
 
-/* Writes the line of a call that has returned. The calls that made it are announced first. */
+/* Writes the line of a call that has returned. If it was made during other calls of the layer, in a
+ * callback for example, these are announced first, unless the layer judges calls (layer.h). */
 void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t time);
 
 /* Writes a line such as "MPI_Send(…) <left by a jump>" for a call that was left with longjmp or an
- * exception. */
+ * exception. Writes nothing if the options choose lines by the time or the amount of data of calls,
+ * unless errors=only is also given. */
 void line_left(struct frame *frame);
 
 /* Writes a line such as "+++ signal SIGTERM +++" about the end of the process. This function is

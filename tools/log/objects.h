@@ -23,7 +23,7 @@ struct objects {
     struct object *free;
 };
 
-/* Properties of a communicator. A property that it does not have is -1. */
+/* Properties of a communicator. The last three are -1 if it does not have them. */
 struct object_processes {
     int local, peers; /* sizes of the local group and of the remote group */
     int rank;

@@ -75,11 +75,11 @@ void ring_wake(atomic_uint *word);
 bool ring_has(struct ring_shared *shared, uint64_t least);
 
 /*
- * Writes all lines in the rings in order. Each system call writes a whole number of lines. A
- * failure is stored in `error`, and no lines are written from then on, so that no line is missing
- * before the last line in the file. Only one thread or process may call this function at a time,
- * and it must have blocked the signals that a write may cause. Returns whether there was a line.
- * This function is safe in a signal handler.
+ * Writes all lines in the rings in order. Each system call is given whole lines, as many as
+ * possible. A failure is stored in `error`, and no lines are written from then on, so that no line
+ * is missing before the last line in the file. Only one thread or process may call this function at
+ * a time, and it must have blocked the signals that a write may cause. Returns whether there was a
+ * line. This function is safe in a signal handler.
  */
 bool ring_drain(struct ring_shared *shared, int descriptor);
 

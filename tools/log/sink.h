@@ -60,7 +60,8 @@ void sink_add(struct sink *sink, int ring, const char *bytes, size_t length);
  * reported only if `may_print` is true. The first line that is lost is always reported. */
 void sink_write(struct sink *sink, const char *bytes, size_t length, bool may_print);
 
-/* Waits until all lines that were added are written, and reports the first line that is lost. */
+/* Waits until all lines that were added are written, for 10 s at most, and reports the first line
+ * that is lost. */
 void sink_flush(struct sink *sink);
 
 /* Returns whether lines go to stderr, where they need the prefix that all messages of qmpi have. */

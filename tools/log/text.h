@@ -44,7 +44,7 @@ static inline void text_char(struct text *text, char c)
 }
 
 void text_number(struct text *text, long long number);
-void text_real(struct text *text, double number); /* The number has nine decimals. */
+void text_real(struct text *text, double number); /* with nine decimals; "huge" from 9e9 on */
 
 /* Appends a number such as "0x7ffe12". If `bytes` is not 0, the number has all digits of that many
  * bytes. */

@@ -15,15 +15,15 @@ struct value {
     QMPIX_Constants constants;
     size_t size;
     bool in_status;      /* the call returned MPI_ERR_IN_STATUS, so each status has its own error */
-    int place;           /* index of the argument */
+    int place;           /* index of the argument; -1: the result of the call */
     size_t program_size; /* size of the value in the program, whose MPI may have other types */
 };
 
 /* Returns the integer of `size` bytes at `from`. */
 long long values_integer(const void *from, size_t size);
 
-/* Converts the `count` values of the program at `raw` to the types of this tool. `raw` may lie at
- * the end of `values`. */
+/* Converts the `count` values of the program at `raw` to the types of this tool. `raw` may be the
+ * last part of the memory at `values`, so that values are converted in place. */
 void values_convert(const struct value *value, const void *raw, long long count, void *values);
 
 /* Appends the value at `from`. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool log starts this program to write the lines of a process; see sink.h.
- * The program writes the lines in the rings and then pauses for 100 ms. If it has found no lines,
- * it sleeps until a line is added. When the process is gone, it writes the remaining lines and
- * ends.
+ * The tool log starts this program to write the lines of a process; see sink.h. The program writes
+ * the lines that are in the rings (ring.h) to the file, and then pauses for 100 ms. If it has found
+ * no lines, it sleeps until a line is added. When the process is gone, it writes the remaining
+ * lines and ends.
  *
  *     qmpi-helper write-log FILE
  *
@@ -56,8 +56,8 @@ static bool map_memory(void)
     return pages != MAP_FAILED;
 }
 
-/* Announces the writer to the process. From here on, the kernel marks the word when this program
- * ends for any reason. */
+/* Announces the writer to the process. From here on, the kernel marks shared->writer, a robust
+ * futex, when this program ends for any reason. */
 static bool announce(void)
 {
     static struct robust_list entry;

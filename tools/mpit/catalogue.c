@@ -388,8 +388,8 @@ static json_t *json_of_text(const char *text, size_t length)
     return string ? string : json_string("(not UTF-8)");
 }
 
-/* Large unsigned integers become real numbers, and infinities null, because readers of JSON do not
- * support them. */
+/* Large unsigned integers become real numbers, and infinities and NaN become null, because readers
+ * of JSON do not support them. */
 static json_t *json_of_element(const struct variable *variable, int i)
 {
     unsigned long long number;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The work of one layer of mpit. Before MPI is initialized, it makes settings. Once MPI is
+ * The work of one layer of mpit. Before MPI is initialized, it makes settings. When MPI has been
  * initialized, it prints the list or starts handles. Before MPI is finalized, it prints the list or
  * takes a last sample.
  */
@@ -21,7 +21,7 @@ struct mpit_layer {
     bool json;
     const char *output;                 /* a pattern, NULL for stderr, or "-" for stdout */
     const char *patterns, *globs, *csv; /* the options show=, pvars= and csv=, or NULL */
-    pthread_mutex_t lock;               /* protects the following members */
+    pthread_mutex_t lock;               /* protects the following members except `sessions` */
     bool begun;                         /* MPI_T is initialized, and settings are made */
     bool running, ended;                /* between the end of MPI_Init and MPI_Finalize */
     bool has_world;

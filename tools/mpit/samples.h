@@ -14,8 +14,8 @@
 /* ---- Handles of variables -------------------------------------------------------------------- */
 
 /*
- * A session that has a started handle for each chosen performance variable, including variables
- * that appear later.
+ * A session that has a started handle for each chosen performance variable, including those that
+ * samples_watch_extend finds later.
  */
 
 struct samples_watched {
@@ -89,7 +89,7 @@ void samples_begin(struct samples *samples, int tool_id, int rank, bool has_worl
  * function. */
 void samples_write(struct samples *samples, const char *moment);
 
-/* Closes the file, and prints which patterns matched no variable. */
+/* Closes the file, and prints, on rank 0, which patterns matched no variable. */
 void samples_end(struct samples *samples);
 
 #endif

@@ -141,7 +141,7 @@ struct layer_saving {
     bool watches; /* save_watch_signals has dealt with the signal of save-signal=. */
     bool runs;
     atomic_bool stop;
-    atomic_bool writes; /* The thread is writing a checkpoint. */
+    atomic_bool writes; /* A checkpoint is being written. */
     pthread_t thread;
     sem_t wanted; /* posted to ask for a checkpoint (also by signal handlers), or to stop */
 };

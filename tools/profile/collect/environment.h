@@ -18,7 +18,8 @@ struct environment {
 };
 
 /* Reads the environment of this process, which must not change at the same time. Variables are left
- * out if memory is exhausted. */
+ * out if memory is exhausted or their name is too long, long values are cut, and a privileged
+ * program (AT_SECURE) gets none. */
 void environment_read(struct environment *environment);
 
 /* Copies the variables into a result. Returns false if memory is exhausted. */

@@ -22,7 +22,8 @@ struct flight_seen {
     const struct flight *flight;
     enum flight_state state;
     /* `number` is that of the function, and `wait` the ticks spent in the barrier of sync=yes.
-     * `comm` and `file` are handles, or 0 if the call has none. */
+     * `comm` and `file` are handles, or 0 if the call has none. `mark` is that of the flight when
+     * the call was listed. */
     uint64_t mark, number, wait, comm, file;
     uint64_t since, time; /* the tick at which the state began, and the ticks since then */
     int root;             /* the root of a collective, or -1 if it has none */
@@ -39,8 +40,8 @@ struct flights_seen {
     size_t count;
 };
 
-/* Lists all calls in progress. Any thread may call this at any time. The caller frees `all`.
- * Returns false if memory is exhausted. */
+/* Lists the calls in progress, perhaps without those that begin meanwhile. Any thread may call this
+ * at any time. The caller frees `all`. Returns false if memory is exhausted. */
 bool flights_see(struct flights_seen *seen, int tool_id);
 
 /* Drops the calls that have ended since they were listed, because they may have been counted since.

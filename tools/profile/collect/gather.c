@@ -57,11 +57,12 @@ static void print_notice(const struct layer *layer, const struct notice *notice)
             "profile (layer %d): out of memory: the data of at least %llu rank%s is missing",
             layer->tool_id, notice->lost, notice->lost == 1 ? "" : "s");
     if (notice->unmatched)
-        qmpi_printf("profile (layer %d): MPI_Pcontrol(-1, name) ended a region that was not open "
-                    "%llu times, first \"%s\" on rank %d; ignored\n  hint: start the region with "
-                    "MPI_Pcontrol(1, name) in the same process",
-                    layer->tool_id, notice->unmatched, notice->unmatched_name,
-                    notice->unmatched_rank);
+        qmpi_printf(
+            "profile (layer %d): MPI_Pcontrol(-1, name) was called %llu time%s for a region "
+            "that was not open (first \"%s\", on rank %d); these calls are ignored\n"
+            "  hint: start the region with MPI_Pcontrol(1, name) in the same process",
+            layer->tool_id, notice->unmatched, notice->unmatched == 1 ? "" : "s",
+            notice->unmatched_name, notice->unmatched_rank);
 }
 
 /* Sends the result to the parent, provided that the parent replies that it has room. Returns false

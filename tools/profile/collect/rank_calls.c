@@ -67,8 +67,8 @@ static void add_bins(uint64_t *sum, const uint64_t *more, size_t count)
 
 /* The figures of a function, summed up over the threads. */
 struct function_sum {
-    /* The key of `row` is the number of the function, combined with a region, or a node of open
-     * regions (see struct layer_region_node), << 32. */
+    /* The key of `row` has the number of the function in its low 32 bits. The high 32 bits are the
+     * number of a region, or of a node of open regions (see struct layer_region_node). */
     struct thread_function_row row;
     struct thread_stats stats;
     uint64_t share; /* the part of its time that counts as time in MPI (see CALL_APART) */
@@ -198,8 +198,9 @@ uint64_t rank_mpi_ticks(const struct layer *layer)
     return ticks;
 }
 
-/* Returns whether a thread has called MPI. This includes a thread whose first call is in progress,
- * because the call site is added when the call begins. */
+/* Returns whether a thread has made a call that counts as time in MPI (see CALL_APART). This
+ * includes a thread whose first call is in progress, because the call site is added when the call
+ * begins. */
 static bool has_thread_called(const struct thread_profile *thread)
 {
     struct table_place place = {0};
@@ -404,7 +405,7 @@ static bool add_thread_sites(struct table *sum, const struct thread_profile *thr
 }
 
 /* Returns the number of messages, or 0 if it would be negative. A call that is being counted
- * meanwhile may be in only one of the two numbers. */
+ * meanwhile may be in only one of `calls` and `more_messages`. */
 static uint64_t count_messages(const struct thread_site *site, uint64_t function)
 {
     const uint64_t messages =

@@ -13,7 +13,7 @@
 /* A result that is being made. */
 struct rank_build {
     struct profile_result *result;
-    const struct layer *layer; /* The layer's lock is held. */
+    const struct layer *layer; /* Its lock is held, unless a crash made this impossible. */
     const struct flights_seen *flights;
     double tick; /* the length of a tick in seconds */
 };

@@ -259,7 +259,7 @@ void rank_result_prepare_fork(void)
 }
 
 /* The kernel also counts while profiling is off, and while MPI_Finalize waits for other ranks. Its
- * figures are reduced in proportion. */
+ * times are reduced in proportion. */
 static void limit_to_application(struct profile_process *process, double elapsed)
 {
     const double part = elapsed > process->application ? process->application / elapsed : 1;

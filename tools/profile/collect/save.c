@@ -194,7 +194,7 @@ static bool name_job_file(struct layer *layer)
 struct writing {
     struct layer *layer;
     struct profile_result *result; /* for write_job_result: the result of all ranks */
-    struct tool_output *output;    /* This and the members below are for write_process. */
+    struct tool_output *output;    /* This and the members below are for write_process_result. */
     const char *termination;
     bool crashed, resolves;
     const char *path; /* NULL: the file was not written, for the reason in `problem` */
@@ -424,7 +424,7 @@ static void write_checkpoint(struct layer *layer, bool quiet)
     atomic_store(&layer->saving.writes, false);
 }
 
-/* Tells the user that the signal has caused a checkpoint. */
+/* On rank 0, tells the user that the signal has caused a checkpoint. */
 static void report_checkpoint(struct layer *layer)
 {
     if (layer->rank == 0 && layer->saved && !atomic_load(&layer->reported))
@@ -480,8 +480,8 @@ static int start_thread(struct layer *layer)
     return problem;
 }
 
-/* A failure is not reported, because the result itself is written next. If that fails, it is
- * reported. */
+/* A failure is not reported, because the result itself is written next. If writing the result
+ * fails, that is reported. */
 void save_last_checkpoint(struct layer *layer)
 {
     if (layer->options.checkpoint)

@@ -2,9 +2,9 @@
 /*
  * This writes results. The result of all ranks has the format that the options select. The result
  * of one process goes to a separate JSON file for `qmpi report`. It is written when the process
- * ends without MPI_Finalize, at checkpoints, and when the program asks for it. A process may end by
- * exit, MPI_Abort, or a fatal signal that can be caught. If it ends in any other way, only its last
- * checkpoint remains.
+ * ends and its data is not in the result of all ranks, at checkpoints, and when the program asks
+ * for it. A process may end by exit, MPI_Abort, or a fatal signal that can be caught. If it ends in
+ * any other way, only its last checkpoint remains.
  */
 #ifndef QMPI_TOOL_PROFILE_COLLECT_SAVE_H
 #define QMPI_TOOL_PROFILE_COLLECT_SAVE_H
@@ -16,8 +16,8 @@ void save_job_result(struct layer *layer, struct profile_result *result);
 
 /* ---- The data of this process ---------------------------------------------------------------- */
 
-/* Writes the data of a process that ends, unless it was reported already, and prints the name of
- * the file. Further calls do nothing. */
+/* Writes the data of a process that ends, unless it was reported already or the layer was never on,
+ * and prints the name of the file. Further calls do nothing. */
 void save_last(struct layer *layer, const char *termination);
 
 /* Handles MPI_Pcontrol(2): writes the current data to a new file, and prints its name. */
@@ -40,8 +40,8 @@ void save_remove_checkpoint(struct layer *layer);
 
 /* ---- Fatal signals --------------------------------------------------------------------------- */
 
-/* Handles fatal signals, and the signals of the option save-signal=, from now on. Further calls do
- * nothing. Call this in the thread that begins MPI. */
+/* Handles fatal signals, and the signals of the option save-signal=, from now on. Further calls
+ * only matter for layers that were added meanwhile. Call this in the thread that begins MPI. */
 void save_watch_signals(void);
 
 /* Stops handling these signals, if all layers have reported. */

@@ -27,10 +27,10 @@ static bool has_call_succeeded(const QMPIX_Call *call, const struct traits *trai
 
 struct amount {
     struct thread_profile *thread;
-    bool reads_peer;
-    bool posts;    /* The call posts receives, whose data comes later. */
-    bool awaits;   /* The call may have posted a receive of a message. */
-    uint64_t room; /* the bytes for which posted receives have room */
+    bool reads_peer; /* The matrix also contains what the call reads from its peer. */
+    bool posts;      /* The call posts receives, whose data comes later. */
+    bool awaits;     /* The call may have posted a receive of a message. */
+    uint64_t room;   /* the bytes for which posted receives have room */
     uint64_t sent, received;
     uint64_t messages; /* how many transfers with bytes were listed */
 };

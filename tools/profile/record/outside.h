@@ -64,8 +64,9 @@ static inline void outside_add(struct thread_profile *thread, struct thread_site
 /* Excludes the time until now, because profiling was off or the run had not begun. */
 void outside_restart(int tool_id);
 
-/* Calls `each` once for every site `from` after which calls were made at `site`, with the time
- * between these calls. `from` is NULL if it is unknown. Any thread may call this at any time. */
+/* Calls `each` for every site `from` after which calls were made at `site`, with the time between
+ * these calls, unless this time is 0. `from` is NULL if it is unknown. Any thread may call this at
+ * any time. */
 typedef void outside_visitor(void *data, const struct thread_site *from, uint64_t time);
 void outside_visit(const struct thread_site *site, outside_visitor *each, void *data);
 

@@ -11,10 +11,10 @@
 
 struct processor_usage {
     double time; /* on processors, as a sum over all threads */
-    /* The time for which the process was ready to run, but had no processor; 0: unknown. If several
-     * threads were ready at the same time, their waiting times are not added up: if each had a
-     * processor for half of the time, this is half of the elapsed time. A thread that has ended and
-     * never called MPI is not included. */
+    /* The time for which the process was ready to run, but had no processor; 0: none, or unknown.
+     * If several threads were ready at the same time, their waiting times are not added up: if each
+     * had a processor for half of the time, this is half of the elapsed time. A thread that has
+     * ended and never called MPI is not included. */
     double queued;
     uint64_t preemptions; /* how often the kernel took the processor away from any thread */
     double elapsed;       /* by the clock */

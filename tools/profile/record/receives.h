@@ -51,8 +51,8 @@ void receives_complete(struct layer *layer, struct thread_profile *thread, struc
 /* Call this before MPI_Request_free. */
 void receives_forget(struct layer *layer, const QMPIX_Call *call);
 
-/* Drops all receives, because the layer was switched off and misses completions until it is
- * switched on again. */
+/* Drops all receives, except that persistent ones only become inactive, because the layer was
+ * switched off and misses completions until it is switched on again. */
 void receives_lose(struct layer *layer);
 
 /* Returns how many posted receives have not been seen to complete. Any thread may call this. */

@@ -658,8 +658,8 @@ static inline bool ends_usually(const struct layer *layer, const struct thread_p
     return call_is_on_comm_of(layer, site, argument_word(call, site->comm_argument));
 }
 
-/* Finishes a call that ends in another window than the last one. record_after calls this as its
- * last action, so that it needs to save no registers. */
+/* Finishes a call that ends in another window than the last one. record_after calls this function
+ * as its last action, and therefore need not save registers. */
 __attribute__((noinline)) static void end_in_next_window(const struct layer *layer,
                                                          struct thread_profile *thread,
                                                          struct thread_level *level, uint64_t time,

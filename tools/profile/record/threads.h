@@ -153,7 +153,7 @@ enum { COMPLETED_MAX = 32 };
 struct thread_completed {
     bool is_wanted;
     int count;
-    uint64_t bytes;           /* the sum over all of them */
+    uint64_t bytes;           /* the sum over all operations, also those beyond `peers` */
     int peers[COMPLETED_MAX]; /* ranks in MPI_COMM_WORLD; -1: unknown */
 };
 

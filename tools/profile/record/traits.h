@@ -80,7 +80,7 @@ struct traits {
     signed char file;
     struct traits_awaited awaited;
     signed char flag;   /* for a function that polls: tells whether something has come */
-    signed char source; /* for RECEIVES_POSTS: the rank of the sender */
+    signed char source; /* for RECEIVES_POSTS, unless sends_too: the rank of the sender */
     /* For RECEIVES_POSTS and RECEIVES_MAKES: the rank of the sender, and the tag. They are -1 for a
      * message that was matched before. */
     signed char receive_source, receive_tag;

@@ -3,7 +3,8 @@
  * This measures how long point-to-point calls wait for their peers, by call site. A call that takes
  * longer than the size of its data explains has waited for its peer: a receive waits for the
  * sender, and a send for the receiver. If a call completes several operations, the waiting time is
- * divided equally among their peers. Times are in ticks (toolkit/ticks.h).
+ * divided equally among their peers, or among the first COMPLETED_MAX of them. Times are in ticks
+ * (toolkit/ticks.h).
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_WAITS_H
 #define QMPI_TOOL_PROFILE_RECORD_WAITS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * This splits time into windows of equal width, the first of which begins at the end of MPI_Init.
- * If there would be too many windows, pairs of neighbours are joined, which doubles the width.
- * Times are in ticks (toolkit/ticks.h).
+ * This splits time into windows of equal width, the first of which begins with application time
+ * (regions_begin). If there would be too many windows, pairs of neighbours are joined, which
+ * doubles the width. Times are in ticks (toolkit/ticks.h).
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_WINDOWS_H
 #define QMPI_TOOL_PROFILE_RECORD_WINDOWS_H

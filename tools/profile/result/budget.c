@@ -65,7 +65,7 @@ struct place {
     const struct profile_callsite *site; /* NULL: there is none */
     const struct profile_function *function;
     const struct profile_calls *calls;
-    double seconds;  /* in MPI, of all ranks, including waiting */
+    double seconds;  /* in MPI, of all ranks, including waiting; not yet in a part */
     double accessed; /* bytes of one-sided accesses that the calls may complete, of each rank */
     double times[PROFILE_BUDGET_PARTS]; /* of all ranks */
 };
@@ -96,7 +96,7 @@ static bool makes_window(const struct place *place)
 
 /* Returns the time that the calls need at most without waiting. If all ranks make the same calls
  * and wait for each other, this is the time of the rank that takes least, because that rank waits
- * least. */
+ * least. Otherwise, it is unknown, and the result is INFINITY. */
 static double find_least_time(const struct place *place, const struct finder_ranks *ranks)
 {
     const struct profile_rank_calls *all = ranks->all;
@@ -155,7 +155,8 @@ static void take_rest(struct place *place, enum profile_budget_part part)
     take(place, part, place->seconds);
 }
 
-/* Counts the time of calls in flight as waiting. */
+/* Counts the time of calls in flight as waiting, or as other time if it is unknown for what they
+ * wait. */
 static void take_flights(const struct finder *finder, struct place *place)
 {
     const struct profile_result *result = finder->result;
@@ -182,7 +183,8 @@ static double find_accessed(const struct finder *finder, const struct place *pla
     return calls > 0 ? finder_access_bytes(finder) * (double)place->calls->calls / calls : 0;
 }
 
-/* A nonblocking call only starts the operation, so it does not wait for other ranks. */
+/* A call that starts a nonblocking operation or makes a persistent one does not wait for other
+ * ranks. */
 static void divide_collective(const struct finder *finder, struct place *place)
 {
     const struct profile_calls *calls = place->calls;
@@ -232,8 +234,8 @@ static void take_waits(const struct finder *finder, struct place *place)
     }
 }
 
-/* Calls that complete operations have no messages of their own. `mean_bytes` is the mean size of
- * all messages of the run. */
+/* Calls that complete operations have no messages of their own. Their messages are assumed to have
+ * the size `mean_bytes`, the mean of all messages of the run. */
 static void divide_messages(const struct finder *finder, struct place *place, double mean_bytes)
 {
     if (place->site)

@@ -5,10 +5,10 @@
  * computed from a result wherever it is needed.
  *
  * A profile measures how long calls take, not why. Some parts are therefore estimates:
- * - A collective call has waited for other ranks for the time that its data do not explain
- *   (finder_explain, and at most the time of the rank that takes least), or for the time that
- *   sync=yes has measured.
- * - A call in flight waits.
+ * - A collective call, unless it is nonblocking, has waited for other ranks for the time that
+ *   sync=yes has measured or, without this option, for the time beyond that which its data explain
+ *   (finder_explain) or beyond that of the rank that takes least, if this is shorter.
+ * - A call in flight waits, unless it accesses a file.
  * - A point-to-point call has waited for the time that its peers explain (profile_waits).
  */
 #ifndef QMPI_PROFILE_BUDGET_H
@@ -60,7 +60,7 @@ struct profile_budget {
     struct profile_budget_item items[PROFILE_BUDGET_PARTS];
 };
 
-/* Computes the budget. Names and call sites are those of the result. Returns false if memory is
+/* Computes the budget. Its names and call sites belong to the result. Returns false if memory is
  * exhausted or the budget is not known: no time was profiled, the result contains only selected
  * functions (profile_result_filter), or an older version wrote the file without the times of
  * processes. */
@@ -70,8 +70,8 @@ bool profile_budget_find(const struct profile_result *result, struct profile_bud
 const char *profile_budget_name(enum profile_budget_part part);
 const char *profile_budget_describe(enum profile_budget_part part);
 
-/* The parts in the order in which they are printed: the useful one, then the others, most time
- * first. */
+/* Sets `order` to the parts in the order in which they are printed: the useful one, then the
+ * others, most time first. */
 void profile_budget_order(const struct profile_budget *budget,
                           enum profile_budget_part order[PROFILE_BUDGET_PARTS]);
 

@@ -123,7 +123,8 @@ static void drop_columns(const struct columns *columns, int widths[COLUMNS_MOST]
     }
 }
 
-/* Returns the number of blanks between two columns: two if there is room. */
+/* Sets the widths of the columns, 0 for those that are left out. Returns the number of blanks
+ * between two columns: two if there is room, otherwise one. */
 static int measure_columns(const struct columns *columns, int widths[COLUMNS_MOST], int line)
 {
     enum { LEAST = 14 }; /* the first column is not made narrower: most names of functions fit */

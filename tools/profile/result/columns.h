@@ -46,7 +46,8 @@ void columns_add_line(struct columns *columns, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Prints and frees the table. Lines have at most `width` characters, unless a line of text or an
- * entry of the first column is longer. Prints nothing and returns false if memory was exhausted. */
+ * entry of the first column is longer, or the columns that are never left out do not fit. Prints
+ * nothing and returns false if memory was exhausted. */
 bool columns_print(struct columns *columns, FILE *stream, int width);
 
 /* Frees the table. */

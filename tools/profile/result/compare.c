@@ -123,7 +123,8 @@ static const struct compare_figure region_figures[] = {{"time", COMPARE_SECONDS}
                                                        {"entries", COMPARE_COUNT}};
 enum { REGION_FIGURES = sizeof region_figures / sizeof *region_figures };
 
-/* Lists the figures of efficiency.h that are ratios: the elapsed time is one of the totals. */
+/* Lists the figures of efficiency.h that are ratios, that is, all but the elapsed time and the
+ * critical path. Returns their number. */
 static int list_ratios(const struct profile_efficiency *efficiency, double *values,
                        struct compare_figure *figures)
 {
@@ -282,7 +283,8 @@ static bool fill_regions(struct compare_result *comparison, int run)
     return good;
 }
 
-/* Processes are in the order of their ranks, so that the search finds each one at once. */
+/* Processes are usually in the order of their ranks, so that no search is needed for most of them.
+ */
 static bool fill_ranks(struct compare_result *comparison, int run)
 {
     const struct profile_result *result = comparison->runs[run].result;
@@ -576,8 +578,8 @@ static long find_site_entry(const struct compare_result *comparison, int run,
 /* How closely two findings agree. */
 enum { SAME_RANKS, SAME_KIND, SAME_SITE, MATCHES };
 
-/* Returns whether two findings are at the same place and, as `match` says, of the same kind and
- * about the same ranks. */
+/* Returns whether a finding is at the same place as that of an earlier run in `pair`, and,
+ * depending on `match`, of the same kind and about the same ranks. */
 static bool is_same_finding(const struct compare_result *comparison,
                             const struct compare_finding *pair, int run,
                             const struct profile_finding *finding, int match)

@@ -84,13 +84,15 @@ struct compare_result *profile_compare(const struct profile_run *runs, int count
 void profile_compare_free(struct compare_result *comparison);
 
 /* Says in a sentence without its period how much faster or slower a run is than the first one,
- * where most of the difference is, and what got worse. The text is empty if a time is unknown. */
+ * where most of the difference is, and what changed in the other direction. The text is empty if a
+ * time is unknown or memory is exhausted. */
 enum { COMPARE_SENTENCE = 2048 };
 void compare_describe(const struct compare_result *comparison, int run, char *sentence,
                       size_t size);
 
-/* Whether a finding is new, gone or still there. It is new only if its place takes longer than in
- * the first run. */
+/* Whether a finding is new, gone or still there. A finding that the first run lacks is new only if
+ * its call site takes longer than in the first run, or if it has no call site. Otherwise, it counts
+ * as still there: only its share of the run has grown. */
 enum compare_change { COMPARE_NEW, COMPARE_GONE, COMPARE_STILL };
 enum compare_change compare_change_of(const struct compare_result *comparison,
                                       const struct compare_finding *pair);
@@ -105,8 +107,9 @@ double compare_change(const struct compare_result *comparison, const struct comp
                       int figure);
 
 /* Returns by how many percent the figure with the name `limit` is worse in a run than in the base.
- * The result is negative if the figure is better, INFINITY if the figure is 0 only in the base, and
- * NAN if it is unknown. */
+ * If the figure is better, the result is negative. If the figure of the base is 0, the result is
+ * INFINITY if the figure is worse, and 0 otherwise. If the figure of either run is unknown, it is
+ * NAN. */
 double compare_worsening(const struct compare_result *comparison, const char *limit, int run);
 
 /* Returns whether a figure is beyond a limit in a run. */

@@ -13,7 +13,8 @@
 
 #define LEAST_CHANGE 0.01 /* of the elapsed time of the first run */
 
-/* The figures of the tables of totals, functions and call sites. */
+/* Numbers of figures: TIME is that of the tables of totals, functions and call sites, USEFUL that
+ * of the totals, and TIME_MAX that of functions and call sites. */
 enum { TIME = 0, USEFUL = 2, TIME_MAX = 5 };
 
 static double elapsed(const struct compare_result *comparison, int run)
@@ -21,7 +22,8 @@ static double elapsed(const struct compare_result *comparison, int run)
     return compare_value(comparison, comparison->tables[COMPARE_TOTALS].entries, TIME, run);
 }
 
-/* Returns how much longer something takes in a run than in the first one. */
+/* Returns how much longer something takes in a run than in the first one, or 0 if this is unknown.
+ */
 static double growth(const struct compare_result *comparison, const struct compare_entry *entry,
                      int figure, int run)
 {
@@ -143,8 +145,9 @@ static bool has_grown_in(const struct compare_result *comparison, const struct c
     return growth(comparison, entry, figure, run) > least_part * before;
 }
 
-/* Returns whether the time at the place of a finding has grown, on average or on the rank where it
- * is longest. Otherwise, the finding has appeared only because the run has become shorter. */
+/* Returns whether the time at the call site of a finding has grown, on average or on the rank where
+ * it is longest, or whether there is no call site. Otherwise, the finding has appeared only because
+ * the run has become shorter. */
 static bool has_grown(const struct compare_result *comparison, int run,
                       const struct profile_finding *finding)
 {

@@ -37,7 +37,8 @@ static const char *fill_marks(char *at, char with, int count)
     return at + count;
 }
 
-/* If several runs do not fit, the differences are left out first, then the ratios. */
+/* If the columns of more than two runs do not fit, the differences are left out first, then the
+ * ratios. */
 static void start_columns(struct columns *columns, int runs, bool differences)
 {
     static _Thread_local char align[COLUMNS_MOST + 1], optional[COLUMNS_MOST + 1];
@@ -152,7 +153,7 @@ static bool is_new_or_gone(const struct compare_result *comparison,
     return !entry->has[0] || !entry->has[comparison->run_count - 1];
 }
 
-/* Returns the smallest change in time that is printed. */
+/* Returns the smallest change in time that is printed, unless the entry is new or gone. */
 static double least_change(const struct view *view)
 {
     const struct compare_result *comparison = view->comparison;

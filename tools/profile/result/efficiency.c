@@ -24,8 +24,8 @@ double profile_efficiency_off(const struct profile_result *result,
     return fmax(fmin(process->off, result->application.max - process->application), 0);
 }
 
-/* Returns the time of a rank outside MPI. While the rank was not profiled, its share of the time is
- * assumed to be the same as otherwise. */
+/* Returns the time of a rank outside MPI. For the time while the rank was not profiled, the same
+ * share outside MPI is assumed as for its profiled time, unless that was too short. */
 static double find_useful(const struct profile_result *result,
                           const struct profile_process *process)
 {

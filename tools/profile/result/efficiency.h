@@ -32,17 +32,17 @@ struct profile_efficiency {
     double no_processor;
 };
 
-/* Returns the part of the elapsed time during which a process, but not every process, was not
+/* Returns for how many seconds of the elapsed time a process, but not every process, was not
  * profiled (MPI_Pcontrol). */
 double profile_efficiency_off(const struct profile_result *result,
                               const struct profile_process *process);
 
 /*
  * Computes the efficiency of a run or, if `region` is not NULL, of a region of it. A rank that was
- * never in the region has no time outside MPI there. If a rank was not profiled for some time, its
- * share of useful time is assumed to be the same then. Returns false if the efficiency is unknown
- * because no time was profiled or because an older version wrote the file, or if memory is
- * exhausted.
+ * never in the region has no time outside MPI there. For the time while a rank was not profiled,
+ * the same share outside MPI is assumed as for its profiled time, unless this is less than 1 % of
+ * the run. Returns false if the efficiency is unknown because no time was profiled or because an
+ * older version wrote the file, or if memory is exhausted.
  */
 bool profile_efficiency_find(const struct profile_result *result,
                              const struct profile_region *region,

@@ -56,7 +56,7 @@ void finder_blame(struct finder *finder, const struct profile_finding *finding, 
 /* The advice of a finding about a rank that was not profiled for some time. */
 extern const char *const finder_advice_off;
 
-/* Writes the summary. In `format`, \1 stands for the place of the call site. */
+/* Writes the summary and its brief form. In `format`, \1 stands for the place of the call site. */
 void finder_summarize(struct profile_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -79,7 +79,8 @@ double finder_useful(const struct finder *finder, int rank);
  * unknown. */
 double finder_off(const struct finder *finder, int rank);
 
-/* Returns the time that a rank does not spend in collective operations. */
+/* Returns the part of a rank's application time, in seconds, that it does not spend in collective
+ * operations; 0: unknown. */
 double finder_elsewhere(const struct finder *finder, int rank);
 
 /* Returns how many threads of a rank called MPI, as computed from its times, or 1 if this is
@@ -101,7 +102,8 @@ bool finder_is_in(const struct finder *finder, const char *function, const char 
 /* Returns what a function does, by its name. */
 QMPIX_Traits finder_traits(const char *function);
 
-/* Whether a call of the function transfers or awaits one message. */
+/* Whether a call of the function sends, receives or awaits messages itself. Calls that complete
+ * requests do not. */
 bool finder_is_message(const char *function);
 
 /* Whether all ranks of a communicator, window or file call the function together. */
@@ -110,11 +112,12 @@ bool finder_is_collective(const struct finder *finder, const char *function);
 /* Whether a call of the function waits for access to a window. */
 bool finder_awaits_access(const char *function);
 
-/* Returns the mean number of bytes that a rank transfers in one-sided communication, in both
- * directions. The calls that end it may have to wait for the transfer. */
+/* Returns the mean number of bytes that a rank transfers in one-sided communication, as the origin
+ * and as the target. The calls that end it may have to wait for the transfer. */
 double finder_access_bytes(const struct finder *finder);
 
-/* Whether the function creates, changes or frees datatypes, communicators, groups or infos. */
+/* Whether the function creates, changes or frees datatypes, communicators (also with topologies),
+ * groups or infos. */
 bool finder_makes_objects(const struct finder *finder, const char *function);
 
 /* Returns whether a rank that waits for a peer at a call site waits until the peer receives a
@@ -125,16 +128,17 @@ bool finder_awaits_receiver(const struct finder *finder, const struct profile_ca
 /* ---- Ranks ----------------------------------------------------------------------------------- */
 
 struct finder_rank_sum {
-    /* In struct finder_ranks, the time includes waiting (sync=yes). In the array that
-     * finder_sum_ranks returns, the times of ranks that struct finder_ranks lists do not include
-     * it. */
+    /* In struct finder_ranks, the time includes waiting (sync=yes). In the array of
+     * finder_sum_ranks, the time of a rank excludes waiting in the functions for which struct
+     * finder_ranks lists the rank. In other functions, only the mean is known, which includes
+     * waiting. */
     double time, bytes;
     uint64_t calls;
 };
 
 /* The ranks that called one function, or that made calls at one call site, and these calls. Times
- * are means over the threads of a rank. Calls in flight are left out, because finder_rule_flights
- * reports them. */
+ * are means over the threads of a rank. The times of calls in flight are subtracted, because
+ * finder_rule_flights reports these calls. */
 struct finder_ranks {
     struct profile_rank_calls all[PROFILE_OUTLIERS]; /* by time including waiting, shortest first */
     int count;
@@ -154,7 +158,8 @@ const struct profile_rank_calls *finder_rank(const struct finder_ranks *ranks, i
 /* Returns the time, including waiting (sync=yes). */
 double finder_total(const struct profile_rank_calls *calls);
 
-/* Returns the time of the rank that spends most at a call site, and sets *rank. */
+/* Returns the time, without measured waiting, of the rank that spends most at a call site, and sets
+ * *rank (-1: unknown). */
 double finder_longest_rank(const struct finder *finder, const struct profile_callsite *site,
                            int *rank);
 
@@ -167,12 +172,12 @@ typedef bool finder_matcher(const struct finder *finder, const char *function);
 /* Returns the number of processes of MPI_COMM_WORLD whose data is missing, as far as is known. */
 size_t finder_count_missing(const struct profile_result *result);
 
-/* Returns the highest rank + 1. */
+/* Returns the highest rank + 1, but at least the number of ranks. */
 int finder_count_ranks(const struct profile_result *result);
 
 /* Sums up the calls of all matching functions by rank. Returns an array of finder_count_ranks
- * elements, which the caller frees, and sets *all to the sum over all ranks. Returns NULL if memory
- * is exhausted. */
+ * elements, which the caller frees, and sets *all to the sum over all ranks. Clears finder->good
+ * and returns NULL if memory is exhausted. */
 struct finder_rank_sum *finder_sum_ranks(struct finder *finder, finder_matcher *matches,
                                          struct finder_rank_sum *all);
 
@@ -199,9 +204,10 @@ struct finder_wait {
 };
 
 /* Returns wait.seconds without the part for which the rank waited for the serial startup
- * (finder_rule_startup). If `site` is the call site of the startup, the time of the startup is
- * subtracted. At any other site, returns 0 if the wait is about as long as the part of the startup
- * that the rank did not spend at the call site of the startup. */
+ * (finder_rule_startup). If the rank of the startup is not wait.cause, nothing is subtracted. If
+ * `site` is the call site of the startup, the time of the startup is subtracted. At any other site,
+ * returns 0 if the rank waited there for about as long as the rest of the startup, which it did not
+ * spend at the site of the startup; otherwise, returns wait.seconds. */
 double finder_subtract_startup(const struct finder *finder, const struct profile_callsite *site,
                                struct finder_wait wait);
 
@@ -243,8 +249,9 @@ bool finder_explains(const struct finder *finder, int cause, int it);
 
 /* Returns how much longer the calls of a rank at a site take than equally many of the fastest calls
  * of the same function with a similar size. Of the ranks at the site, the one that spends least
- * time there is examined. Returns 0 if the calls are not much slower, or if waiting may explain the
- * time. */
+ * time there is examined. Returns 0 if the calls are not much slower, if waiting may explain the
+ * time, or if the calls cannot be judged: they are few or not collective operations, or the ranks
+ * made different numbers of them or were not profiled all the time. */
 double finder_slow_time(const struct finder *finder, const struct profile_callsite *site,
                         const struct finder_ranks *ranks);
 

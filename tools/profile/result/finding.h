@@ -36,8 +36,9 @@ enum profile_finding_kind {
 
 /* What the rules about all findings must know about a kind. */
 enum profile_finding_flag {
-    /* Ranks wait for another rank. The meaning says why that rank is late. If another finding
-     * explains this waiting, this finding is only a consequence, and is left out. */
+    /* Ranks wait for another rank. The meaning says why that rank is late, if this is known. If
+     * another finding explains this waiting, this finding is only a consequence, and is left out.
+     */
     FINDING_WAITS = 1,
     /* Ranks wait for a message, or until it is received. The late rank may be a bottleneck. */
     FINDING_AWAITS_PEER = 2,
@@ -69,7 +70,7 @@ struct profile_finding {
     double excess;
     const struct profile_callsite *from, *to; /* NULL: the start or the end of the rank's data */
     const char *region; /* the region in which most of the time is lost; NULL: there is none */
-    double begin, end;  /* the short part of the run in which most of the time is lost; 0: none */
+    double begin, end;  /* seconds: the short part of the run in which most time is lost; 0: none */
     bool is_first;      /* The finding is listed first, whatever its time is. */
     char summary[512];
     char brief[512]; /* the summary with a long name of a file cut; "": see `summary` */

@@ -24,13 +24,14 @@ bool profile_findings_find(const struct profile_result *result, struct profile_f
 bool profile_findings_describe_gap(const struct profile_result *result, bool others, char *text,
                                    size_t size);
 
-/* Returns whether a result without findings has no problem: the parallel efficiency is good, and no
- * part of the loss is large. */
+/* Returns whether a result without findings has no problem: as far as is known, the parallel
+ * efficiency is good, and no part of the loss is large. */
 bool profile_findings_are_unneeded(const struct profile_result *result);
 
 /* Explains in `text`, which should have PROFILE_NONE_SIZE bytes, why there are no findings, as a
- * sentence without its period. It is "no problems found" only if findings are unneeded; otherwise,
- * it names the largest part of the loss. */
+ * sentence without its period. It is "no problems found" only if findings are unneeded. Otherwise,
+ * it names a gap (profile_findings_describe_gap), says that functions were selected, or names the
+ * largest part of the loss. */
 enum { PROFILE_NONE_SIZE = 640 };
 const char *profile_findings_describe_none(const struct profile_result *result, char *text,
                                            size_t size);

@@ -20,8 +20,8 @@
  * is the sum over `ranks`. */
 struct awaited {
     double total, longest;
-    int ranks; /* the number of ranks that wait at least half as long as the longest */
-    int places;
+    int ranks;  /* the number of ranks that wait at least half as long as the longest */
+    int places; /* the number of `sites` that matter: 0, 1 or 2 */
     const struct profile_callsite *sites[2]; /* where the others wait most */
     double times[2];
 };

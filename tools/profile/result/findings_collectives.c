@@ -361,7 +361,7 @@ static bool is_scattered(const struct finder *finder, const struct profile_funct
 }
 
 /* Leaves out the ranks that were not profiled for some time, because they seem to take less time
- * than the others. Returns the first of these ranks, or -1 if there is none. */
+ * than the others. Returns the one of them with the least time, or -1 if there is none. */
 static int leave_out_off(const struct finder *finder, struct finder_ranks *ranks)
 {
     int kept = 0, first = -1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See finder.h: calls that had not ended when the data of their processes was saved. If the calls
- * of all ranks show why the run hangs, one finding says so, and comes first. Otherwise, each place
- * where a rank has been for a long time has a finding.
+ * of the ranks show why the run hangs or waits, one finding says so, the verdict. It comes first if
+ * the run can never go on. Each place where other ranks have been for a long time has a finding of
+ * its own.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"
@@ -259,7 +260,7 @@ static int find_longest(const struct hang *hang, double least)
 }
 
 /* Goes from the rank that has waited longest to the rank for which it waits, and so on, until a
- * rank does not wait. */
+ * rank does not wait, or waits for an unknown one. */
 static enum cause judge_waiting(struct verdict *verdict, double least)
 {
     const struct hang *hang = verdict->hang;
@@ -376,7 +377,7 @@ static const char *describe_end(const struct hang_rank *rank)
                                                   : "was ended by a ";
 }
 
-/* Says what never comes from the rank for which others wait. */
+/* Says what has not come, or never comes, from the rank for which others wait. */
 static const char *describe_default(const struct verdict *verdict)
 {
     const struct hang_rank *waiter = &verdict->hang->ranks[verdict->waiters[0]];

@@ -83,8 +83,8 @@ static bool find_phase(const struct profile_windows *windows, size_t from, struc
     return true;
 }
 
-/* The phase is a start only if the others work later, and no similar phase follows; otherwise, the
- * whole run is like this. */
+/* The phase is a start only if it begins with the run, the others work later, and no similar phase
+ * follows; otherwise, the whole run is like this. */
 static bool is_at_start(const struct finder *finder, const struct phase *phase)
 {
     const struct profile_windows *windows = &finder->result->windows;
@@ -277,8 +277,9 @@ static void find_node_work(const struct profile_result *result, const char *host
     }
 }
 
-/* A node is slow if all of its ranks, at least two, compute for longer than any rank of another
- * node. Ranks that were not profiled for some time cannot be compared. */
+/* A node is slow if all of its ranks, at least two, compute for about equally long, and for much
+ * longer than any rank of another node. If a rank was not profiled for some time, the nodes cannot
+ * be compared. */
 void finder_rule_nodes(struct finder *finder)
 {
     const struct profile_result *result = finder->result;
@@ -320,7 +321,8 @@ struct processors {
     uint64_t words[PROCESSORS_MOST / WORD_BITS];
 };
 
-/* Reads a list such as "0-3,8". Returns false if it is not known, or was cut off. */
+/* Reads a list such as "0-3,8". Returns false if it is not known, was cut off, or contains a number
+ * of PROCESSORS_MOST or more. */
 static bool read_processors(const char *list, struct processors *set)
 {
     *set = (struct processors){{0}};

@@ -159,7 +159,8 @@ static const char *describe_peer(const struct finder *finder, const struct profi
 }
 
 /* Chooses between the advice for calls that complete requests, and for calls that transfer a
- * message. */
+ * message. Other advice takes precedence if the peer was not profiled for some time, or is in MPI
+ * itself. */
 static void set_wait_advice(const struct finder *finder, struct profile_finding *finding, int peers,
                             const char *completion, const char *message)
 {
@@ -276,7 +277,7 @@ static void add_wait_finding(struct finder *finder, const struct profile_callsit
     mention_other_waits(finder, &site->waits, finding);
 }
 
-/* Each call site gets one finding, about the rank that waits longest. */
+/* Each call site gets at most one finding, about the rank that waits longest. */
 static struct finder_wait find_longest_wait(const struct finder *finder,
                                             const struct profile_callsite *site)
 {
@@ -372,7 +373,7 @@ static void add_access_wait(struct finder *finder, const struct profile_callsite
     finding->advice = access_waits[function].advice;
 }
 
-/* Each call site gets one finding, about the rank that waits longest. */
+/* Each call site gets at most one finding, about the rank that waits longest. */
 void finder_rule_access(struct finder *finder)
 {
     for (size_t i = 0; i < finder->result->callsite_count; i++) {

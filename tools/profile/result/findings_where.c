@@ -84,7 +84,7 @@ static void find_shortest(const struct profile_windows *windows,
 }
 
 /* Finds the rank that spends most time at the call site. Sets the shortest part of the run that
- * contains most of this time. */
+ * contains most of this time, unless this part is long or the time in it is not known. */
 static void find_windows(const struct finder *finder, struct profile_finding *finding)
 {
     const struct profile_windows *windows = &finder->result->windows;

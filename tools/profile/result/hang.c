@@ -292,8 +292,9 @@ static bool can_go_on(const struct hang *hang, const bool *can, int rank)
                           : can_messages_come(hang, can, rank);
 }
 
-/* A rank that waits for a rank that can go on can itself go on later. Ranks that are never reached
- * in this way are stuck. */
+/* A rank that waits can go on if the ranks that it needs can go on: all absent ranks of a
+ * collective call, or the other side of its messages. Ranks that are never reached in this way are
+ * stuck. */
 static void find_stuck(struct hang *hang)
 {
     bool *can = calloc((size_t)hang->count + 1, sizeof *can), changed = can != NULL;

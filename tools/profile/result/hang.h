@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds which ranks wait for which others, from their calls in flight. A rank is stuck if it waits
- * only for ranks that can never go on. This is computed from the messages for which the calls wait
- * (peer, tag, communicator), and from the communicators, functions and roots of collective calls.
+ * Finds which ranks wait for which others, from their calls in flight (struct profile_flight). A
+ * rank is stuck if it can never go on, because none of the ranks that could let it go on can do so
+ * itself. This is computed from the messages for which the calls wait (peer, tag, communicator),
+ * and from the communicators, functions and roots of collective calls.
  */
 #ifndef QMPI_PROFILE_HANG_H
 #define QMPI_PROFILE_HANG_H
@@ -16,7 +17,7 @@ enum hang_state {
     HANG_OUTSIDE, /* It is outside MPI, or in a call that it began only just now. */
     HANG_BUSY,    /* It is in a call that is not known to wait for other ranks. */
     HANG_ENDED,   /* Its process has ended by itself, or has finalized MPI. */
-    HANG_WAITS
+    HANG_WAITS    /* It is in a call that waits for known messages, or in a collective call. */
 };
 
 /* The ranks that are in the same collective call: the same function on the same communicator, with
@@ -31,11 +32,11 @@ struct hang_group {
 
 struct hang_rank {
     enum hang_state state;
-    const struct profile_flight *flight;   /* for HANG_WAITS and HANG_BUSY: the longest call */
+    const struct profile_flight *flight;   /* the longest call; NULL: outside MPI, or ended */
     const struct profile_process *process; /* NULL: missing */
     int group;                             /* -1: the call is not collective */
     bool needs_one; /* The call ends as soon as one of its messages has come (MPI_Waitany). */
-    bool is_stuck;  /* It waits only for ranks that cannot go on. */
+    bool is_stuck;  /* It can never go on. */
 };
 
 struct hang {
@@ -57,8 +58,8 @@ void hang_free(struct hang *hang);
 typedef void hang_target(void *data, int rank, int target);
 void hang_each_target(const struct hang *hang, int rank, hang_target *each, void *data);
 
-/* Returns the first rank for which a rank waits, or -1 if it is not known. A rank that has ended
- * comes first, and then one that is stuck. */
+/* Returns the first rank for which a rank waits, or -1 if there is none or it is not known. A rank
+ * that has ended comes first, and then one that is stuck. */
 int hang_first_target(const struct hang *hang, int rank);
 
 /* Returns whether a rank waits for another one, directly or not. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See profile.h: a page in HTML. The C code writes the text that the page shows without its script,
- * for each run: what ran, the findings and the efficiency. The script adds links to the findings,
- * by their order.
+ * for each run: what ran, the loss budget, the findings and the efficiency. The script adds links
+ * to the findings, by their order.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/html.h"

@@ -43,7 +43,7 @@ static json_t *text_value(const char *text)
     return value ? value : repair_string(text ? text : "");
 }
 
-/* JSON has no infinity; 0 takes its place. */
+/* JSON has neither infinity nor NAN; 0 takes their place. */
 static json_t *real_value(double value)
 {
     return json_real(isfinite(value) ? value : 0);

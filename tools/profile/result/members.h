@@ -38,7 +38,7 @@ struct member {
     /* A text that is NULL, a number that is not above `absent`, and an empty array are left out in
      * JSON. */
     bool is_optional;
-    bool is_new; /* Older files lack it. */
+    bool is_new; /* Older files may lack it. */
     int absent;
     int least; /* the least valid int */
 };

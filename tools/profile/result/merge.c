@@ -11,8 +11,8 @@
 
 /* ---- Figures --------------------------------------------------------------------------------- */
 
-/* Adds sums of squared deviations by the formula of Chan, Golub and LeVeque, to avoid cancellation.
- */
+/* Sums of squared deviations are added by the formula of Chan, Golub and LeVeque, to avoid
+ * cancellation. */
 static void merge_spread(struct profile_spread *mine, const struct profile_spread *its,
                          const struct merge_sides *sides)
 {
@@ -77,8 +77,8 @@ struct merge_kind {
     /* Allocates the memory that `add` needs in `mine`; NULL: none. `its` is NULL if the element is
      * missing on one side. Returns false if memory is exhausted. */
     bool (*prepare)(void *mine, void *its, const struct merge_sides *sides);
-    /* Takes ownership of the data of `its`, or frees it. An element that is missing on one side is
-     * all zero there, and is always `its`. */
+    /* Takes ownership of the data of `its`, or frees it. If an element is missing on either side,
+     * `its` is an element of zeros. */
     void (*add)(void *mine, const void *its, const struct merge_sides *sides);
 };
 
@@ -597,11 +597,11 @@ bool profile_merge(struct profile_result *into, struct profile_result *from)
     return good;
 }
 
-/* ---- Files of single processes --------------------------------------------------------------- */
-
-enum { APART = 60 }; /* seconds, because processes start one after the other, and clocks differ */
-
 /* ---- Whether files belong to one run --------------------------------------------------------- */
+
+/* The processes of one run begin within this many seconds: they start one after the other, and
+ * clocks differ. */
+enum { APART = 60 };
 
 static bool read_time(const char *text, time_t *seconds)
 {

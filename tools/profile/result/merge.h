@@ -12,9 +12,10 @@
 /*
  * Merges `from` into `into`, and frees `from`. The arrays of both may be in any order, but must not
  * contain duplicates; those of `into` are sorted by their keys afterwards (see
- * profile_result_sort). Program, MPI, start, termination and tool_id of `into` do not change;
- * `rank` becomes -1. Returns false if memory is exhausted; `into` is unchanged then, except for the
- * order of its arrays.
+ * profile_result_sort). MPI, start, termination and tool_id of `into` do not change; program,
+ * command line, batch job, user and environment become those of the lowest rank; `rank` becomes -1.
+ * Returns false if memory is exhausted; `into` then still has the figures of its own processes, but
+ * the order of its arrays, its lists of ranks and its description of the run may have changed.
  */
 bool profile_merge(struct profile_result *into, struct profile_result *from);
 
@@ -64,8 +65,8 @@ bool merge_prepare_callers(struct merge_listed mine, struct merge_listed its,
 void merge_callers(struct merge_listed mine, struct merge_listed its,
                    const struct merge_sides *sides);
 
-/* The same for the waits of a call site. `its` does not change; it is NULL if the call site is
- * missing. */
+/* The same for the waits of a call site. `its` does not change. If the call site is missing, it is
+ * NULL in the first function and empty in the second one. */
 bool merge_prepare_waits(struct profile_waits *mine, const struct profile_waits *its);
 void merge_waits(struct profile_waits *mine, const struct profile_waits *its, bool every_rank);
 
@@ -75,15 +76,17 @@ void merge_waits(struct profile_waits *mine, const struct profile_waits *its, bo
  * Returns whether `other`, the result of a single process, can be merged into `result`, that of one
  * or several processes. Both must belong to the same MPI job or, if this is unknown, to the same
  * program. They must have the same MPI library and layer, and must have started less than a minute
- * apart. `result` must not contain the rank of `other`.
+ * apart, as far as their times of starting can be read. `result` must not contain the rank of
+ * `other`, and must not be the result of all ranks.
  */
 bool profile_merge_fits(const struct profile_result *result, const struct profile_result *other);
 
 /*
  * Merges `other` into `result`, and takes ownership of `other`. The result then describes all
- * merged ranks (rank -1), and its termination lists all different terminations of the processes. A
- * process that did not call a function counts as 0, as in a result of all ranks. Returns false if
- * memory is exhausted; `result` is unchanged then, and `other` is lost.
+ * merged ranks (rank -1); its start is the earlier one, and its termination lists all different
+ * terminations of the processes. A process that did not call a function counts as 0, as in a result
+ * of all ranks. Returns false if memory is exhausted; `other` is lost then, and for `result`, see
+ * profile_merge.
  */
 bool profile_merge_process(struct profile_result *result, struct profile_result *other);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See merge.h: the lists of an element by rank, and the waits of a call site. A merged list
- * contains the ranks with the least and the most time of both lists. Therefore, the result does not
- * depend on the order of merging, and a list needs no more memory in a large job.
+ * See merge.h: the lists of an element by rank, and the waits of a call site. Unless every_rank is
+ * set, a merged list contains the ranks with the least and the most time of both lists. Therefore,
+ * the result does not depend on the order of merging, and a list needs no more memory in a large
+ * job.
  */
 #include "tools/profile/result/merge.h"
 
@@ -52,7 +53,8 @@ static bool make_rank_room(struct profile_by_rank *by_rank, size_t room)
     return all != NULL;
 }
 
-/* A result that lists every rank may be merged into one that does not. */
+/* A result that lists every rank may be merged with one that does not, so that its list may be too
+ * long. */
 static void trim_ranks(struct profile_by_rank *list)
 {
     if (list && list->count > PROFILE_OUTLIERS)
@@ -83,7 +85,8 @@ bool merge_prepare_ranks(struct merge_listed mine, struct merge_listed its,
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
 
-/* Copies the list of a side. Returns the number of elements, or 0 if the ranks are not known. */
+/* Copies the list of a side; if the side is a single rank, makes its only element from `calls`.
+ * Returns the number of elements, or 0 if the ranks are not known. */
 static size_t copy_ranks(struct profile_rank_calls *to, const struct profile_by_rank *by_rank,
                          const struct profile_calls *calls, const struct merge_side *side)
 {
@@ -219,8 +222,8 @@ static size_t combine_waits(struct profile_wait *all, size_t count)
 }
 
 /* Returns the rank that waits longest in total. The pairs are in the order of their ranks. This
- * rank also waited longest among the ranks of each result that was merged before. Therefore, none
- * of its longest pairs were left out then. */
+ * rank also waited longest in each earlier result that contained it. Therefore, its longest pairs
+ * were kept in earlier merges. */
 static int find_longest_waiter(const struct profile_wait *all, size_t count)
 {
     double most = -1, time = 0;
@@ -235,8 +238,8 @@ static int find_longest_waiter(const struct profile_wait *all, size_t count)
     return rank;
 }
 
-/* Keeps the longest waits, but first half of them from the rank that waits longest. Returns their
- * number. */
+/* Keeps PROFILE_WAITS_MOST waits: at most half of these are the longest waits of the rank that
+ * waits longest, and the rest are the longest of all others. Returns their number. */
 static size_t choose_waits(struct profile_wait *all, size_t count)
 {
     enum { HALF = PROFILE_WAITS_MOST / 2 };

@@ -46,7 +46,7 @@ static const char *skip_arguments(const char *name, const char *at)
     return NULL;
 }
 
-/* Replaces the arguments of templates in place. */
+/* Replaces the arguments of templates by "<...>" in place, unless they are as short. */
 static void leave_arguments_out(char *name)
 {
     static const char dots[] = "<...>";

@@ -28,7 +28,7 @@ enum profile_output_format profile_output_format_of(const char *path);
 struct profile_output {
     FILE *stream;
     const char *given; /* the path given by the caller */
-    char *path;        /* with symbolic links resolved */
+    char *path;        /* of a regular file that exists: with symbolic links resolved */
     char *temporary;   /* NULL: written directly */
     bool is_new;       /* there was no such file */
     struct qmpi_value_numbers numbers;

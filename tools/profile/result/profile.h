@@ -27,8 +27,8 @@
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* Empty tables are left out. Rows are in the order of the result (profile_result_sort); figures
- * have three digits and a unit. */
+/* Empty tables are left out, except that of functions. Rows are in the order of the result
+ * (profile_result_sort); figures have three digits and a unit. */
 
 enum profile_section {
     PROFILE_FUNCTIONS = 1 << 0,
@@ -70,23 +70,25 @@ bool profile_text_write(const struct profile_result *result, const char *path, i
 
 /*
  * The schema is `qmpi-profile/2`: see docs/run/profile-reference.md and the schema file there. The
- * tool writes it at the end of a run, and `qmpi report` reads it. A result that is written and read
- * is unchanged: times keep 15 digits. In strings, invalid bytes are replaced by U+FFFD.
+ * tool writes it at the end of a run, and `qmpi report` reads it. Times keep 15 digits. Members
+ * that are not in files (profile_result.h), and the ranks that are not listed
+ * (profile_rank_is_listed), are lost if a result is written and read. In strings, invalid bytes are
+ * replaced by U+FFFD.
  */
 
 bool profile_json_print(FILE *stream, const struct profile_result *result);
 
-/* Does the same with this number of significant digits. Reading such a document does not yield
- * exactly the same result. */
+/* Does the same with this number of significant digits, so that the times of a result that is read
+ * from such a document are only approximate. */
 bool profile_json_print_rounded(FILE *stream, const struct profile_result *result, int digits);
 
 bool profile_json_write(const struct profile_result *result, const char *path, char **problem);
 
 /*
- * Reads a file. Unknown members are ignored; missing members, wrong types, values out of range and
- * newer schemas are errors. On failure, returns NULL and sets *problem to a message with the place
- * in the file, which the caller frees. Terminates the process if memory is exhausted, so it is only
- * for the command.
+ * Reads a file. Unknown members are ignored; missing members that are not optional, wrong types,
+ * values out of range and newer schemas are errors. On failure, returns NULL and sets *problem to a
+ * message with the place in the file, which the caller frees. Terminates the process if memory is
+ * exhausted, so it is only for the command.
  */
 struct profile_result *profile_json_read(const char *path, char **problem);
 
@@ -105,10 +107,10 @@ bool profile_csv_write(const struct profile_result *result, const char *path, ch
 /* ---- HTML ------------------------------------------------------------------------------------ */
 
 /*
- * A page is one file that needs no network. The findings and the efficiency are text; everything
- * else is drawn by the script of the page (html/), from the results, which the page contains as
- * compressed JSON. Strings from results are escaped or in base64, so that they cannot become a part
- * of the page's markup.
+ * A page is one file that needs no network. What ran, the loss budget, the findings and the
+ * efficiency are text; everything else is drawn by the script of the page (html/), from the
+ * results, which the page contains as compressed JSON. Strings from results are escaped or in
+ * base64, so that they cannot become a part of the page's markup.
  */
 
 /* Returns whether pages can be written, that is, whether qmpi was built with zlib. Otherwise, the
@@ -120,7 +122,7 @@ bool profile_html_print(FILE *stream, const struct profile_run *run);
 bool profile_html_write(const struct profile_result *result, const char *path, char **problem);
 
 /*
- * The scripts and styles of the page are large, and few runs write one. Therefore, the tool does
+ * The scripts and styles of the page are large, and few runs write a page. Therefore, the tool does
  * not contain them, but opens the library PROFILE_HTML_FILE in its own folder when it needs them.
  * The function PROFILE_HTML_FUNCTION of this library returns profile_html_write, or NULL if pages
  * are not supported. The command itself contains the page.
@@ -140,10 +142,11 @@ enum { PROFILE_COMPARE_TEXT_MOST = 6 }; /* runs side by side */
     (PROFILE_FUNCTIONS | PROFILE_CALLSITES | PROFILE_WAITS | PROFILE_REGIONS | PROFILE_PROCESSES)
 
 /*
- * Prints the head and the tables of `sections` as text. Tables are sorted by the change in the
- * figure that `order` selects. Calls and bytes are only listed where they have changed. Unless
- * `layout->top` is 0, changes in time of less than PROFILE_COMPARE_LEAST of the base's elapsed time
- * are left out. There may be at most PROFILE_COMPARE_TEXT_MOST runs.
+ * Prints the head and the tables of `sections` as text. Tables of times are sorted by the change in
+ * the figure that `order` selects, if they have this figure, or by name. The other tables list only
+ * entries whose figure has changed, and are sorted by that change or by name. Unless `layout->top`
+ * is 0, changes in time of less than PROFILE_COMPARE_LEAST of the base's elapsed time are left out,
+ * unless the entry is new or gone. There may be at most PROFILE_COMPARE_TEXT_MOST runs.
  */
 #define PROFILE_COMPARE_LEAST 0.005
 bool profile_compare_print_text(FILE *stream, const struct compare_result *comparison,
@@ -153,7 +156,8 @@ bool profile_compare_print_text(FILE *stream, const struct compare_result *compa
 /* Prints JSON with the schema `qmpi-comparison/1`: see docs/run/profile-reference.md. */
 bool profile_compare_print_json(FILE *stream, const struct compare_result *comparison);
 
-/* Prints CSV with a row for each figure of each entry in each run. */
+/* Prints CSV: rows about the runs, the limits and the findings, then a row for each figure of each
+ * entry in each run. */
 bool profile_compare_print_csv(FILE *stream, const struct compare_result *comparison);
 
 bool profile_compare_print_html(FILE *stream, const struct compare_result *comparison);

@@ -48,10 +48,10 @@ struct profile_rank_calls {
 };
 
 /*
- * The calls of several ranks, in the order of the ranks. A result of several ranks lists every rank
- * that made calls, or at most PROFILE_OUTLIERS ranks: half of them are those with the least time,
- * half those with the most, and ranks without calls count as well. In a result of one rank, and in
- * files of older versions, the list is NULL.
+ * The calls of several ranks, in the order of the ranks. With every_rank, a result of several ranks
+ * lists every rank that made calls. Otherwise, it lists at most PROFILE_OUTLIERS ranks: half of
+ * them are those with the least time, half those with the most, and ranks without calls count as
+ * well. In a result of one rank, and in files of older versions, the list is empty.
  *
  * Findings are computed from the lists `callers`, which do not depend on the option ranks=. They
  * contain only ranks that made calls, and at most PROFILE_OUTLIERS.
@@ -63,9 +63,9 @@ struct profile_by_rank {
 };
 
 /* The time for which a rank waited for another one in point-to-point calls of a call site, beyond
- * what their data explains. Unless every_rank is set, a result of several ranks contains at most
- * PROFILE_WAITS_MOST waits of each call site. Up to half of these are waits of the rank that waits
- * longest there. The others are the longest waits that remain. */
+ * the time that moving the data of these calls explains. Unless every_rank is set, a result of
+ * several ranks contains at most PROFILE_WAITS_MOST waits of each call site. Up to half of these
+ * are waits of the rank that waits longest there. The others are the longest waits that remain. */
 enum { PROFILE_WAITS_MOST = 64 };
 struct profile_wait {
     int rank, peer; /* in MPI_COMM_WORLD; peer -1: unknown */
@@ -82,7 +82,7 @@ struct profile_function {
     char *group; /* "point-to-point" */
     int ranks;   /* how many processes called it; 0: not known */
     struct profile_calls calls;
-    struct profile_by_rank by_rank, callers; /* functions of regions: NULL */
+    struct profile_by_rank by_rank, callers; /* functions of regions: empty */
     /* Calls that moved bytes, by their size (sent + received). Bin b is for sizes from 2^b to
      * 2^(b+1) - 1. */
     uint64_t sizes[PROFILE_SIZE_BINS];
@@ -99,12 +99,13 @@ struct profile_frame {
     /* NULL: unknown, or not looked up yet. After signals and at checkpoints, the tool does not look
      * it up; `qmpi report` does so later. */
     char *function;
-    char *file; /* NULL: there is no debug information */
+    char *file; /* NULL: there is no debug information, or it was not read yet */
     int line;   /* 0: unknown */
-    /* The function was inlined in that of the next frame, which has the same module and offset.
-     * `depth` does not count this frame. */
+    /* The function was inlined in that of the next frame, which has the same module and offset. The
+     * option depth= does not count this frame. */
     bool inlined;
-    bool names_module; /* Lists name the module: there are several programs. Not in files. */
+    /* The frame is in one of several programs, and lists show its module. Not in files. */
+    bool names_module;
 };
 
 struct profile_callsite {
@@ -191,7 +192,7 @@ struct profile_variable {
     char *name, *value;
 };
 
-/* The total time that the ranks of a node spent outside MPI in a region. */
+/* The total time that the ranks of a node spent outside MPI in a region (`useful`). */
 struct profile_node {
     char *host;
     double useful;
@@ -250,10 +251,12 @@ struct profile_process {
      * process; 0: unknown. */
     double path;
     uint64_t memory; /* the peak resident size in bytes */
-    /* Since the end of MPI_Init: the time on processors, of all threads, and the time for which the
-     * process was ready to run but had no processor (see processor.h). 0: unknown, or none. */
+    /* Since the end of MPI_Init, reduced in proportion to `application`: the time on processors, of
+     * all threads, and the time for which the process was ready to run but had no processor (see
+     * processor.h). 0: unknown, or none. */
     double processor_time, queued;
-    uint64_t preemptions; /* how often the kernel took a processor from a thread, since then */
+    uint64_t preemptions; /* how often the kernel took a processor from a thread since the end of
+                             MPI_Init */
     char *processors;     /* those that the main thread may use, such as "0-3,8"; NULL: unknown */
     char *program;        /* its path; NULL: that of the result */
     char *termination;    /* like that of the result, for the process alone */
@@ -406,9 +409,9 @@ const struct profile_callsite *profile_callsite_find(const struct profile_result
 
 /* ---- Programs -------------------------------------------------------------------------------- */
 
-/* Makes both results have the program, command line, job, user and environment of the lowest rank.
- * Call this before they are merged. Returns false if memory is exhausted; the meaning of both
- * results is then unchanged. */
+/* Gives both results the program of the lowest rank, and gives `result` the command line, batch
+ * job, user and environment of this rank. Call this before `other` is merged into `result`. Returns
+ * false if memory is exhausted; each process then still has its program. */
 bool profile_programs_equalize(struct profile_result *result, struct profile_result *other);
 
 /* Returns whether the processes have several programs. */
@@ -440,7 +443,7 @@ typedef int profile_programs_finder(const struct profile_result *result,
 
 /* Replaces each frame without a function by the frames that `find` returns for it, of which all but
  * the last are marked as `inlined`. Frames are left as they are if nothing is known or memory is
- * exhausted. Frames in one of several programs are marked. */
+ * exhausted. Sets names_module of all frames. */
 void profile_programs_resolve(struct profile_result *result, profile_programs_finder *find);
 
 /* Returns "function (file:line)" or "module+offset" for each frame, separated by " < ", which the
@@ -456,9 +459,9 @@ struct profile_window {
 };
 
 /*
- * Sets the windows of a rank, one after the other, from `number` 0 on. The rounding error of a
- * window is added to the next one, so that the sum over windows is right. The arrays must have room
- * for the window. `rounding` must be zero before the first one.
+ * Sets the windows of a rank, of which there are rank->count, one after the other, from `number` 0
+ * on. The rounding error of a window is added to the next one, so that the sum over windows is
+ * right. The arrays must have room for the window. `rounding` must be zero before the first one.
  */
 struct profile_windows_rounding {
     double profiled, mpi;
@@ -485,7 +488,7 @@ struct profile_window_efficiency {
     double parallel;      /* balance * communication */
     double balance;       /* 1 if no rank has any time outside MPI */
     double communication; /* of the rank that has most time outside MPI */
-    int most_rank;        /* this rank, or the first one of several */
+    int most_rank;        /* the rank that has most time outside MPI, or the first one of several */
 };
 
 /* Computes the efficiency in the windows from `first` to before `end`. Returns false if no rank was

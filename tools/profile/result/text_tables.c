@@ -814,7 +814,8 @@ static double mpi_share(const struct profile_process *process)
     return process->application > 0 ? process->mpi / process->application : 0;
 }
 
-/* If there are too many processes, adds those with the extreme values of each column. */
+/* If there are too many processes, adds those with the extreme shares of time in MPI, application
+ * times and peaks of memory. */
 static void add_process_extremes(struct columns *columns, const struct profile_result *result)
 {
     const struct profile_process *all = result->processes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tables of the text, and the parts that text.c and compare_text.c share. A function that
- * prints a table prints a blank line, the title and the rows, or nothing if the table is empty. It
- * returns false if memory is exhausted.
+ * prints a table prints a blank line, the title and the rows, or nothing if the table is empty
+ * (text_functions then says so). It returns false if memory is exhausted.
  */
 #ifndef QMPI_PROFILE_TEXT_TABLES_H
 #define QMPI_PROFILE_TEXT_TABLES_H
@@ -25,7 +25,7 @@ struct text {
 /* Returns how many of `count` rows are printed. */
 size_t text_shown(const struct text *text, size_t count);
 
-/* Prints the number of rows that are left out, if any. */
+/* Prints how many of `count` rows are left out, if any; `what` is a noun in the plural. */
 void text_rest(const struct text *text, size_t count, const char *what);
 
 /* Adds a share of the application time of all ranks, the total of all percentages. */

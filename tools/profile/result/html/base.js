@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for elements, units and numbers, which all other scripts use. */
+/* Functions for elements, units, numbers, colours and links, which all other scripts use. */
 
 /* Makes an element. Strings among the children become text, never markup. */
 function element(tag, attributes, ...children) {
@@ -107,7 +107,7 @@ function isNarrow() {
   return matchMedia("(max-width: 720px)").matches;
 }
 
-/* Returns whether there is no pointer that can rest on an element. */
+/* Returns whether the screen is small, or there is no pointer that can rest on an element. */
 function isTouched() {
   return isNarrow() || matchMedia("(pointer: coarse)").matches;
 }
@@ -139,7 +139,7 @@ function revealLink(text, kind, index, before = () => {}) {
     text);
 }
 
-/* Scrolls to an element, and marks it for a while. */
+/* Scrolls to an element, and marks it until another one is marked. */
 function bringIntoView(target) {
   unfoldAround(target);
   target.scrollIntoView({ block: "start" });

@@ -139,7 +139,8 @@ class HeatMap {
 
   /* ---- Drawing --------------------------------------------------------------------------------------- */
 
-  /* Returns the area of the cells and its margins, in pixels of the layout. */
+  /* Returns the area of the cells and its margins, in pixels of the layout; `draw` sets its width and
+   * height. */
   area() {
     const widest = this.data.rowName(this.data.rows - 1).length;
     return { x: 26 + 7 * Math.max(widest, 2), y: 6, width: 0, height: 0, right: 10, under: 38 };

@@ -11,7 +11,7 @@ function describeProcess(process) {
     + `${formatTime(process.mpi)} in MPI (${share} of ${formatTime(process.application)})`;
 }
 
-/* Makes a table of the functions that a rank calls, as far as the result lists them. */
+/* Makes tables of the functions and of the waits of a rank, as far as the result lists them. */
 function rankDetail(run, process) {
   const found = run.functions.flatMap(
     (it) => toObjects(it.by_rank)
