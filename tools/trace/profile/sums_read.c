@@ -316,7 +316,7 @@ static void add_receive(struct trace_sums *sums, struct trace_sums_call *call,
         call->comm = event->comm;
     if (event->peer == TRACE_PROC_NULL)
         return;
-    /* This is MPI_Isendrecv, whose received bytes are unknown. */
+    /* This is MPI_Isendrecv. Its received bytes are unknown, so it counts as unfinished. */
     if (!role->posts && !role->starts) {
         call->messages += event->bytes > 0;
         sums->posted++;
