@@ -20,7 +20,7 @@ PACKAGE = "Debian's package eztrace"
 
 
 def libraries(build: Build) -> str:
-    """Returns the libraries that EZTrace preloads; empty if it is not installed for this MPI."""
+    """Returns the libraries of EZTrace that must be preloaded; empty if it is not installed for this MPI."""
     found = [ctypes.util.find_library(f"eztrace-{part}") for part in ("lib", build.implementation())]
     return ":".join(found) if all(found) else ""
 

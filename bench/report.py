@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The measurements as text and as JSON, both from the structure that collect() in run makes."""
+"""The measurements as text, from the structure that collect() in run makes. --json writes the same structure."""
 
 COLUMNS = {"0": "no tool", "1": "1", "2": "2", "4": "4", "8": "8", "100": "100"}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rows of the table of costs, and the environment for each cell."""
+"""What is measured: the rows of the table of costs, and the other programs, each with its environment."""
 import functools
 import json
 import os
@@ -291,8 +291,7 @@ def start_ups(build: Build) -> list[Start]:
 
 
 def checked_start_ups(build: Build) -> list[Start]:
-    """Returns the entries with a target in instructions; each follows the one with which it is
-    compared."""
+    """Returns the first entry, and those with a target in instructions, which are compared with it."""
     if build.implementation() != "mpich":
         return []
     starts = start_ups(build)

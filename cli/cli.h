@@ -99,7 +99,8 @@ char *cli_build_find_library(const char *mpi);
 /* Returns the path of this command as it is installed for an MPI, or NULL. The caller frees it. */
 char *cli_build_find_command(const char *mpi);
 
-/* Returns the path of the libqmpi.so that the command is linked with and that a run preloads. */
+/* Returns the path of the libqmpi.so that the command is linked with, which a run preloads unless
+ * it chooses another build. */
 const char *cli_library_path(void);
 
 /* Returns the directory of the installed tools. */

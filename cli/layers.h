@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The layers of the current stack, with the manifests of their tools. This part warns of a stack
- * that contradicts the manifests, but the run continues. It runs no code of a tool.
+ * that contradicts the manifests; only layers_check_conditions may end the command. No code of a
+ * tool runs.
  */
 #ifndef QMPI_CLI_LAYERS_H
 #define QMPI_CLI_LAYERS_H
@@ -40,8 +41,9 @@ void layers_free(struct layers *stack);
  * NULL. */
 struct manifest *layers_find_manifest(const char *path, char **problem);
 
-/* If the wrappers of a tool communicate, refuses its layers that are on only some ranks. Ends the
- * command, or leaves such a layer out if errors are skipped. */
+/* If the wrappers of a tool communicate, refuses its layers that are on only some ranks, unless
+ * they have the option @force=yes. Ends the command, or leaves such a layer out if errors are
+ * skipped. */
 void layers_check_conditions(const struct layers *stack);
 
 /* Warns of a stack that contradicts the manifests. Only one process of the job prints warnings. */

@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* Returns the file that execvp would execute, or NULL. The caller frees it. */
+/* Returns the file that execvp would execute, or NULL; a name with a slash is returned as it is.
+ * The caller frees it. */
 char *program_find(const char *name);
 
 /* The same for an argument of a launcher. Returns NULL unless it is a file that can be executed. */
@@ -35,8 +36,8 @@ char *program_find_preloaded(const char *name);
  * entry of LD_PRELOAD. */
 bool program_is_preloaded(const char *path);
 
-/* Returns whether a file was last modified before `begin`, the time at which a run began. The file
- * is then still the one that the run has used. */
+/* Returns whether a file was not modified after `begin`, the time at which a run began. The file is
+ * then still the one that the run has used. */
 bool program_is_unchanged(const char *path, time_t begin);
 
 /* ---- Libraries and programs that use MPI ----------------------------------------------------- */
@@ -58,7 +59,7 @@ struct program_object {
     bool loads;          /* it refers to dlopen */
     bool sets_asan;      /* it defines the function that gives options to AddressSanitizer */
     bool names_mpi;      /* it contains the name of an MPI library as text */
-    bool has_static_mpi; /* it contains strings of an MPI library, but exports no functions of it */
+    bool has_static_mpi; /* it contains a string of an MPI library, as with a static one */
 };
 
 /* Reads a library or, if `program` is true, a program. The caller frees `problem`. */

@@ -152,8 +152,8 @@ static const char *exports_of_srun(char *const *command)
     return exports;
 }
 
-/* If srun does not pass on the variables of qmpi, libqmpi is not loaded into its processes, where
- * it could report this. */
+/* If srun does not pass on the variables of qmpi, libqmpi is not loaded into its processes, and
+ * cannot report this. */
 static void warn_of_exports(char *const *command)
 {
     if (strcmp(qmpi_text_base_name(command[0]), "srun") != 0)

@@ -12,7 +12,7 @@
  *   NEXT_CALL       the next function, converted to the type QMPI_X_t
  *   NEXT_ARGUMENTS  in an interceptor, the arguments of the next function in front of MPI's
  *
- * Each draft_* function returns what the call returns.
+ * A draft_* function that makes a call returns what the call returns.
  */
 #ifndef CONFORMANCE_DRAFT_H
 #define CONFORMANCE_DRAFT_H

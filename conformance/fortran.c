@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The function that program.F90 calls after each of its MPI calls; the stack is alpha:beta. */
+/* The function that program.F90 calls between its MPI calls; the stack is alpha:beta. */
 #define _GNU_SOURCE
 #include "report.h"
 #include "tools.h"

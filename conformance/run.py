@@ -52,7 +52,7 @@ LISTS = {"QMPI_TOOLS", "QMPI_CONFIG", "MPIR_CVAR_QMPI_TOOL_LIST", "MPIR_PARAM_QM
 class Scenario:
     tools: str | None  # None: the variable is not set
     ranks: int = 1
-    status: int = 0  # what a rank ends with
+    status: int = 0  # what a rank ends with; -1: any other status than 0
     fortran: str = ""
     pmpi: bool = False
 
@@ -283,7 +283,7 @@ def print_tap(cases: list[Case]) -> None:
 
 def compare(paths: list[str], every: bool, markdown: bool) -> int:
     """Prints the cases that do not pass in all files, or all cases if `every` is true. The reasons are those of
-    differences.txt."""
+    differences.txt; a case without one there has what was observed instead."""
     columns = {}
     for path in paths:
         told = json.loads(Path(path).read_text(encoding="utf-8"))

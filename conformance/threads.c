@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See program.h: scenarios with threads. Their list of tools is alpha:beta. */
+/* See program.h: scenarios with threads. Their list of tools is alpha:beta; that of
+ * scenario_run_time is alpha:bare:alpha. */
 #define _GNU_SOURCE
 #include "program.h"
 #include "report.h"

@@ -41,7 +41,7 @@ static int copy_name(const char *from, char *name)
     return good;
 }
 
-/* Returns the number of a region, or 0 if there are too many. */
+/* Returns the number of a region, which is added if it is new; 0 if there are too many. */
 static int find(struct layer *layer, const char *name)
 {
     for (int region = 1; region <= layer->count; region++) {

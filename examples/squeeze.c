@@ -7,8 +7,9 @@
  *
  * The root packs its data, whatever their type, and compresses them. It announces both lengths in a
  * short broadcast, and then broadcasts the compressed data. Layers above see the application's
- * call, and layers below see these two calls. Small broadcasts, and those on intercommunicators,
- * pass unchanged. All processes of the job must run this layer, with the same options.
+ * call, and layers below see these two calls. Small broadcasts, those of 1 GiB and more, and those
+ * on intercommunicators pass unchanged. All processes of the job must run this layer, with the same
+ * options.
  */
 #include <qmpi/qmpi.h>
 #include <stdatomic.h>

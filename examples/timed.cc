@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool in C++: the time that this process spends in the blocking calls of a program, by function.
+ * A tool in C++: the time that this process spends in some blocking functions, for each of them.
  * One template wraps functions of any signature. Each layer is an object, which init makes and
  * registers as the storage of the layer. No exception may leave a wrapper, because MPI is a library
  * in C.

@@ -27,8 +27,8 @@ static uint64_t random_next(void)
     return seed * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-/* Returns about `usual` ticks: at least three quarters of it, plus an exponential distribution; one
- * time in a thousand is 20 times as long. */
+/* Returns about `usual` ticks: three quarters of it, plus a random number whose distribution is
+ * nearly exponential. One time in a thousand is 20 times as long. */
 static uint64_t passed(uint64_t usual)
 {
     const uint64_t random = random_next();
@@ -97,7 +97,7 @@ static void round_trip(void)
     add(TRACE_LEAVE);
 }
 
-/* Exchanges messages with four neighbors, whose sizes `step` changes. */
+/* Exchanges messages with four neighbors. `step` is added to the sizes of the messages. */
 static void exchange(uint64_t step)
 {
     const int peers[] = {3, 5, 12, 9};

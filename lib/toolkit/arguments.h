@@ -2,7 +2,8 @@
 /*
  * Reads the arguments of a call, whose numbers begin at 0. The MPI library of the program may have
  * other handles and constants than the <mpi.h> with which the tool is compiled. Therefore, these
- * functions convert all handles, constants and statuses, except those that they return as words.
+ * functions convert handles, constants and statuses, unless the comment of a function says
+ * otherwise.
  */
 #ifndef QMPI_TOOLKIT_ARGUMENTS_H
 #define QMPI_TOOLKIT_ARGUMENTS_H
@@ -43,7 +44,7 @@ static inline uint64_t argument_element_word(const QMPIX_Call *call, int place, 
                             (size_t)i * arguments_handle_size);
 }
 
-/* Returns the address that the program passed as an argument. */
+/* Returns the address that the program passed as an argument. It is not converted. */
 static inline const void *argument_address(const QMPIX_Call *call, int place)
 {
     return *(const void *const *)call->arguments[place];
@@ -74,10 +75,10 @@ MPI_Comm argument_comm(const QMPIX_Call *call, int place);
 MPI_Datatype argument_type(const QMPIX_Call *call, int place);
 MPI_File argument_file(const QMPIX_Call *call, int place);
 
-/* Returns whether a datatype is predefined. This must only be called, like PMPI_Type_size_x, for
- * the type of a successful call that has moved at least one element. In other calls, MPI need not
- * have examined the type, which may then be invalid, and an invalid type would cause MPI to call an
- * error handler of the program. */
+/* Returns whether a datatype is predefined. Call this, and PMPI_Type_size_x, only for the type of a
+ * successful call that has moved at least one element. In other calls, MPI need not have examined
+ * the type, which may then be invalid, and an invalid type would cause MPI to call an error handler
+ * of the program. */
 bool argument_type_is_predefined(MPI_Datatype type);
 
 /* Each returns the handle to which an argument points, or the null handle if it cannot be read. */

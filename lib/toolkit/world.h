@@ -89,8 +89,8 @@ void tool_world_sessions_retain(int tool_id);
 /* Called after MPI_Session_init. Returns true if no other session was open. */
 bool tool_world_sessions_begin(struct tool_world_sessions *sessions, MPI_Session session);
 
-/* Called after MPI_Comm_create_from_group. Collective over the processes of `comm` that have the
- * layer. */
+/* Called after MPI_Comm_create_from_group. Does nothing unless `comm` contains as many processes as
+ * mpi://WORLD; otherwise, collective over the processes of `comm` that have the layer. */
 void tool_world_sessions_add(struct tool_world_sessions *sessions, int tool_id, MPI_Comm comm);
 
 /* Like tool_world_is_everywhere, but for the processes in mpi://WORLD. Called after

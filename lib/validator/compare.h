@@ -17,7 +17,7 @@ struct compare_values {
     size_t arguments_capacity;
     unsigned char *outputs; /* all outputs of the next function, without padding */
     size_t outputs_capacity;
-    size_t *output_sizes; /* [parameter]: bytes in `outputs`; 0: not compared */
+    size_t *output_sizes; /* [parameter]: bytes in `outputs`, or 0 if the output is not compared */
     int parameters_capacity;
     bool has_result;
     unsigned char result[16];
@@ -37,7 +37,7 @@ int compare_arguments(const struct compare_values *values, const QMPIX_Call *cal
 /* Saves the result and the outputs of the next function. */
 void compare_save_results(struct compare_values *values, const QMPIX_Call *call);
 
-/* Returns whether the call has the saved result. */
+/* Returns whether the call has the saved result, or no result was saved. */
 bool compare_result(const struct compare_values *values, const QMPIX_Call *call);
 
 /* Returns the index of the first output of the call that differs from the saved one, or -1 if there

@@ -48,8 +48,8 @@ struct fault {
 /* Prepares this file. Must be called before the other functions. */
 void fault_start(const struct qmpi_validate_host *host);
 
-/* Counts a fault, and prints it if it is the first of its kind in the layer, in the whole job. May
- * be called by any thread. */
+/* Counts a fault, and prints it if it is the first of its kind in the layer among the processes of
+ * the job on this host. May be called by any thread. */
 void fault_report(const struct fault *fault);
 
 /* Returns the address in the layer's code from which the current call comes, or NULL if it is not

@@ -19,8 +19,8 @@ void job_start(int kinds);
 void job_hide(void);
 
 /* Counts a fault of this process in a call of a function. Returns true if this is the first one of
- * its kind in this layer in the whole job. The caller must then report it and call
- * job_set_reported. */
+ * its kind in this layer among the processes of the job on this host. The caller must then report
+ * it and call job_set_reported. */
 bool job_count(int tool_id, const char *name, int kind, int function);
 
 /* Marks a fault for which job_count has returned true as reported. */

@@ -23,7 +23,7 @@ static const struct qmpi_validate_host *host;
 struct thread {
     struct thread *next;
     int tool_id;
-    _Atomic pid_t tid; /* 0: unknown yet */
+    _Atomic pid_t tid; /* 0 if it is unknown */
     _Atomic bool ended;
     const QMPIX_Function *function; /* the function in whose call it was created; NULL: none */
     const void *address;            /* the address of the call that created it */

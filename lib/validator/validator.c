@@ -29,7 +29,7 @@ QMPI_API qmpi_validate_starter qmpi_validate_start;
 static const struct qmpi_validate_host *host;
 
 enum { IDS = 256 };
-static bool finalized[IDS]; /* [tool_id]: MPI_Finalize has returned to the layer */
+static bool finalized[IDS]; /* [tool_id]: the layer has returned from MPI_Finalize */
 static bool any_finalized;
 static bool has_called_layer;
 

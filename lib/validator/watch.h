@@ -34,7 +34,8 @@ bool watch_contains(int tool_id, const void *address);
 
 /* Returns the layer whose code calls a watched function from `address`, or 0 if there is none. If
  * its tool is in the stack several times, this is the layer whose call is in progress in this
- * thread, otherwise the one whose init function is running, otherwise the lowest one. */
+ * thread; otherwise the layer that was loaded last, whose init function may be running, if it is of
+ * this tool; otherwise the lowest one. */
 int watch_find_layer(const void *address);
 
 /* Returns whether the code of a layer may run outside its calls, because its library calls

@@ -118,7 +118,8 @@ struct layer_writer {
     struct qmpi_output output;
     int locked;    /* descriptor by which the file is locked */
     bool has_said; /* the message that the file cannot be written was printed */
-    int reserved[LAYER_WRITER_RESERVED]; /* descriptors, or -1 */
+    int reserved[LAYER_WRITER_RESERVED]; /* descriptors for files that are written in MPI_Finalize,
+                                            or -1 */
     atomic_bool has_failed;              /* nothing more can be written */
     _Atomic uint64_t bytes;              /* size of the file */
     _Atomic uint64_t events;             /* number of events in the file */
@@ -198,7 +199,7 @@ struct layer {
 /* The list of all layers in this process; the lowest one is the last. */
 extern struct layer *layer_list;
 
-/* Adds a layer, and records that this process is the one that records. */
+/* Adds a layer, and remembers that this process is the one that records. */
 void layer_add(struct layer *layer);
 
 /* Returns whether this process records. A forked child does not. */

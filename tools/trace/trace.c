@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool trace makes a timeline of the run. An observer of all functions records the activity of
- * each thread, and a thread of the tool writes it to a file for each process. This file adds the
- * tool to the stack and publishes its MPI_T variables.
+ * The tool trace makes a timeline of the run. An observer records the calls of each thread, and a
+ * thread of the tool writes it to a file for each process. This file adds the tool to the stack and
+ * publishes its MPI_T variables.
  *
  * A call passes through these files: record/observe.c records it in a chunk (record/recorder.h). A
  * call with several events is recorded by record/call_events.c, which observe.c calls. The thread
  * in write/writer.c translates chunks (write/translator.c) and writes them to the file of the
  * process. In MPI_Finalize, which record/control.c handles, save/process_file.c completes this
- * file, and save/formats.c makes an archive in OTF2 from the files of all processes: file/otf2.c
- * opens the module whose sources are in otf2/. There, module.c reads the files again
- * (file/cursor.c), and events.c converts their events.
+ * file. With format=otf2, save/formats.c then makes an archive in OTF2 from the files of all
+ * processes: file/otf2.c opens the module whose sources are in otf2/. There, module.c reads the
+ * files again (file/cursor.c), and events.c converts their events.
  */
 #define _GNU_SOURCE
 #include "generate/build.h"
@@ -78,7 +78,8 @@ static bool read_words(int tool_id, struct layer_options *options)
     return true;
 }
 
-/* Refuses options that have no effect without others, and an end before the beginning. */
+/* Refuses keep=, save-signal= and depth= without the options that they require, and an end that is
+ * not after the beginning. */
 static bool check_combination(int tool_id, const struct layer_options *options)
 {
     const char *problem = NULL;

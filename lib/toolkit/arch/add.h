@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds to a word that one thread writes and others read. A signal handler of this thread cannot run
- * between the load and the store. On x86-64, the addition is one instruction, without a lock
+ * Adds to a word that one thread writes and others read. If a signal handler of this thread adds to
+ * the same word, no addition is lost. On x86-64, the addition is one instruction, without a lock
  * prefix. On aarch64, the store fails if the thread was interrupted after the load, and the
  * addition is repeated. On other processors, the addition is atomic.
  */

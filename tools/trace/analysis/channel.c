@@ -69,7 +69,8 @@ uint64_t trace_channel_number(const struct trace_process *process, uint32_t comm
 
 enum { FEW_CHANNELS = 1024 }; /* if there are fewer channels, idle channels are kept */
 
-/* A pending receive. `channel` is 0 if the receive takes messages of several channels. */
+/* A pending receive. `index` is its position in the order in which receives are posted. `channel`
+ * is 0 if the receive may take messages of several channels. */
 struct posting {
     uint64_t index, channel;
     struct posting_list *list;
@@ -89,15 +90,16 @@ struct unsettled {
 /* Pending receives that take messages of the same channels. */
 struct posting_list {
     struct posting *first, *last;
-    /* These elements (struct unsettled) are the channels whose first unsettled receive was posted
-     * later than a posting in this list. */
+    /* Its elements (struct unsettled) are the channels that wait, or have waited, for a posting in
+     * this list, because their first unsettled receive was posted later. */
     struct trace_heap waiting;
 };
 
 struct channel {
     uint32_t comm;
     int peer, tag;
-    uint64_t settled, completions;
+    uint64_t settled;     /* number of receives whose place is known */
+    uint64_t completions; /* number of completed receives */
     struct posting_list pending;
     const struct posting_list *awaited; /* the list for which the channel waits, or NULL */
     uint64_t awaiting;                  /* index of the receive whose place is awaited */

@@ -26,8 +26,9 @@ uint64_t trace_channel_number(const struct trace_process *process, uint32_t comm
                               bool is_send);
 
 /*
- * Determines the places of the receives of a process in their channels. Memory is needed only for
- * receives that are pending, and for those whose place is unknown or was not asked for yet.
+ * Determines the places of the receives of a process in their channels. Memory is needed for
+ * receives that are pending, for those whose place is unknown or was not asked for yet, and for a
+ * limited number of idle channels.
  */
 struct trace_channel_order;
 struct trace_channel_order *trace_channel_order_make(const struct trace_process *process);
@@ -43,8 +44,9 @@ void trace_channel_order_finish(struct trace_channel_order *order);
 /*
  * Sets `later` to the number of places by which a receive is later in its channel than in the order
  * of completion (below 0 if it is earlier). `completion` is the number of the receive among the
- * completed receives of the process, from 0 on. Each receive must be asked for once, in this order.
- * Returns false if the place is not known yet and further events must be added.
+ * completed receives of the process that have a channel, from 0 on. Receives must be asked for in
+ * this order, each until the result is true. Returns false if the place is not known yet and
+ * further events must be added.
  */
 bool trace_channel_order_find(struct trace_channel_order *order, uint64_t completion,
                               int64_t *later);

@@ -30,7 +30,8 @@ struct trace_check {
     uint64_t selective;   /* only messages, because of the option functions= of the tool */
 };
 
-/* Checks a view. Returns false if memory is exhausted. The result must be freed in any case. */
+/* Checks a view. Returns false if memory is exhausted or a file cannot be read. The result must be
+ * freed in any case. */
 bool trace_check_run(struct trace_check *check, const struct trace_view *view);
 void trace_check_free(struct trace_check *check);
 

@@ -61,8 +61,8 @@ static int compare_limits(const void *one, const void *other)
     return a->time < b->time ? -1 : a->time > b->time;
 }
 
-/* Sorts the limits of a knot by time. Corrections only increase with time, so each limit also
- * applies to all earlier times. */
+/* Sorts the limits of a knot by time. The part of `shift` that backward amortization adds grows
+ * with time until the knot, so each limit also applies to all earlier times. */
 static void order_limits(struct trace_corrections_knot *knot)
 {
     if (!knot->limit_count)

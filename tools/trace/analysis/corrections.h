@@ -24,7 +24,8 @@ struct trace_corrections_limit {
 struct trace_corrections_knot {
     uint64_t event; /* number of the event in the process */
     int64_t time, corrected, shift, begin;
-    struct trace_corrections_limit *limits; /* in order of time */
+    /* In order of time after trace_corrections_order_limits. */
+    struct trace_corrections_limit *limits;
     size_t limit_count, limit_room;
 };
 
@@ -45,8 +46,8 @@ struct trace_view;
 
 /*
  * Finds the corrections of a view that has none. This function is defined in repair.c. `latency` is
- * the minimum latency in nanoseconds. Returns NULL if memory is exhausted. The caller frees the
- * result.
+ * the minimum latency in nanoseconds. Returns NULL if memory is exhausted or a file cannot be read.
+ * The caller frees the result.
  */
 struct trace_corrections *trace_corrections_find(const struct trace_view *view, int64_t latency);
 void trace_corrections_free(struct trace_corrections *corrections);
@@ -56,7 +57,7 @@ void trace_corrections_free(struct trace_corrections *corrections);
 /* Returns corrections without knots, or NULL if memory is exhausted. */
 struct trace_corrections *trace_corrections_make(size_t process_count);
 
-/* Adds a knot after setting its `begin`. Returns false if memory is exhausted. */
+/* Sets the `begin` of a knot, and adds the knot. Returns false if memory is exhausted. */
 bool trace_corrections_add_knot(struct trace_corrections *corrections, uint32_t process,
                                 struct trace_corrections_knot knot);
 

@@ -66,8 +66,8 @@ static bool is_message_gap(const struct qmpi_table *posted, const struct trace_e
     case TRACE_REQUEST_FREED:
         return qmpi_table_get(posted, event->request);
     default:
-        /* If the message is unknown, numbers end. (A receive of MPI_Isendrecv has the arguments
-         * with which it was posted, which may be TRACE_ANY.) */
+        /* After an event whose message is unknown, no message can be numbered. (A receive of
+         * MPI_Isendrecv has the arguments with which it was posted, which may be TRACE_ANY.) */
         return (trace_messages_is_send(event) || trace_messages_is_receive(event)) &&
                event->peer != TRACE_PROC_NULL &&
                (event->comm == TRACE_NONE || event->peer == TRACE_ANY || event->tag == TRACE_ANY);
@@ -371,8 +371,9 @@ uint64_t trace_messages_guess(struct trace_messages *messages, const struct trac
  * earlier collectives that this process has begun on the communicator. */
 static uint64_t collective_number(const struct trace_comm *comm, uint64_t count)
 {
-    /* Small numbers take few bytes in a file. Nevertheless, the numbers of different communicators
-     * are far apart. */
+    /* The number has about 48 bits, so that it takes few bytes in a file: 40 bits of a hash of the
+     * communicator, so that two communicators rarely have the same numbers, and 8 bits for the
+     * count, which may overflow into the hash. */
     enum { BITS = 40 };
     return (qmpi_table_mix(comm->id) >> (64 - BITS) << 8) + count + 1;
 }

@@ -46,9 +46,9 @@ uint64_t trace_messages_guess(struct trace_messages *messages, const struct trac
                               bool takes);
 
 /*
- * Returns whether the last event is a receive of MPI_Isendrecv. MPI libraries do not provide the
- * size of the received message, so the size of the buffer was recorded. The send of the message has
- * the right size.
+ * Returns whether the last event that trace_messages_next was given is a receive of MPI_Isendrecv
+ * or MPI_Isendrecv_replace. MPI libraries do not provide the size of the received message, so the
+ * size of the buffer was recorded. The send of the message has the right size.
  */
 bool trace_messages_lack_size(const struct trace_messages *messages);
 
@@ -67,7 +67,8 @@ uint64_t trace_messages_gap(const struct trace_messages *messages);
 bool trace_messages_are_omitted(const struct trace_process *process);
 
 /* Returns how many collectives the process has begun on the communicator with this `id` since
- * trace_messages_rewind. */
+ * trace_messages_rewind; with `guesses`, since recording was last switched off, if that is later.
+ */
 uint64_t trace_messages_collectives(const struct trace_messages *messages, uint64_t comm);
 
 /*

@@ -2,7 +2,8 @@
 /*
  * Finds pairs of events that send and receive the same message. A message has an arrow if both of
  * its ends are in the view, and it arrives after it was sent. Memory is needed only for messages
- * without an arrow, and for those of which only one end has been read so far.
+ * without an arrow, for those of which only one end has been read so far, and for collectives in
+ * which a member has not ended yet.
  */
 #ifndef QMPI_TRACE_ANALYSIS_PAIRS_H
 #define QMPI_TRACE_ANALYSIS_PAIRS_H
@@ -24,7 +25,8 @@ struct trace_pairs {
     int64_t worst; /* the longest time by which one of these arrives too early, in nanoseconds */
 };
 
-/* Finds the pairs. Returns false if memory is exhausted. The result must be freed in any case. */
+/* Finds the pairs. Returns false if memory is exhausted or a file cannot be read. The result must
+ * be freed in any case. */
 bool trace_pairs_find(struct trace_pairs *pairs, const struct trace_view *view);
 void trace_pairs_free(struct trace_pairs *pairs);
 

@@ -44,7 +44,8 @@ int64_t trace_view_end_of(const struct trace_view *view, uint32_t process)
 struct open_event {
     struct trace_event event;
     struct open_event *previous, *next; /* neighbors in the order of their begins */
-    /* The event with the same key that `by_key` has once this one has ended. */
+    /* The event with the same key to which `by_key` refers again when this one ends, or NULL.
+     */
     struct open_event *outer;
 };
 struct open_events {

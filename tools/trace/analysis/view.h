@@ -28,7 +28,8 @@ struct trace_view {
 };
 
 /* Opens a view and prepares the numbers of messages. `selection` may be NULL; what it points to
- * must stay valid. Returns false if memory is exhausted. The view must be closed in any case. */
+ * must stay valid. Returns false if memory is exhausted or a file cannot be read. The view must be
+ * closed in any case. */
 bool trace_view_open(struct trace_view *view, const struct trace *trace,
                      const struct trace_cursor_selection *selection);
 void trace_view_close(struct trace_view *view);
@@ -44,8 +45,9 @@ int64_t trace_view_end_of(const struct trace_view *view, uint32_t process);
 
 /*
  * Reads the events of one process in order of time. A call or region that is in progress at the
- * begin of the view begins there, and one that is in progress at the end of the view ends there.
- * Only one stream of a process may be open at a time.
+ * begin of the view begins there, and one that is in progress at the end of the view ends there if
+ * the process has later events; otherwise, it has no end (see trace_view_end_of). Only one stream
+ * of a process may be open at a time.
  */
 struct trace_view_stream;
 struct trace_view_stream *trace_view_stream_make(const struct trace_view *view, uint32_t process);

@@ -47,7 +47,7 @@ bool trace_export_is_ours(const char *bytes, size_t size);
 /*
  * Writes comma-separated values: one row for each event, ordered by process and time. All events
  * are included, and none are combined. Columns that do not apply are empty. Returns false if memory
- * is exhausted. The caller checks the stream for errors.
+ * is exhausted or a file of the trace cannot be read. The caller checks the stream for errors.
  */
 bool trace_export_csv(FILE *stream, const struct trace_export *export);
 
@@ -55,7 +55,8 @@ bool trace_export_csv(FILE *stream, const struct trace_export *export);
  * Writes packets of TrackEvent for Perfetto (https://perfetto.dev). Times are those of the clock of
  * rank 0, and all identifiers depend only on the rank and the thread. Therefore, the files of
  * single ranks can be concatenated to a file of all ranks. Packets are compressed if zlib is
- * available. Returns false if memory is exhausted. The caller checks the stream for errors.
+ * available. Returns false if memory is exhausted or a file of the trace cannot be read. The caller
+ * checks the stream for errors.
  */
 bool trace_export_perfetto(FILE *stream, const struct trace_export *export);
 

@@ -19,7 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Numbers of names and categories that are not functions, and of texts that are not names. */
+/* Numbers of names that are not functions, of categories that are not groups, and of texts that are
+ * not names of objects. */
 enum {
     NAME_SEND = 1,
     NAME_RECEIVE,
@@ -69,12 +70,13 @@ struct thread {
     int64_t last;             /* time of the last event */
     struct trace_event enter; /* a TRACE_ENTER that is not written yet */
     bool has_enter;
-    /* The events that describe the call in `enter`, or the end that follows. */
+    /* The events that are held: they describe the call in `enter`, or the end of the call in
+     * progress. */
     struct details details;
     uint64_t depth;
     uint32_t used[32],
         used_by_instant; /* the arguments that have been written, as bits: for the calls in
-                            progress, by depth, and for the current instant */
+                            progress, by depth modulo 32, and for the current instant */
     uint32_t *use;       /* the bits of the event that is being written */
 };
 

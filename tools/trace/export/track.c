@@ -295,8 +295,8 @@ uint32_t trace_track_sequence(struct trace_track_packets *packets, uint32_t proc
         number += it->location_count;
     if (kind == TRACK_COUNTER)
         number += it->region_count;
-    /* With n ranks, each rank uses every n-th number. Thus, numbers are small and do not run
-     * out. */
+    /* With n ranks, each rank uses every n-th number. Thus, numbers are small, and rarely reach
+     * `first_other`. */
     number = number * world_size(it) + (uint32_t)it->rank + 1;
     return it->rank >= 0 && number < first_other ? (uint32_t)number
                                                  : first_other + packets->others++;

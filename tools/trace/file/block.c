@@ -50,7 +50,8 @@ uint32_t trace_block_checksum(uint32_t checksum, const void *data, size_t size)
 /* ---- Compression ----------------------------------------------------------------------------- */
 
 #ifdef TRACE_HAVE_ZSTD
-/* Only functions that exist since libzstd 1.0 are used. */
+/* Only functions that exist since libzstd 1.0 are used, because any libzstd.so.1 may be installed.
+ */
 
 /* The fastest regular level. Higher levels make these blocks hardly smaller. */
 #define LEVEL 1

@@ -64,8 +64,8 @@ bool trace_block_open_zstd(void);
 const char *trace_block_zstd_hint(void);
 
 /*
- * The following functions read from a file. They return false if the file ends, the block is
- * damaged, or memory is exhausted.
+ * The following functions up to trace_block_read_body read from a file. They return false if the
+ * file cannot be read or ends, the block is damaged, or memory is exhausted.
  */
 bool trace_block_read_file(int descriptor, void *data, size_t size, uint64_t offset);
 

@@ -69,7 +69,7 @@ void trace_bytes_put_real(struct trace_bytes *bytes, double value);   /* 8 bytes
 void trace_bytes_put_string(struct trace_bytes *bytes, const char *text);
 
 /* Bytes that are read. If data are missing or invalid, `failed` is set, and all further results are
- * 0. */
+ * 0 or empty. */
 struct trace_bytes_input {
     const unsigned char *at, *end;
     bool failed;

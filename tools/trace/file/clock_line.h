@@ -18,7 +18,7 @@
 struct trace_clock_point {
     uint64_t ticks;
     int64_t world;  /* nanoseconds on the clock of rank 0 of MPI_COMM_WORLD */
-    uint64_t bound; /* the maximum error of `world` */
+    uint64_t bound; /* the maximum error of `world` in nanoseconds */
 };
 
 /* world = `world` + (ticks - `ticks`) * `slope` / 2^`shift` */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See cursor.h. A location has several streams if a signal handler has interrupted the recording of
- * an event. The streams of a location are merged by ticks, and the locations by corrected times,
- * with a heap.
+ * an event. The streams of a location are merged by ticks, and the locations by times on the common
+ * clock, with a heap.
  */
 #include "tools/trace/file/cursor.h"
 
@@ -65,7 +65,8 @@ static void make_stream_event(struct stream_reader *stream, struct trace_event *
     stream->last = event->ticks;
 }
 
-/* Returns whether the call at this depth ends within the selection. */
+/* Returns whether the call at this depth gets a TRACE_LEAVE. It gets none only if the process ended
+ * in the call, within the selection. */
 static bool ends_within(const struct stream_reader *stream, size_t depth)
 {
     const struct trace_event_stack *end = &stream->stream->end;

@@ -16,14 +16,14 @@ struct trace_cursor_selection {
 
 /*
  * Reads the events of one location, of one process in order of time, or of all processes in order
- * of their corrected times. TRACE_NONE as `process` or `location` stands for all. Returns NULL if
- * memory is exhausted.
+ * of their times on the common clock. TRACE_NONE as `process` or `location` stands for all. Returns
+ * NULL if memory is exhausted.
  *
  * The events of each location are properly nested, even if files are damaged. TRACE_LEAVE and
  * TRACE_INTERRUPTED have the function and the site of their TRACE_ENTER. Indices are valid, or
  * TRACE_NONE if a member does not apply or is unknown. Ranks (`peer`, `root`) are not checked: see
- * trace_event_world_rank. TRACE_DROPPED is returned where events are missing because a part of the
- * file is damaged.
+ * trace_event_world_rank. TRACE_DROPPED is also returned where events are missing because a part of
+ * the file is damaged.
  *
  * A call that began before `begin` or ended after `end` is shortened: its TRACE_ENTER has the time
  * `begin`, or its TRACE_LEAVE the time `end`. Events within the call (messages, …) are included if

@@ -143,7 +143,8 @@ void trace_definitions_clear(struct trace_process *process);
 /*
  * The types of definitions in blocks. A definition consists of a varint for the type, one for the
  * size, and the members in a fixed order. A reader skips definitions of unknown types, and bytes
- * after the members that it knows; members that are missing at the end are 0.
+ * after the members that it knows; members that were added to the format later (`omits`,
+ * `clock_number`) are 0 if they are missing.
  */
 enum trace_definition {
     TRACE_DEFINITION_PROCESS = 1,
@@ -201,7 +202,8 @@ void trace_definitions_put_end(struct trace_bytes *out, const struct trace_proce
 /* Adds a definition which states that the process is still running at this time. */
 void trace_definitions_put_alive(struct trace_bytes *out, uint64_t ticks);
 
-/* Appends a block of the definitions in `definitions`, which it empties, to `out`. */
+/* Appends to `out` the contents of `definitions` as one or more blocks, and empties `definitions`.
+ */
 void trace_definitions_put_block(struct trace_bytes *out, struct trace_bytes *definitions);
 
 /* These functions convert the definitions of a process (all members of struct trace_process) to the
@@ -232,8 +234,8 @@ struct trace_definitions_reader {
 bool trace_definitions_read(struct trace_definitions_reader *reader, const void *bytes,
                             size_t size);
 
-/* Makes all strings and all references between definitions valid. Returns false if memory is
- * exhausted. */
+/* Replaces missing strings by "", and removes invalid references between definitions. Returns false
+ * if memory is exhausted. */
 bool trace_definitions_finish(struct trace_definitions_reader *reader);
 
 /* The first function adds location `index` if it does not exist; the second function adds a

@@ -117,7 +117,8 @@ struct trace_event {
     uint32_t site;     /* index of a call site, or TRACE_NONE if it was not recorded */
     uint32_t comm;     /* index of a communicator, or TRACE_NONE */
     uint32_t object;   /* index of a window, file, region or counter, according to `kind` */
-    int32_t peer;      /* rank in `comm` (in the remote group of an intercommunicator) */
+    int32_t peer; /* rank in `comm` (in the remote group of an intercommunicator), or in the group
+                     of the window */
     int32_t tag;
     int32_t root;
     uint64_t request;

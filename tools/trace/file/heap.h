@@ -12,8 +12,8 @@
 /* Returns whether an item comes before another one. Equal items may come in any order. */
 typedef bool trace_heap_order(const void *context, const void *one, const void *other);
 
-/* Called when the place of an item changes. Callers of trace_heap_take need this to know the
- * place. */
+/* Called when the place of an item changes. Callers of trace_heap_take need this to know the places
+ * of items other than the first. */
 typedef void trace_heap_moved(void *context, const void *item, size_t place);
 
 struct trace_heap {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names of the objects in a trace, for users. If an object has no name, one is made up, such as
- * "rank 3" or "communicator 2". The caller provides `room` for made-up names. The result is `room`
- * or a string of the process.
+ * "rank 3" or "communicator 2". The caller provides `room` for made-up names. The result is `room`,
+ * a string of the process, or a constant.
  */
 #ifndef QMPI_TRACE_NAME_H
 #define QMPI_TRACE_NAME_H

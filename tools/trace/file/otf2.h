@@ -50,10 +50,10 @@ struct trace_otf2 {
                   const struct trace_cursor_selection *selection, char **problem);
     /*
      * Writes an archive together with other processes, which must all call this function. `file` is
-     * the complete file of the calling process, or NULL if the process has recorded nothing; it is
-     * then in the archive without events. If one process fails, the function returns false in all
-     * processes. It then sets *problem to a message in the processes that have failed and in the
-     * root, and to NULL in the others.
+     * the complete file of the calling process, or NULL if the process has recorded nothing; the
+     * archive then contains the process without events. If one process fails, the function returns
+     * false in all processes, and sets *problem to a message in the processes that have failed and
+     * in the root, and to NULL in the others.
      */
     bool (*write_together)(const struct trace_otf2_group *group, const char *file,
                            const char *directory, char **problem);

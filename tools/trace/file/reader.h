@@ -25,7 +25,7 @@ struct trace {
     int64_t started; /* the same time in nanoseconds since the Epoch, by the clock of the lowest
                         rank */
     int64_t end;     /* `time` of the latest event, or of the end of a process that ended without
-                        MPI_Finalize */
+                        MPI_Finalize, if that is later */
     uint64_t bound;  /* maximum error when times of two processes are compared; 0 if there is only
                         one process or clock */
     bool has_bound;  /* false if there are several clocks and they were not compared */

@@ -116,7 +116,7 @@ static bool trace_may_lack_sizes(const struct trace *trace)
     return false;
 }
 
-/* Finds the pairs in a window. Returns false if memory is exhausted. */
+/* Finds the pairs in a window. Returns false if memory is exhausted or a file cannot be read. */
 static bool find_window(struct window *window, const struct trace *trace,
                         const struct trace_cursor_selection *selection)
 {

@@ -19,7 +19,7 @@ struct trace_part {
     int64_t base, end;                   /* times of its trace: see struct trace */
     int64_t started;
     uint64_t bound;
-    uint64_t *events; /* [location]: number of events that were written */
+    uint64_t *events; /* [thread]: number of events that were written */
     /* By index: whether an event creates or frees the communicator or window. */
     unsigned char *comm_events, *window_events;
 };

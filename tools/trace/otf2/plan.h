@@ -107,7 +107,7 @@ struct trace_plan {
 void trace_plan_make(struct trace_plan *plan, const struct trace_part *parts, size_t count);
 void trace_plan_clear(struct trace_plan *plan);
 
-/* Writes the global definitions. */
+/* Writes the global definitions. Returns false after an error. */
 bool trace_plan_write(const struct trace_plan *plan, OTF2_GlobalDefWriter *writer);
 
 #endif

@@ -9,11 +9,11 @@
 struct trace;
 struct trace_view;
 
-/* Prints a summary. Returns false if memory is exhausted. */
+/* Prints a summary. Returns false if memory is exhausted or a file cannot be read. */
 bool print_summary(FILE *stream, const struct trace_view *view);
 
 /* Prints a timeline with lines of `width` columns. `has_colours` says whether to use the colours of
- * a terminal. Returns false if memory is exhausted. */
+ * a terminal. Returns false if memory is exhausted or a file cannot be read. */
 bool print_timeline(FILE *stream, const struct trace_view *view, int width, bool has_colours);
 
 /* Returns ranks as a list such as "0-3, 8", which the caller frees. `processes` says for each

@@ -147,7 +147,7 @@ static void count_event(struct summary *summary, const struct trace_process *pro
     }
 }
 
-/* Counts the events of a process. Returns false if memory is exhausted. */
+/* Counts the events of a process. Returns false if memory is exhausted or a file cannot be read. */
 static bool count_process(struct summary *summary, uint32_t index)
 {
     const struct trace_view *view = summary->view;

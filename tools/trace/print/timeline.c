@@ -2,8 +2,8 @@
 /*
  * A timeline of a trace as text, with one line for each thread. Each column is an interval of time.
  * It shows a letter for the function in which the thread spent most of the interval, or '.' if this
- * was outside of MPI. The last line shows the share of the time that all threads spent in MPI, in
- * tenths.
+ * was outside of MPI. The line below the threads shows the share of the time that all threads spent
+ * in MPI, in tenths.
  */
 #define _GNU_SOURCE
 #include "tools/trace/print/print.h"
@@ -175,7 +175,7 @@ static struct thread_line *add_line(struct timeline *timeline, const struct trac
     return line;
 }
 
-/* Adds the lines of a process. Returns false if memory is exhausted. */
+/* Adds the lines of a process. Returns false if memory is exhausted or a file cannot be read. */
 static bool paint_process(struct timeline *timeline, uint32_t index)
 {
     const struct trace_view *view = timeline->view;
@@ -218,7 +218,8 @@ static int compare_times(const void *one, const void *other)
 }
 
 /* Chooses the first letter in the name of the function that no other function has, at first as a
- * capital letter, then in lower case. Functions with the longest times choose first. */
+ * capital letter, then in lower case; if there is none, chooses '#'. Functions with the longest
+ * times choose first. */
 static void choose_letter(struct shown_function *function, bool *taken)
 {
     const char *name = strncmp(function->name, "MPI_", 4) ? function->name : function->name + 4;

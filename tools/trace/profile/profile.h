@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a profile from a trace, equal to that of the tool `profile` in the same run: calls, bytes,
- * times, pairs of ranks, call sites if they were recorded, communicators, files and regions.
+ * Makes a profile from a trace: calls, bytes, times, pairs of ranks, call sites if they were
+ * recorded, communicators, files and regions. If the trace is complete, these are equal to those of
+ * the tool `profile` in the same run.
  */
 #ifndef QMPI_TRACE_PROFILE_H
 #define QMPI_TRACE_PROFILE_H
@@ -17,7 +18,7 @@ struct profile_result *trace_profile_make(const struct trace *trace, bool with_p
                                           char **problem);
 
 /* Returns a line that says why the critical path of a trace may be shorter than the critical path
- * of the run. The caller frees it. Returns NULL if it is not shorter, or memory is exhausted. */
+ * of the run. The caller frees it. Returns NULL if there is no reason, or memory is exhausted. */
 char *trace_profile_explain_path(const struct trace *trace);
 
 #endif

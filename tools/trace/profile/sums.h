@@ -166,6 +166,7 @@ struct trace_sums {
     struct trace_sums_region *regions;
     size_t function_room, site_room, pair_room;
     struct trace_sums_windows on, mpi;
+    /* Numbers of receives that were posted, and of those that have completed or were cancelled. */
     uint64_t posted, arrived;
 
     /* This is the state of the reading. */

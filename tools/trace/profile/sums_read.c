@@ -162,7 +162,7 @@ static void count_region(struct trace_sums *sums, const struct trace_event *even
     }
 }
 
-/* Smaller sends complete without their receivers: see tools/profile/record/receives.c. */
+/* Sends of fewer bytes complete without their receivers: see tools/profile/record/receives.c. */
 enum { LARGE_SEND = 4096 };
 
 /* ---- Operations that complete later ---------------------------------------------------------- */
@@ -316,7 +316,7 @@ static void add_receive(struct trace_sums *sums, struct trace_sums_call *call,
         call->comm = event->comm;
     if (event->peer == TRACE_PROC_NULL)
         return;
-    /* This is MPI_Isendrecv, whose received bytes are unknown. */
+    /* This is MPI_Isendrecv. Its received bytes are unknown, so it counts as unfinished. */
     if (!role->posts && !role->starts) {
         call->messages += event->bytes > 0;
         sums->posted++;
@@ -625,9 +625,9 @@ static void postpone_change(struct trace_sums *sums, struct trace_sums_thread *l
     location->changes[location->change_count++] = *event;
 }
 
-/* If a call is MPI_Finalize, MPI_Abort or the last MPI_Session_finalize, counts the call with a
- * time of 0, and ends application time except for MPI_Abort. The program may still make calls
- * within MPI_Finalize. */
+/* If a call is MPI_Finalize, MPI_Abort, or the last MPI_Session_finalize of a process without
+ * MPI_Init, counts the call with a time of 0, and ends application time except for MPI_Abort. The
+ * program may still make calls within MPI_Finalize. */
 static void end_profile(struct trace_sums *sums, struct trace_sums_thread *location,
                         struct trace_sums_call *call, uint64_t now)
 {

@@ -3,9 +3,8 @@
  * This part records calls whose events need several records: the begin and the end of a call, and
  * the messages, collectives, one-sided accesses, file accesses, created objects and freed objects
  * in between. A usual call, such as MPI_Send outside of other calls, does not pass through this
- * part: observe.c makes its only record.
- *
- * Such a call is opened by a record of its own and closed by another one when it returns.
+ * part: observe.c makes its only record. A call with several records is opened by a record of its
+ * own, and closed by another one when it returns.
  */
 #ifndef QMPI_TOOL_TRACE_RECORD_CALL_EVENTS_H
 #define QMPI_TOOL_TRACE_RECORD_CALL_EVENTS_H

@@ -67,9 +67,9 @@ static struct region *add_named_region(struct layer *layer, const char *name)
 }
 
 /*
- * The following two functions begin and end a region. They return its index, or TRACE_NONE if it
- * was not open or memory is exhausted. With regions=, they set *changes to 1 if recording must be
- * switched on, and to -1 if it must be switched off; otherwise to 0.
+ * The following two functions begin and end a region. They return its index, or TRACE_NONE if a
+ * region that ends was not open, or memory is exhausted. With regions=, they set *changes to 1 if
+ * recording must be switched on, and to -1 if it must be switched off; otherwise to 0.
  */
 static uint32_t begin_region(struct layer *layer, const char *name, int *changes)
 {

@@ -265,8 +265,9 @@ static void finalize_mpi_t(int tool_id)
 static void say_unmatched(const struct layer *layer)
 {
     if (layer->rank == 0 && !layer->counters->count)
-        qmpi_printf("trace (layer %d): counters=%s: no performance variable has such a name\n"
-                    "  hint: `qmpi vars` lists them",
+        qmpi_printf("trace (layer %d): counters=%s: no performance variable that can be recorded "
+                    "has such a name\n"
+                    "  hint: `qmpi vars` lists all variables",
                     layer->tool_id, layer->options.counters);
 }
 

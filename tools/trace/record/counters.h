@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* This part records MPI_T performance variables of the MPI library and of layers as counters. They
- * are read when a region begins or ends, and when a call has ended and the interval has passed. */
+ * are read after MPI_Pcontrol, which may begin or end a region, and after another call outside of
+ * MPI_T if the interval has passed. */
 #ifndef QMPI_TOOL_TRACE_RECORD_COUNTERS_H
 #define QMPI_TOOL_TRACE_RECORD_COUNTERS_H
 

@@ -83,14 +83,15 @@ void objects_end(struct layer *layer);
 
 /* These functions return the index of the communicator, window or file that is an argument of a
  * call, or TRACE_NONE if it is not known. An object that is seen for the first time is defined if
- * its handle is known to be valid. */
+ * its handle is known to be valid. A file is defined in any case, because its definition asks MPI
+ * for nothing. */
 uint32_t objects_find_comm(struct recorder *recorder, const QMPIX_Call *call, int argument);
 uint32_t objects_find_window(struct recorder *recorder, const QMPIX_Call *call, int argument);
 uint32_t objects_find_file(struct recorder *recorder, const QMPIX_Call *call, int argument);
 
 /* These functions define the communicator, window or file that a call has created, and return its
  * index. They return TRACE_NONE if none was created in this process. `argument` is the index of the
- * argument that points to the handle. */
+ * argument that points to the handle, and `comm` that of the communicator of a window, or -1. */
 uint32_t objects_create_comm(struct recorder *recorder, const QMPIX_Call *call, int argument);
 uint32_t objects_create_window(struct recorder *recorder, const QMPIX_Call *call, int argument,
                                int comm);

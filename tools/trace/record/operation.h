@@ -28,7 +28,7 @@ enum operation_kind {
     OPERATION_COLLECTIVE,
     OPERATION_RMA,
     OPERATION_IO,
-    /* The following kinds have no events of their own. */
+    /* The following kinds have no events for their requests. */
     OPERATION_COPY_COMM,
     OPERATION_OTHER
 };

@@ -131,7 +131,8 @@ struct record_chunk *record_pool_take_queue(struct record_pool *pool)
     return first;
 }
 
-/* A thread waits this many seconds for a writer that makes no progress. */
+/* A thread waits PATIENCE seconds for a writer that makes no progress. A recorder takes
+ * REQUESTS_AT_ONCE numbers of requests at a time. */
 enum { PATIENCE = 10, REQUESTS_AT_ONCE = 1 << 16 };
 
 /* ---- Threads --------------------------------------------------------------------------------- */

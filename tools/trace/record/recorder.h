@@ -49,10 +49,12 @@ struct record_chunk {
     /* These are the number of ticks that the thread waited for this chunk, or 0, and the time when
      * it began to wait. */
     uint64_t waited, waited_from;
-    uint64_t begun;                              /* time at which the chunk was begun */
-    int call_count;                              /* number of calls open at that time */
-    struct record_chunk_call calls[CHUNK_CALLS]; /* these calls; the outermost is first */
-    unsigned char *read;                         /* end of the data that the writer has read */
+    uint64_t begun; /* time at which the chunk was begun */
+    int call_count; /* number of elements of `calls` */
+    /* The calls open at that time, except the innermost ones if there are too many. The outermost
+     * is first. */
+    struct record_chunk_call calls[CHUNK_CALLS];
+    unsigned char *read;        /* end of the data that the writer has read */
     struct record_chunk *next;  /* next chunk in the queue or in a list of the writer */
     uint32_t number;            /* index in the pool */
     _Atomic uint32_t next_free; /* number of the next free chunk plus 1, or 0 */
@@ -60,11 +62,11 @@ struct record_chunk {
 };
 
 struct record_pool {
-    uint32_t most;
+    uint32_t most; /* maximum number of chunks */
     /* All accesses are sequentially consistent, so a thread that takes a chunk from a list sees all
      * that the thread that put it there has written. For other threads, the counts are only
      * estimates. */
-    atomic_uint made;
+    atomic_uint made;           /* number of chunks that exist, or whose allocation failed */
     _Atomic uint64_t free_list; /* a counter, and the number of the first free chunk plus 1 */
     atomic_uint free_count;     /* length of that list */
     atomic_uint handed_over;    /* number of chunks that were handed over and not given back yet */
@@ -79,13 +81,14 @@ struct record_pool {
 struct record_pool *record_pool_make(uint64_t memory);
 
 /* Returns an empty chunk, or NULL if there is none or memory is exhausted. Any thread and any
- * signal handler may call this function and the functions below. */
+ * signal handler may call this function and the functions below, except record_pool_take_queue. */
 struct record_chunk *record_chunk_take(struct record_pool *pool);
 
 /* Gives back a chunk that was handed over, and that nothing refers to any more. */
 void record_chunk_give_back(struct record_pool *pool, struct record_chunk *chunk);
 
-/* Waits until pool->returns is different from `returns`, but at most for a second. */
+/* Waits until pool->returns is different from `returns`, but at most for a second, and not after a
+ * signal. */
 void record_pool_wait(struct record_pool *pool, unsigned returns);
 
 /* Hands a chunk over to the writer. */
@@ -173,7 +176,8 @@ struct recorder {
     uint64_t switches; /* `state` while recording is on, 0 while it is off */
     struct flights flights;
     struct layer *layer;
-    uint64_t comm_word, comm_changes; /* handle of the last call's communicator, or 0 */
+    uint64_t comm_word, comm_changes; /* handle of the last call's communicator, or 0, and the
+                                         result of handles_changes for it */
     uint32_t comm;                    /* index of that communicator */
     uint64_t type_word, type_size;    /* handle and size of a predefined datatype, or 0 */
     uint64_t derived_word;            /* handle of a datatype that is not predefined, or 0 */
