@@ -19,7 +19,8 @@ def test_completion(tmp_path, lower):
 
 def test_completion_without_statuses(tmp_path):
     """The observer does not request statuses that the program ignores. If an operation fails, Open
-    MPI's MPI_Waitall then returns the error of this operation instead of MPI_ERR_IN_STATUS."""
+    MPI's MPI_Waitall then returns the error of this operation instead of MPI_ERR_IN_STATUS, so only the
+    requests are compared."""
     def check_requests(folder, rank):
         calls = zip(read(folder, "expected", rank), read(folder, "witness", rank), strict=True)
         for expected, seen in calls:
@@ -69,7 +70,7 @@ def test_files(tmp_path):
     check_program("observe_files", tmp_path)
 
 
-def test_world_ranks_in_communicators_that_are_created_in_all_ways(tmp_path, monkeypatch):
+def test_world_ranks_in_communicators_that_are_created_in_many_ways(tmp_path, monkeypatch):
     monkeypatch.delenv("MPIR_CVAR_NOLOCAL")  # one of the communicators consists of the ranks of a node
     check_program("observe_communicators", tmp_path, ranks=3, more=",ranks=yes")
 

@@ -126,9 +126,9 @@ def test_spawned_processes_have_the_identities_of_a_job_of_their_own():
     assert worlds[1] == noted(run_identities("copies"))
 
 
-def test_a_condition_for_ranks_means_those_of_a_spawned_process_in_its_own_world():
+def test_in_spawned_processes_a_condition_for_ranks_means_the_ranks_of_their_own_world():
     if not can_spawn(observe_program("observe_identities"), "spawn"):
-        pytest.skip("this MPI library spawns no processes here")
+        pytest.skip("this MPI library cannot spawn")
     result = run_mpi(observe_program("observe_identities"), "copies", "spawn", spawns=True, tools=f"{tool('alpha')},@ranks=1")
     assert result.returncode == 0
     for text in (result.stderr, result.launcher):

@@ -15,8 +15,8 @@ from support import MPI_NAME, TOOLS
 
 MPICH_TOOLS = BUILD / "tests" / "mpich" / "tools"
 OTHERS = ["now", "lazy", "counter"] + (["teller"] if MPI_NAME == "mpich" else [])
-# The calls of programs/runs.c: (function, number of requests that it completes, whether its status
-# is given or ignored).
+# The calls of programs/runs.c: (function, number of requests that it completes, its status: given,
+# ignored, or none if it has no such argument).
 CALLS = [
     ("MPI_Init_thread", 0, "none"), ("MPI_Comm_size", 0, "none"), ("MPI_Barrier", 0, "none"),
     ("MPI_Isend", 0, "none"), ("MPI_Recv", 0, "ignored"), ("MPI_Wait", 1, "ignored"),
@@ -154,7 +154,7 @@ def runs_of(result):
     ([[], ["statuses"]], {1: "but some", 2: 0}),
     ([[]] * 11, {1: 0, 2: "all", 10: "all", 11: 0}),
 ])
-def test_which_observers_form_a_run(stack, joined):
+def test_the_number_of_functions_that_are_observed_in_a_run(stack, joined):
     result = run_stack(stack, ["now"] * len(stack), QMPI_DEBUG="chain")
     found = runs_of(result)
     for tool_id, wanted in joined.items():

@@ -139,7 +139,7 @@ def test_libraries_that_another_thread_closes():
 def test_a_program_that_is_an_argument_of_the_loader():
     loader = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}[PROCESSOR]
     if not os.path.exists(loader):
-        pytest.skip(f"there is no {loader}")
+        pytest.skip(f"{loader} does not exist")
     assert walks("observe_sites_O2", "barrier", "thread", wrapper=[loader])[-1][0] == LEAF
 
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Creates communicators in all ways, and names them for the tool `identity`. The name is
- * NAME<PARENT=PROCESSES: NAME is different for each communicator and the same on all members, and
+ * NAME<PARENT=PROCESSES: NAME is different for each communicator and the same on all members,
+ * PARENT is the NAME of the communicator from which it was created, or `-` without one, and
  * PROCESSES is the number of processes, or `?` if the identity cannot be known. The arguments are
  * the steps to be carried out.
  */
@@ -366,8 +367,8 @@ static void create_in_threads(void)
 
 /* ---- Beyond the world ------------------------------------------------------------------------ */
 
-/* These communicators have no identity, because they were created from one with processes of two
- * worlds. This includes the last one, although all of its processes belong to one world. */
+/* These communicators have no identity, because they have processes of two worlds, or were created
+ * from such a communicator, like `mine`, whose processes all belong to one world. */
 static void meet_other_world(MPI_Comm inter, int is_child)
 {
     MPI_Comm merged, mine;
