@@ -43,8 +43,8 @@ static void replace(char **text, char *other)
     *text = other;
 }
 
-/* Returns whether a rank sends to another one: it sends to the nearest ranks on both sides, which
- * are about `peers` ranks, or to all other ranks. */
+/* Returns whether a rank sends to another one: it sends to about `peers` ranks, the nearest ones on
+ * both sides, or to all other ranks if there are fewer. */
 static bool is_peer(int rank, int other, int ranks, int peers)
 {
     const int above = (other - rank + ranks) % ranks, lower = ranks - above;

@@ -121,7 +121,7 @@ def test_run_gives_a_hint_if_a_program_cannot_be_run(name, hint, tmp_path):
     assert hint in qmpi("run", "-t", "empty", "--", name, cwd=tmp_path).stderr
 
 
-def test_run_without_a_stack_says_so_once(tmp_path):
+def test_run_without_a_stack_prints_one_message(tmp_path):
     result = qmpi("run", "--", "true", launcher=launch(2))
     assert result.stderr.count("no tools are given: the program runs without a stack of tools") == 1
     assert "hint: give a stack with -t" in result.stderr
