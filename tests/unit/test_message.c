@@ -80,7 +80,7 @@ static void a_message_that_ends_with_a_newline_gets_no_second_one(void **state)
     assert_string_equal(released(), "qmpi: one\n");
 }
 
-static void a_formatted_message_is_formatted(void **state)
+static void placeholders_in_a_message_are_replaced(void **state)
 {
     (void)state;
     capture();
@@ -333,7 +333,7 @@ static void a_longer_text_is_cut_and_its_length_told(void **state)
     free(shown);
 }
 
-static void a_copied_part_ends_where_it_should(void **state)
+static void a_copied_part_has_the_given_length(void **state)
 {
     (void)state;
     char *part = qmpi_copy_part("abcdef", 3);
@@ -393,7 +393,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(every_line_of_a_message_has_the_prefix),
         TEST(a_message_that_ends_with_a_newline_gets_no_second_one),
-        TEST(a_formatted_message_is_formatted),
+        TEST(placeholders_in_a_message_are_replaced),
         TEST(a_very_long_message_is_written_whole),
         TEST(control_characters_are_escaped),
         TEST(text_of_every_language_stays),
@@ -413,7 +413,7 @@ int main(void)
         TEST(all_means_every_topic),
         TEST(a_text_that_fits_is_not_shortened),
         TEST(a_longer_text_is_cut_and_its_length_told),
-        TEST(a_copied_part_ends_where_it_should),
+        TEST(a_copied_part_has_the_given_length),
         TEST(memory_is_zeroed_and_an_empty_block_is_not_null),
         TEST(fields_of_csv_are_text_in_quotes_if_needed),
     };
