@@ -104,19 +104,19 @@ def check_stack(stack, others):
 
 
 @pytest.mark.parametrize("height", [1, 2, 10, 21])
-def test_any_number_of_observers(height):
+def test_any_number_of_observers_matches_the_model(height):
     check_stack([[]] * height, [None] * height)
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_random_stacks(seed):
+def test_random_stacks_match_the_model(seed):
     chosen = random.Random(seed)
     stack = random_stack(chosen)
     check_stack(stack, [chosen.choice(OTHERS) for _ in stack])
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_random_stacks_that_are_switched(seed):
+def test_random_stacks_with_layers_that_are_switched_match_the_model(seed):
     chosen = random.Random(seed)
     stack = random_stack(chosen)
     functions = {"rank": "MPI_Comm_rank", "size": "MPI_Comm_size", "barrier": "MPI_Barrier"}
@@ -182,7 +182,7 @@ def test_ten_witnesses_of_a_run_agree(tmp_path):
             truth.unlink()
 
 
-def test_layers_of_a_run_are_switched_while_threads_call():
+def test_switching_layers_of_a_run_while_threads_call_loses_no_callback():
     """A layer that observes the beginning of a call also observes its end. The lowest layer, which
     stays on, observes all calls."""
     height = 6
