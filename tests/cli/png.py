@@ -5,7 +5,8 @@ import struct
 import zlib
 
 COLOURS = 256
-FREQUENT = 192  # the palette starts with so many most frequent colours; each further one is farthest from those before
+# The palette begins with this number of most frequent colours. Each later one is the colour farthest from the palette.
+FREQUENT = 192
 
 
 def chunks(data):

@@ -140,7 +140,7 @@ def test_run_rejects_an_unknown_on_error():
 def test_list_shows_the_bundled_tools_and_their_options():
     output = qmpi("list").stdout
     assert "count " in output and "empty " in output
-    assert "output" in output
+    assert "\n               output" in output
     assert str(BUNDLED_TOOLS.resolve()) in output or f"/{TOOLS_FOLDER}/count.so" in output
 
 

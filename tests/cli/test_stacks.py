@@ -118,7 +118,7 @@ def test_the_tools_outside_sections_form_one_list(here):
 
 
 @pytest.mark.parametrize("tools, name", [("beta,functions=Comm_rank", "beta"), ("", None)])
-def test_a_variable_replaces_the_tools_outside_sections_and_one_message_says_this(here, tools, name):
+def test_a_variable_replaces_the_tools_outside_sections_with_one_message(here, tools, name):
     (here.site / "site.conf").write_text(f"tool-path = {TOOLS}\n[above]\nalpha{ONE}")
     here.user.write_text("nonesuch\n")
     result = here.run(tools, ranks=2)

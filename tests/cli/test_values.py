@@ -56,7 +56,7 @@ def test_all_options_of_a_kind_refuse_the_same_values(kind, tmp_path):
 
 @pytest.mark.parametrize("option", ["trace,buffer=ring,keep=1min", "log,stuck=1min", "log,stuck=5000ns",
                                     "trace,buffer=ring,keep=5000ns", "log,max-size=64KiB", "profile,checkpoint=5s"])
-def test_further_options_of_tools_accept_such_values(option, tmp_path):
+def test_further_values_are_accepted_by_tools(option, tmp_path):
     assert qmpi(tmp_path, "check", "-t", option).returncode == 0
 
 

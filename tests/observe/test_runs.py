@@ -154,7 +154,7 @@ def runs_of(result):
     ([[], ["statuses"]], {1: "but some", 2: 0}),
     ([[]] * 11, {1: 0, 2: "all", 10: "all", 11: 0}),
 ])
-def test_the_number_of_functions_that_are_observed_in_a_run(stack, joined):
+def test_debug_output_counts_the_functions_that_are_observed_in_a_run(stack, joined):
     result = run_stack(stack, ["now"] * len(stack), QMPI_DEBUG="chain")
     found = runs_of(result)
     for tool_id, wanted in joined.items():

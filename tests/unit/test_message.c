@@ -190,7 +190,7 @@ static void without_a_launcher_the_process_reports(void **state)
     assert_true(qmpi_launcher_reports());
 }
 
-static void every_launcher_s_rank_is_known(void **state)
+static void the_rank_is_known_with_each_launcher(void **state)
 {
     (void)state;
     for (int i = 0; i < LAUNCHERS; i++) {
@@ -403,7 +403,7 @@ int main(void)
         TEST(other_conversions_are_those_of_printf),
         TEST(a_shortened_text_is_escaped),
         TEST(without_a_launcher_the_process_reports),
-        TEST(every_launcher_s_rank_is_known),
+        TEST(the_rank_is_known_with_each_launcher),
         TEST(a_rank_that_is_no_number_is_passed_over),
         TEST(an_empty_variable_counts_as_unset),
         TEST(nothing_is_traced_unless_asked_for),

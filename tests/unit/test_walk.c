@@ -82,7 +82,7 @@ static int compared, wrong, fell_back, again;
 int __real_backtrace(void **addresses, int capacity);
 int __wrap_backtrace(void **addresses, int capacity);
 
-/* The walk calls this if it cannot begin by itself. */
+/* qmpi_call_stack_unwind calls this if the walk does not know the bounds of the stack. */
 int __wrap_backtrace(void **addresses, int capacity)
 {
     fell_back++;
