@@ -8,8 +8,8 @@
  * line of the test tool `witness`, and defines the values of missing fields (no bytes, no transfer,
  * no root, …). `@` stands for the communicator of the last expect_on(), and `@world` and `@self`
  * for the predefined ones. A transfer is `>peer/world/tag/bytes` if it is sent, and `<…` if it is
- * received; `world` is the rank of the peer in MPI_COMM_WORLD. `-` is an unknown value, and `*`
- * matches anything.
+ * received; `world` is the rank of the peer in MPI_COMM_WORLD. `-` is an unknown or missing value,
+ * and `*` matches anything.
  *
  * `came` is the number of bytes that a nonblocking receive finally gets, if it differs from
  * `received`. It is not compared, because the witness does not observe it.
@@ -95,8 +95,9 @@ const char *expect_hex(const void *object, size_t size);
                         expect_request("completed", "", old_request)));                            \
     } while (0)
 
-/* expect_init calls expect_begin and MPI_Init, and sets the communicator to MPI_COMM_WORLD;
- * expect_finalize calls MPI_Finalize. */
+/* expect_init calls expect_begin and MPI_Init, makes errors on MPI_COMM_WORLD return, sets `rank`
+ * and `size`, and makes MPI_COMM_WORLD the communicator for `@`. expect_finalize calls
+ * MPI_Finalize. */
 void expect_init(int argc, char **argv, int *rank, int *size);
 void expect_finalize(void);
 

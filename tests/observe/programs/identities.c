@@ -262,7 +262,7 @@ static void fail(void)
     MPI_Comm comm;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (rank == 0 && MPI_Comm_dup(MPI_COMM_WORLD, NULL) == MPI_SUCCESS)
-        printf("it is no error to pass no handle\n");
+        printf("MPI_Comm_dup without a place for the handle succeeded\n");
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     name_it(comm, "after_failure", "world", size);
     drop(comm);
