@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests the output and the exit status of each subcommand."""
+"""Tests the command qmpi: its help, `run`, `list`, `check` and `functions`. Other files test the other subcommands."""
 import os
 import shutil
 import signal

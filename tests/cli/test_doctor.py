@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests each finding of qmpi doctor, with the problem that causes it."""
+"""Tests the findings of qmpi doctor, each with the problem that causes it."""
 import os
 import re
 import shutil

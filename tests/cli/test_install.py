@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests that an installation works under any prefix, and that tools can be built against it from
-outside."""
+"""Tests that an installation works after a move to another prefix, and that tools outside our tree can be built
+against it."""
 import json
 import os
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Tests manifests: the installed ones, the warnings of the commands, and the errors in invalid
-ones. The tools here are copies of one library that wraps one MPI function; no program needs MPI."""
+ones. Most tools here are copies of one library that wraps one MPI function; no program needs MPI."""
 import itertools
 import json
 import re

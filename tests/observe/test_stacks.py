@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The observed values are the same at each position of the observer in the stack, with any layers
-above and below it."""
+"""The observed values are the same at each position of the observer in the stack, with various
+layers above and below it."""
 import pytest
 
 from observe_support import check_program, check_rank, run_observed, witness

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests sites/frame_table.c with the tables of every processor, on any processor. Compilers have
- * written the bytes below for these functions, each of which calls `call`:
+ * Tests sites/frame_table.c with the tables of all supported processors, on any of them.
+ * Compilers have written the bytes below for these functions, each of which calls `call`:
  *
  *     usual      has a small frame
  *     large      has an array of 70,000 bytes

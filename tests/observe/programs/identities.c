@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Creates communicators in all ways, and names them for the tool `identity`. The name is
+ * Creates communicators in many ways, and names them for the tool `identity`. The name is
  * NAME<PARENT=PROCESSES: NAME is different for each communicator and the same on all members,
  * PARENT is the NAME of the communicator from which it was created, or `-` without one, and
  * PROCESSES is the number of processes, or `?` if the identity cannot be known. The arguments are
