@@ -19,7 +19,8 @@ COMPILED = ["O0", "O2", "fp", "large"]
 
 
 def walks(name, *args, tools="sites", lines=False, **kwargs):
-    """Runs a program under `sites`. Returns a list of callers for each call that the tool printed."""
+    """Runs a program under `sites`. Returns a list of callers for each call that the tool printed,
+    with line numbers if `lines` is true."""
     result = run_observed(name, *args, ranks=1, tools=tools, **kwargs)
     assert result.returncode == 0 and result.messages == []
     assert "some walks, 0 wrong" in result.trace
