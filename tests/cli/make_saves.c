@@ -15,8 +15,8 @@
 
 enum { RANKS_PER_NODE = 32, WAITS = 6 };
 
-/* Returns a factor from 0.5 to 1.5 for a time of a rank. Times with the same number `what` get the
- * same factor. */
+/* Returns a factor from 0.5 to 1.5 for a time of a rank. Times of a rank with the same number
+ * `what` get the same factor. */
 static double vary(int rank, int what)
 {
     return 1 + 0.5 * sin(0.37 * rank + what);
