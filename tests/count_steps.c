@@ -4,7 +4,7 @@
  * beginning and at the end of each section to be measured. Prints one line for each section, with
  * the number of instructions that the main thread executed in it. The kernel executes the sections
  * in single steps. The rest of the program runs at full speed, whereas valgrind would translate all
- * of it. The exit status is that of the program.
+ * of it. The exit status is that of the program, or 128 + N if signal N has ended it.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -60,7 +60,7 @@ def add_folder(folder, sums, bad):
     wanted = {line.strip() for line in lines_of(folder / "tests.list") if NAME.match(line)}
     if not wanted:
         sums["failed"] += 1
-        bad.append(f"{folder}: it is not known which tests there are")
+        bad.append(f"{folder}: tests.list names no tests")
     for name in sorted(wanted - ran):
         sums["failed"] += 1
         bad.append(f"{name}: did not run in {folder}")

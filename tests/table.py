@@ -4,8 +4,8 @@ skipped.
 
     table.py BUILD-FOLDER...
 
-A cell is PASSED, or PASSED / FAILED / SKIPPED if not all passed. The numbers are those of sum.py,
-which counts a test file without a TAP report as one test.
+A cell is PASSED, PASSED / FAILED / SKIPPED if not all passed, or - if no test of the suite ran. The
+numbers are those of sum.py, which counts a test file without a TAP report as one test.
 """
 import json
 import re

@@ -13,8 +13,8 @@ struct handle_entry {
 };
 
 struct constant_entry {
-    const char *name; /* NULL in the last entry */
-    int meaning, abi, native;
+    const char *name;         /* NULL in the last entry */
+    int meaning, abi, native; /* meaning: a QMPIX_Constants */
 };
 
 enum { HANDLE_ENTRIES = 200 };

@@ -119,6 +119,7 @@ def test_a_tool_that_uses_a_function_that_is_not_converted_is_refused(tool, name
 def test_with_skip_a_tool_that_uses_a_function_that_is_not_converted_is_left_out():
     result = run("keyval", ranks=1, program="calls", env={"QMPI_ON_ERROR": "skip"}, timeout=120)
     assert any("PMPI_Comm_free_keyval" in line for line in result.messages)
+    assert any("the run continues without this layer" in line for line in result.messages)
 
 
 # ---- Services of other layers ------------------------------------------------------------------------

@@ -40,12 +40,12 @@ def build_of(name):
 
 def abi_library(implementation):
     """Returns the library of MPICH or of Open MPI that has the standard ABI. The linker's folder
-    for this build may have only one of the two; the folder of the MPI library file itself has
+    for this build may have only one of the two; the folder of the MPI library file itself may have
     both."""
     for path in sorted(mpi_in_use.LINKED.resolve().parent.glob("libmpi_abi*.so*")):
         if mpi_in_use.implementation_of(path) == implementation:
             return path.resolve()
-    pytest.skip(f"there is no libmpi_abi of {implementation}")
+    pytest.skip(f"no libmpi_abi of {implementation} is installed")
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ class Side:
         self.libqmpi = build_of(kind) / "src" / LIBQMPIS[kind]
         self.launcher = mpi_command("mpiexec", implementation, build_of(kind))
         if not self.launcher:
-            pytest.skip(f"there is no launcher of {implementation}")
+            pytest.skip(f"no launcher of {implementation} is installed")
         self.program = folder / f"exchange-{name.replace(' ', '-')}"
         self.settings = OPEN_MPI_SETTINGS if implementation == "openmpi" else {}
         if kind == "abi":

@@ -81,7 +81,7 @@ static void test_every_constant_has_its_counterpart(void **state)
 }
 
 /* Tests that no two values of the MPI library become the same value of the ABI. */
-static void test_all_integers_convert_back(void **state)
+static void test_integers_convert_back(void **state)
 {
     (void)state;
     for (int meaning = 0; meaning < QMPIX_CONSTANTS_WEIGHTS; meaning++) {
@@ -111,7 +111,7 @@ int main(void)
         cmocka_unit_test(test_other_handles_keep_their_bits),
         cmocka_unit_test(test_a_kind_does_not_see_the_handles_of_another),
         cmocka_unit_test(test_every_constant_has_its_counterpart),
-        cmocka_unit_test(test_all_integers_convert_back),
+        cmocka_unit_test(test_integers_convert_back),
         cmocka_unit_test(test_combined_modes_are_converted_bit_by_bit),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ways to run the command as a user runs it."""
+"""Ways to run the command `qmpi` as a user runs it."""
 import shutil
 
 import pytest
@@ -28,5 +28,5 @@ def compiler(name="cc"):
     """Returns a compiler; skips the test if there is none."""
     found = shutil.which(name)
     if not found:
-        pytest.skip(f"there is no {name}")
+        pytest.skip(f"{name} is not installed")
     return found

@@ -15,8 +15,8 @@
 
 enum { RANKS_PER_NODE = 32, WAITS = 6 };
 
-/* Returns a factor from 0.5 to 1.5 for a time of a rank. Times with the same number `what` get the
- * same factor. */
+/* Returns a factor from 0.5 to 1.5 for a time of a rank. Times of a rank with the same number
+ * `what` get the same factor. */
 static double vary(int rank, int what)
 {
     return 1 + 0.5 * sin(0.37 * rank + what);
@@ -43,8 +43,8 @@ static void replace(char **text, char *other)
     *text = other;
 }
 
-/* Returns whether a rank sends to another one: it sends to the nearest ranks on both sides, which
- * are about `peers` ranks, or to all other ranks. */
+/* Returns whether a rank sends to another one: it sends to about `peers` ranks, the nearest ones on
+ * both sides, or to all other ranks if there are fewer. */
 static bool is_peer(int rank, int other, int ranks, int peers)
 {
     const int above = (other - rank + ranks) % ranks, lower = ranks - above;

@@ -2,8 +2,8 @@
 /*
  * make_traces DIRECTORY [KEY=VALUE...]: writes the trace of an invented run, which is always the
  * same for the same options. In each iteration, the ranks exchange messages in a ring, first by
- * nonblocking calls and then by MPI_Sendrecv; all other ranks send one message to rank 0; and all
- * ranks take part in collectives. The options:
+ * nonblocking calls and then by MPI_Sendrecv; each rank except 0 sends one message to rank 0; and
+ * all ranks take part in collectives. The options:
  *
  *   ranks, iterations    their numbers
  *   shift, drift         by how many seconds the clock of each rank is ahead of that of the rank
@@ -367,7 +367,7 @@ static void sendrecv(int iteration)
     free(sent);
 }
 
-/* All other ranks send to rank 0, which receives late. */
+/* Each rank except 0 sends to rank 0, which receives late. */
 static void gather_by_hand(int iteration)
 {
     for (int r = ranks - 1; r > 0; r--) {

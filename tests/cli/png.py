@@ -5,7 +5,8 @@ import struct
 import zlib
 
 COLOURS = 256
-FREQUENT = 192  # the most frequent colours, which the palette starts with; each further one is the one farthest from it
+# The palette begins with this number of most frequent colours. Each later one is the colour farthest from the palette.
+FREQUENT = 192
 
 
 def chunks(data):
@@ -47,7 +48,7 @@ def distance(one, other):
 
 
 def choose(counts):
-    """Returns the palette, and the place of each colour of the image in it."""
+    """Returns the palette, and {colour of the image: place of the nearest colour in the palette}."""
     palette = [colour for colour, _ in counts.most_common(FREQUENT)]
     near = {colour: min((distance(colour, other), place) for place, other in enumerate(palette)) for colour in counts}
     while len(palette) < min(COLOURS, len(counts)):

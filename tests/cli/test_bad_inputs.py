@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests more than a hundred bad inputs: stacks, library files, options of the command and of tools.
-Each must lead to exit status 2 and a message that names the bad part, or to a right result. Nothing
-may crash."""
+Each must lead to an error status, usually 2, and a message that names the bad part, or to a right
+result. Nothing may crash."""
 import random
 import re
 import shutil
@@ -137,7 +137,7 @@ GOOD_STACKS = [
 
 
 @pytest.mark.parametrize("number", range(len(BAD_STACKS)))
-def test_a_message_about_a_bad_stack_says_what_is_wrong(number):
+def test_a_message_about_a_bad_stack_names_the_mistake(number):
     text, words = BAD_STACKS[number]
     result = qmpi("check", "-t", text)
     check_message(result, "-t", words)
@@ -161,7 +161,8 @@ LEFT_OUT = {12, 13, 25, 26, 27, 28, 0x6FFFFFF0, 0x6FFFFFFE, 0x6FFFFFFF}
 
 
 def structure(data):
-    """Returns the offsets of the bytes that describe the file to the loader: headers and dynamic section."""
+    """Returns the offsets of the bytes that describe the file to the loader: the headers, and the values in the dynamic
+    section, except those of LEFT_OUT."""
     at, = struct.unpack_from("<Q", data, 32)
     count, = struct.unpack_from("<H", data, 56)
     places = [*range(HEADER), *range(at, at + count * PROGRAM_HEADER)]
@@ -237,7 +238,7 @@ DT_PLTREL, DT_RELAENT, DT_RELACOUNT, DT_RELA, DT_GNU_HASH = 20, 9, 0x6FFFFFF9, 7
     (DT_PLTREL, 17, "relocations"), (DT_RELAENT, 23, "relocations"), (DT_RELACOUNT, 1 << 40, "relocations"),
     (DT_RELA, 8, "relocations"), (DT_GNU_HASH, 1 << 40, "hash table"), (DT_GNU_HASH, 65, "hash table"),
 ])
-def test_values_that_the_loader_does_not_check_are_checked(tag, value, words, tmp_path):
+def test_values_that_the_loader_does_not_check_are_checked_by_qmpi(tag, value, words, tmp_path):
     """Without the checks, the loader would end the process with its own message, which names no tool."""
     data = bytearray(TOOL.read_bytes())
     struct.pack_into("<Q", data, dynamic_values(data)[tag], value)
@@ -277,7 +278,7 @@ def test_a_library_whose_constructor_faults_is_named(tmp_path):
         assert "terminated by SIGSEGV while it was loaded" in result.stderr
 
 
-def test_list_says_what_every_file_is(tmp_path):
+def test_list_describes_every_file(tmp_path):
     """Tests a list with a folder of files of all kinds, a folder that does not exist, and an empty name
     between them."""
     files = {"a_pmpi.so": BUILD / "tests/pmpi/tools/libtally.so",

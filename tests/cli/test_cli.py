@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests the output and the exit status of each subcommand."""
+"""Tests the command qmpi: its help, `run`, `list`, `check` and `functions`. Other files test the other subcommands."""
 import os
 import shutil
 import signal
@@ -121,7 +121,7 @@ def test_run_gives_a_hint_if_a_program_cannot_be_run(name, hint, tmp_path):
     assert hint in qmpi("run", "-t", "empty", "--", name, cwd=tmp_path).stderr
 
 
-def test_run_without_a_stack_says_so_once(tmp_path):
+def test_run_without_a_stack_prints_one_message(tmp_path):
     result = qmpi("run", "--", "true", launcher=launch(2))
     assert result.stderr.count("no tools are given: the program runs without a stack of tools") == 1
     assert "hint: give a stack with -t" in result.stderr
@@ -140,7 +140,7 @@ def test_run_rejects_an_unknown_on_error():
 def test_list_shows_the_bundled_tools_and_their_options():
     output = qmpi("list").stdout
     assert "count " in output and "empty " in output
-    assert "output" in output
+    assert "\n               output" in output
     assert str(BUNDLED_TOOLS.resolve()) in output or f"/{TOOLS_FOLDER}/count.so" in output
 
 

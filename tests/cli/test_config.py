@@ -23,7 +23,7 @@ BOTH = ["alpha 1 MPI_Comm_rank", "beta 2 MPI_Comm_rank"]
 
 @pytest.fixture
 def config(tmp_path):
-    """Writes a configuration file; `{tools}` stands for the test tools' folder."""
+    """Returns a function that writes a configuration file. In its text, `{tools}` stands for the test tools' folder."""
     def write(text, name="qmpi.conf"):
         path = tmp_path / name
         path.write_text(text.replace("{tools}", str(TOOLS)))
@@ -236,7 +236,7 @@ def test_run_says_where_the_environment_wins_over_the_file(config):
     assert qmpi_messages(asked) == [f"-t replaces the tools that stand outside a section in {path}"]
 
 
-def test_run_preloads_a_tool_in_the_file_as_it_does_after_t(config):
+def test_run_preloads_a_tool_in_the_file_like_a_tool_of_the_option_t(config):
     """The tool of this test must be preloaded, because it also replaces functions outside MPI."""
     tool_file = BUILD / "tests/pmpi/tools/libfiles.so"
     listed = qmpi("run", "-t", tool_file, "--", "sh", "-c", "echo $LD_PRELOAD").stdout

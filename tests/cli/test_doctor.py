@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests each finding of qmpi doctor, with the problem that causes it."""
+"""Tests the findings of qmpi doctor, each with the problem that causes it."""
 import os
 import re
 import shutil
@@ -191,7 +191,7 @@ def test_a_wrong_setting_is_reported_with_its_file_and_line(tmp_path):
     assert findings.one("ok", "configuration file of QMPI_CONFIG").endswith(f"{path}, 0 tools, 1 named stack")
 
 
-def test_on_error_and_tool_path_of_the_site_are_in_force_whatever_the_user_sets(tmp_path):
+def test_settings_of_the_user_do_not_replace_on_error_and_tool_path_of_the_site(tmp_path):
     here = Installation(tmp_path)
     (here.site / "site.conf").write_text(f"on-error = stop\ntool-path = {TOOLS}\ndebug = load\n")
     env = {"QMPI_ON_ERROR": "skip", "QMPI_TOOL_PATH": TOOLS, "QMPI_DEBUG": "find"}
@@ -359,7 +359,7 @@ def test_tools_that_crash_only_together_are_found(tmp_path):
     assert len(findings.of("wrong")) == 1
 
 
-def test_what_tools_write_is_not_taken_for_findings():
+def test_the_output_of_tools_is_not_taken_for_findings():
     findings = doctor("-t", "alpha,functions=Send:beta,functions=Send", "--tool-path", TOOLS,
                       env={"QMPI_DEBUG": "all"})
     assert findings.of("wrong") == []
@@ -411,7 +411,7 @@ def test_a_text_is_no_program(tmp_path):
     about_program(path).one("wrong", "neither a program")
 
 
-def test_a_script_is_noted_with_what_runs_it(tmp_path):
+def test_a_script_is_noted_with_its_interpreter(tmp_path):
     path = tmp_path / "app"
     path.write_text("#! /bin/sh -e\nexec ./other\n")
     path.chmod(0o755)
@@ -475,11 +475,11 @@ def test_a_program_that_is_linked_with_libqmpi_is_ok(name):
     about_program(redirect_program(name)).one("ok", "the program is linked with libqmpi")
 
 
-def test_a_program_that_holds_the_mpi_library_and_ours_is_ok():
+def test_a_program_that_contains_the_mpi_library_and_libqmpi_is_ok():
     about_program(redirect_program("exchange_static")).one("ok", "contains the MPI library and libqmpi")
 
 
-def test_a_program_that_holds_the_mpi_library_alone_is_wrong(tmp_path):
+def test_a_program_that_contains_the_mpi_library_without_libqmpi_is_wrong(tmp_path):
     path = build(tmp_path, "app", '#include <stdio.h>\nint main(void) '
                  '{ return printf("MPICH Version: %d\\n", 4) < 0; }\n')
     about_program(path).one("wrong", "contains a static MPI library")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests that an installation works under any prefix, and that tools can be built against it from
-outside."""
+"""Tests that an installation works after a move to another prefix, and that tools outside our tree can be built
+against it."""
 import json
 import os
 import re
@@ -54,7 +54,7 @@ def environment(**variables):
             **({"LD_PRELOAD": ASAN} if ASAN else {})}
 
 
-def test_the_command_finds_library_and_tools_beside_it(prefix):
+def test_the_command_finds_the_library_and_the_tools_of_its_prefix(prefix):
     result = run_command([prefix / "bin" / QMPI.name, "check", "-t", "count:empty"], environment())
     assert result.returncode == 0
     assert f"{prefix}/lib" in result.stdout
@@ -140,7 +140,7 @@ def installed_files(build):
     return set(json.loads(run_command(["meson", "introspect", "--installed", build], clean_environment()).stdout).values())
 
 
-@pytest.mark.skipif(MPI_NAME == "abi", reason="the other build is for the standard ABI")
+@pytest.mark.skipif(MPI_NAME == "abi", reason="this build is for the standard ABI, like the other one of this test")
 def test_a_build_with_shared_false_installs_no_file_of_another_build(tmp_path):
     """Uninstalling one of the two builds would otherwise remove files of the other."""
     setup = run_command(["meson", "setup", tmp_path / "build", SOURCE, "-Dmpi=abi", "-Dtests=false", "-Dshared=false",
@@ -250,7 +250,7 @@ print -r -- ${${out##*$'\n'GOT}%%$'\r'*}
 """
 
 
-@pytest.mark.skipif(not shutil.which("zsh"), reason="there is no zsh")
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
 @pytest.mark.skipif(bool(ASAN), reason="zsh would run with the sanitizer, too")
 @pytest.mark.parametrize("line, expected", [
     ("rep", "report"), ("run --on-err", "run --on-error="), ("run --on-error=sk", "run --on-error=skip"),
@@ -273,7 +273,7 @@ set_target_properties(outside PROPERTIES PREFIX "")
 """
 
 
-@pytest.mark.skipif(not shutil.which("cmake"), reason="there is no cmake")
+@pytest.mark.skipif(not shutil.which("cmake"), reason="cmake is not installed")
 @pytest.mark.skipif(bool(ASAN), reason="programs and tools that are built outside are not sanitized")
 def test_cmake_finds_the_package(prefix, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(CMAKE.replace("PACKAGE", PACKAGE))

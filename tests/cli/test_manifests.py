@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Tests manifests: the installed ones, the warnings of the commands, and the errors in invalid
-ones. The tools here are copies of one library that wraps one MPI function; no program needs MPI."""
+ones. Most tools here are copies of one library that wraps one MPI function; no program needs MPI."""
 import itertools
 import json
 import re
@@ -88,7 +88,7 @@ def test_a_manifest_of_another_projects_tool_says_how_each_fact_was_checked(path
     assert checked == set(manifest["checked"]["how"])
 
 
-def test_the_bundled_tools_register_what_their_manifests_say():
+def test_the_bundled_tools_register_the_texts_of_their_manifests():
     needed = {"delay": "before=0ns", "jobs": "directory=/"}  # these tools do not work without an option
     stack = ":".join(",".join(filter(None, (name, needed.get(name)))) for name in BUNDLED)
     result = qmpi("check", "-t", stack)
@@ -107,7 +107,7 @@ def test_the_bundled_tools_register_what_their_manifests_say():
         assert options == wanted
 
 
-def test_list_prints_what_the_manifests_say_and_loads_no_tool(tool):
+def test_list_prints_the_texts_of_the_manifests_and_loads_no_tool(tool):
     path = tool("mine", description="is mine", options=[{"name": "a", "default": "1", "help": "first"}],
                 environment=[{"name": "MINE", "help": "second"}])
     tool("bare")
@@ -141,7 +141,7 @@ def test_a_tool_in_the_wrong_place_is_a_warning_with_the_right_order(tool):
         assert warnings(*right) == []
 
 
-def test_the_right_order_is_that_of_the_list_in_which_the_tool_is(tool, tmp_path):
+def test_the_right_order_contains_only_tools_of_the_same_list(tool, tmp_path):
     """A user cannot exchange layers of a site's file with those of -t."""
     here, top = Installation(tmp_path / "here"), tool("top", place="application")
     path = here.site / "site.conf"
@@ -198,7 +198,7 @@ def test_a_conflict_may_depend_on_the_order(position, stacks, tool):
 def test_a_conflict_that_is_forced_is_no_warning(tool):
     """Tests the option @force, if this qmpi has it."""
     if "unknown option" in qmpi("check", "-t", "count,@force=yes").stderr:
-        pytest.skip("there is no option @force")
+        pytest.skip("this qmpi has no option @force")
     foe, other = tool("foe", conflicts=[{"tool": "other"}]), tool("other")
     for stack in ((f"{foe},@force=yes", other), (foe, f"{other},@force=yes")):
         assert warnings(*stack) == []
@@ -268,7 +268,7 @@ def test_one_process_of_a_job_warns(tool):
 def test_a_tool_that_communicates_is_refused_if_it_is_on_some_ranks_only(tool):
     """Tests the option @ranks, if this qmpi has it."""
     if "unknown option" in qmpi("check", "-t", "count,@ranks=0").stderr:
-        pytest.skip("there is no option @ranks")
+        pytest.skip("this qmpi has no option @ranks")
     talks, some = tool("talks", communicates=True), tool("some", communicates=["sync=yes"])
     for entry in (f"{talks},@ranks=0", f"{some},sync=yes,@ranks=0", f"{talks},@nodes=n1"):
         result = qmpi("run", "-t", f"count:{entry}", "--", "echo", "ran")
@@ -304,7 +304,7 @@ def test_the_manifest_beside_the_library_comes_first_then_the_sites_then_the_ins
     assert described() == json.loads((SOURCE / "manifests/mpiP.json").read_text())["description"]
 
 
-def test_tools_whose_libraries_have_one_name_are_told_apart_by_what_they_define(tmp_path):
+def test_tools_whose_libraries_have_one_name_are_told_apart_by_their_symbols(tmp_path):
     """Extrae and IBM's mpitrace both have a library libmpitrace.so; the installed manifests tell them apart."""
     for symbol, name in (("Extrae_init", "extrae"), ("mpitrace_summary_start", "mpitrace"), ("another", None)):
         folder = tmp_path / symbol

@@ -154,7 +154,7 @@ mpich_only = pytest.mark.skipif(MPI_NAME != "mpich", reason="the project in subp
 
 
 @mpich_only
-def test_the_tool_in_subprojects_is_what_the_command_writes(tmp_path):
+def test_the_tool_in_subprojects_equals_the_output_of_the_command(tmp_path):
     """Checks that the project in our tree is the current output of `qmpi new`. Whoever changes a template
     must therefore also change this project, in which the change can be read as users see it."""
     qmpi("new", "volume", cwd=tmp_path)

@@ -298,7 +298,7 @@ def test_a_preloaded_tool_that_defines_pmpi_functions_is_no_mpi_library(tmp_path
     assert looked.returncode == 0 and "layer 1: monitor" in looked.stdout
 
 
-def test_doctor_only_notes_what_a_second_layer_does_not_see(tmp_path):
+def test_doctor_only_notes_that_a_second_layer_sees_no_calls_outside_mpi(tmp_path):
     """The second layer of a library does not see the calls of functions outside MPI that the library replaces.
     `qmpi doctor` only notes this."""
     tool = opens(tmp_path)

@@ -52,7 +52,7 @@ SCRIPT = [sys.executable, "-I", "-S", SOURCE / "tests/pytest_file.py"]
 @contextlib.contextmanager
 def server(command):
     """Starts a server with a command. Yields the server's process and the first line that the command
-    prints. The command must read its standard input to the end, and ends when that is closed."""
+    prints. The command must end when its standard input is closed."""
     with subprocess.Popen([sys.executable, SOURCE / "tests/pytest_server.py", "sh", "-c", command],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield process, process.stdout.readline().strip()

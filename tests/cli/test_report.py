@@ -45,7 +45,8 @@ def as_rows(*arguments):
 
 
 def titles(text):
-    """Returns the first word, or `Call sites`, of the title of each table in a text."""
+    """Returns the first word, or `Call sites`, of the title of each table in a text, except `Where`, `Findings` and
+    `Efficiency`."""
     return [title for title in re.findall(r"(?m)^\n([A-Z]\w+(?: sites)?)", text) if title not in ("Where", "Findings", "Efficiency")]
 
 
@@ -81,7 +82,7 @@ def test_saved_files_fit_the_schema(file):
 
 
 @pytest.mark.parametrize("name", ["heat.json", "crash.1.json"])
-def test_what_the_schema_does_not_allow_is_not_read(tmp_path, name):
+def test_files_that_the_schema_does_not_allow_are_not_read(tmp_path, name):
     """Removes each member in turn. The schema and the reader must require the same members."""
     whole = json.loads((REPORTS / name).read_text())
     validator = jsonschema.Draft202012Validator(SCHEMA)
@@ -193,7 +194,7 @@ def test_csv_has_the_same_columns_in_every_row_and_every_figure():
         "file", "region", "region_mpi", "region_useful"}
 
 
-def test_csv_quotes_what_must_be_quoted(tmp_path):
+def test_csv_quotes_names_with_special_characters(tmp_path):
     name = 'a "name", of\r\ntwo lines'
     whole = json.loads((REPORTS / "heat.json").read_text())
     whole["files"][0]["name"] = name
@@ -219,7 +220,7 @@ def on_a_terminal(columns, *arguments):
     process = subprocess.Popen([QMPI, "report", *arguments], stdout=slave, cwd=REPORTS, env=clean_environment())
     os.close(slave)
     text = b""
-    with contextlib.suppress(OSError):  # when there is nothing left
+    with contextlib.suppress(OSError):  # reading fails at the end of the output
         while part := os.read(master, 65536):
             text += part
     os.close(master)
@@ -410,7 +411,7 @@ def test_addresses_of_an_unchanged_program_are_looked_up(tmp_path):
         assert f"    from {expected}\n" in printed("--callsites", tmp_path / "file.json")
 
 
-# ---- what goes wrong
+# ---- errors
 
 def test_bad_files_get_one_message_each_and_the_others_are_printed(tmp_path):
     (tmp_path / "empty.json").write_text("")
@@ -477,7 +478,7 @@ def test_no_mpi_library_is_needed(tmp_path):
 
 # ---- the documentation
 
-def test_every_example_of_the_documentation_is_what_the_command_prints(tmp_path):
+def test_every_example_of_the_documentation_equals_the_output_of_the_command(tmp_path):
     """Runs the commands `$ qmpi report …` of docs/run/profile.md, and compares with the output below each of them, in
     which `...` stands for any lines."""
     for file in FILES:
@@ -496,7 +497,7 @@ def test_every_example_of_the_documentation_is_what_the_command_prints(tmp_path)
 
 def shell(command, cwd=REPORTS):
     """Runs a command in a shell that supports `<(…)`; $QMPI is the command qmpi."""
-    return run_command([shutil.which("bash") or pytest.skip("there is no bash"), "-c", command],
+    return run_command([shutil.which("bash") or pytest.skip("bash is not installed"), "-c", command],
                        {**clean_environment(), "QMPI": str(QMPI)}, cwd=cwd, timeout=30)
 
 

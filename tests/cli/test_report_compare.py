@@ -58,7 +58,7 @@ def first_line(text, title):
     return text[text.index(f"\n{title}"):].splitlines()[3].split()
 
 
-# ---- what is compared with what
+# ---- figures and selections
 
 def test_figures_are_those_of_the_files():
     before, after = read("heat.json"), read("heat-faster.json")
@@ -331,7 +331,7 @@ def test_a_loss_that_has_not_grown_in_seconds_is_not_new(tmp_path):
     assert pairs["late-sender"]["change"] == "new" and "New findings\nB  Rank 1 waits" in printed(before, longer)
 
 
-def test_findings_of_one_place_match_whatever_their_kinds(tmp_path):
+def test_findings_of_one_place_match_even_if_their_kinds_differ(tmp_path):
     def wait(document):
         document["callsites"][0]["waits"] = {"rank": [1], "peer": [0], "calls": [700], "time": [3.5]}
 

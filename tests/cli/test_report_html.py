@@ -33,7 +33,8 @@ def make_page(path, *files, options=()):
 
 
 def run_planted(folder, case, kind, program=PROGRAMS / "tools_planted"):
-    """Runs a program until its planted problem is the first finding of the profile. Returns the file."""
+    """Runs a program, at most RUNS times, until its planted problem is the first finding of the profile. Returns the
+    file."""
     for _ in range(RUNS):
         result = run_mpi(program, case, cwd=folder, tools="trace,format=own,sites=yes",
                          env={"QMPI_TOOL_PATH": TOOL_PATH})
@@ -467,7 +468,7 @@ def test_runs_are_compared_side_by_side(page, waiting_rank, imbalance, tmp_path)
 
 @needs_browser
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_colours_follow_what_the_user_prefers(page, tmp_path, dark):
+def test_colours_follow_the_preference_of_the_user(page, tmp_path, dark):
     page.open(make_page(tmp_path / "page.html", REPORTS / "heat.json"), dark=dark)
 
     def lightness(selector, name):
@@ -548,7 +549,7 @@ def test_the_page_and_the_documents_know_every_kind_of_finding():
 
 
 @needs_browser
-def test_an_old_browser_is_told_what_it_lacks(page, tmp_path):
+def test_the_page_says_which_function_an_old_browser_lacks(page, tmp_path):
     path = make_page(tmp_path / "page.html", REPORTS / "heat.json")
     with page.without("DecompressionStream"):
         assert page.open(path, until="#problem:not([hidden])") is None
@@ -589,7 +590,7 @@ def test_names_are_never_markup(page, tmp_path):
 
 
 @needs_browser
-def test_a_page_of_1024_ranks_is_small_and_is_ready_within_30_s(page, large, tmp_path):
+def test_a_page_of_1024_ranks_is_small_and_shows_limited_tables(page, large, tmp_path):
     path = make_page(tmp_path / "page.html", large)
     size, took = path.stat().st_size, page.open(path)
     print(f"{size} bytes, ready after {took} ms")

@@ -59,7 +59,7 @@ def merged(saves, tmp_path_factory):
     command = [QMPI, "report", "-o", path, *saves]
     done = subprocess.run(["/usr/bin/env", "time", "-f", "%M", *command], env=clean_environment(), text=True,
                           capture_output=True, timeout=600)
-    if done.returncode == 127:  # there is no command `time`
+    if done.returncode == 127:  # the command `time` is not installed
         subprocess.run(command, env=clean_environment(), check=True, timeout=600)
         return path, None
     assert done.returncode == 0, done.stderr
@@ -92,7 +92,7 @@ def test_merging_needs_no_memory_for_all_files_at_once(saves, merged):
     """The peak memory of the merge must be much less than the size of all files."""
     size = sum(path.stat().st_size for path in saves)
     if merged[1] is None or ASAN or EMULATED:  # the emulator's own memory counts, too
-        pytest.skip("the memory was not measured")
+        pytest.skip("the memory of the command alone was not measured")
     assert merged[1] < size / 5
 
 

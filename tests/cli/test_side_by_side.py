@@ -316,7 +316,7 @@ def test_libqmpi_any_reports_a_missing_build_only_if_tools_are_wanted(prefix, tm
 def test_tools_work_under_libqmpi_any(prefix):
     launcher = mpi_command("mpiexec", MPI_NAME, BUILD)
     if not launcher:
-        pytest.skip(f"there is no launcher of {MPI_NAME}")
+        pytest.skip(f"no launcher of {MPI_NAME} is installed")
     result = run_command([launcher, "-n", "2", "env", f"LD_PRELOAD={any_of(prefix)}", "QMPI_TOOLS=count",
                           PROGRAMS / "calls", "init", "finalize"], {**clean_environment(), **OPEN_MPI_SETTINGS})
     assert result.returncode == 0 and "count (layer 1): MPI calls of 2 ranks" in result.stderr
@@ -328,14 +328,14 @@ def test_tools_work_under_libqmpi_any(prefix):
 def test_a_real_launcher_shows_its_mpi(prefix, mpi):
     launcher = mpi_command("mpiexec", mpi, BUILD)
     if not launcher:
-        pytest.skip(f"there is no launcher of {mpi}")
+        pytest.skip(f"no launcher of {mpi} is installed")
     result = run_command([launcher, "-n", "1", prefix / "bin" / QMPI.name, "run", "-t", "", "--", "sh",
                           "-c", "echo $LD_PRELOAD"], {**clean_environment(), **OPEN_MPI_SETTINGS})
     assert Path(result.stdout.strip()).name.startswith(f"{build_for(mpi)}.so")
 
 
 @pytest.mark.parametrize("mpi, file", [("mpich", "mpiexec.hydra"), ("openmpi", "orterun")])
-def test_what_a_launcher_starts_gets_the_build_of_that_launcher(prefix, mpi, file, tmp_path):
+def test_a_launcher_gets_the_build_for_its_mpi(prefix, mpi, file, tmp_path):
     (tmp_path / file).write_text('#!/bin/sh\necho "$LD_PRELOAD"\n')
     (tmp_path / file).chmod(0o755)
     (tmp_path / "mpiexec").symlink_to(file)

@@ -109,7 +109,7 @@ def test_a_sites_tools_and_the_users_profiler_all_work(here, tmp_path):
     assert qmpi_messages(result) == []
 
 
-def test_the_middle_of_several_files_is_one(here):
+def test_the_tools_outside_sections_form_one_list(here):
     """The tools outside sections form one list, in the order of the files."""
     folder = f"tool-path = {TOOLS}\n"
     (here.site / "site.conf").write_text(folder + "alpha" + ONE)
@@ -118,7 +118,7 @@ def test_the_middle_of_several_files_is_one(here):
 
 
 @pytest.mark.parametrize("tools, name", [("beta,functions=Comm_rank", "beta"), ("", None)])
-def test_a_variable_replaces_the_middle_and_one_line_says_so(here, tools, name):
+def test_a_variable_replaces_the_tools_outside_sections_with_one_message(here, tools, name):
     (here.site / "site.conf").write_text(f"tool-path = {TOOLS}\n[above]\nalpha{ONE}")
     here.user.write_text("nonesuch\n")
     result = here.run(tools, ranks=2)
@@ -177,15 +177,15 @@ def test_a_section_has_an_on_error_of_its_own(here):
 
 @pytest.mark.parametrize("text", ["[above]\non-error = stop\nnonesuch\n", "on-error = stop\n[above]\nnonesuch\n"])
 def test_a_site_can_demand_its_tools(here, text):
-    """The user's settings cannot change that."""
+    """The user's settings cannot make a run continue without a tool for which the site sets on-error = stop."""
     (here.site / "site.conf").write_text(text)
     result = here.run(QMPI_ON_ERROR="skip")
     assert result.returncode == 2 and "the run continues" not in result.stderr
 
 
 def test_a_site_can_demand_that_its_files_are_right(here):
-    """The setting holds for its section or, outside sections, for the whole file, including the
-    lines above it."""
+    """The setting on-error holds for its section or, outside sections, for all parts of the file that do not
+    set it themselves, including the lines above it."""
     for text, status in (("on-error = stop\nbogus = 1\n", 2), ("bogus = 1\non-error = stop\n", 2),
                          ("on-error = stop\n[abvoe]\n", 2), ("[below]\nbogus = 1\non-error = stop\n", 2),
                          ("on-error = stop\n[below]\non-error = skip\nbogus = 1\n", 0),

@@ -84,7 +84,7 @@ def check(folder, *parts, log=(), listed=None, **env):
 GOOD = [tap("a", "ok 1 - one", "ok 2 - two # SKIP no compiler"), plain("b", "OK")]
 
 
-def test_what_passed_and_what_was_skipped_is_counted(tmp_path):
+def test_passed_and_skipped_cases_are_counted(tmp_path):
     assert check(tmp_path, "mpich", "sanitizers", log=GOOD) == (0, [], "6 passed, 0 failed, 2 skipped")
 
 
@@ -173,7 +173,7 @@ def test_a_part_in_a_root_counts_and_has_a_table(tmp_path, capsys):
     assert "| suite | sid-mpich |\n|---|---|\n| part | 2 / 0 / 1 |\n| all | 2 / 0 / 1 |\n" in output
 
 
-def test_after_a_failure_in_a_root_the_script_is_told(tmp_path, capsys):
+def test_after_a_failure_in_a_root_the_script_root_is_called_with_failed(tmp_path, capsys):
     test = tap("x", "not ok 1 - one", result="FAIL")
     status, _, last = check(tmp_path, "sid-mpich", "sid-openmpi", log=[*GOOD, test], ROOT_STATUS="0", TEST_STATUS="1")
     assert (status, last) == (1, "6 passed, 2 failed, 2 skipped")

@@ -64,7 +64,7 @@ def good(tmp_path_factory):
 
 # ---- Formats
 
-def test_csv_has_every_event_with_all_that_is_known(good):
+def test_csv_has_every_event_with_all_its_members(good):
     truth = [list(map(int, line.split(","))) for line in (good.parent / "truth").read_text().splitlines()]
     by_rank = {}
     for rank, thread, ticks, kind, function, _, peer, tag, root, sent, received, request in truth:
@@ -326,7 +326,7 @@ def test_messages_with_a_process_that_was_killed_are_no_differences(tmp_path):
     ({"omits": 3, "plant": "no-receive"}, "0 messages, 30 collectives", "4 processes have recorded only chosen functions"),
     ({"omits": 4, "plant": "no-send"}, "0 messages, 0 collectives", "4 processes have recorded only parts"),
 ], ids=["off", "functions", "beginning"])
-def test_what_was_not_recorded_is_not_compared(options, compared, said, tmp_path):
+def test_events_that_were_not_recorded_are_not_compared(options, compared, said, tmp_path):
     make(tmp_path / "trace", **options)
     text = trace("--check", tmp_path / "trace").stdout
     assert text.startswith("no difference;") and said in text and f"{compared}\n" in text
@@ -337,7 +337,7 @@ def test_what_was_not_recorded_is_not_compared(options, compared, said, tmp_path
     (4, "recorded     only parts of the run\n", "  . outside of MPI\n"),
     (0, "", "  . outside of MPI\n"),
 ], ids=["functions", "beginning", "all"])
-def test_summary_and_timeline_tell_what_was_not_recorded(omits, said, legend, tmp_path):
+def test_summary_and_timeline_tell_that_only_parts_were_recorded(omits, said, legend, tmp_path):
     make(tmp_path / "trace", omits=omits)
     text = trace(tmp_path / "trace").stdout
     assert said in text and text.count("recorded  ") == bool(omits)
@@ -349,7 +349,7 @@ def test_summary_and_timeline_tell_what_was_not_recorded(omits, said, legend, tm
     ({"off": 2, "plant": "no-send"}, r"rank 0, .* the message of 8 bytes from rank 1 with tag 5 .* was not sent"),
     ({"omits": 3, "plant": "root"}, r"rank 1, .*: the root is 3 here, .*"),
 ], ids=["before", "others", "collectives"])
-def test_a_difference_in_what_was_recorded_is_found(options, first, tmp_path):
+def test_a_difference_in_the_recorded_parts_is_found(options, first, tmp_path):
     make(tmp_path / "trace", **options)
     result = qmpi("trace", "--check", tmp_path / "trace")
     assert result.returncode == 1
@@ -513,7 +513,7 @@ def test_wrong_use_is_explained(arguments, words):
 
 
 def test_damaged_files_are_read_without_a_crash(good, tmp_path):
-    """No content of a file may cause a crash, and the exit status shows the result."""
+    """No content of a file may cause a crash or a report of a sanitizer."""
     random = Random(18)
     whole = {path.name: path.read_bytes() for path in good.glob("*.qtrace")}
     for number in range(10):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests that all tools, settings and options of the command read times, sizes, sets, numbers and
+"""Tests that tools, settings and options of the command read times, sizes, sets, numbers and
 booleans in the same way. tests/unit/test_option_values.c tests how the values are read."""
 import pytest
 from support import QMPI, clean_environment, run_command
@@ -56,7 +56,7 @@ def test_all_options_of_a_kind_refuse_the_same_values(kind, tmp_path):
 
 @pytest.mark.parametrize("option", ["trace,buffer=ring,keep=1min", "log,stuck=1min", "log,stuck=5000ns",
                                     "trace,buffer=ring,keep=5000ns", "log,max-size=64KiB", "profile,checkpoint=5s"])
-def test_tools_accept_the_same_values(option, tmp_path):
+def test_further_values_are_accepted_by_tools(option, tmp_path):
     assert qmpi(tmp_path, "check", "-t", option).returncode == 0
 
 

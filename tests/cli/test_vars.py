@@ -12,20 +12,20 @@ def variables(*arguments, **more):
     return run_mpi(QMPI, "vars", *arguments, ranks=1, preload=(), **more)
 
 
-def test_vars_prints_what_this_mpi_offers():
+def test_vars_prints_the_variables_of_this_mpi():
     result = variables()
     assert result.returncode == 0 and not result.stderr
     assert LIBRARY_CVAR in result.stdout
     assert result.stdout.startswith("mpit (layer 1): ")
 
 
-def test_vars_prints_json_of_the_names_that_are_asked_for():
+def test_vars_prints_chosen_variables_as_json():
     chosen = json.loads(variables("--json", LIBRARY_CVAR_GLOB, "BCAST").stdout)
     assert [entry["name"] for entry in chosen["cvars"]] == [LIBRARY_CVAR]
     assert chosen["pvars"] == chosen["categories"] == []
 
 
-def test_vars_shows_what_a_stack_publishes_and_none_of_its_reports():
+def test_vars_shows_the_variables_of_a_stack_and_none_of_its_reports():
     result = variables("-t", "count", "qmpi.count.*Barrier", env={"QMPI_TOOL_PATH": None})
     assert "qmpi.count.calls.MPI_Barrier" in result.stdout
     assert LIBRARY_CVAR not in result.stdout and not result.stderr

@@ -59,7 +59,7 @@ def read(path):
 
 
 def comparable(text):
-    """Returns the lines without differences that do not matter: numbers, and the number of
-    blanks."""
+    """Returns the lines without differences that do not matter: numbers, the number of blanks, and
+    empty lines."""
     lines = [re.sub(r"\d+(\.\d+)?", "N", " ".join(line.split())) for line in text.splitlines()]
     return [line for line in lines if line]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs every command of the documents as it stands, in order, against an installed qmpi."""
+"""Runs the commands of many documents as they stand, in order, against an installed qmpi. Also checks links and
+tables."""
 import fnmatch
 import os
 import re

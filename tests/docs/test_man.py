@@ -132,7 +132,7 @@ def test_every_bundled_tool_has_a_page_and_is_named_by_the_page_of_qmpi():
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_a_tools_page_has_the_options_that_it_announces(tool):
+def test_a_tools_page_has_the_options_that_the_tool_announces(tool):
     """The page's list has keys as `key=…`, and `set.*` as `set.NAME=…`."""
     terms = re.findall(r"(?m)^(`.*)\n: ", ALL[f"qmpi-{tool}.7"][1])
     keys = re.findall(r"`([\w.-]+)=", " ".join(terms))
@@ -142,7 +142,7 @@ def test_a_tools_page_has_the_options_that_it_announces(tool):
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_a_tools_page_has_the_defaults_that_it_announces(tool):
+def test_a_tools_page_has_the_defaults_that_the_tool_announces(tool):
     """Checks only the defaults that a page shows: some pages' tables have no column for defaults."""
     for keys, default in re.findall(r"(?m)^(`.*)\n: .* \(default: `(.*?)`\)$", ALL[f"qmpi-{tool}.7"][1]):
         key = re.match(r"`([\w.-]+)=", keys)[1]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests what an administrator does, in a separate installation: uses the samples of packaging/site, and runs the shell
-commands of docs/site."""
+"""Tests what an administrator does, in a separate installation: the samples of packaging/site, and the shell commands
+of docs/site."""
 import json
 import os
 import re
@@ -49,7 +49,7 @@ def changes(kind, prefix, folder):
     text, names = INTERPRETERS[kind]
     interpreter = next(filter(None, map(shutil.which, names)), None)
     if not interpreter:
-        pytest.skip(f"there is none of {', '.join(names)}")
+        pytest.skip(f"none of {', '.join(names)} is installed")
     (folder / "system").write_text(text)
     result = run_command([interpreter, folder / "system", SAMPLES / f"qmpi.{kind}"],
                          {**clean_environment(), "QMPI_PREFIX": str(prefix)})
@@ -58,7 +58,7 @@ def changes(kind, prefix, folder):
 
 
 @pytest.mark.parametrize("kind", INTERPRETERS)
-def test_a_module_file_names_what_is_installed(kind, prefix, tmp_path):
+def test_the_paths_in_a_module_file_exist(kind, prefix, tmp_path):
     done = changes(kind, prefix, tmp_path)
     assert [(how, name) for how, name, _ in done] == [
         ("prepend", "PATH"), ("prepend", "MANPATH"), ("append", "MANPATH"), ("prepend", "PKG_CONFIG_PATH"),
@@ -97,7 +97,7 @@ def run_job(prefix, folder, **variables):
 
 @pytest.fixture
 def site(prefix):
-    """Returns the directory of the site's configuration files, and removes these after the test."""
+    """Yields the directory of the site's configuration files, and removes these files after the test."""
     folder = prefix / "etc" / "qmpi"
     folder.mkdir(parents=True, exist_ok=True)
     yield folder
@@ -159,7 +159,7 @@ def image(tmp_path):
     return folder
 
 
-@pytest.mark.skipif(not shutil.which("ch-run"), reason="there is no ch-run (Charliecloud)")
+@pytest.mark.skipif(not shutil.which("ch-run"), reason="ch-run (Charliecloud) is not installed")
 def test_a_program_in_a_container_runs_under_qmpi_of_the_host(prefix, image, tmp_path):
     """Runs the command of docs/run/containers.md with the launcher of the host."""
     page = (SOURCE / "docs" / "run" / "containers.md").read_text()

@@ -38,8 +38,8 @@ def observe_program(name) -> Path:
 
 
 def run_observed(name, *args, env=None, **kwargs):
-    """Calls run_mpi for a program of tests/observe or, if there is none of this name, tests/stack. Tools
-    are searched for in tests/observe, tests/pmpi and tests/stack, in this order."""
+    """Calls run_mpi for a program of tests/observe or, if there is none of this name, tests/stack. Unless
+    `env` sets QMPI_TOOL_PATH, tools are searched for in tests/observe, tests/pmpi and tests/stack."""
     path = observe_program(name)
     environment = {"QMPI_TOOL_PATH": f"{OBSERVE_TOOLS}:{PMPI_TOOLS}:{TOOLS}", **(env or {})}
     return run_mpi(path if path.exists() else program(name), *args, env=environment, **kwargs)

@@ -15,8 +15,8 @@ from observe_support import HAS_COUNTER, OBSERVE_TOOLS, observe_program, run_obs
 from support import ASAN, LIBQMPI, can_spawn, needs_sessions
 
 SKEW = OBSERVE_TOOLS / "skew.so"
-needs_counter = pytest.mark.skipif(not HAS_COUNTER, reason="there is no cycle counter of constant rate")
-may_lack_counter = pytest.mark.skipif(PROCESSOR == "aarch64", reason="each processor of this kind has a counter")
+needs_counter = pytest.mark.skipif(not HAS_COUNTER, reason="the machine has no cycle counter of constant rate")
+may_lack_counter = pytest.mark.skipif(PROCESSOR == "aarch64", reason="each aarch64 processor has a counter")
 
 
 def run_times(*steps, ranks=1, options="", program="calls", tools="times{}", spawns=False, **env):
@@ -149,7 +149,7 @@ def test_a_layer_that_fails_in_one_rank_does_not_stop_the_other_rank():
 @pytest.mark.parametrize("clock", ["tsc", "monotonic"])
 def test_no_message_arrives_before_it_was_sent(clock, ranks):
     if clock == "tsc" and not HAS_COUNTER:
-        pytest.skip("there is no cycle counter of constant rate")
+        pytest.skip("the machine has no cycle counter of constant rate")
     result = run_times("init", "comm_rank", "finalize", ranks=ranks, QMPI_CLOCK=clock,
                        options=f",messages={-(-500 // ranks)}")
     early = [line for line in result.trace if " early " in line]
@@ -194,7 +194,7 @@ def test_a_job_that_is_aborted_ends():
 # ---- The clock of a process ----------------------------------------------------------------------
 
 @pytest.mark.parametrize("clock", [pytest.param("tsc", marks=needs_counter), "monotonic"])
-def test_the_clock_is_what_qmpi_clock_chooses(clock):
+def test_qmpi_clock_selects_the_clock(clock):
     result = run_times("init", "comm_rank", "finalize", QMPI_CLOCK=clock)
     assert result.messages == []
     trace = "\n".join(result.trace)
@@ -218,7 +218,7 @@ def test_the_clock_is_what_qmpi_clock_chooses(clock):
     pytest.param({"SKEW_COUNTER": "no"}, [], "monotonic", marks=may_lack_counter),
     ({}, [], "tsc" if HAS_COUNTER else "monotonic"),
 ])
-def test_a_clock_that_does_not_exist_is_reported_once(env, message, clock):
+def test_only_a_missing_clock_that_qmpi_clock_names_is_reported(env, message, clock):
     result = run_times("init", "comm_rank", "finalize", ranks=2, **env)
     assert result.messages == message
     assert len([line for line in result.trace if line.startswith(f"clock {clock} ")]) == 2

@@ -204,7 +204,7 @@ def test_types_are_written_as_in_the_declaration(functions, declarations):
 
 
 def test_names_are_those_of_the_standard(functions, declarations, standard):
-    """For functions that are not in the standard, the names are those in mpi.h or, if it has no names,
+    """For functions that are not in the standard, the names are those in mpi.h or, if mpi.h has no names,
     invented ones."""
     unnamed = 0
     for function in functions.values():
@@ -224,7 +224,7 @@ def test_no_function_has_two_parameters_of_one_name(functions):
         assert len(set(names)) == len(names), function.name
 
 
-def test_sizes_are_those_of_what_the_pointers_lead_to(functions, tmp_path):
+def test_sizes_are_those_of_the_values_at_the_end_of_the_pointers(functions, tmp_path):
     lines = []
     for function in functions.values():
         for parameter in function.declared:

@@ -61,7 +61,7 @@ def check_identities(result, layers=1):
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_all_ways_to_create_communicators(ranks):
+def test_communicators_that_are_created_in_many_ways_have_identities(ranks):
     ids = check_identities(run_identities(*ALL, ranks=ranks))
     assert len(ids) > 60
 
@@ -76,7 +76,7 @@ def test_several_layers_get_identities():
 
 
 @pytest.mark.parametrize("tools", ["now:identity:next_pmpi", "identity:lazy", "lazy:identity"])
-def test_identities_with_pmpi_tools_above_and_below(tools):
+def test_communicators_have_identities_with_pmpi_tools_above_and_below(tools):
     check_identities(run_identities(*ALL, tools=tools))
 
 
@@ -99,7 +99,7 @@ def test_communicators_that_are_created_while_the_layer_is_off_have_identities()
     assert {"while_off", "while_on"} < set(check_identities(run_identities("copies", "switch")))
 
 
-def test_communicators_that_threads_create():
+def test_communicators_that_threads_create_have_identities():
     assert len(check_identities(run_identities("copies", "threads"))) > 80
 
 
@@ -126,9 +126,9 @@ def test_spawned_processes_have_the_identities_of_a_job_of_their_own():
     assert worlds[1] == noted(run_identities("copies"))
 
 
-def test_a_condition_for_ranks_means_those_of_a_spawned_process_in_its_own_world():
+def test_in_spawned_processes_a_condition_for_ranks_means_the_ranks_of_their_own_world():
     if not can_spawn(observe_program("observe_identities"), "spawn"):
-        pytest.skip("this MPI library spawns no processes here")
+        pytest.skip("this MPI library cannot spawn")
     result = run_mpi(observe_program("observe_identities"), "copies", "spawn", spawns=True, tools=f"{tool('alpha')},@ranks=1")
     assert result.returncode == 0
     for text in (result.stderr, result.launcher):
@@ -137,6 +137,6 @@ def test_a_condition_for_ranks_means_those_of_a_spawned_process_in_its_own_world
 
 
 @needs_sessions
-def test_communicators_of_sessions():
+def test_communicators_of_sessions_have_identities():
     ids = check_identities(run_identities(name="observe_identities_sessions"))
     assert len(ids) > 8

@@ -65,7 +65,7 @@ def test_only_the_chosen_functions_are_observed(options, functions):
 
 
 @pytest.mark.parametrize("which", ["before", "after"])
-def test_one_callback_alone(which):
+def test_an_observer_may_have_only_one_callback(which):
     result = succeed(f"chosen,only={which},functions=MPI_Barrier")
     assert notes_of(result, "chosen") == ["chosen 1 MPI_Barrier"]
 
@@ -84,7 +84,7 @@ def test_functions_that_are_not_chosen_are_not_intercepted():
     assert not one_sided & {"MPI_Send", "MPI_Barrier", "MPI_Init", "MPI_Finalize"}
 
 
-def test_layers_of_one_tool_observe_what_each_of_them_chose():
+def test_layers_of_one_tool_may_observe_different_functions():
     result = succeed("chosen,functions=MPI_Barrier:chosen,functions=MPI_Comm_rank+MPI_Barrier")
     assert notes_of(result, "chosen") == [
         "chosen 2 MPI_Comm_rank", "chosen 2 MPI_Comm_rank", "chosen 1 MPI_Barrier",
@@ -148,7 +148,7 @@ def test_wrong_calls_of_helper_functions_are_errors_and_set_nothing():
 
 
 @pytest.mark.parametrize("when", ["before MPI_Init", "after MPI_Finalize"])
-def test_outside_mpi_world_ranks_are_not_known(when):
+def test_world_ranks_are_unknown_before_mpi_init_and_after_mpi_finalize(when):
     result = succeed("wrong", "init", "comm_rank", "finalize")
     notes = notes_of(result, "wrong")
     start = notes.index(f"wrong ranks {when}")

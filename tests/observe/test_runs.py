@@ -15,8 +15,8 @@ from support import MPI_NAME, TOOLS
 
 MPICH_TOOLS = BUILD / "tests" / "mpich" / "tools"
 OTHERS = ["now", "lazy", "counter"] + (["teller"] if MPI_NAME == "mpich" else [])
-# The calls of programs/runs.c: (function, number of requests that it completes, whether its status
-# is given or ignored).
+# The calls of programs/runs.c: (function, number of requests that it completes, its status: given,
+# ignored, or none if it has no such argument).
 CALLS = [
     ("MPI_Init_thread", 0, "none"), ("MPI_Comm_size", 0, "none"), ("MPI_Barrier", 0, "none"),
     ("MPI_Isend", 0, "none"), ("MPI_Recv", 0, "ignored"), ("MPI_Wait", 1, "ignored"),
@@ -104,19 +104,19 @@ def check_stack(stack, others):
 
 
 @pytest.mark.parametrize("height", [1, 2, 10, 21])
-def test_any_number_of_observers(height):
+def test_any_number_of_observers_matches_the_model(height):
     check_stack([[]] * height, [None] * height)
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_random_stacks(seed):
+def test_random_stacks_match_the_model(seed):
     chosen = random.Random(seed)
     stack = random_stack(chosen)
     check_stack(stack, [chosen.choice(OTHERS) for _ in stack])
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_random_stacks_that_are_switched(seed):
+def test_random_stacks_with_layers_that_are_switched_match_the_model(seed):
     chosen = random.Random(seed)
     stack = random_stack(chosen)
     functions = {"rank": "MPI_Comm_rank", "size": "MPI_Comm_size", "barrier": "MPI_Barrier"}
@@ -154,7 +154,7 @@ def runs_of(result):
     ([[], ["statuses"]], {1: "but some", 2: 0}),
     ([[]] * 11, {1: 0, 2: "all", 10: "all", 11: 0}),
 ])
-def test_which_observers_form_a_run(stack, joined):
+def test_debug_output_counts_the_functions_that_are_observed_in_a_run(stack, joined):
     result = run_stack(stack, ["now"] * len(stack), QMPI_DEBUG="chain")
     found = runs_of(result)
     for tool_id, wanted in joined.items():
@@ -182,7 +182,7 @@ def test_ten_witnesses_of_a_run_agree(tmp_path):
             truth.unlink()
 
 
-def test_layers_of_a_run_are_switched_while_threads_call():
+def test_switching_layers_of_a_run_while_threads_call_loses_no_callback():
     """A layer that observes the beginning of a call also observes its end. The lowest layer, which
     stays on, observes all calls."""
     height = 6

@@ -31,7 +31,7 @@ def noted(result):
 
 
 @pytest.mark.parametrize("ranks, tools", [(1, "signature"), (2, "signature"), (1, "signature:empty:signature")])
-def test_equal_sequences_alone_have_equal_signatures(ranks, tools):
+def test_signatures_are_equal_if_and_only_if_sequences_are_equal(ranks, tools):
     one, three = noted(run_signatures(ranks=ranks, tools=tools))
     assert len(one) > 35
     for copies, found in ((1, one), (3, three)):

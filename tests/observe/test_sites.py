@@ -19,7 +19,8 @@ COMPILED = ["O0", "O2", "fp", "large"]
 
 
 def walks(name, *args, tools="sites", lines=False, **kwargs):
-    """Runs a program under `sites`. Returns a list of callers for each call that the tool printed."""
+    """Runs a program under `sites`. Returns a list of callers for each call that the tool printed,
+    with line numbers if `lines` is true."""
     result = run_observed(name, *args, ranks=1, tools=tools, **kwargs)
     assert result.returncode == 0 and result.messages == []
     assert "some walks, 0 wrong" in result.trace
@@ -40,7 +41,7 @@ def line_of(file, place):
 
 
 @pytest.mark.parametrize("how", COMPILED)
-def test_frames_of_changing_size(how):
+def test_callers_in_frames_of_changing_size_are_right(how):
     main = "frames main" if how == "O0" else "frames < main"
     found = upper(walks(f"observe_sites_{how}", "frames"))
     # The number of frames in qsort depends on the version of the C library.
@@ -54,7 +55,7 @@ def test_frames_of_changing_size(how):
 
 
 @pytest.mark.parametrize("how", COMPILED)
-def test_thousands_of_random_stacks(how):
+def test_callers_in_thousands_of_random_stacks_are_right(how):
     assert walks(f"observe_sites_{how}", "random", tools="sites,describe=no") == []
 
 
@@ -90,7 +91,7 @@ def test_debug_information_is_read_again_after_its_release():
 
 
 @pytest.mark.parametrize("how", COMPILED)
-def test_threads_signals_coroutines_and_jumps(how):
+def test_callers_in_threads_signals_and_coroutines_and_after_jumps_are_right(how):
     program = f"observe_sites_{how}"
     # Handlers return to code of the C library, of the vDSO, or of an emulator, which belongs to no file.
     inside = re.compile(r"one handle( libc| linux-vdso\S*| nowhere)( libc)* interrupted signals( <)? main")
@@ -105,7 +106,7 @@ def test_threads_signals_coroutines_and_jumps(how):
 
 @pytest.mark.parametrize("how", COMPILED)
 @pytest.mark.parametrize("closed", ["", "found="], ids=["dlclose", "dlsym"])
-def test_a_library_in_the_place_of_another_one(how, closed):
+def test_callers_in_a_library_in_the_place_of_another_one_are_right(how, closed):
     """With `dlsym`, the program has found the C library's dlclose by dlsym, as UCX does."""
     found = walks(f"observe_sites_{how}", f"{closed}{OBSERVE_PROGRAMS}")
     assert [callers[:-1] for callers in found] == [
@@ -123,28 +124,28 @@ def test_a_library_that_was_closed_is_still_known():
         "at the end: plugin_second | call_back | plugins | main"]
 
 
-def test_a_library_that_was_opened_by_a_relative_name():
+def test_a_library_that_was_opened_by_a_relative_name_is_found():
     """The file is found although the program has changed its directory."""
     assert walks("observe_sites_O0", f"relative={OBSERVE_PROGRAMS}") == [
         ["plugin_first", "call_back", "relative", "main"]]
 
 
-def test_libraries_that_another_thread_closes():
+def test_memory_of_a_library_that_another_thread_closes_is_not_read():
     """While a thread walks its stack, the other one may close a library. The memory that the loader
     then frees is not read."""
     result = run_observed("observe_sites_O0", f"closing={OBSERVE_PROGRAMS}", ranks=1, tools="sites,describe=no")
     assert result.returncode == 0 and "some walks, 0 wrong" in result.trace
 
 
-def test_a_program_that_is_an_argument_of_the_loader():
+def test_callers_in_a_program_that_is_an_argument_of_the_loader_are_named():
     loader = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}[PROCESSOR]
     if not os.path.exists(loader):
-        pytest.skip(f"there is no {loader}")
+        pytest.skip(f"{loader} does not exist")
     assert walks("observe_sites_O2", "barrier", "thread", wrapper=[loader])[-1][0] == LEAF
 
 
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer's own memory grows")
-def test_a_program_without_file_descriptors():
+def test_callers_in_a_program_without_file_descriptors_are_right():
     """Without file descriptors, the bounds of the stack cannot be read. The callers must be right nevertheless, and
     memory must not grow."""
     result = run_observed("observe_sites_O2", "descriptors", ranks=1, tools="sites,describe=no")
@@ -193,7 +194,7 @@ def test_a_tools_own_call_has_the_programs_callers_too(how, tools):
 
 
 @pytest.mark.parametrize("how", ["O0", "O2"])
-def test_inlined_functions_and_exceptions_of_cpp(how):
+def test_callers_in_inlined_functions_and_destructors_of_cpp_are_named(how):
     program = observe_program(f"observe_sites_cpp_{how}")
     if not program.exists():
         pytest.skip("no C++ compiler")
@@ -209,7 +210,7 @@ def test_inlined_functions_and_exceptions_of_cpp(how):
 
 @pytest.mark.parametrize("how", ["O0", "O2"])
 @pytest.mark.parametrize("module", ["mpi", "mpi_f08"])
-def test_fortran(module, how):
+def test_callers_in_fortran_are_named(module, how):
     if not observe_program(f"observe_sites_{module}_{how}").exists():
         pytest.skip("no Fortran compiler")
     found = walks(f"observe_sites_{module}_{how}")

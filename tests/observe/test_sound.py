@@ -9,7 +9,7 @@ from support import ASAN, TOOLS
 from test_valgrind import VALGRIND, errors_of_ours, run_under_valgrind
 
 
-@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed, or cannot run under the emulator")
 @pytest.mark.skipif(bool(ASAN), reason="valgrind cannot run a sanitized program")
 @pytest.mark.parametrize("name", ["arguments", "collectives", "in_place"])
 def test_valgrind_finds_no_errors_in_an_observed_run(tmp_path, name):
@@ -23,7 +23,7 @@ def test_valgrind_finds_no_errors_in_an_observed_run(tmp_path, name):
     check_rank(tmp_path, 0)
 
 
-@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed, or cannot run under the emulator")
 @pytest.mark.skipif(bool(ASAN), reason="valgrind cannot run a sanitized program")
 def test_valgrind_finds_no_errors_in_wrong_registrations_and_calls(tmp_path):
     report = tmp_path / "report.xml"

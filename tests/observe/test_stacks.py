@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The observed values are the same at each position of the observer in the stack, with any layers
-above and below it."""
+"""The observed values are the same at each position of the observer in the stack, with various
+layers above and below it."""
 import pytest
 
 from observe_support import check_program, check_rank, run_observed, witness
@@ -15,18 +15,18 @@ PLACES = [
 
 
 @pytest.mark.parametrize("upper, lower", PLACES)
-def test_messages(tmp_path, upper, lower):
+def test_observed_messages_do_not_depend_on_the_position(tmp_path, upper, lower):
     check_program("observe_point_to_point", tmp_path, upper=upper, lower=lower)
 
 
 @pytest.mark.parametrize("upper, lower", PLACES[:3])
 @pytest.mark.parametrize("name", ["completion", "persistent", "one_sided"])
-def test_requests_and_windows(tmp_path, name, upper, lower):
+def test_observed_requests_and_windows_do_not_depend_on_the_position(tmp_path, name, upper, lower):
     check_program(f"observe_{name}", tmp_path, upper=upper, lower=lower)
 
 
 @pytest.mark.parametrize("upper, lower", PLACES[:2])
-def test_collectives(tmp_path, upper, lower):
+def test_observed_collectives_do_not_depend_on_the_position(tmp_path, upper, lower):
     check_program("observe_in_place", tmp_path, upper=upper, lower=lower)
 
 

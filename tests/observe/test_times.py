@@ -70,7 +70,7 @@ def test_adjacent_observers_share_the_readings(height):
         earlier = lines[0]["end"][0]
 
 
-def test_the_begin_time_is_stored_at_a_fixed_distance_from_the_record_after_before():
+def test_between_the_callbacks_the_begin_time_is_stored_at_a_fixed_distance_from_the_record():
     for layers in (["timed,time=yes"], ["timed,time=yes"] * 3):
         for before, after in run_timed(*layers).values():
             assert {line["begin"][0] for line in before} == {0}

@@ -103,7 +103,7 @@ static char *text_of(char **words, const char *name, const char *otherwise)
     return strdup(word ? word : otherwise);
 }
 
-/* Returns the ranks in a member such as "0,1,2". */
+/* Returns the ranks in a member such as "0,1,2", or NULL if the line does not have this member. */
 static int *ranks_of(char **words, const char *name, int *count)
 {
     char *word = word_of(words, name);
@@ -358,7 +358,7 @@ static int write_alone(const char *module, const char *path, const char *directo
     return report(good, problem);
 }
 
-/* The connections of the processes, each of which has a socket to the root. */
+/* The connections of a process. Each process has a socket to the root, which is rank 0. */
 struct network {
     int rank, size;
     int sockets[MOST]; /* in the root: [rank]; in other processes: [0] */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * For test_trace_format.py: `print_trace make SEED FILE` writes a random file. `print_trace print
- * FILE` prints what tools/trace/file finds in a file, one line for each event.
+ * FILE` prints the functions, communicators, locations and events of a file as tools/trace/file
+ * reads them, each in a line of its own.
  */
 #define _GNU_SOURCE
 #include "tools/trace/file/event.h"

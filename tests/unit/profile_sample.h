@@ -6,7 +6,8 @@
 #include "tools/profile/result/budget.h"
 #include "tools/profile/result/profile_result.h"
 
-/* Returns a result with data in every member, and with strings that need quotes or escapes. */
+/* Returns a result with data in almost all members, and with strings that need quotes or escapes.
+ */
 struct profile_result *sample_full(void);
 
 /* Returns a result of a single process: `calls` calls of MPI_Send to rank 0, and one call of

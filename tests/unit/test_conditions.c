@@ -111,7 +111,7 @@ static void functions_and_other_options_switch_nothing_off(void **state)
     assert_true(qmpi_condition_may_be_unmet(parse("a,@enabled=yes")));
 }
 
-static void this_process_has_a_program(void **state)
+static void the_program_of_this_process_is_known(void **state)
 {
     (void)state;
     const struct qmpi_condition_place here = qmpi_condition_place_here(3);
@@ -166,7 +166,7 @@ int main(void)
         cmocka_unit_test(programs_are_compared_by_name_or_path),
         cmocka_unit_test(a_variable_must_be_set_and_not_empty),
         cmocka_unit_test(functions_and_other_options_switch_nothing_off),
-        cmocka_unit_test(this_process_has_a_program),
+        cmocka_unit_test(the_program_of_this_process_is_known),
         cmocka_unit_test(conditions_that_may_differ_between_ranks_are_refused),
         cmocka_unit_test(each_condition_is_passed_to_the_callback_once),
     };

@@ -81,7 +81,7 @@ static void assert_tool_problem(const char *text, int line, const char *part)
 
 /* ---- Tools ----------------------------------------------------------------------------------- */
 
-static void no_text_is_an_empty_configuration(void **state)
+static void a_text_without_entries_is_an_empty_configuration(void **state)
 {
     (void)state;
     parse_good("");
@@ -179,7 +179,7 @@ static void options_of_qmpi_stand_below_a_tool_too(void **state)
     assert_null(tool(2)->reserved[QMPI_RESERVED_PRELOAD]);
 }
 
-static void a_value_is_all_behind_the_first_equals_sign(void **state)
+static void a_value_begins_behind_the_first_equals_sign(void **state)
 {
     (void)state;
     parse_good("a\n  x = b=c:d,e\n  y =\n  z = a#b\n  w = c # comment\n  v = # comment");
@@ -375,7 +375,7 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_teardown(function, release)
     const struct CMUnitTest tests[] = {
-        TEST(no_text_is_an_empty_configuration),
+        TEST(a_text_without_entries_is_an_empty_configuration),
         TEST(each_line_is_a_tool_in_stack_order),
         TEST(the_last_line_needs_no_end),
         TEST(carriage_returns_and_a_byte_order_mark_are_ignored),
@@ -385,7 +385,7 @@ int main(void)
         TEST(a_stack_on_one_line_is_wrong),
         TEST(options_stand_indented_below_their_tool),
         TEST(options_of_qmpi_stand_below_a_tool_too),
-        TEST(a_value_is_all_behind_the_first_equals_sign),
+        TEST(a_value_begins_behind_the_first_equals_sign),
         TEST(quotes_keep_blanks_and_comments),
         TEST(a_wrong_option_is_a_problem_of_its_tool),
         TEST(the_first_wrong_line_of_a_tool_is_reported),

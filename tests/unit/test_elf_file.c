@@ -375,11 +375,12 @@ static void a_string_table_without_an_end_is_refused(void **state)
     find_section(SHT_STRTAB, &offset, &size); /* The first string table is the dynamic one. */
     write_scratch(library, library_size);
     assert_int_equal(pwrite(scratch, "x", 1, (off_t)(offset + size - 1)), 1);
+    /* Without a valid string table, the reader does not use the symbol table either. */
     assert_string_equal(open_and_walk(scratch_path), "it has no dynamic symbol table");
 }
 
-/* Sets the offsets in the header, and the offset, address and size in each program header, to
- * values that make sums overflow. */
+/* Sets the offsets in the header, and the offset, address and size in each program header, one at a
+ * time, to small values and to values that make sums overflow. */
 static void extreme_offsets_are_survived(void **state)
 {
     (void)state;

@@ -2,9 +2,9 @@
 """Tests the order of the folders: what a file includes lies in its own folder or on a lower floor.
 
 The floors are those of the table in docs/how-it-works.md. From another folder, files include only one header: the one
-that has the name of its folder or, in a part of a tool, the name of the tool. Files may not include each other in a
-circle, even within a folder. The files of a folder may not call each other in a circle either. Code that depends on
-the processor is in folders `arch/`.
+that has the name of its folder or, in a part of a tool, the name of the tool. Headers for assembly code are
+exceptions. Files may not include each other in a circle, even within a folder. The files of a folder may not call each
+other in a circle either. Code that depends on the processor is in folders `arch/`.
 
 To list the circles of calls in some folders: QMPI_SOURCE_ROOT=. python3 tests/unit/test_floors.py src/elf tools/log
 """
@@ -125,7 +125,7 @@ def test_every_file_is_in_a_folder_of_the_table():
         assert folder == "tools/NAME" or (SOURCE / folder).is_dir(), folder
 
 
-def test_a_folder_includes_only_what_is_below_it():
+def test_a_folder_includes_only_its_own_files_and_those_of_lower_floors():
     broken = {arrow for arrow in INCLUDES if not is_allowed(*arrow)}
     assert not broken, f"{len(broken)}:\n" + "\n".join(f"{a} -> {b}" for a, b in sorted(broken))
 
@@ -201,7 +201,7 @@ def test_the_processor_is_named_in_folders_of_its_own():
 
 
 # Tests of code that depends on the processor, and tests with paths that contain the name of a processor.
-# tests/litmus is not searched, because the names in it are those of memory models.
+# Folders named aarch64, litmus (whose names are those of memory models) and fuzz are not searched.
 TESTS_OF_THE_PROCESSOR = {
     "bench/measure.py", "bench/processors", "tests/cli/test_doctor.py", "tests/cli/test_preload.py",
     "tests/observe/observe_support.py", "tests/observe/test_clock.py",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests sites/frame_table.c with the tables of every processor, on any processor. Compilers have
- * written the bytes below for these functions, each of which calls `call`:
+ * Tests sites/frame_table.c with the tables of all supported processors, on any of them.
+ * Compilers have written the bytes below for these functions, each of which calls `call`:
  *
  *     usual      has a small frame
  *     large      has an array of 70,000 bytes
@@ -110,7 +110,7 @@ static void assert_rule(struct qmpi_frame_rule rule, enum qmpi_frame_base base, 
     assert_rule(read_rule(tables, bytes, sizeof(bytes), place, instruction), __VA_ARGS__)
 
 /* Functions that sign their return address, and store it with the frame pointer. */
-static void functions_that_sign(void **unused)
+static void functions_that_sign_their_return_address_have_rules(void **unused)
 {
     enum { USUAL = 0x40, LARGE = 0x68, VARIES = 0xc8 };
     (void)unused;
@@ -127,7 +127,7 @@ static void functions_that_sign(void **unused)
     ASSERT_RULE(&aarch64, signed_bytes, VARIES, 0x20, QMPI_FRAME_FP, 16, 2, 1);
 }
 
-static void functions_without_frame_pointer(void **unused)
+static void functions_without_frame_pointer_have_rules(void **unused)
 {
     enum { USUAL = 0x28, WRAPPED = 0x74 };
     (void)unused;
@@ -138,7 +138,7 @@ static void functions_without_frame_pointer(void **unused)
     ASSERT_RULE(&aarch64, omitting_bytes, WRAPPED, 0x30, QMPI_FRAME_LEAF, 0, 0, 0);
 }
 
-static void functions_with_scalable_vectors(void **unused)
+static void functions_with_scalable_vectors_have_rules(void **unused)
 {
     enum { USUAL = 0x14, VARIES = 0x60 };
     struct qmpi_frame_tables scaling = aarch64;
@@ -156,7 +156,7 @@ static void functions_with_scalable_vectors(void **unused)
 }
 
 /* Functions on a processor whose calls push the return address onto the stack. */
-static void functions_whose_call_pushes(void **unused)
+static void functions_whose_return_address_was_pushed_have_rules(void **unused)
 {
     enum { USUAL = 0x18, REALIGNS = 0x30 };
     (void)unused;
@@ -232,7 +232,7 @@ static struct qmpi_frame_rule read_written(const struct qmpi_frame_tables *table
 #define READ_WRITTEN(tables, letters, ra, instructions)                                            \
     read_written(tables, letters, ra, instructions, sizeof(instructions) - 1)
 
-static void special_functions(void **unused)
+static void special_functions_have_rules_of_their_own(void **unused)
 {
     (void)unused;
     /* The frame of a signal, and the first function of a thread: x30 is undefined. */
@@ -248,7 +248,7 @@ static void special_functions(void **unused)
     assert_int_equal(READ_WRITTEN(&aarch64, "zRB", 16, "").base, QMPI_FRAME_UNKNOWN);
 }
 
-static void features_of_another_processor(void **unused)
+static void features_of_another_processor_are_not_supported(void **unused)
 {
     (void)unused;
     assert_int_equal(READ_WRITTEN(&x86_64, "zRL", 16, "\x0c\x07\x10\x90\x01").base, QMPI_FRAME_SP);
@@ -278,7 +278,7 @@ static void damage_records(const unsigned char *original, size_t size, size_t pl
     }
 }
 
-static void damaged_records(void **unused)
+static void damaged_records_are_read_without_a_fault(void **unused)
 {
     (void)unused;
     damage_records(signed_bytes, sizeof signed_bytes, 0x40);
@@ -288,13 +288,13 @@ static void damaged_records(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_that_sign),
-        cmocka_unit_test(functions_without_frame_pointer),
-        cmocka_unit_test(functions_with_scalable_vectors),
-        cmocka_unit_test(functions_whose_call_pushes),
-        cmocka_unit_test(special_functions),
-        cmocka_unit_test(features_of_another_processor),
-        cmocka_unit_test(damaged_records),
+        cmocka_unit_test(functions_that_sign_their_return_address_have_rules),
+        cmocka_unit_test(functions_without_frame_pointer_have_rules),
+        cmocka_unit_test(functions_with_scalable_vectors_have_rules),
+        cmocka_unit_test(functions_whose_return_address_was_pushed_have_rules),
+        cmocka_unit_test(special_functions_have_rules_of_their_own),
+        cmocka_unit_test(features_of_another_processor_are_not_supported),
+        cmocka_unit_test(damaged_records_are_read_without_a_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

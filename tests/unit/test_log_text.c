@@ -20,7 +20,7 @@
         assert_string_equal(text.data, expected);                                                  \
     } while (0)
 
-static void numbers(void **state)
+static void numbers_are_formatted(void **state)
 {
     const int small = 0x1234;
     (void)state;
@@ -36,7 +36,7 @@ static void numbers(void **state)
     CHECK(text_pointer(&text, (const void *)0xabc), "0xabc");
 }
 
-static void times(void **state)
+static void times_are_formatted(void **state)
 {
     (void)state;
     CHECK(text_seconds(&text, 1234567890123), "1234.567890");
@@ -49,7 +49,7 @@ static void times(void **state)
     CHECK(text_duration(&text, 360000000000), "360 s");
 }
 
-static void strings(void **state)
+static void strings_are_quoted_and_escaped(void **state)
 {
     (void)state;
     CHECK(text_quoted(&text, "a\"b\\c\n", 6, false), "\"a\\\"b\\\\c\\n\"");
@@ -58,7 +58,7 @@ static void strings(void **state)
     CHECK(text_quoted(&text, "ü", 2, false), "\"ü\"");
 }
 
-static void long_lines_grow(void **state)
+static void memory_for_a_long_line_grows(void **state)
 {
     struct text text = {.data = NULL};
     (void)state;
@@ -98,10 +98,10 @@ static void a_real_number_leaves_no_flag_of_the_floating_point_environment(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(times),
-        cmocka_unit_test(strings),
-        cmocka_unit_test(long_lines_grow),
+        cmocka_unit_test(numbers_are_formatted),
+        cmocka_unit_test(times_are_formatted),
+        cmocka_unit_test(strings_are_quoted_and_escaped),
+        cmocka_unit_test(memory_for_a_long_line_grows),
         cmocka_unit_test(fixed_lines_are_cut),
         cmocka_unit_test(a_real_number_leaves_no_flag_of_the_floating_point_environment)};
     return cmocka_run_group_tests_name("log_text", tests, NULL, NULL);

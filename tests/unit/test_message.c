@@ -80,7 +80,7 @@ static void a_message_that_ends_with_a_newline_gets_no_second_one(void **state)
     assert_string_equal(released(), "qmpi: one\n");
 }
 
-static void a_formatted_message_is_formatted(void **state)
+static void placeholders_in_a_message_are_replaced(void **state)
 {
     (void)state;
     capture();
@@ -190,7 +190,7 @@ static void without_a_launcher_the_process_reports(void **state)
     assert_true(qmpi_launcher_reports());
 }
 
-static void every_launcher_s_rank_is_known(void **state)
+static void the_rank_is_known_with_each_launcher(void **state)
 {
     (void)state;
     for (int i = 0; i < LAUNCHERS; i++) {
@@ -333,7 +333,7 @@ static void a_longer_text_is_cut_and_its_length_told(void **state)
     free(shown);
 }
 
-static void a_copied_part_ends_where_it_should(void **state)
+static void a_copied_part_has_the_given_length(void **state)
 {
     (void)state;
     char *part = qmpi_copy_part("abcdef", 3);
@@ -393,7 +393,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(every_line_of_a_message_has_the_prefix),
         TEST(a_message_that_ends_with_a_newline_gets_no_second_one),
-        TEST(a_formatted_message_is_formatted),
+        TEST(placeholders_in_a_message_are_replaced),
         TEST(a_very_long_message_is_written_whole),
         TEST(control_characters_are_escaped),
         TEST(text_of_every_language_stays),
@@ -403,7 +403,7 @@ int main(void)
         TEST(other_conversions_are_those_of_printf),
         TEST(a_shortened_text_is_escaped),
         TEST(without_a_launcher_the_process_reports),
-        TEST(every_launcher_s_rank_is_known),
+        TEST(the_rank_is_known_with_each_launcher),
         TEST(a_rank_that_is_no_number_is_passed_over),
         TEST(an_empty_variable_counts_as_unset),
         TEST(nothing_is_traced_unless_asked_for),
@@ -413,7 +413,7 @@ int main(void)
         TEST(all_means_every_topic),
         TEST(a_text_that_fits_is_not_shortened),
         TEST(a_longer_text_is_cut_and_its_length_told),
-        TEST(a_copied_part_ends_where_it_should),
+        TEST(a_copied_part_has_the_given_length),
         TEST(memory_is_zeroed_and_an_empty_block_is_not_null),
         TEST(fields_of_csv_are_text_in_quotes_if_needed),
     };

@@ -161,7 +161,7 @@ static void numbers_leave_no_trace_in_the_floating_point_environment(void **stat
     assert_int_equal(fetestexcept(FE_ALL_EXCEPT), 0);
 }
 
-static void real_numbers_and_percentages(void **state)
+static void real_numbers_and_percentages_have_limits(void **state)
 {
     static const struct {
         const char *text;
@@ -383,7 +383,7 @@ int main(void)
         cmocka_unit_test(times_are_in_nanoseconds),
         cmocka_unit_test(numbers_are_the_same_in_each_locale),
         cmocka_unit_test(numbers_leave_no_trace_in_the_floating_point_environment),
-        cmocka_unit_test(real_numbers_and_percentages),
+        cmocka_unit_test(real_numbers_and_percentages_have_limits),
         cmocka_unit_test(booleans_have_several_words),
         cmocka_unit_test(a_set_has_numbers_ranges_and_steps),
         cmocka_unit_test(an_invalid_set_is_refused),

@@ -432,7 +432,7 @@ static void a_file_of_the_program_with_number_2_is_not_written_to(void **state)
     assert_content(theirs, "");
 }
 
-static void stderr_is_reached_when_the_program_has_replaced_it(void **state)
+static void a_duplicated_stderr_is_reached_after_the_program_has_replaced_stderr(void **state)
 {
     (void)state;
     assert_string_equal(stderr_of(replace_duplicated), "one\ntwo\n");
@@ -471,7 +471,8 @@ int main(void)
         cmocka_unit_test(a_stream_keeps_the_error_of_a_failure),
         cmocka_unit_test_teardown(a_file_of_the_program_with_number_2_is_not_written_to,
                                   remove_files),
-        cmocka_unit_test_teardown(stderr_is_reached_when_the_program_has_replaced_it, remove_files),
+        cmocka_unit_test_teardown(
+            a_duplicated_stderr_is_reached_after_the_program_has_replaced_stderr, remove_files),
         cmocka_unit_test_teardown(a_child_that_detaches_itself_does_not_hold_stderr_open,
                                   remove_files),
     };

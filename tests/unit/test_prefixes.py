@@ -19,7 +19,7 @@ ROOTS = ["src", "lib", "tools", "cli"]
 PUBLIC = ("MPI_", "PMPI_", "MPIX_", "QMPI_", "QMPIX_")  # names that the MPI standard or include/qmpi gives
 
 EXCEPTIONS = {  # "file: name": why it has this name
-    # All folders use these, each many times: with longer names, the lines that use them would be harder to read.
+    # Many folders use these functions often. With longer names, the lines that call them would be harder to read.
     "src/util/memory.h: qmpi_allocate": "as malloc",
     "src/util/memory.h: qmpi_copy": "as strdup",
     "src/util/memory.h: qmpi_copy_part": "as strndup",

@@ -248,7 +248,7 @@ static void merging_in_a_tree_gives_the_same_result_as_one_after_the_other(void 
     profile_result_free(combination.parts[0]);
 }
 
-static void the_earliest_process_determines_what_fits(void **state)
+static void the_earliest_process_determines_which_times_fit(void **state)
 {
     (void)state;
     struct profile_merge_tree combination = {.count = 0};
@@ -283,7 +283,7 @@ int main(void)
         cmocka_unit_test(the_program_is_that_of_the_lowest_rank),
         cmocka_unit_test(one_program_is_named_once),
         cmocka_unit_test(merging_in_a_tree_gives_the_same_result_as_one_after_the_other),
-        cmocka_unit_test(the_earliest_process_determines_what_fits),
+        cmocka_unit_test(the_earliest_process_determines_which_times_fit),
     };
     return cmocka_run_group_tests_name("profile_merge_process", tests, NULL, NULL);
 }

@@ -258,7 +258,8 @@ static void set_function_time(struct profile_result *result, double time)
             (struct profile_rank_calls){.rank = rank, .calls = 20, .time = time};
 }
 
-/* Makes a run with calls of 8 bytes that take about 9 s each in b.c and 0.1 s each in a.c. */
+/* Makes a run with calls that send and receive 4 bytes each. They take about 9 s each in b.c, and
+ * 0.1 s each in a.c. */
 static struct profile_result *make_slow(void)
 {
     static const char *const lines[] = {"a.c", "b.c"};
@@ -291,7 +292,7 @@ static void collectives_are_slow_if_waiting_does_not_explain_their_time(void **s
                         "Rank 0 loses 58.1 s (58 %) in slow MPI_Allreduce at b.c:7");
     assert_non_null(strstr(finding->meaning, "the fastest such call of the run took 90.0 ms"));
     assert_float_equal(sample_budget_share(result, PROFILE_BUDGET_SMALL_COLLECTIVES), 0.581, 1e-3);
-    result->callsites[0].calls.sent = 400000; /* None of these calls has this size. */
+    result->callsites[0].calls.sent = 400000; /* The fast calls in a.c now have another size. */
     assert_int_equal(find(result)->all->kind, FINDING_IMBALANCE);
     result->callsites[0].calls.sent = 160;
     result->processes[2].queued = 60;
@@ -542,7 +543,7 @@ static void add_late_call(struct profile_result *result, const char *name, const
     site->callers.count = function->callers.count = 1;
 }
 
-static void a_finding_tells_what_the_late_rank_does_in_mpi(void **state)
+static void a_finding_names_the_call_of_the_late_rank(void **state)
 {
     (void)state;
     struct profile_result *result = make_late_rank();
@@ -850,7 +851,7 @@ int main(void)
         cmocka_unit_test(windows_are_objects_too),
         cmocka_unit_test(only_communicators_that_must_exist_are_leaked),
         cmocka_unit_test(ranks_that_wait_for_one_rank_at_two_places_are_one_finding),
-        cmocka_unit_test(a_finding_tells_what_the_late_rank_does_in_mpi),
+        cmocka_unit_test(a_finding_names_the_call_of_the_late_rank),
         cmocka_unit_test(waiting_for_the_output_of_one_rank_is_one_finding),
         cmocka_unit_test(calls_in_flight_are_findings_and_other_findings_leave_out_their_time),
         cmocka_unit_test(an_inefficient_run_has_a_finding),

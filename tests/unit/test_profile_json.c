@@ -71,7 +71,7 @@ static void assert_problem(json_t *document, const char *expected)
 
 /* ---- Valid documents ------------------------------------------------------------------------- */
 
-static void every_member_is_written_and_read_back(void **state)
+static void a_full_result_is_written_and_read_back(void **state)
 {
     (void)state;
     struct profile_result *first = sample_full();
@@ -194,7 +194,7 @@ static void bytes_that_are_no_utf8_are_replaced_one_by_one(void **state)
 }
 
 /* Tries characters of every form, and invalid ones that are similar, and compares with jansson. */
-static void utf8_is_what_jansson_accepts(void **state)
+static void valid_characters_are_those_that_jansson_accepts(void **state)
 {
     static const char edges[] = "\x01z\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed"
                                 "\xee\xef\xf0\xf1\xf3\xf4\xf5\xff";
@@ -374,12 +374,12 @@ static void files_that_cannot_be_read_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_member_is_written_and_read_back),
+        cmocka_unit_test(a_full_result_is_written_and_read_back),
         cmocka_unit_test(callers_that_are_not_listed_are_read_back),
         cmocka_unit_test(a_single_process_keeps_its_rank_and_ending),
         cmocka_unit_test(programs_and_the_job_are_read_back),
         cmocka_unit_test(bytes_that_are_no_utf8_are_replaced_one_by_one),
-        cmocka_unit_test(utf8_is_what_jansson_accepts),
+        cmocka_unit_test(valid_characters_are_those_that_jansson_accepts),
         cmocka_unit_test(infinity_becomes_0_and_too_large_numbers_become_the_largest),
         cmocka_unit_test(unknown_members_are_passed_over),
         cmocka_unit_test(missing_and_wrong_members_are_named_with_their_place),

@@ -478,8 +478,9 @@ static void of_many_waits_the_longest_are_kept_unless_all_are_wanted(void **stat
     }
 }
 
-/* Each wait of rank LONGEST is shorter than those of the other ranks, but it waits longest in
- * total. Its waits are less than half of those that are kept, so that none of them is left out. */
+/* Each wait of rank LONGEST is shorter than those of the other ranks, but the rank waits
+ * longest in total. Its waits are less than half of those that are kept, so that none of them is
+ * left out. */
 static void short_waits_of_the_rank_that_waits_longest_are_kept(void **state)
 {
     (void)state;

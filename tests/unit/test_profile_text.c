@@ -155,7 +155,8 @@ static void every_table_is_printed_without_control_characters(void **state)
     profile_result_free(result);
 }
 
-/* The tool puts "qmpi: " in front of each line, so the sentence must be shorter by this. */
+/* The tool puts "qmpi: " in front of each line, so the sentence must be shorter by these
+ * characters. */
 static void the_sentence_about_processors_fits_into_a_line(void **state)
 {
     (void)state;

@@ -86,7 +86,7 @@ static void memory_is_copied_by_process_vm_readv(void **state)
     check_string();
 }
 
-static void memory_is_copied_through_a_pipe_if_that_call_fails(void **state)
+static void memory_is_copied_through_a_pipe_if_process_vm_readv_fails(void **state)
 {
     (void)state;
     forbidden = true;
@@ -98,6 +98,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_copied_by_process_vm_readv),
-        cmocka_unit_test(memory_is_copied_through_a_pipe_if_that_call_fails)};
+        cmocka_unit_test(memory_is_copied_through_a_pipe_if_process_vm_readv_fails)};
     return cmocka_run_group_tests_name("safe_copy", tests, enter, NULL);
 }

@@ -101,14 +101,15 @@ def test_without_debug_information_symbols_are_used(tmp_path):
     assert functions("f90") == ["__grid_MOD_exchange", "MAIN__", "inner.0"]
 
 
-def test_a_stripped_program_has_only_what_it_exports(tmp_path):
+def test_a_stripped_program_has_only_exported_names(tmp_path):
     program = compile_program(tmp_path, "c", "-g", "-rdynamic", "-s")
     assert resolve(callers(program)) == [("-", "-", 0), ("exported", "-", 0), ("main", "-", 0),
                                          ("-", "-", 0)]
 
 
 def separate(program, debug_file):
-    """Moves the debug information of a program to a file. Returns the callers that the program prints before."""
+    """Moves the debug information of a program to a file. Returns the callers that the program prints
+    before it is stripped."""
     run("objcopy", "--only-keep-debug", program, debug_file)
     frames = callers(program)
     run("strip", program)

@@ -64,7 +64,7 @@ static void assert_option(const struct qmpi_tool_entry *entry, int index, const 
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-static void no_text_is_the_empty_list(void **state)
+static void an_unset_or_empty_text_is_an_empty_list(void **state)
 {
     (void)state;
     parse(NULL);
@@ -121,7 +121,7 @@ static void every_special_character_can_be_escaped_in_a_name(void **state)
     assert_string_equal(parse_one("\\:\\,\\=\\\\")->name, ":,=\\");
 }
 
-static void an_escaped_backslash_does_not_escape_what_follows(void **state)
+static void an_escaped_backslash_does_not_escape_the_next_character(void **state)
 {
     (void)state;
     assert_names("a\\\\:b", (const char *[]){"a\\", "b"}, 2);
@@ -238,7 +238,7 @@ static void options_of_qmpi_stand_beside_those_of_the_tool(void **state)
                     ->reserved[QMPI_RESERVED_PRELOAD]); /* A name may begin with @. */
 }
 
-static void a_message_about_a_wrong_option_of_qmpi_says_what_is_right(void **state)
+static void messages_about_wrong_options_of_qmpi_name_the_mistake(void **state)
 {
     (void)state;
     assert_non_null(strstr(problem_of("a,@nonesuch=1"), "'@nonesuch'\nhint: "));
@@ -257,7 +257,7 @@ static void conditions_may_be_given_several_times(void **state)
     assert_non_null(strstr(problem_of("a,@optional=no,@optional=no"), "is given twice"));
 }
 
-static void a_message_about_a_wrong_condition_says_what_is_right(void **state)
+static void messages_about_wrong_conditions_have_hints(void **state)
 {
     static const char *const wrong[][2] = {
         {"a,@ranks=x", "'x'\nhint: give numbers"},
@@ -368,14 +368,14 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_teardown(function, release)
     const struct CMUnitTest tests[] = {
-        TEST(no_text_is_the_empty_list),
+        TEST(an_unset_or_empty_text_is_an_empty_list),
         TEST(entries_keep_their_order),
         TEST(empty_entries_are_skipped_and_not_counted),
         TEST(a_path_is_taken_as_it_is),
         TEST(spaces_and_other_bytes_are_ordinary),
         TEST(the_text_of_an_entry_is_kept_as_written),
         TEST(every_special_character_can_be_escaped_in_a_name),
-        TEST(an_escaped_backslash_does_not_escape_what_follows),
+        TEST(an_escaped_backslash_does_not_escape_the_next_character),
         TEST(escapes_work_in_keys_and_values),
         TEST(a_backslash_at_the_end_is_wrong),
         TEST(a_backslash_before_another_character_is_wrong),
@@ -389,9 +389,9 @@ int main(void)
         TEST(a_comma_at_the_end_is_wrong),
         TEST(an_option_given_twice_is_wrong),
         TEST(options_of_qmpi_stand_beside_those_of_the_tool),
-        TEST(a_message_about_a_wrong_option_of_qmpi_says_what_is_right),
+        TEST(messages_about_wrong_options_of_qmpi_name_the_mistake),
         TEST(conditions_may_be_given_several_times),
-        TEST(a_message_about_a_wrong_condition_says_what_is_right),
+        TEST(messages_about_wrong_conditions_have_hints),
         TEST(many_options_are_kept),
         TEST(options_without_a_name_are_wrong),
         TEST(a_wrong_entry_leaves_the_others_alone),

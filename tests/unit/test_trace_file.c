@@ -66,8 +66,8 @@ static void events_are_read_as_they_were_written(void **unused)
     }
 }
 
-/* If the tool records impossible events, the writer corrects them. */
-static void impossible_events_are_corrected(void **unused)
+/* If the tool records impossible events, the writer corrects them or leaves them out. */
+static void impossible_events_are_corrected_or_left_out(void **unused)
 {
     (void)unused;
     struct trace_process process;
@@ -146,12 +146,12 @@ static void deep_recursion_is_bounded(void **unused)
 
 /* ---- Files that are cut or damaged ----------------------------------------------------------- */
 
-/* A small file of one stream with many blocks. Some definitions are in the middle. */
+/* A small file with the definitions, followed by many blocks of one stream. */
 struct sample {
     struct trace_process process;
     struct trace_bytes out;
     struct trace_event *events;
-    size_t count, first; /* first: the number of bytes that are needed to open the file */
+    size_t count, first; /* first: the size of the header */
 };
 
 static void make_sample(struct sample *sample, uint64_t seed)
@@ -484,7 +484,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_are_read_as_they_were_written),
-        cmocka_unit_test(impossible_events_are_corrected),
+        cmocka_unit_test(impossible_events_are_corrected_or_left_out),
         cmocka_unit_test(deep_recursion_is_bounded),
         cmocka_unit_test(a_truncated_file_is_read_up_to_its_end),
         cmocka_unit_test(damage_is_found),

@@ -97,7 +97,7 @@ def read(folder):
 
 
 def kinds(events, *of):
-    """Returns the kind of each event with its members `of`."""
+    """Returns the kind of each event, with those of its members that `of` names."""
     return [(type(event).__name__, *(getattr(event, name) for name in of if hasattr(event, name)))
             for _, _, event in events]
 
@@ -114,7 +114,7 @@ def write(trace, folder):
 
 
 def everything():
-    """Returns the trace of two ranks with events of every kind."""
+    """Returns the trace of two ranks with events of most kinds."""
     trace = Trace()
     for rank in range(2):
         peer = 1 - rank
@@ -323,7 +323,7 @@ def test_a_failure_to_write_is_reported_and_leaves_no_archive(tmp_path):
     assert not (tmp_path / "archive").exists()
 
 
-def test_without_the_module_one_message_says_what_to_install(tmp_path):
+def test_without_the_module_one_message_names_the_package_to_install(tmp_path):
     _, problem = run(MAKE, "write", tmp_path / "none", tmp_path, tmp_path, code=1)
     assert problem.startswith("the library that writes OTF2 cannot be opened: ")
     assert problem.endswith("hint: install libotf2 (Debian: libopen-trace-format2-10), or choose another format\n")

@@ -82,7 +82,7 @@ static void interrupt(uint64_t *state, struct thread *thread, uint32_t stream, b
     *thread = made;
 }
 
-static void handlers_are_inserted_where_they_interrupted(void **unused)
+static void handlers_are_inserted_where_they_interrupted_the_thread(void **unused)
 {
     (void)unused;
     for (uint64_t seed = 1; seed <= 400; seed++) {
@@ -132,7 +132,8 @@ static void handlers_are_inserted_where_they_interrupted(void **unused)
 
 /* ---- Selections ------------------------------------------------------------------------------ */
 
-/* Returns the part of `events` from `begin` to `end`. The process ends at `last`. */
+/* Stores the part of `events` from `begin` to `end` in `part`. Returns the number of its events.
+ * The process ends at `last`. */
 static size_t filter_by_time(const struct trace_event *events, size_t count, int64_t begin,
                              int64_t end, int64_t last, struct trace_event *part)
 {
@@ -212,7 +213,7 @@ static void a_part_is_selected_by_time(void **unused)
                 assert_int_equal(found[i].kind, part[i].kind);
                 assert_int_equal(found[i].function, part[i].function);
                 assert_int_equal(found[i].is_known, part[i].is_known);
-                /* A tick may be shorter or longer than a nanosecond, so that times are rounded. */
+                /* A tick may be shorter than a nanosecond, so that times are rounded. */
                 assert_true(llabs((long long)(found[i].time - part[i].time)) <= 1);
                 assert_true(found[i].time >= selection.begin && found[i].time <= selection.end);
             }
@@ -451,7 +452,7 @@ static void paths_without_a_trace_are_refused(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(handlers_are_inserted_where_they_interrupted),
+        cmocka_unit_test(handlers_are_inserted_where_they_interrupted_the_thread),
         cmocka_unit_test(a_part_is_selected_by_time),
         cmocka_unit_test(blocks_that_are_not_selected_are_not_read),
         cmocka_unit_test(the_processes_of_a_run_are_read_in_order_of_time),

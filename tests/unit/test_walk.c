@@ -82,7 +82,7 @@ static int compared, wrong, fell_back, again;
 int __real_backtrace(void **addresses, int capacity);
 int __wrap_backtrace(void **addresses, int capacity);
 
-/* The walk calls this if it cannot begin by itself. */
+/* qmpi_call_stack_unwind calls this if the walk does not know the bounds of the stack. */
 int __wrap_backtrace(void **addresses, int capacity)
 {
     fell_back++;
@@ -229,7 +229,7 @@ static void run_in_thread(void *(*function)(void *))
     pthread_attr_destroy(&attributes);
 }
 
-static void frames_of_all_kinds(void **unused)
+static void stacks_of_all_kinds_are_walked(void **unused)
 {
     (void)unused;
     check_walk();
@@ -297,7 +297,7 @@ static void *fault_on_other_stack(void *data)
     return NULL;
 }
 
-static void code_that_a_fault_interrupts(void **unused)
+static void stacks_of_code_that_a_fault_interrupts_are_walked(void **unused)
 {
     (void)unused;
     handle(SIGSEGV, handle_fault, 0);
@@ -334,7 +334,7 @@ static void *be_interrupted(void *data)
     return NULL;
 }
 
-static void code_that_a_timer_interrupts(void **unused)
+static void stacks_of_code_that_a_timer_interrupts_are_walked(void **unused)
 {
     sigset_t timer;
     (void)unused;
@@ -356,7 +356,7 @@ static void run_coroutine(void)
     visit_all(check_walk, STACKS);
 }
 
-static void coroutines(void **unused)
+static void stacks_of_coroutines_are_walked(void **unused)
 {
     (void)unused;
     void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -379,10 +379,10 @@ int main(void)
     frame_count -= !(getauxval(AT_HWCAP) & HWCAP_SVE); /* the last one needs scalable vectors */
 #endif
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_of_all_kinds),
-        cmocka_unit_test(code_that_a_fault_interrupts),
-        cmocka_unit_test(code_that_a_timer_interrupts),
-        cmocka_unit_test(coroutines),
+        cmocka_unit_test(stacks_of_all_kinds_are_walked),
+        cmocka_unit_test(stacks_of_code_that_a_fault_interrupts_are_walked),
+        cmocka_unit_test(stacks_of_code_that_a_timer_interrupts_are_walked),
+        cmocka_unit_test(stacks_of_coroutines_are_walked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

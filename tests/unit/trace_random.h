@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Random traces for tests of tools/trace/file, which are the same for the same seed. */
+/* Random traces for tests of tools/trace, which are the same for the same seed. */
 #ifndef QMPI_TEST_TRACE_RANDOM_H
 #define QMPI_TEST_TRACE_RANDOM_H
 
@@ -17,7 +17,8 @@ uint64_t random_under(uint64_t *state, uint64_t limit);
 /* Returns a number of any size. It is often small, or at a limit. */
 uint64_t random_number(uint64_t *state);
 
-/* Makes the definitions of a process, with `tables` elements in each table. */
+/* Makes the definitions of a process, with `tables` elements in each table except that of the clock
+ * points, which has at most 3. */
 void random_process(uint64_t *state, struct trace_process *process, uint32_t tables);
 
 /*
@@ -32,7 +33,7 @@ struct trace_event *random_events(uint64_t *state, size_t count, uint32_t tables
 /* Appends the definitions of a process, as at the beginning of its file. */
 void put_process(struct trace_bytes *out, const struct trace_process *process);
 
-/* Appends blocks of the events of a stream, about `blocks` of them, and sets their location. */
+/* Appends the events of a stream in about `blocks` blocks, and sets the location of each event. */
 void put_events(struct trace_bytes *out, uint64_t *state, struct trace_event *events, size_t count,
                 uint32_t location, uint32_t stream, size_t blocks);
 

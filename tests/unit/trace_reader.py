@@ -80,7 +80,7 @@ def blocks(data):
 
 
 def definitions(found):
-    """Returns {name of a record: its members, or {index: members}}."""
+    """Returns {name of a record: its members, or {index: members}}, for the records that the tests use."""
     tables = {}
     for block in found:
         records = Input(block.body)

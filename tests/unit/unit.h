@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The header of every unit test: it includes cmocka, and the headers that must precede it. */
+/* For unit tests: includes cmocka, and the headers that must precede cmocka. */
 #ifndef QMPI_TEST_UNIT_H
 #define QMPI_TEST_UNIT_H
 

@@ -86,7 +86,7 @@ FUNCTION void huge(int depth)
     STAY();
 }
 
-/* Most arguments are on the stack, at the bottom of the caller's frame. */
+/* The last arguments are on the stack, at the bottom of the caller's frame. */
 FUNCTION long take(int depth, long b, long c, long d, long e, long f, long g, long h, long i,
                    long j, long k, long l, long m)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests that an observer sees the arguments as the program passes them, for all kinds, by value and
- * by pointer, and also results that are not error codes. Runs on one rank.
+ * Tests that an observer sees arguments of many kinds as the program passes them, by value and by
+ * pointer, and also results that are not error codes. Runs on one rank.
  */
 #include "expect.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Creates communicators in all ways on three ranks, to test the ranks of their members in
+ * Creates communicators in many ways on three ranks, to test the ranks of their members in
  * MPI_COMM_WORLD. The witness, which has the option ranks=yes, asks for these ranks in each call
  * with a communicator. Communicators are freed by calls that the witness observes and by calls that
  * it does not observe, so that handles are reused for other processes.

@@ -28,7 +28,7 @@ int main(void)
             continue;
         }
         if (QMPIX_Function_describe(fn, &again) != MPI_SUCCESS || again != function)
-            printf("wrong|%d|described twice\n", number);
+            printf("wrong|%d|a second call does not return the same description\n", number);
         printf("function|%d|%s|%u|%d|%d\n", number, function->name, function->group,
                (int)function->result, function->parameter_count);
         for (int i = 0; i < function->parameter_count; i++) {

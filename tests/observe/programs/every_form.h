@@ -4,8 +4,9 @@
  * counts of type int and MPI_Count. Persistent operations are started only once, because MPICH 4.0
  * loses the communicator and the datatypes of some of them at the second start.
  *
- * ARGS(PICK) is the list of arguments up to the communicator. In this list, PICK(array) selects the
- * array of the right type from a `struct counts` or `struct displacements`.
+ * X and x are the name of the function, such as Bcast and bcast. ARGS(PICK) is the list of
+ * arguments up to the communicator. In this list, PICK(array) selects the array of the right type
+ * from a `struct counts` or `struct displacements`.
  */
 #ifndef TEST_EVERY_FORM_H
 #define TEST_EVERY_FORM_H

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes down what a program knows about its own calls: one line for each call in
- * FOLDER/expected.RANK. The lines do not depend on libqmpi: the values in them are constants in the
- * source of the program.
+ * FOLDER/expected.RANK. The lines do not depend on libqmpi: their values are constants in the
+ * source of the program, its addresses and handles, or results of PMPI calls.
  *
  * A line is the function, followed by fields NAME=VALUE. observe_support.py compares it with the
  * line of the test tool `witness`, and defines the values of missing fields (no bytes, no transfer,
  * no root, …). `@` stands for the communicator of the last expect_on(), and `@world` and `@self`
  * for the predefined ones. A transfer is `>peer/world/tag/bytes` if it is sent, and `<…` if it is
- * received. `*` matches anything.
+ * received; `world` is the rank of the peer in MPI_COMM_WORLD. `-` is an unknown or missing value,
+ * and `*` matches anything.
  *
  * `came` is the number of bytes that a nonblocking receive finally gets, if it differs from
- * `received`.
+ * `received`. It is not compared, because the witness does not observe it.
  *
- * All calls that the witness must observe are made with DO or recorded with expect_call; other
- * calls are made as PMPI calls.
+ * All calls that the witness must observe are made with DO, or recorded with expect_call
+ * or expect_failure; other calls are made as PMPI calls.
  */
 #ifndef TEST_EXPECT_H
 #define TEST_EXPECT_H
@@ -94,8 +95,9 @@ const char *expect_hex(const void *object, size_t size);
                         expect_request("completed", "", old_request)));                            \
     } while (0)
 
-/* expect_init calls expect_begin and MPI_Init, and sets the communicator to MPI_COMM_WORLD;
- * expect_finalize calls MPI_Finalize. */
+/* expect_init calls expect_begin and MPI_Init, makes errors on MPI_COMM_WORLD return, sets `rank`
+ * and `size`, and makes MPI_COMM_WORLD the communicator for `@`. expect_finalize calls
+ * MPI_Finalize. */
 void expect_init(int argc, char **argv, int *rank, int *size);
 void expect_finalize(void);
 

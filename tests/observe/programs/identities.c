@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Creates communicators in all ways, and names them for the tool `identity`. The name is
- * NAME<PARENT=PROCESSES: NAME is different for each communicator and the same on all members, and
+ * Creates communicators in many ways, and names them for the tool `identity`. The name is
+ * NAME<PARENT=PROCESSES: NAME is different for each communicator and the same on all members,
+ * PARENT is the NAME of the communicator from which it was created, or `-` without one, and
  * PROCESSES is the number of processes, or `?` if the identity cannot be known. The arguments are
  * the steps to be carried out.
  */
@@ -261,7 +262,7 @@ static void fail(void)
     MPI_Comm comm;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (rank == 0 && MPI_Comm_dup(MPI_COMM_WORLD, NULL) == MPI_SUCCESS)
-        printf("it is no error to pass no handle\n");
+        printf("MPI_Comm_dup without a place for the handle succeeded\n");
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     name_it(comm, "after_failure", "world", size);
     drop(comm);
@@ -366,8 +367,8 @@ static void create_in_threads(void)
 
 /* ---- Beyond the world ------------------------------------------------------------------------ */
 
-/* These communicators have no identity, because they were created from one with processes of two
- * worlds. This includes the last one, although all of its processes belong to one world. */
+/* These communicators have no identity, because they have processes of two worlds, or were created
+ * from such a communicator, like `mine`, whose processes all belong to one world. */
 static void meet_other_world(MPI_Comm inter, int is_child)
 {
     MPI_Comm merged, mine;

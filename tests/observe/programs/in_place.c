@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses MPI_IN_PLACE in each collective that allows it, in all forms. Data that stay in place do not
- * count. Arguments that MPI_IN_PLACE makes insignificant are invalid. Runs on 1 to 4 ranks, with
- * MPI_COMM_WORLD and MPI_COMM_SELF, where no other process receives data.
+ * Uses MPI_IN_PLACE in each collective that allows it, in all forms. In gathers and scatters, the
+ * block that stays in place does not count. Arguments that MPI_IN_PLACE makes insignificant are
+ * invalid. Runs on 1 to 4 ranks, with MPI_COMM_WORLD and MPI_COMM_SELF, where no other process
+ * receives data.
  */
 #include "every_form.h"
 

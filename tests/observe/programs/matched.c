@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A message is probed before the observer knows that the receive of another one is complete: the
- * layer `again`, which is below the observer, does this, as another thread could. MPI gives both
+ * The layer `again`, which is below the observer, probes the second message before the observer
+ * knows that the receive of the first one is complete, as another thread could. MPI may give both
  * messages the same handle.
  */
 #include "expect.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All one-sided calls and their request-based forms, on a communicator of two ranks in the reverse
- * order of MPI_COMM_WORLD. Rank 0 of this communicator accesses the windows of both ranks. Special
- * cases are MPI_PROC_NULL, counts of 0, MPI_NO_OP (which does not read the origin buffer) and
- * datatypes with gaps.
+ * All one-sided accesses and their request-based forms, on a communicator of two ranks in the
+ * reverse order of MPI_COMM_WORLD. Rank 0 of this communicator accesses the windows of both ranks.
+ * Special cases are MPI_PROC_NULL, counts of 0, MPI_NO_OP (which does not read the origin buffer)
+ * and datatypes with gaps.
  */
 #include "expect.h"
 

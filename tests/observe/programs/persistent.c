@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests which operations MPI_Start and MPI_Startall are observed to start, on two ranks: rank 0
- * sends, and rank 1 receives. Persistent and partitioned requests are started twice and freed, and
- * their handles are reused.
+ * sends, and rank 1 receives. Most persistent and partitioned requests are started twice and freed,
+ * so that their handles may be reused.
  */
 #include "expect.h"
 
@@ -66,8 +66,8 @@ static void persistent(void)
     void *detached;
     int size;
     PMPI_Buffer_attach(room, sizeof room);
-    /* These requests have the same handle, one after the other. Each start must be assigned to the
-     * current request. */
+    /* These requests may have the same handle, one after the other. Each start must be assigned to
+     * the current request. */
     if (rank == 0) {
         PERSISTENT(Send_init, 1);
         PERSISTENT(Send_init_c, 2);
@@ -128,7 +128,7 @@ static void persistent_otherwise(void)
     expect_on(MPI_COMM_WORLD);
     DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &request));
     DO(Request_free, (&request), "");
-    /* The next request has the handle that was just freed. It is created by a call that is not
+    /* The next request may have the handle that was just freed. It is created by a call that is not
      * observed, so nothing must be known about it. */
     if (rank == 0)
         PMPI_Send_init(numbers, 3, MPI_INT, peer, 10, MPI_COMM_WORLD, &request);

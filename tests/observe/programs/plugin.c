@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A library that is built twice, with different frame sizes and function names. Each of the two is
- * opened at the address where the other one was before. */
+ * usually opened at the address where the other one was before. */
 #include <mpi.h>
 
 __attribute__((noinline)) void NAME(void (*function)(void));

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
             "@ root=0 sent_before=- received_before=-");
     MPI_Request request;
     REFUSED(Send_init, (numbers, 1, MPI_DATATYPE_NULL, 0, 1, MPI_COMM_SELF, &request), "@");
-#ifndef OPEN_MPI /* Open MPI 4.1.4 ends the program instead of calling its error handler */
+#ifndef OPEN_MPI /* Open MPI 4.1.4 ends the program instead of calling the error handler */
     MPI_Message message = MPI_MESSAGE_NULL;
     REFUSED(Mrecv, (numbers, 1, MPI_INT, &message, MPI_STATUS_IGNORE),
             "received_before=4 transfers_before=<any/-/any/4");

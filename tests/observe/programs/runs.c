@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes calls in one process, for tests of adjacent observers, which libqmpi calls as one run (see
- * test_runs.py): messages whose statuses are ignored or not, a persistent request, and a matched
- * probe. With an argument N, eight threads call MPI_Comm_rank instead, while randomly chosen layers
- * named `member`, except the lowest, are switched N times by their control variables.
+ * Makes calls in one process, for tests of runs of adjacent observers (see test_runs.py): messages
+ * whose statuses are ignored or not, a persistent request, and a matched probe. With an argument N,
+ * eight threads call MPI_Comm_rank instead, while randomly chosen layers named `member`, except the
+ * lowest, are switched N times by their control variables.
  */
 #include <mpi.h>
 

@@ -21,7 +21,7 @@
 #define FUNCTION static __attribute__((noinline, noclone))
 /* Follows a call, to prevent that it becomes a tail call. */
 #define STAY() __asm__ volatile("" ::: "memory")
-/* This size suffices for the tool `sites`, which reads debug information on the stack. */
+/* The size suffices for the tool `sites`, which needs much stack to read debug information. */
 #define STACK (1 << 20)
 #define USE(pointer) __asm__ volatile("" ::"r"(pointer) : "memory")
 

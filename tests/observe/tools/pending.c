@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Intercepts MPI_Waitall. If the first operation fails, it returns immediately and reports the
- * other operations as pending, which MPI permits (MPI 4.0, section 3.7.5).
+ * Intercepts MPI_Waitall. If the program passes statuses and the first operation fails, the
+ * interceptor returns immediately and reports the other operations as pending, which MPI permits
+ * (MPI 4.0, section 3.7.5).
  */
 #include <qmpi/qmpi.h>
 

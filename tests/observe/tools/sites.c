@@ -33,7 +33,8 @@ static const char *base_name(const char *path)
 }
 
 /* Prints the functions at an address, as in "inner:LINE < function:LINE". If they are unknown,
- * prints the name of the library. Returns the length of the text. */
+ * prints the name of the library. For an address in the C library, always prints "libc", and for
+ * one in no library, "nowhere". Returns the length of the text. */
 static int print(char *text, int room, const void *address)
 {
     const QMPIX_Address *found, *again = NULL;

@@ -17,6 +17,7 @@ int backtrace(void **addresses, int capacity)
     Dl_info info;
     if (!real)
         real = (int (*)(void **, int))(uintptr_t)dlsym(RTLD_NEXT, "backtrace");
+    /* libqmpi passes a capacity of 1 only to load the unwinder. */
     if (capacity > 1 && dladdr(__builtin_return_address(0), &info) &&
         strstr(info.dli_fname, "libqmpi"))
         count++;

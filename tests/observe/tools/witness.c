@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Observes all functions, and writes a line for each call to FOLDER/witness.RANK. The line contains
- * the function, the results of the helper functions of <qmpi/observer.h> in `after`, those in
- * `before` (in fields named …_before), and each argument (`a.NAME=VALUE`). The witness also checks
- * guarantees of the header that hold for all calls; a field `fault` names one that is violated.
+ * Observes all functions, and writes a line to FOLDER/witness.RANK for each call that returns. The
+ * line contains the function, the results of the helper functions of <qmpi/observer.h> in `after`,
+ * those in `before` (in fields named …_before), and each argument (`a.NAME=VALUE`). The witness
+ * also checks guarantees of the header that hold for all calls; a field `fault` names one that is
+ * violated.
  *
  * Options:
  *   folder=FOLDER   required
