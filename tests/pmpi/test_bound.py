@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All ways in which a PMPI tool may find the next functions, with the tool alone and in stacks."""
+"""The ways in which PMPI tools find the next functions, with one tool alone and in stacks."""
 import pytest
 
 from mpi_in_use import PROCESSOR
