@@ -36,7 +36,7 @@ def test_values_may_be_read_written_and_reset_in_a_signal_handler():
     assert (result.returncode, result.stdout) == (0, "done\n")
 
 
-@pytest.mark.skipif(not VALGRIND, reason="valgrind cannot be used here")
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed, or cannot run under the emulator")
 @pytest.mark.skipif(bool(ASAN), reason="valgrind cannot run a sanitized program")
 @pytest.mark.parametrize("program", [["random_calls", 5, 10000], ["conform"]])
 def test_valgrind_finds_no_error_in_libqmpi(program, tmp_path):
