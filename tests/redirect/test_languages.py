@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The exchange of exchange.c, in all languages and with all ways to reach MPI. Native layers and a PMPI
+"""The exchange of exchange.c, in several languages and with several ways to reach MPI. Native layers and a PMPI
 layer between them see the same calls, each of them once."""
 import pytest
 
@@ -116,7 +116,7 @@ def test_a_plugin_that_is_opened_after_the_first_call_is_seen_too(order, how, en
     """The plugin is opened after libqmpi has examined the loaded libraries. If the MPI library comes
     before libqmpi, the loader binds the plugin's calls to the MPI library."""
     if how == "deep" and (order == "qmpi_first" or ASAN):
-        pytest.skip("RTLD_DEEPBIND is a known limit if libqmpi comes first, and AddressSanitizer refuses it")
+        pytest.skip("with RTLD_DEEPBIND, calls are missed if libqmpi comes first; AddressSanitizer refuses this flag")
     exchange((f"plugin_host_{order}", ("plugin_c", how), env, ()), tmp_path,
              "count,output=%t.json:tally:count,output=%t.json")
     calls = {**EXCHANGE, "MPI_Initialized": 1}
