@@ -42,8 +42,8 @@ class Place:
         whether libqmpi can clean up."""
         os.environ["QMPI_TEST_MPI"] = self.mpi
         import mpi_in_use
-        # The process that cleans up is started in a way that qemu-user refuses: without a signal at its end
-        # (src/util/spawn.c).
+        # qemu-user refuses to create a process that sends its parent no signal when it ends. The process that cleans
+        # up is one (src/util/spawn.c).
         self.cleans_up = not mpi_in_use.EMULATED
         self.implementation, self.library = mpi_in_use.IMPLEMENTATION, mpi_in_use.ENVIRONMENT
 
@@ -113,8 +113,8 @@ def command(plan, place, program=None, folder=None):
 
 
 def execute(words, env, folder, timeout):
-    """Returns the status and the output of a command. The status is the negative number of the signal
-    that ended the process, or None if the time limit was reached."""
+    """Returns the status and the output of a command. The status is the exit status, the negative number
+    of the signal that ended the process, or None if the time limit was reached."""
     process = subprocess.Popen(words, env=env, cwd=folder, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                start_new_session=True)

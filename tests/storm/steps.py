@@ -84,8 +84,8 @@ def threads(plan):
 
 def switchable(plan):
     """Returns the layers that may be switched. Excludes the layers below one that keeps its next
-    functions (and this layer), and a tool preloaded before libqmpi, which dlsym finds even if it is
-    off."""
+    functions (and this layer), and a tool preloaded before libqmpi, which dlsym finds even while
+    this layer is off."""
     keepers = [i for i, entry in enumerate(plan.layers, 1) if entry.keeps]
     return [i for i, entry in enumerate(plan.layers, 1)
             if entry.preloaded != "front" and (not keepers or i < keepers[0])]

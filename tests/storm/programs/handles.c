@@ -15,7 +15,7 @@ enum { FREED = 4, BYTES = 64 };
 /* The kinds of handles that a call takes. */
 enum field { COMM, TYPE, GROUP, REQUEST, WIN, FILE_HANDLE, OP, INFO, ERRHANDLER, KEYVAL, MESSAGE };
 enum { FIELDS = MESSAGE + 1 };
-enum { MESSAGES = 12 }; /* the first calls of the table, which send or receive */
+enum { MESSAGES = 12 }; /* how many calls at the beginning of `calls` send or receive */
 enum { HANDLES_NULL, HANDLES_FREED, HANDLES_OTHER, HANDLES_NEVER, HOWS };
 
 union handle {
@@ -375,7 +375,8 @@ static int call_Probe(struct given *given)
     return error;
 }
 
-/* If the datatype is to be wrong, the message is valid; otherwise, the message is wrong. */
+/* Receives a valid message if the message is not to be wrong, and the datatype is wrong or there
+ * are no elements. Otherwise, the message is null or wrong. */
 static int call_Mrecv(struct given *given)
 {
     MPI_Message message = given->of[MESSAGE].message;
@@ -664,7 +665,7 @@ static int call_File_get_size(struct given *given)
     return M(File_get_size, (F, &size));
 }
 
-/* ---- The table ------------------------------------------------------------------------------- */
+/* ---- The table of calls ---------------------------------------------------------------------- */
 
 struct call {
     const char *name;
