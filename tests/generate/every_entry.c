@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls every entry of libqmpi, MPI_X and PMPI_X, with distinctive arguments. QMPI_TOOLS lists the
- * tool `witness` LAYERS times, and the echo library takes the place of the MPI library. Each layer
- * and the echo library must receive each argument unchanged. The application and each layer must
- * get the result of the layer or library below them. PMPI_X must reach only the echo library.
+ * Calls every entry of libqmpi, MPI_X and PMPI_X, with distinctive arguments. QMPI_TOOLS lists
+ * LAYERS tools (`witness` and, in tests/mpich, `cross`), and the echo library takes the place of
+ * the MPI library. Each layer and the echo library must receive each argument unchanged. The
+ * application and each layer must get the result of the layer or library below them. PMPI_X must
+ * reach no layer. libqmpi answers some functions of MPI_T itself: see reaches_library.
  *
  *     every_entry LAYERS          in one process, in the order of the numbers
  *     every_entry LAYERS first    each call as the first MPI call of a process of its own
