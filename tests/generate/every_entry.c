@@ -54,7 +54,8 @@ __attribute__((constructor)) static void register_tool(void)
     QMPI_Register_tool_name("witness", init);
 }
 
-/* Returns whether src/mpit passes a function on unchanged. tests/mpit checks the others. */
+/* Returns whether libqmpi passes calls of a function on unchanged. It does not for most functions
+ * of MPI_T, which tests/mpit checks. */
 static bool is_passed_on(const char *name)
 {
     static const char *const names[] = {"callback_get_info", "callback_set_info",  "copy",

@@ -79,7 +79,7 @@ def environment(plan, place, folder, bare):
                  "LD_LIBRARY_PATH": ":".join([str(place.build / "src"), *place.library.values()])}
     if plan.program == "storm_behind":
         # In this program, the MPI library precedes libqmpi, so that calls in the constructors of tools
-        # would lead directly to it. Therefore, tools make no such calls.
+        # would lead directly to the MPI library. Therefore, tools make no such calls.
         environment["STORM_QUIET"] = "1"
     preload += [text.format(tools=storm) for text in plan.preload]
     if place.implementation == "openmpi":

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The declarations that the parts of the conformance test of MPI_T share. A part is a table of
- * cases; the name of a case is the rule that it checks. The same source is built as three clients:
- * a program, a native layer, and a PMPI tool. The layer and the tool run the cases in MPI_Finalize.
- * T(x) is the function by which the client calls MPI_T_x.
+ * cases, which ends with a case without a name; the name of a case is the rule that it checks. The
+ * same source is built as three clients: a program, a native layer, and a PMPI tool. The layer and
+ * the tool run the cases in MPI_Finalize. T(x) is the function by which the client calls MPI_T_x.
  */
 #ifndef CONFORM_H
 #define CONFORM_H
