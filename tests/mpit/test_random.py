@@ -14,7 +14,7 @@ VALGRIND = not EMULATED and shutil.which("valgrind")
 
 @pytest.mark.parametrize("stack", ["publisher", "empty:publisher:now"])
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_random_calls_return_what_the_model_predicts(seed, stack):
+def test_random_calls_return_the_values_of_the_model(seed, stack):
     result = run_mpit("random_calls", seed, 10000, tools=stack)
     assert (result.returncode, result.stdout) == (0, "done\n")
 

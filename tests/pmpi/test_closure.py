@@ -30,7 +30,7 @@ def ranks_seen(result, *tool_ids):
 
 @pytest.mark.parametrize("plugin", ["plugin_pmpicaller", "pmpicaller"])
 @pytest.mark.parametrize("when", ["early", "starting", "turn", "late"])
-def test_calls_of_a_plugin_of_the_program_reach_all_layers_whenever_it_is_opened(when, plugin):
+def test_calls_of_a_plugin_of_the_program_reach_all_layers(when, plugin):
     tools = "alpha:opens,env.TEST_TURN=1:alpha:opens"
     result = succeed(PLUGINS, when, library(plugin), CALLS, tools=tools)
     assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 1]

@@ -354,6 +354,6 @@ def test_check_shows_the_libraries_that_belong_to_a_layer():
     assert "private" not in layers[2]["binding"]
 
 
-def test_check_of_a_tool_twice_leaves_no_copy(tmp_path):
+def test_check_of_two_layers_of_a_tool_leaves_no_copy(tmp_path):
     assert qmpi("check", "-t", "now:now", env={"TMPDIR": tmp_path}).returncode == 0
     assert is_emptied(tmp_path)

@@ -110,7 +110,7 @@ def test_a_native_layer_above_fortran_wrappers_knows_the_caller(binding, preload
 
 @every_binding
 @every_place
-def test_fortran_wrappers_on_top_are_called_by_the_program(binding, preload, tmp_path):
+def test_fortran_wrappers_on_top_are_called_except_with_mpi_f08(binding, preload, tmp_path):
     """The procedures of mpi_f08 have other names, which this tool does not wrap, so its C wrappers are
     called."""
     notes = barriers(binding, "libwrappers.so:count,output=calls.json", preload, tmp_path)
@@ -121,7 +121,7 @@ def test_fortran_wrappers_on_top_are_called_by_the_program(binding, preload, tmp
 
 @every_binding
 @every_place
-def test_fortran_wrappers_between_layers_run_once_and_pass_on(binding, preload, tmp_path):
+def test_a_tool_with_fortran_wrappers_between_layers_sees_and_passes_on_each_call_once(binding, preload, tmp_path):
     notes = barriers(binding, "count,output=%t.json:libwrappers.so:count,output=%t.json", preload,
                      tmp_path)
     assert len(notes) == 1

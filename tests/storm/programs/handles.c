@@ -222,7 +222,7 @@ static union handle never_of(enum field field)
 
 /* Returns whether a freed handle can be passed: the MPI library detects that it was freed, or does
  * not use it. Otherwise, the library would treat the handle as valid and overwrite the object that
- * is now at its place. In Open MPI, where handles are addresses, no freed handle can be passed. If
+ * is now at its place. If handles are addresses, as in Open MPI, no freed handle can be passed. If
  * `moves` is set, the call sends or receives, and does not use the type of a message of no
  * elements. */
 static bool can_be_freed(enum field field, const struct given *given, bool moves)
