@@ -51,9 +51,9 @@ class Place:
 @dataclass
 class Outcome:
     plan: object
-    differences: list
-    events: dict = field(default_factory=dict)
-    calls: int = 0
+    differences: list  # lines of text
+    events: dict = field(default_factory=dict)  # name -> number of events in rank 0
+    calls: int = 0     # MPI calls of the program in rank 0
     output: str = ""
     skipped: str = ""  # why the plan was not carried out, if it was not
 
