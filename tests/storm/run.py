@@ -28,7 +28,7 @@ class Place:
     """The build folders, and the MPI that is used."""
     home: Path      # the build folder with the storm's programs and tools
     build: Path     # the build folder with libqmpi and the bundled tools
-    mpi: str
+    mpi: str        # mpich, openmpi or abi
     names: list     # names of functions, by number
     timeout: float = 60
 

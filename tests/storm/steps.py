@@ -42,9 +42,9 @@ EVENTS = list(dict.fromkeys([step[0] for step in CALM + FORTRAN] + SPECIAL))
 
 @dataclass
 class Theme:
-    weight: int
-    fill: Callable
-    layers: Callable = lambda random: []
+    weight: int     # the relative frequency of the theme
+    fill: Callable  # adds the steps to a plan
+    layers: Callable = lambda random: []   # functions that create layers which the stack must have
     without: Callable = lambda random: []  # the PMPI tools that a run must not use
 
 

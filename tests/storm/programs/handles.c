@@ -32,14 +32,17 @@ union handle {
     MPI_Message message;
 };
 
+/* The arguments of a call. */
 struct given {
     union handle of[FIELDS];
-    int count, peer;
+    int count, peer; /* number of elements; rank of the other process */
     MPI_Status *status;
 };
 
 static union handle good[FIELDS], freed[FIELDS];
-static int results = -1, handled, call_number;
+static int results = -1; /* descriptor of the file $STORM_RESULTS */
+static int handled;      /* how often error handlers were called in this call */
+static int call_number;  /* the number of the next call */
 static char buffer[4 * BYTES], other[4 * BYTES], storage[4 * BYTES];
 static MPI_Comm ring;
 
