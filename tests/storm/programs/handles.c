@@ -673,7 +673,7 @@ static int call_File_get_size(struct given *given)
 struct call {
     const char *name;
     int (*call)(struct given *given);
-    unsigned fields;
+    unsigned fields; /* the kinds of handles that the call takes: IS_… */
 };
 
 #define ROW(X, fields)                                                                             \
