@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Included in front of every source file of a build that measures coverage; see CONTRIBUTING.md.
- * The counters of coverage are written by an exit handler. _exit and the functions that start
- * another program skip it, so these macros write the counters first.
+ * The counters of coverage are written by an exit handler. _exit and execvp skip it, so these
+ * macros write the counters first.
  */
 #ifndef QMPI_COVERAGE_DUMP_H
 #define QMPI_COVERAGE_DUMP_H

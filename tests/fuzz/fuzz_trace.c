@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: any bytes as one process's file of a trace. The reader must refuse it with a hint,
- * or return events that are properly nested, in order of time, and refer to defined things. If the
- * first byte of the input is no multiple of 8, the checksums are corrected first, because the
- * reader would refuse a damaged file at once. The rest of the input is the file.
+ * Fuzz target: any bytes as one process's file of a trace. The reader must refuse the file with a
+ * hint, or return events that are properly nested, in order of time, and refer to defined things.
+ * If the first byte of the input is no multiple of 8, the checksums are corrected first, because
+ * the reader would refuse a damaged file at once. The rest of the input is the file.
  */
 #define _GNU_SOURCE
 #include "tools/trace/export/trace.h"
@@ -23,8 +23,8 @@ static void check(bool holds)
         abort();
 }
 
-/* Corrects the checksums and sizes of the parts that look like blocks, up to the end of the
- * file. */
+/* Makes blocks of everything after the magic number of the file: sets the magic number, the sizes
+ * and the checksums of each block. */
 static void repair(unsigned char *file, size_t size)
 {
     for (size_t at = TRACE_MAGIC_SIZE; at < size && size - at >= TRACE_BLOCK_SIZE;) {

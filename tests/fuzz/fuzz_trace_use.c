@@ -28,8 +28,8 @@ static void check(bool holds)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-/* Corrects the checksums and sizes of the parts that look like blocks, up to the end of the
- * file. */
+/* Makes blocks of everything after the magic number of the file: sets the magic number, the sizes
+ * and the checksums of each block. */
 static void set_checksums(unsigned char *file, size_t size)
 {
     for (size_t at = TRACE_MAGIC_SIZE; at < size && size - at >= TRACE_BLOCK_SIZE;) {
@@ -120,7 +120,7 @@ static const char *const uses[USES] = {[CHECK] = "check",
                                        [REPORT] = "report",
                                        [PERFETTO] = "perfetto",
                                        [CSV] = "csv"};
-enum { LATENCY = 100 };
+enum { LATENCY = 100 }; /* nanoseconds */
 
 static enum use find_use(void)
 {

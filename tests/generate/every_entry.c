@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls every entry of libqmpi, MPI_X and PMPI_X, with distinctive arguments. QMPI_TOOLS lists the
- * tool `witness` LAYERS times, and the echo library takes the place of the MPI library. Each layer
- * and the echo library must receive each argument unchanged. The application and each layer must
- * get the result of the layer or library below them. PMPI_X must reach only the echo library.
+ * Calls every entry of libqmpi, MPI_X and PMPI_X, with distinctive arguments. QMPI_TOOLS lists
+ * LAYERS tools (`witness` and, in tests/mpich, `cross`), and the echo library takes the place of
+ * the MPI library. Each layer and the echo library must receive each argument unchanged. The
+ * application and each layer must get the result of the layer or library below them. PMPI_X must
+ * reach no layer. libqmpi answers some functions of MPI_T itself: see reaches_library.
  *
  *     every_entry LAYERS          in one process, in the order of the numbers
  *     every_entry LAYERS first    each call as the first MPI call of a process of its own
@@ -53,7 +54,8 @@ __attribute__((constructor)) static void register_tool(void)
     QMPI_Register_tool_name("witness", init);
 }
 
-/* Returns whether src/mpit passes a function on unchanged. tests/mpit checks the others. */
+/* Returns whether libqmpi passes calls of a function on unchanged. It does not for most functions
+ * of MPI_T, which tests/mpit checks. */
 static bool is_passed_on(const char *name)
 {
     static const char *const names[] = {"callback_get_info", "callback_set_info",  "copy",

@@ -10,8 +10,8 @@ enum {
     PCONTROL_NOTHING = 0, /* (level) */
     PCONTROL_NAME = 1,    /* (level, "name") */
     PCONTROL_REALS = 2,   /* (level, 8 doubles) */
-    PCONTROL_MANY = 3,    /* (level, 16 words): even words long, odd ones int */
-    PCONTROL_FULL = 4, /* (level, 8 words and 8 doubles in turn): even words long, odd ones int */
+    PCONTROL_MANY = 3,    /* (level, 16 words): even words long or pointers, odd ones int */
+    PCONTROL_FULL = 4,    /* (level, 8 words and 8 doubles in turn): words as above */
 };
 
 /* Compares up to 16 words and 8 doubles with those that `level` requires, and reports differences

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests that libqmpi exports every function of the MPI library, under both names, its own API, and
-nothing else."""
+"""Tests that libqmpi exports every function of the MPI library, under both names, its own API, the
+functions of other libraries that it replaces, and nothing else."""
 import re
 
 import generate_support as support

@@ -70,7 +70,7 @@ def other_mpi():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_compiler_command_tells_where_its_mpi_is(command):
+def test_a_compiler_command_tells_the_place_of_its_mpi(command):
     found = find(command)
     assert found["include"] == [header_folder(command)]
     assert found["package"] == [""]

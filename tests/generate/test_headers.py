@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests that the public headers compile by themselves, in C and C++, whatever was included before
-them."""
+"""Tests that the public headers compile in C and C++: by themselves, before and after mpi.h. Also tests
+the types that they declare."""
 import os
 import re
 import shutil

@@ -119,7 +119,7 @@ def enumeration(path, name):
     return {each: number for number, each in enumerate(names)}
 
 
-def test_trace_knows_what_the_functions_do(invented):
+def test_trace_knows_the_actions_of_the_functions(invented):
     actions = enumeration("tools/trace/record/traits.h", "trait_action")
     known = invented.answer("trace")
     assert {name: next(key for key, value in actions.items() if value == each["action"])
@@ -138,7 +138,7 @@ def test_trace_knows_what_the_functions_do(invented):
     assert known["MPI_Win_grow"]["created"] == 2
 
 
-def test_profile_knows_what_the_functions_do(invented):
+def test_profile_knows_the_transfers_and_waits_of_the_functions(invented):
     known = invented.answer("profile")
     receives = enumeration("tools/profile/record/traits.h", "traits_receives")
     sends = enumeration("tools/profile/record/traits.h", "traits_sends")

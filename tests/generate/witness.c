@@ -17,8 +17,8 @@ static int library_count; /* 1 if the call must reach the MPI library, or 0 if c
                              are ignored */
 static const char *ignored_function = "";
 static int is_ignored; /* whether to ignore the current call of the MPI library */
-static int arrivals;
-static int place_now = WITNESS_APPLICATION;
+static int arrivals;   /* how many places the current call has reached */
+static int place_now = WITNESS_APPLICATION; /* the latest of these places */
 static int problems;
 
 static uint64_t mix(uint64_t value)

@@ -4,7 +4,7 @@
  * The call passes through places: the application, the layers, and the MPI library. A layer has its
  * tool_id as its number, and the MPI library has 0. Each argument has distinctive bytes, and so has
  * the result that each place returns. Each error is written as a TAP comment that names the
- * function, the place and the argument.
+ * function, the place and, if an argument is wrong, this argument.
  */
 #ifndef QMPI_TEST_WITNESS_H
 #define QMPI_TEST_WITNESS_H

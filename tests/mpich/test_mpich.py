@@ -251,7 +251,7 @@ def test_pointers_that_are_kept_stay_callable(stack, seen):
     assert result.calls[at + 1:at + 1 + len(seen)] == [f"{each} MPI_Comm_rank" for each in seen]
 
 
-def test_conditions_say_where_layers_are_on():
+def test_conditions_limit_layers_to_ranks_and_functions():
     result = run("calls", *STEPS, ranks=4, tools="cached,@ranks=1-2:cached,@functions=MPI_Barrier;MPI_Wtime:"
                  "asking,@enabled=no:needs_mpi,@nodes=none:cached,@if-env=PATH,@program=calls")
     assert (result.returncode, result.messages) == (0, [])

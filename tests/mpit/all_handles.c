@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests whether the MPI library supports MPI_T_PVAR_ALL_HANDLES. Some libraries crash with the
- * value that the standard ABI gives this constant. */
+/* Tests whether the MPI library survives a call with MPI_T_PVAR_ALL_HANDLES. Some libraries crash
+ * with the value that the standard ABI gives this constant. */
 #include <mpi.h>
 
 int main(void)

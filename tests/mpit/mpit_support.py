@@ -33,7 +33,7 @@ def knows_all_handles():
         return run_mpi(program, ranks=1, preload=()).returncode == 0
 
 
-# Programs and tools that read all variables.
+# Programs and tools that read all variables, or the information about all of them.
 READ_ALL = {"list_all", "conform", "conform_native", "conform_pmpi"}
 
 

@@ -72,7 +72,7 @@ def test_every_case_runs(client):
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("client", CLIENTS)
-def test_each_client_finds_the_rule_followed(client, name):
+def test_each_case_succeeds_with_each_client(client, name):
     result, found = outcomes(client)
     if name in FAULTS and client in ("library alone", "no layer") and found.get(name) == "not ok":
         pytest.xfail(FAULTS[name])

@@ -9,7 +9,7 @@ pytestmark = [needs_ptrace, pytest.mark.skipif(bool(ASAN), reason="the sanitizer
 
 
 def instructions(what, **how):
-    """Returns the instructions of one call, from two loops with different numbers of calls."""
+    """Returns the number of instructions of one call, from two loops with different numbers of calls."""
     few, many = 2, 10
     result = run_mpit("cost", what, few, many, wrapper=[BUILD / "tests/count_steps"], **how)
     assert result.returncode == 0

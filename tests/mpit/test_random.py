@@ -14,7 +14,7 @@ VALGRIND = not EMULATED and shutil.which("valgrind")
 
 @pytest.mark.parametrize("stack", ["publisher", "empty:publisher:now"])
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_random_calls_return_what_the_model_predicts(seed, stack):
+def test_random_calls_return_the_values_of_the_model(seed, stack):
     result = run_mpit("random_calls", seed, 10000, tools=stack)
     assert (result.returncode, result.stdout) == (0, "done\n")
 
@@ -36,7 +36,7 @@ def test_values_may_be_read_written_and_reset_in_a_signal_handler():
     assert (result.returncode, result.stdout) == (0, "done\n")
 
 
-@pytest.mark.skipif(not VALGRIND, reason="valgrind cannot be used here")
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed, or cannot run under the emulator")
 @pytest.mark.skipif(bool(ASAN), reason="valgrind cannot run a sanitized program")
 @pytest.mark.parametrize("program", [["random_calls", 5, 10000], ["conform"]])
 def test_valgrind_finds_no_error_in_libqmpi(program, tmp_path):

@@ -48,8 +48,9 @@ def qmpi(*arguments, env=None, **more):
 
 
 def expected_calls(stack, steps=RUN):
-    """Returns the notes of a run of `steps`: for each call, those of all layers in order. Layers of native tools print
-    their number (trace.c), and those of PMPI tools the number of calls that they have seen (bound.c)."""
+    """Returns the notes of a run of `steps`: for each call, that of the program and those of all layers in order.
+    Layers of native tools print their number (trace.c), and those of PMPI tools the number of calls that they have
+    seen (bound.c)."""
     notes = []
     for number, step in enumerate(steps, 1):
         notes.append(f"app {step}")

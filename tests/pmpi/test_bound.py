@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All ways in which a PMPI tool may find the next functions, with the tool alone and in stacks."""
+"""The ways in which PMPI tools find the next functions, with one tool alone and in stacks."""
 import pytest
 
 from mpi_in_use import PROCESSOR
@@ -113,7 +113,7 @@ def pages(result, name):
 
 
 @every_binding
-def test_page_protection_is_what_the_loader_left(name):
+def test_pages_keep_the_protection_that_the_loader_gave_them(name):
     """The protection is the same as without libqmpi: above a native layer, which requires adapters, below it, and for
     a copy of the tool."""
     plain = pages(succeed("calls", *RUN, preload=[pmpi_tool(name)]), name)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests the clean-up process, which removes the temporary directory with the copies of tools when the program has
-ended. It must not remove other files, and the program must not notice it."""
+ended. Later runs remove the directories of runs that were killed together with this process. No other files may be
+removed, and the program must not notice the process."""
 import fcntl
 import os
 import platform
@@ -202,7 +203,7 @@ def test_a_link_among_the_copies_is_not_followed(tmp_path):
     assert entries(other) == ["kept"]
 
 
-# ---- The program does not notice ----------------------------------------------------------------
+# ---- The program does not notice the clean-up process --------------------------------------------
 
 
 def test_the_program_gets_no_signal_about_the_clean_up_process(tmp_path):
@@ -244,9 +245,10 @@ def test_the_clean_up_process_shares_nothing_with_the_program(tmp_path):
         assert wait_until(lambda: entries(tmp_path) == [])
 
 
-# ---- The clean-up process cannot be started, or was killed --------------------------------------
+# ---- Limits, and a clean-up process that is missing or killed ------------------------------------
 
-def test_few_descriptors_do_not_end_the_run(tmp_path):
+
+def test_few_descriptors_do_not_end_the_run_by_a_signal(tmp_path):
     for number in (8, 7, 6, 5):
         result = run_pmpi(SURROUNDINGS, "initialized", "initialized", tools=TWICE,
                             env={"TMPDIR": tmp_path},

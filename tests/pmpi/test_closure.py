@@ -30,7 +30,7 @@ def ranks_seen(result, *tool_ids):
 
 @pytest.mark.parametrize("plugin", ["plugin_pmpicaller", "pmpicaller"])
 @pytest.mark.parametrize("when", ["early", "starting", "turn", "late"])
-def test_calls_of_a_plugin_of_the_program_reach_all_layers_whenever_it_is_opened(when, plugin):
+def test_calls_of_a_plugin_of_the_program_reach_all_layers(when, plugin):
     tools = "alpha:opens,env.TEST_TURN=1:alpha:opens"
     result = succeed(PLUGINS, when, library(plugin), CALLS, tools=tools)
     assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 1]
@@ -51,7 +51,8 @@ def test_a_tool_and_the_program_have_separate_copies_of_a_library_that_both_use(
 
 @pytest.mark.parametrize("stack", ["alpha:opens:alpha", "alpha:opens:alpha:needs_pmpicaller"])
 def test_a_library_that_is_opened_while_a_tool_is_loaded_does_not_belong_to_the_tool(stack):
-    """While libqmpi searches for the owner of the calling code, tools become layers. It must still find the program."""
+    """While libqmpi searches for the owner of the calling code, tools become layers. Nevertheless, libqmpi must find
+    that the code belongs to the program."""
     result = succeed(CONCURRENT, "open", library("plugin_pmpicaller"), tools=stack, timeout=30)
     assert result.stdout == "crossed\n"
     assert ranks_seen(result, 1, 3) == [5, 5]
@@ -165,8 +166,7 @@ SUFFIX = "-Wl,--defsym=so.1=0"  # defines a symbol `so.1`, whose name shares its
     pytest.param("libpart.so.1", ("-Wl,-soname,libpart.so.1", "-fuse-ld=gold"), ("-fuse-ld=gold",),
                  marks=pytest.mark.skipif(not shutil.which("ld.gold"), reason="the linker gold is not installed")),
 ], ids=["no soname", "short", "shared text", "versions", "gold"])
-def test_a_tools_library_can_be_copied_whatever_its_name(name, arguments, tools_arguments,
-                                                          tmp_path):
+def test_libraries_with_unusual_names_versions_or_linkers_can_be_copied(name, arguments, tools_arguments, tmp_path):
     (tmp_path / "versions").write_text(VERSIONS)
     arguments = [each.replace("=versions", f"={tmp_path}/versions") for each in arguments]
     compile_library(tmp_path, name, COUNTER, *arguments)
@@ -278,7 +278,7 @@ def test_doctor_names_the_library_that_two_layers_share():
 
 
 @pytest.mark.parametrize("stack", ["needs_counter:alpha:needs_counter", "helped:helped_too", "now"])
-def test_check_names_no_shared_library_if_there_is_none(stack):
+def test_check_names_no_shared_library_if_layers_share_none(stack):
     assert "shares" not in qmpi("check", "-t", stack).stdout
 
 

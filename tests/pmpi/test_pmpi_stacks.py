@@ -43,14 +43,14 @@ def test_tools_are_found_by_name_by_file_name_and_by_path():
     check_stack(("lazy", "now", "table"), succeed("calls", *RUN, tools=tools))
 
 
-def test_one_tool_under_two_file_names_is_two_tools(tmp_path):
+def test_a_copy_of_a_tool_under_another_name_works_between_its_layers(tmp_path):
     other = tmp_path / "libother.so"
     other.write_bytes(pmpi_tool("now").read_bytes())
     result = succeed("calls", *RUN, tools=f"now:{other}:now")
     check_stack(("now", "now", "now"), result)
 
 
-def test_a_tool_through_a_symbolic_link_is_the_same_tool(tmp_path):
+def test_a_symbolic_link_to_a_tool_works_between_its_layers(tmp_path):
     other = tmp_path / "libother.so"
     other.symlink_to(pmpi_tool("now"))
     result = succeed("calls", *RUN, tools=f"now:{other}:now")
@@ -89,7 +89,7 @@ def test_tools_that_need_the_same_library_indirectly_have_a_copy_each(stack):
         assert result.trace.count(f"exit {name} counted 6 helper 6") == stack.count(name)
 
 
-def test_an_indirectly_needed_library_is_found_as_the_loader_finds_it(tmp_path):
+def test_an_indirectly_needed_library_is_found_in_the_search_path_of_the_loader(tmp_path):
     """The tool needs the shared library only through another library, which is not loaded yet and is not in the run
     path of the tool."""
     moved = shutil.copy(pmpi_tool("indirect_one"), tmp_path)
@@ -186,7 +186,7 @@ def seen(result, name):
 @pytest.mark.parametrize("stack", [
     ("fortran_wrappers",), ("alpha", "fortran_wrappers"), ("fortran_wrappers", "alpha"),
     ("lazy", "fortran_wrappers", "alpha")])
-def test_a_tools_fortran_wrappers_count_a_call_once_and_no_layer_misses_it(stack, preload):
+def test_each_layer_sees_a_call_once_if_a_tool_has_fortran_wrappers(stack, preload):
     """The tool has wrappers in C and Fortran, for example MPI_Barrier and mpi_barrier_. If it is preloaded, calls of
     the program may reach either of them."""
     libraries = [LIBQMPI, pmpi_tool("fortran_wrappers")] if preload == "yes" else [LIBQMPI]

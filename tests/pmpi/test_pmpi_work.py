@@ -73,8 +73,8 @@ def test_the_programs_own_calls_of_the_tool_information_interface_reach_a_pmpi_l
 
 @pytest.mark.parametrize("preload", [[], ["early"], ["early_wraps"]], ids=["no", "plain", "wraps"])
 @pytest.mark.parametrize("name", ["early", "early_wraps"])
-def test_mpi_calls_of_a_constructor_reach_the_layers_below_only(name, preload):
-    """This includes preloaded tools, whose constructors run before the stack exists."""
+def test_mpi_calls_of_a_constructor_reach_no_layers_above_the_tool(name, preload):
+    """This also holds for preloaded tools, whose constructors run before the stack exists."""
     if preload not in ([], [name]):
         pytest.skip("only the tested tool is preloaded")
     itself = [f"{name} MPI_Initialized"] * (name == "early_wraps")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """PMPI tools that are already in the process: preloaded before or after libqmpi, linked with the program as a library,
-or part of the program. They become layers, or the run is refused."""
+or part of the program. They become layers. If this is not possible at the listed place, the run is refused, or
+continues without this layer."""
 import shutil
 
 import pytest

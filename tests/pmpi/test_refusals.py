@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A library that cannot be a PMPI layer is refused with one message and a hint, or left out if the user allows this."""
+"""A listed library that cannot be a PMPI layer is refused with one message and a hint, or left out if the user allows
+this. Such a library that is preloaded and not listed is always left out."""
 import os
 import shutil
 import struct
@@ -58,7 +59,8 @@ def unresolved(folder):
     return path
 
 
-# Name of the case -> (function that creates the invalid entry in a directory, part of the message).
+# Name of the case -> (function that returns the invalid entry, and may create its file in a directory; part of the
+# message).
 CASES = {
     "not a library": (lambda folder: __file__, "not an ELF file"),
     "truncated": (truncated, "the file is truncated"),

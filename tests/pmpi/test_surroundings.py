@@ -170,7 +170,7 @@ def test_under_qmpi_run_only_further_copies_miss_calls_outside_mpi_and_a_message
 
 
 @pytest.mark.parametrize("on_error, status", [("stop", 2), ("skip", 0)])
-def test_a_tool_that_cannot_be_preloaded_although_it_must_is_refused(on_error, status, tmp_path):
+def test_a_tool_that_must_be_preloaded_but_cannot_be_is_refused_or_loaded_later(on_error, status, tmp_path):
     """The loader cannot preload a path with a space. If the user skips errors, the tool is loaded later and sees only
     MPI calls."""
     folder = tmp_path / "a b"
@@ -219,8 +219,8 @@ def test_only_one_rank_says_that_a_tool_misses_functions():
 
 
 def is_emptied(folder, seconds=60):
-    """Waits until the directory is empty, and returns whether it is. After a process was killed, another process
-    removes its copies some time later."""
+    """Waits until the directory is empty, but not longer than `seconds`, and returns whether it is empty. After a
+    process was killed, its clean-up process removes the copies some time later."""
     if EMULATED:
         pytest.skip(needs_helper.kwargs["reason"])
     end = time.monotonic() + seconds
@@ -290,7 +290,7 @@ def test_copies_are_gone_after_a_refusal(tmp_path):
     assert is_emptied(tmp_path)
 
 
-def test_the_program_has_no_child_that_it_does_not_know(tmp_path):
+def test_the_program_has_no_child_that_it_did_not_create(tmp_path):
     result = succeed(SURROUNDINGS, "wait", "init", "wait", "fork", "wait", "finalize", "wait",
                      tools="now:now", env={"TMPDIR": tmp_path})
     assert [line for line in result.stdout.splitlines() if line[:4] in ("wait", "fork")] == [
@@ -354,6 +354,6 @@ def test_check_shows_the_libraries_that_belong_to_a_layer():
     assert "private" not in layers[2]["binding"]
 
 
-def test_check_of_a_tool_twice_leaves_no_copy(tmp_path):
+def test_check_of_two_layers_of_a_tool_leaves_no_copy(tmp_path):
     assert qmpi("check", "-t", "now:now", env={"TMPDIR": tmp_path}).returncode == 0
     assert is_emptied(tmp_path)

@@ -152,7 +152,7 @@ def test_a_layer_may_pass_calls_of_mpi_1_on_as_those_of_mpi_2(binding, tools):
 
 @every_binding
 @every_stack
-def test_layers_see_what_c_would_see(binding, tools):
+def test_layers_see_the_values_of_c(binding, tools):
     """For predefined attributes, a note contains the keyval and the value that C reads at the address
     it gets. For attributes that are set, a note contains the value that is passed in C."""
     limit = next(line.split()[1] for line in plain(binding) if line.startswith("MPI_TAG_UB"))

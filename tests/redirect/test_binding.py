@@ -66,8 +66,8 @@ def test_each_section_that_is_not_contiguous_is_one_send(tmp_path):
 @pytest.mark.skipif(ABI, reason="the standard ABI has no Fortran bindings")
 @pytest.mark.parametrize("tools", [None, "site", "site:tally:site"])
 def test_a_program_may_unload_the_binding_and_load_it_again(tools):
-    """If a layer asks for the caller, libqmpi reads the binding, even if it is being closed at this
-    time."""
+    """If a layer asks for the caller, libqmpi reads the binding, even while the program is closing the
+    binding."""
     binding = FORTRAN_LIBRARIES["mpif_h"]
     result = reach("reload", 3, ranks=1, tools=tools,
                    env={"REDIRECT_BINDING": binding, "REDIRECT_TALLY": "/nowhere"})
@@ -110,7 +110,7 @@ def test_a_native_layer_above_fortran_wrappers_knows_the_caller(binding, preload
 
 @every_binding
 @every_place
-def test_fortran_wrappers_on_top_are_called_by_the_program(binding, preload, tmp_path):
+def test_fortran_wrappers_on_top_are_called_except_with_mpi_f08(binding, preload, tmp_path):
     """The procedures of mpi_f08 have other names, which this tool does not wrap, so its C wrappers are
     called."""
     notes = barriers(binding, "libwrappers.so:count,output=calls.json", preload, tmp_path)
@@ -121,7 +121,7 @@ def test_fortran_wrappers_on_top_are_called_by_the_program(binding, preload, tmp
 
 @every_binding
 @every_place
-def test_fortran_wrappers_between_layers_run_once_and_pass_on(binding, preload, tmp_path):
+def test_a_tool_with_fortran_wrappers_between_layers_sees_and_passes_on_each_call_once(binding, preload, tmp_path):
     notes = barriers(binding, "count,output=%t.json:libwrappers.so:count,output=%t.json", preload,
                      tmp_path)
     assert len(notes) == 1
@@ -156,7 +156,7 @@ def test_a_call_that_a_fortran_wrapper_would_pass_to_the_binding_is_seen_once(bi
 
 @every_binding
 @every_place
-def test_fortran_wrappers_are_not_used_if_the_user_says_so(binding, preload, tmp_path):
+def test_fortran_wrappers_are_not_used_with_the_option_fortran_no(binding, preload, tmp_path):
     notes = barriers(binding, "libwrappers.so,@fortran=no:count,output=calls.json", preload, tmp_path)
     assert notes == [f"wrappers MPI_Barrier from {FORTRAN_LIBRARIES['mpif_h']}"]
     assert counted(tmp_path / "calls.json")["MPI_Barrier"] == (1, 1, 1)

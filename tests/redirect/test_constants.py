@@ -120,8 +120,7 @@ def test_of_two_layers_of_the_tool_the_lower_one_is_called_in_c(binding, preload
     (PLACES["preloaded behind"], None, in_fortran), (PLACES["preloaded in front"], None, in_fortran),
     (PLACES["preloaded in front"], "count,output=/dev/null", in_fortran),
     (PLACES["preloaded behind"], "count,output=/dev/null", in_c)])
-def test_the_order_of_preloading_places_a_tool_that_is_not_listed(preload, tools, names,
-                                                                      tmp_path):
+def test_a_tool_that_is_not_listed_gets_its_place_from_the_order_of_preloading(preload, tools, names, tmp_path):
     assert run("mpif_h", "init numbers", tools, preload, tmp_path) == names("init numbers")
 
 
@@ -151,7 +150,7 @@ def test_without_a_fortran_wrapper_of_the_initialization_the_c_wrappers_are_call
     # wrappers are called as before.
     ("libconstants.so:count,output=/dev/null", "init numbers off numbers on numbers",
      in_fortran("init numbers numbers")),
-    # MPI is initialized while the tool is off, so its Fortran wrappers are never called.
+    # MPI is initialized while the tool is off, so the tool's Fortran wrappers are never called.
     ("libconstants.so:count,output=/dev/null", "initialized off init numbers on numbers",
      in_c("initialized numbers")),
     # The tool becomes the topmost layer before MPI is initialized, in the following cases afterwards.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The exchange of exchange.c, in all languages and with all ways to reach MPI. Native layers and a PMPI
+"""The exchange of exchange.c, in several languages and with several ways to reach MPI. Native layers and a PMPI
 layer between them see the same calls, each of them once."""
 import pytest
 
@@ -102,7 +102,7 @@ def test_without_tools_the_program_is_undisturbed(binding, tmp_path):
                          ids=["first call", "MPI_Init"])
 @pytest.mark.parametrize("how", ["local", "global"])
 @pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
-def test_a_plugin_that_is_opened_after_a_call_is_seen_by_a_qmpi_tool_alone(order, how, env, calls, tmp_path):
+def test_a_plugin_that_is_opened_after_a_call_is_seen_in_a_stack_without_pmpi_tools(order, how, env, calls, tmp_path):
     """Without a PMPI tool, libqmpi does not intercept dlopen. The call is MPI_Initialized or MPI_Init,
     because MPI_Init also examines the loaded libraries."""
     exchange((f"plugin_host_{order}", ("plugin_c", how), env, ()), tmp_path, "count,output=%t.json")
@@ -112,11 +112,11 @@ def test_a_plugin_that_is_opened_after_a_call_is_seen_by_a_qmpi_tool_alone(order
 @pytest.mark.parametrize("env", [{}, {"LD_BIND_NOW": "1"}], ids=["lazily", "at once"])
 @pytest.mark.parametrize("how", ["local", "global", "deep"])
 @pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
-def test_a_plugin_that_is_opened_after_the_first_call_is_seen_too(order, how, env, tmp_path):
+def test_a_plugin_that_is_opened_after_a_call_is_seen_by_native_and_pmpi_layers(order, how, env, tmp_path):
     """The plugin is opened after libqmpi has examined the loaded libraries. If the MPI library comes
     before libqmpi, the loader binds the plugin's calls to the MPI library."""
     if how == "deep" and (order == "qmpi_first" or ASAN):
-        pytest.skip("RTLD_DEEPBIND is a known limit if libqmpi comes first, and AddressSanitizer refuses it")
+        pytest.skip("with RTLD_DEEPBIND, calls are missed if libqmpi comes first; AddressSanitizer refuses this flag")
     exchange((f"plugin_host_{order}", ("plugin_c", how), env, ()), tmp_path,
              "count,output=%t.json:tally:count,output=%t.json")
     calls = {**EXCHANGE, "MPI_Initialized": 1}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Writes headers for the storm's programs and tools. They contain the numbers of functions in the
-ledger (`numbers`, `fortran`), or lists of the functions that PMPI tools (`pmpi`) and tools of
-MPICH's variant (`mpich`) wrap. WRAPPERS is the generated list of this MPI's functions. The third
-argument is functions.txt for the numbers, MPICH's mpi_proto.h for `mpich`, and not used for `pmpi`.
+"""Writes a header for the storm's programs and tools. It contains the index of each function in the
+arrays of ledger.h (`numbers` in C, `fortran`), or a list of the functions that PMPI tools (`pmpi`) or
+tools of MPICH's variant (`mpich`) wrap. WRAPPERS is the generated list of this MPI's functions. The third
+argument is functions.txt for the indices, MPICH's mpi_proto.h for `mpich`, and not used for `pmpi`.
 
 Usage: functions.py numbers|fortran|pmpi|mpich WRAPPERS NUMBERS_OR_MPI_HEADER OUTPUT
 """

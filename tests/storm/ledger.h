@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ledger is a file for each process of a run. The program, all tools and all plugins map it and
- * record in it what they do. The file remains, however the process ends. Then judge.py, which reads
- * it with ledger.py, compares the calls that the layers saw with those that were made.
- * The functions here may be called in a signal handler, in a child after fork, and by any thread.
+ * The ledger is a file for each process of a run. The program, its plugins and the storm's own
+ * tools record in it what they do. The file remains, however the process ends. Then judge.py, which
+ * reads it with ledger.py, compares the calls that the layers saw with those that were made.
+ * storm_add and storm_wrong may be called in a signal handler, in a child after fork, and by any
+ * thread.
  */
 #ifndef STORM_LEDGER_H
 #define STORM_LEDGER_H
@@ -55,7 +56,7 @@ struct storm_ledger {
     uint64_t racing;                      /* 1: layers are being switched, so callers are unknown */
     uint64_t message_count;
     char message[STORM_MESSAGES][STORM_MESSAGE];
-    uint64_t events[STORM_EVENTS]; /* how often each kind of step was carried out */
+    uint64_t events[STORM_EVENTS]; /* how often each kind of step was begun */
     storm_counts program;          /* calls that the program made */
     storm_counts slack;            /* of these, calls that may have been left before they reached a
                                       layer */

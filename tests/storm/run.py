@@ -28,7 +28,7 @@ class Place:
     """The build folders, and the MPI that is used."""
     home: Path      # the build folder with the storm's programs and tools
     build: Path     # the build folder with libqmpi and the bundled tools
-    mpi: str
+    mpi: str        # mpich, openmpi or abi
     names: list     # names of functions, by number
     timeout: float = 60
 
@@ -42,8 +42,8 @@ class Place:
         whether libqmpi can clean up."""
         os.environ["QMPI_TEST_MPI"] = self.mpi
         import mpi_in_use
-        # The process that cleans up is started in a way that qemu-user refuses: without a signal at its end
-        # (src/util/spawn.c).
+        # qemu-user refuses to create a process that sends its parent no signal when it ends. The process that cleans
+        # up is one (src/util/spawn.c).
         self.cleans_up = not mpi_in_use.EMULATED
         self.implementation, self.library = mpi_in_use.IMPLEMENTATION, mpi_in_use.ENVIRONMENT
 
@@ -51,9 +51,9 @@ class Place:
 @dataclass
 class Outcome:
     plan: object
-    differences: list
-    events: dict = field(default_factory=dict)
-    calls: int = 0
+    differences: list  # lines of text
+    events: dict = field(default_factory=dict)  # name -> number of events in rank 0
+    calls: int = 0     # MPI calls of the program in rank 0
     output: str = ""
     skipped: str = ""  # why the plan was not carried out, if it was not
 
@@ -79,7 +79,7 @@ def environment(plan, place, folder, bare):
                  "LD_LIBRARY_PATH": ":".join([str(place.build / "src"), *place.library.values()])}
     if plan.program == "storm_behind":
         # In this program, the MPI library precedes libqmpi, so that calls in the constructors of tools
-        # would lead directly to it. Therefore, tools make no such calls.
+        # would lead directly to the MPI library. Therefore, tools make no such calls.
         environment["STORM_QUIET"] = "1"
     preload += [text.format(tools=storm) for text in plan.preload]
     if place.implementation == "openmpi":
@@ -113,8 +113,8 @@ def command(plan, place, program=None, folder=None):
 
 
 def execute(words, env, folder, timeout):
-    """Returns the status and the output of a command. The status is the negative number of the signal
-    that ended the process, or None if the time limit was reached."""
+    """Returns the status and the output of a command. The status is the exit status, the negative number
+    of the signal that ended the process, or None if the time limit was reached."""
     process = subprocess.Popen(words, env=env, cwd=folder, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                start_new_session=True)

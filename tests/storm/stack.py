@@ -15,7 +15,7 @@ class Entry:
     signals: bool = True  # a signal handler that calls MPI may interrupt its functions
     jumps: bool = True    # its functions may be left by longjmp
     preloaded: str = ""   # "front" or "behind": not listed, but preloaded before or after libqmpi
-    bottom: bool = False  # it makes calls that are not recorded, so no layer may be below it
+    bottom: bool = False  # it makes calls that are not recorded, so only layers of this kind may be below it
     keeps: bool = False   # it keeps pointers to the next functions, so nothing below it may be switched
 
 

@@ -42,9 +42,9 @@ EVENTS = list(dict.fromkeys([step[0] for step in CALM + FORTRAN] + SPECIAL))
 
 @dataclass
 class Theme:
-    weight: int
-    fill: Callable
-    layers: Callable = lambda random: []
+    weight: int     # the relative frequency of the theme
+    fill: Callable  # adds the steps to a plan
+    layers: Callable = lambda random: []   # functions that create layers which the stack must have
     without: Callable = lambda random: []  # the PMPI tools that a run must not use
 
 
@@ -84,8 +84,8 @@ def threads(plan):
 
 def switchable(plan):
     """Returns the layers that may be switched. Excludes the layers below one that keeps its next
-    functions (and this layer), and a tool preloaded before libqmpi, which dlsym finds even if it is
-    off."""
+    functions (and this layer), and a tool preloaded before libqmpi, which dlsym finds even while
+    this layer is off."""
     keepers = [i for i, entry in enumerate(plan.layers, 1) if entry.keeps]
     return [i for i, entry in enumerate(plan.layers, 1)
             if entry.preloaded != "front" and (not keepers or i < keepers[0])]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Broadcasts in all ways that are difficult for a layer which changes broadcasts: small and large
+ * Broadcasts in ways that are difficult for a layer which changes broadcasts: small and large
  * data, compressible and other data, a root with other datatypes than the rest, every root, other
  * communicators, MPI_BOTTOM, and errors. Prints the faults that it finds.
  */

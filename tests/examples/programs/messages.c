@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends messages between two processes in three parts, which MPI_Pcontrol(0, 1, 2) separates. */
+/* Sends messages from rank 0 to rank 1 in four parts, which calls of MPI_Pcontrol with the levels
+ * 0, 1 and 2 separate. */
 #include <mpi.h>
 
 static void exchange(int rank, int times)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool of MPICH's variant that prints the function from which each call comes. The variant
- * returns the address as text, which must be the same if the tool asks for it twice in a call. Each
- * thread that calls MPI_Comm_rank on MPI_COMM_SELF must do so from one place. The tool prints only
- * the first of these calls of each thread, and counts how many came from the same place and how
- * many did not.
+ * A tool of MPICH's variant that prints from which function the program calls four functions of
+ * MPI. The variant returns the address as text, which must be the same if the tool asks for it
+ * twice in a call. Each thread that calls MPI_Comm_rank on MPI_COMM_SELF must do so from one place.
+ * The tool prints only the first of these calls of each thread, and counts how many came from the
+ * same place and how many did not.
  */
 #define _GNU_SOURCE
 #include "trace.h"

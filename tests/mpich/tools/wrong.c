@@ -88,7 +88,7 @@ static void check_later(int tool_id, const char *when)
     EXPECT(MPI_SUCCESS, QMPI_Register_tool_storage(tool_id, &checks));
     EXPECT(MPI_SUCCESS, QMPI_Get_tool_storage(no_context, tool_id, &storage));
     if (storage != &checks)
-        trace("wrong WRONG: data brought %s were lost", when);
+        trace("wrong WRONG: data that were stored %s are lost", when);
     EXPECT(MPI_SUCCESS, QMPI_Get_tool_storage(no_context, 0, &storage));
     if (storage)
         trace("wrong WRONG: tool 0 has data %s", when);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The MPI standard's example "Printing all control variables" (MPI 4.0, section 15.3.6 "Control
- * Variables"), in which one error is corrected: it returned after the first variable.
+ * Variables"), in which one error is corrected: the example returned after the first variable.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /*
  * The MPI standard's example of a tool that uses performance variables (MPI 4.0, section 15.3.7
  * "Performance Variables", "Detecting receives with long unexpected message queues"): a PMPI tool
- * that only uses the standard. Where the example leaves the action open, it prints a line on
- * stderr.
+ * that only uses the standard. Where the example leaves the action open, this tool prints a line on
+ * stderr. Unless compiled with MPICH's mpi.h, it also passes over variables that no longer exist.
  */
 #include <assert.h>
 #include <mpi.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An application that monitors itself. It makes rounds of 100 calls of MPI_Sendrecv of 10 ints with
- * itself, half of them in a second thread. After each round, it prints the performance variables
- * that its command line names. After the second round, it writes 0 to the control variable given as
- * `off=NAME`; after the fourth one, it resets all handles and prints the variables again. Each
- * round ends with MPI_Pcontrol(2).
+ * itself, half of them in a second thread. Before the first round and after each round, it prints
+ * the performance variables that its command line names. After the second round, it writes 0 to the
+ * control variable given as `off=NAME`; after the fourth one, it resets all handles and prints the
+ * variables again. Each round ends with MPI_Pcontrol(2).
  */
 #include <mpi.h>
 

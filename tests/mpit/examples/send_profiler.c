@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The MPI standard's first PMPI tool (MPI 4.0, section 15.2 "Profiling Interface", examples): it
- * accumulates the amount of data sent by MPI_Send and the time spent in it. Only the two lines at
- * the end were added.
+ * accumulates the amount of data sent by MPI_Send and the time spent in it. Only MPI_Finalize,
+ * which prints the results, was added.
  */
 #include <mpi.h>
 #include <stdio.h>

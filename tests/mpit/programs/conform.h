@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The declarations that the parts of the conformance test of MPI_T share. A part is a table of
- * cases; the name of a case is the rule that it checks. The same source is built as three clients:
- * a program, a native layer, and a PMPI tool. The layer and the tool run the cases in MPI_Finalize.
- * T(x) is the function by which the client calls MPI_T_x.
+ * cases, which ends with a case without a name; the name of a case is the rule that it checks. The
+ * same source is built as three clients: a program, a native layer, and a PMPI tool. The layer and
+ * the tool run the cases in MPI_Finalize. T(x) is the function by which the client calls MPI_T_x.
  */
 #ifndef CONFORM_H
 #define CONFORM_H
@@ -41,6 +41,8 @@ extern const struct conform_case conform_cvars[], conform_pvars[], conform_sessi
 /* The label of the publishing layer under test: "publisher" or "publisher#2". */
 extern const char *conform_publisher;
 
+/* Prints that the value `got` of the expression `what` is not the expected one, and makes the
+ * present case fail. */
 void conform_fail(const char *file, int line, const char *what, long long got, long long expected);
 
 /* Compares two numbers. */
@@ -73,7 +75,8 @@ void conform_fail(const char *file, int line, const char *what, long long got, l
 const char *conform_name(const char *name);
 
 /* These functions return the index of the item that the publisher calls NAME. If there is none,
- * they return the index of the item whose full name is NAME. */
+ * they return the index of the item whose full name is NAME. If there is none either, the case
+ * fails. */
 int conform_cvar(const char *name);
 int conform_pvar(const char *name, int var_class);
 int conform_category(const char *name);

@@ -404,8 +404,8 @@ static void a_generic_pvar_is_written_and_reset_to_its_first_value(void)
     close_pvar(&handle);
 }
 
-/* A handle that is not started keeps the value that it had when it was stopped, or that was written
- * to it since then. */
+/* A handle that is not started keeps the value that it had when it was stopped, or that it got by a
+ * later write or reset. */
 static void generic_pvars_of_chars_and_doubles_are_read_and_reset(void)
 {
     static const double halves[2] = {0.5, -1.5}, thirds[2] = {1. / 3, -2. / 3};
@@ -448,7 +448,7 @@ static void callbacks_read_write_and_reset(void)
 
 const struct conform_case conform_pvars[] = {
     CASE(indices_and_names_of_pvars_belong_together, LIBRARY),
-    /* MPICH 4.0.2 without libqmpi crashes in the next two cases. */
+    /* The next two cases need a publisher only because MPICH 4.0.2 without libqmpi crashes. */
     CASE(an_index_that_no_pvar_has_is_invalid, PUBLISHER),
     CASE(a_pvars_name_is_sought_within_its_class, PUBLISHER),
     CASE(a_published_pvar_is_as_it_was_described, PUBLISHER),

@@ -59,7 +59,7 @@ int main(int argc, char **argv)
     result |= call(function, 1, session, handle);
     for (int i = 2; i < argc; i++) {
         const int calls = atoi(argv[i]);
-        raise(SIGURG); /* this signal is ignored by default */
+        raise(SIGURG); /* for count_steps; the program itself ignores this signal */
         result |= call(function, calls, session, handle);
         raise(SIGURG);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Identifies the MPI library at run time, because the mpi.h of the standard ABI does not identify
- * it, and names two of its control variables: LIBRARY_CVAR is a writable int; the layer `publisher`
- * also publishes a variable with the name TAKEN_NAME. */
+/* Identifies the MPI library, at run time if the program is compiled with the mpi.h of the standard
+ * ABI. Names two control variables of the library: LIBRARY_CVAR is a writable int; the layer
+ * `publisher` also publishes a variable with the name TAKEN_NAME. */
 #ifndef LIBRARY_NAMES_H
 #define LIBRARY_NAMES_H
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints all data that MPI_T provides about the MPI library's own variables and categories, and the
- * values of the variables: before MPI_Init, between MPI_Init and MPI_Finalize, and after
- * MPI_Finalize. With `write`, also writes the value of each control variable back and prints the
- * result. Items that exist at the start are printed with their indices. Items that the library adds
- * later are printed as `new`, because their indices depend on how many items the layers published.
+ * Prints what MPI_T provides about the MPI library's own variables and categories, and the values
+ * of most variables: before MPI_Init, between MPI_Init and MPI_Finalize and, unless this is Open
+ * MPI, after MPI_Finalize. Performance variables are only read between the two calls. With `write`,
+ * also writes the value of each control variable back and prints the result. Items that exist at
+ * the start are printed with their indices. Items that the library adds later are printed as `new`,
+ * because their indices depend on how many items the layers published.
  */
 #include "library_names.h"
 
@@ -37,7 +38,8 @@ static int is_published(const char *name)
     return !strncmp(name, "qmpi", 4) || !strncmp(name, "publisher_", 10);
 }
 
-/* Returns a number for a datatype, because in some MPI libraries, datatypes are addresses. */
+/* Returns the same number for a datatype in each run. In some MPI libraries, datatypes are
+ * addresses, which may differ between runs. */
 static int number_of(MPI_Datatype datatype)
 {
     const MPI_Datatype all[] = {MPI_INT,  MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG,

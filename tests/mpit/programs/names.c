@@ -2,8 +2,8 @@
 /*
  * Prints the names of all performance variables, of all categories, and of the control variables
  * that layers published, each in the order of the indices; also the descriptions of published
- * categories and the value of `qmpi.stack`. Prints everything before and after MPI_Init, because
- * MPI_Init must not change the output.
+ * categories and the value of `qmpi.stack`. Prints everything before and after MPI_Init, so that
+ * the test can check what MPI_Init changes.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /*
  * `random_calls SEED CALLS`: two threads make random MPI_T calls for variables of the layer
  * `publisher`, each in sessions of its own, and compare all results with a small model. The
- * publisher's counter is only raised while both threads wait, so that each thread knows the
- * expected values.
+ * publisher's counter is only raised while no thread makes random calls, so that each thread knows
+ * the expected values.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -18,7 +18,7 @@ enum { SESSIONS = 4, HANDLES = 24, THREADS = 2, PHASE = 50 };
 /* The model of a handle. */
 struct handle {
     MPI_T_pvar_handle handle;
-    int session;
+    int session; /* index of its session in struct client */
     bool continuous, readonly, atomic, started;
     unsigned long long frozen, base; /* frozen: the value of the handle while it is stopped; base:
                                         the raw value at which the handle has the value 0 */
@@ -31,8 +31,8 @@ struct client {
     struct handle handles[HANDLES];
 };
 
-static unsigned long long raw; /* value of the publisher's counter; changes only while both threads
-                                  wait */
+static unsigned long long raw; /* value of the publisher's counter; changes only while no thread
+                                  makes random calls */
 static pthread_barrier_t barrier;
 static int calls_index, total_index;
 
@@ -126,7 +126,7 @@ static void on_handle(struct client *client, struct handle *handle)
         break;
     case 4:
         expect(MPI_T_pvar_readreset(session, handle->handle, &value), MPI_SUCCESS, "readreset");
-        expect((long long)value, (long long)model(handle), "what readreset read");
+        expect((long long)value, (long long)model(handle), "the value from readreset");
         set_model(handle, 0);
         break;
     case 5:
@@ -140,7 +140,7 @@ static void on_handle(struct client *client, struct handle *handle)
         break;
     default:
         expect(MPI_T_pvar_read(session, handle->handle, &value), MPI_SUCCESS, "read");
-        expect((long long)value, (long long)model(handle), "what read read");
+        expect((long long)value, (long long)model(handle), "the value from read");
     }
 }
 

@@ -24,7 +24,7 @@ static void expect(int result)
         failures++;
 }
 
-/* The publisher's counter is 1000, so no value may be larger. */
+/* The publisher's counter is 1000, so no value of `calls` may be larger. */
 static void handle(int number)
 {
     unsigned long long value = 0, four[4];

@@ -55,7 +55,8 @@ static int mortal_free(QMPI_Context context, MPI_Info *info)
     return QMPIX_NEXT(context, Info_free)(QMPIX_NEXT_CONTEXT(context), info);
 }
 
-/* Yields, so that another thread has time to free the object if libqmpi does not make it wait. */
+/* Yields, so that another thread has time to free the object if libqmpi does not make that thread
+ * wait. */
 static int read_level(void *user, const void *object, void *buffer, int count)
 {
     const unsigned long long level = 7;

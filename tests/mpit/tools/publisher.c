@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layer that publishes variables of every class. The values of its performance variables come
- * from control variables (`raw.…`), so that any client of MPI_T can set them, at any position in
- * the stack. Writing to the control variable `publish` publishes more variables.
+ * A layer that publishes variables of every class. The values of most of its performance variables
+ * come from control variables (`raw.…`), so that any client of MPI_T can set them, at any position
+ * in the stack. Writing to the control variable `publish` publishes more variables.
  */
 #include "library_names.h"
 
@@ -25,7 +25,7 @@ struct layer {
                                     read_comm frees */
     char text[16], letters[4];
     double halves[2];
-    int high, low, wide; /* indices */
+    int high, low, wide; /* indices of these watermarks */
     MPI_T_enum states;
 };
 
@@ -87,8 +87,8 @@ static int reset_called(void *user, const void *object)
     return MPI_SUCCESS;
 }
 
-/* The variable has two elements for MPI_COMM_WORLD, one for other communicators, and none for null
- * handles. */
+/* The variable has two elements for MPI_COMM_WORLD and one for other communicators. It cannot be
+ * bound to a null handle. */
 static int open_comm(void *user, const void *object, int *count)
 {
     MPI_Comm comm;

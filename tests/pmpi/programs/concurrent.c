@@ -4,8 +4,8 @@
  * selects what this thread does:
  *   call        makes an MPI call
  *   open        opens the library named by the second argument, which makes MPI calls later
- *   construct   opens this library just before a tool is loaded; loading goes on when the library's
- *               constructor runs
+ *   construct   opens the library named by the second argument just before a tool is loaded; the
+ *               tool is loaded while the constructor of this library runs
  * With `call` and `open`, libqmpi begins to search for the owner of the calling code while a tool
  * is being loaded, and ends this search after all tools are loaded.
  */

@@ -6,10 +6,10 @@
  *   abort_one        rank 0 calls MPI_Abort
  *   getenv=NAME, getppid, open=FILE, fopen=FILE   call these functions
  *   wait             waits for any child
- *   children         prints how many SIGCHLD there were since the first such step
+ *   children         prints how many SIGCHLD have arrived since the first such step
  *   fork             forks a child and waits for it
- *   list=FOLDER      prints the number of entries in a directory
- *   replace=FOLDER   replaces the entries of a directory by other directories with the same names
+ *   list=FOLDER      prints the number of entries in a directory (see `counts`)
+ *   replace=FOLDER   renames the entries of a directory, and creates directories of these names
  *   close            closes all file descriptors but the standard ones
  *   read             reads a character from stdin
  *   names, maps      print what dlsym finds for some names, and the mapped files
@@ -39,7 +39,7 @@ static const char *library_of(const void *address)
     return slash ? slash + 1 : info.dli_fname;
 }
 
-/* Open MPI creates a directory for its jobs in TMPDIR, too, which does not count. */
+/* Hidden entries do not count, nor does the directory that Open MPI creates for its jobs. */
 static int counts(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && strncmp(entry->d_name, "ompi.", 5) != 0;

@@ -3,7 +3,7 @@
  * A simple PMPI tool: each wrapper prints `TOOL MPI_X N`, where N is the number of calls of all
  * wrappers so far, and calls the next function. BINDING selects how the tool finds the next
  * function; meson.build contains the options of the linker. In MPI_Finalize, the tool prints the
- * protection of its pages.
+ * protection of its pages and, if possible, the library of the next function (note_next).
  */
 #define _GNU_SOURCE
 #include "functions.h"
@@ -40,8 +40,9 @@
 
 static int calls;
 
-/* These are in pages that the loader protects after relocation, unless the linker was
- * told not to. */
+/* bound_constant is in a page that the loader protects after relocation, unless the linker was told
+ * not to. Whether the loader also protects the slots of the global offset table depends on the
+ * binding. */
 extern int *const bound_constant[1];
 int *const bound_constant[1] = {&calls};
 extern char _GLOBAL_OFFSET_TABLE_[] __attribute__((visibility("hidden")));
@@ -162,7 +163,8 @@ static void note(const char *function)
 
 static void note_pages(void)
 {
-    enum { RESERVED = 3 * sizeof(void *) }; /* words of the loader, which are always protected */
+    /* Words for the loader, which may be protected even if the slots behind them are not. */
+    enum { RESERVED = 3 * sizeof(void *) };
     int code = 0;
     const char *constant = protection(bound_constant, &code);
     const char *table = protection(_GLOBAL_OFFSET_TABLE_ + RESERVED, &code);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that makes MPI calls for its caller, which is a tool or the program. */
+/* A library that makes MPI calls for its caller, which is a tool or the program. CALL is
+ * MPI_Comm_rank or PMPI_Comm_rank. */
 #include <mpi.h>
 
 void make_calls(int count);

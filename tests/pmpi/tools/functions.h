@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that PMPI tools of these tests wrap, as W(RESULT, X, PARAMETERS, ARGUMENTS). WRAPS
- * selects all of them (0), only MPI_Init and MPI_Finalize (1), or only the others (2).
+ * The functions that bound.c and cpp.cpp wrap, and that helper.c and passing.c pass on, as
+ * W(RESULT, X, PARAMETERS, ARGUMENTS). WRAPS selects all of them (0), only MPI_Init and
+ * MPI_Finalize (1), or only the others (2).
  */
 #ifndef TEST_FUNCTIONS_H
 #define TEST_FUNCTIONS_H

@@ -2,9 +2,9 @@
 /*
  * A library that calls dlsym. It replaces getppid and calls the next getppid, and defines a
  * function whose name begins like those of MPI. RTLD_NEXT must mean the libraries after this one,
- * although libqmpi replaces dlsym. The constructor also calls dlsym; if the library is preloaded,
- * this happens before the constructors of libqmpi have run. With IS_TOOL, the library is a tool
- * that wraps MPI_Comm_rank.
+ * although libqmpi replaces dlsym. The constructor also calls dlsym; if the library is preloaded
+ * behind libqmpi, this happens before the constructors of libqmpi have run. With IS_TOOL, the
+ * library is a tool that wraps MPI_Comm_rank.
  */
 #define _GNU_SOURCE
 #include "trace.h"

@@ -5,6 +5,7 @@
  *   TEST_OPENS    when the tool opens it: in each MPI_Barrier (`barrier`), in MPI_Init (any other
  *                 value), or in its constructor (not set)
  *   TEST_CLOSES   if set, the tool closes the library again in MPI_Init
+ * The constructor first calls the program's function `program_turn`, if there is one.
  * In MPI_Comm_rank, the tool prints the result of the library's function `next_number`, if there is
  * one. In MPI_Barrier, it calls the library's function `make_calls`, if there is one.
  */

@@ -5,7 +5,7 @@
  * library. REDIRECT_WAY selects how functions are looked up:
  *   local     by the library's handle (the default)
  *   global    by its handle, after it was loaded with RTLD_GLOBAL
- *   default   by RTLD_DEFAULT
+ *   default   by RTLD_DEFAULT, after the library was loaded with RTLD_GLOBAL
  */
 #ifndef BY_NAME_H
 #define BY_NAME_H

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: MIT
 ! Calls with Fortran constants that are identified by their addresses. A macro selects the binding: BY_MPIF_H,
 ! BY_MPI or BY_F08. Arguments are steps: initialized, init, thread (MPI_Init_thread), init_in_c, numbers, spawn,
-! off and on (which switch layer 1), finalize.
+! off and on (which switch layer 1), finalize. Without arguments, the program is a process that `spawn` has created.
 #if defined BY_F08
 #define BINDING use mpi_f08
 #define HANDLE(X) type(X)

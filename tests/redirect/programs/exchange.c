@@ -2,7 +2,8 @@
 /*
  * Two ranks exchange data. Programs in other languages make the same MPI calls the same number of
  * times (see redirect_support.py), so each change must be made in all of them. The argument is a
- * folder, to which each rank writes a file. Each rank prints the sum of the data that it received.
+ * folder, to which each rank writes a file. Each rank prints a sum of the data, sizes and counts
+ * that it received.
  *
  * With PLUGIN, the exchange is a function of a shared library, which does not call MPI_Init if
  * REDIRECT_INITIALIZED is set. With BY_NAME, the program is not linked with MPI: see by_name.h.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All ranks write and read a file through a strided view, for which the MPI library itself makes
+ * All ranks write and read a file through a strided view, for which MPICH's library itself makes
  * MPI calls. The argument is the name of the file. EXPECTED in test_internal.py contains the
  * numbers of calls of this program.
  */

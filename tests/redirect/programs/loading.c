@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Usage: loading PLUGIN. Switches layer 1 off and on while another thread loads the library PLUGIN.
- * The program is linked with a Fortran binding of MPI.
+ * The program is linked with a Fortran binding of MPI, so that a switch also changes where Fortran
+ * calls lead.
  */
 #define _GNU_SOURCE
 #include "loading.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tool that wraps attribute functions: a PMPI tool or, with NATIVE, a native tool. It prints the
- * values of predefined attributes, as C reads them, and the values to which other attributes are
- * set. The variable REDIRECT_ATTRIBUTES selects what else it does:
+ * values of some predefined attributes, as C reads them, and the values to which other attributes
+ * are set. The variable REDIRECT_ATTRIBUTES selects what else it does:
  *   ask         gets and sets attributes for itself, before and after each call
  *   buffer      lets the next layer store the value in a variable of the tool, and copies it
  *   replace     passes on a duplicate of MPI_COMM_WORLD instead of it
@@ -88,8 +88,9 @@ static void note_got(const char *function, int keyval, void *value, int found)
     }
 }
 
-/* Defines the wrapper of a function that gets an attribute. ON is the next function. With `ask`,
- * the attribute is also got by AGAIN, whose result must be the same. */
+/* Defines the wrapper of a function that gets an attribute. INSTEAD returns the handle to pass on.
+ * ON is the next function. With `ask`, the attribute is also got by AGAIN, whose result must be the
+ * same. */
 #define GET(X, HANDLE, INSTEAD, ON, AGAIN)                                                         \
     WRAPPER(X, HANDLE handle, int keyval, void *value, int *flag)                                  \
     {                                                                                              \

@@ -3,7 +3,7 @@
  * A PMPI tool with wrappers in C and Fortran, all of which call the PMPI functions of C. Like many
  * tools, it learns the addresses of Fortran's constants when its Fortran wrapper of MPI_Init or
  * MPI_Init_thread is called. With INIT_ALONE, it has no Fortran wrapper of MPI_Init_thread. Each
- * wrapper prints its name and the constants in its arguments.
+ * wrapper prints its name and some of the constants in its arguments.
  */
 #define _GNU_SOURCE
 #include "trace.h"

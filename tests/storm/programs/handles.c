@@ -15,7 +15,7 @@ enum { FREED = 4, BYTES = 64 };
 /* The kinds of handles that a call takes. */
 enum field { COMM, TYPE, GROUP, REQUEST, WIN, FILE_HANDLE, OP, INFO, ERRHANDLER, KEYVAL, MESSAGE };
 enum { FIELDS = MESSAGE + 1 };
-enum { MESSAGES = 12 }; /* the first calls of the table, which send or receive */
+enum { MESSAGES = 12 }; /* how many calls at the beginning of `calls` send or receive */
 enum { HANDLES_NULL, HANDLES_FREED, HANDLES_OTHER, HANDLES_NEVER, HOWS };
 
 union handle {
@@ -32,14 +32,17 @@ union handle {
     MPI_Message message;
 };
 
+/* The arguments of a call. */
 struct given {
     union handle of[FIELDS];
-    int count, peer;
+    int count, peer; /* number of elements; rank of the other process */
     MPI_Status *status;
 };
 
 static union handle good[FIELDS], freed[FIELDS];
-static int results = -1, handled, call_number;
+static int results = -1; /* descriptor of the file $STORM_RESULTS */
+static int handled;      /* how often error handlers were called in this call */
+static int call_number;  /* the number of the next call */
 static char buffer[4 * BYTES], other[4 * BYTES], storage[4 * BYTES];
 static MPI_Comm ring;
 
@@ -222,7 +225,7 @@ static union handle never_of(enum field field)
 
 /* Returns whether a freed handle can be passed: the MPI library detects that it was freed, or does
  * not use it. Otherwise, the library would treat the handle as valid and overwrite the object that
- * is now at its place. In Open MPI, where handles are addresses, no freed handle can be passed. If
+ * is now at its place. If handles are addresses, as in Open MPI, no freed handle can be passed. If
  * `moves` is set, the call sends or receives, and does not use the type of a message of no
  * elements. */
 static bool can_be_freed(enum field field, const struct given *given, bool moves)
@@ -375,7 +378,8 @@ static int call_Probe(struct given *given)
     return error;
 }
 
-/* If the datatype is to be wrong, the message is valid; otherwise, the message is wrong. */
+/* Receives a valid message if the message is not to be wrong, and the datatype is wrong or there
+ * are no elements. Otherwise, the message is null or wrong. */
 static int call_Mrecv(struct given *given)
 {
     MPI_Message message = given->of[MESSAGE].message;
@@ -664,12 +668,12 @@ static int call_File_get_size(struct given *given)
     return M(File_get_size, (F, &size));
 }
 
-/* ---- The table ------------------------------------------------------------------------------- */
+/* ---- The table of calls ---------------------------------------------------------------------- */
 
 struct call {
     const char *name;
     int (*call)(struct given *given);
-    unsigned fields;
+    unsigned fields; /* the kinds of handles that the call takes: IS_… */
 };
 
 #define ROW(X, fields)                                                                             \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps of point-to-point communication. In each step, a thread sends to the next rank of its
+/* Steps of point-to-point communication. In most steps, a thread sends to the next rank of its
  * communicator and receives from the previous rank; in a run of one process, it communicates with
  * itself. All processes carry out the same script, so the received data are known. */
 #include "program.h"

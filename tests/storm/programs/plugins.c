@@ -87,7 +87,7 @@ static void crowd(struct storm_thread *thread, const long *a)
         open_library("crowd/", a[0] + i, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* The plugins that open_list has opened, by number. All threads use them later. */
+/* The plugins that open_list has opened, by number. Another thread uses them later. */
 static void *listed[64];
 
 /* open_list FIRST COUNT MICROSECONDS: opens several plugins, and waits before each. */

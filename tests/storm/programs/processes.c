@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { HUNG_AFTER = 20 };
+enum { HUNG_AFTER = 20 }; /* seconds */
 
 static int (*set_enabled)(int, int);
 

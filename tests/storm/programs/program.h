@@ -34,10 +34,10 @@ struct storm_action {
     void (*run)(struct storm_thread *thread, const long *a);
 };
 
-extern struct storm_ledger *storm; /* never NULL while main runs */
+extern struct storm_ledger *storm; /* not NULL while a script is carried out */
 extern struct storm_thread storm_threads[STORM_THREADS];
 extern int storm_thread_count, storm_rank, storm_size;
-extern int storm_level; /* MPI_THREAD_… */
+extern int storm_level; /* the provided thread level, MPI_THREAD_… */
 extern int storm_verbose;
 
 /* Returns the caller of this thread; async-signal-safe. */

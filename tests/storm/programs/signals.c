@@ -2,8 +2,9 @@
 /*
  * Steps in which signals arrive during MPI calls. In `timer`, a timer sends signals in quick
  * succession. In `between`, a signal arrives after each instruction of a call, because the
- * processor's trap flag is set. In `jump`, the handler leaves a call after its n-th instruction by
- * siglongjmp. In the other steps, handlers make MPI calls, which are counted like all others.
+ * processor's trap flag is set (only on x86-64; otherwise, no signals arrive). In `jump`, the
+ * handler leaves a call after its n-th instruction by siglongjmp. In the other steps, handlers make
+ * MPI calls, which are counted like all others.
  */
 #include "information.h"
 #include "program.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library that calls a function of the program when the process ends, like frameworks that
- * finalize MPI at that time. It does so in a destructor function (DESTRUCTOR), or in the destructor
- * of a static C++ object that was created when the library was loaded (OBJECT) or first used
- * (LATE_OBJECT).
+ * finalize MPI at that time. It does so in a destructor function (DESTRUCTOR), or in a function
+ * that is registered like the destructor of a static C++ object: when the library is loaded
+ * (OBJECT) or first used (LATE_OBJECT).
  */
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A plugin of the program or, with -DSHARED, a library with MPI calls that plugins and tools share.
- * It records its calls, and the address range from which it makes them, in the ledger that it is
- * passed. BINDING selects how it calls MPI.
+ * It records its calls, and the address range from which it makes them, in the ledger that its
+ * caller passes. BINDING selects how it calls MPI. LARGE and SLOW make its loading slow.
  */
 #include "../plugin.h"
 #include "storm_numbers.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A PMPI tool. Its environment contains the number of its layer (option env.STORM_LAYER). It counts
- * its calls in the ledger and in a variable of its own. These macros select how it is built:
+ * the calls that reach it, in the ledger and in a variable of its own. Macros select how it is
+ * built:
  *   WRAPS     the functions that it wraps: STORM_PMPI_ALL, STORM_PMPI_HALF or STORM_PMPI_FEW
  *   BY_NAME   it looks up the next function by dlsym in each call
  *   KEEPS     with BY_NAME: it looks up each function only once

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that the storm's tools share. A layer records each call that reaches it, and compares
- * the calling address with the address range that the caller has recorded. */
+/* Functions that the storm's tools share. A layer records each call that reaches it. QMPI layers
+ * also compare the calling address with the address range that the caller has recorded. */
 #ifndef STORM_TOOL_H
 #define STORM_TOOL_H
 
