@@ -255,7 +255,7 @@ def test_few_descriptors_do_not_end_the_run_by_a_signal(tmp_path):
                             wrapper=["sh", "-c", f'ulimit -n {number}; exec "$@"', "sh"])
         if number == 8:
             assert result.returncode == 0
-        assert result.returncode in (0, 2), "ended by a signal, not with a result or a message"
+        assert result.returncode == 0 or (result.returncode == 2 and result.messages)
         assert wait_until(lambda: entries(tmp_path) == [])
 
 

@@ -19,7 +19,7 @@ enum { SESSIONS = 4, HANDLES = 24, THREADS = 2, PHASE = 50 };
 struct handle {
     MPI_T_pvar_handle handle;
     int session; /* index of its session in struct client */
-    bool continuous, readonly, atomic, started;
+    bool continuous, started;
     unsigned long long frozen, base; /* frozen: the value of the handle while it is stopped; base:
                                         the raw value at which the handle has the value 0 */
 };
