@@ -3,9 +3,9 @@
 
 If a job fails, the launcher is unreliable: it kills all ranks when one aborts or fails, returns the
 status of any of them, and loses their last output. Therefore, tests/stack/programs/run_rank.c
-runs between the launcher and each rank. The launcher learns that a rank has ended only when all have ended, and the
-output of the ranks does not pass through the launcher. If a rank calls MPI_Abort, the launcher
-still kills it.
+runs between the launcher and each rank. The launcher learns that a rank has ended only when all ranks that end by
+themselves have ended, and the output of the ranks does not pass through the launcher. If a rank
+calls MPI_Abort, the launcher may still kill the programs of all ranks.
 """
 import contextlib
 import itertools
@@ -25,7 +25,8 @@ COUNTER = itertools.count()
 @dataclass
 class Rank:
     """One process of the job. `returncode` is its exit status, or the negative number of the signal
-    that ended it; `killed` says whether the test killed it."""
+    that ended it, or None while run_rank has not reported its end; `killed` says whether the test
+    killed it."""
     number: int
     pid: int = 0
     returncode: int | None = None
@@ -142,7 +143,8 @@ class Job:
                 self.read_from(read, self.ranks[number].output[name])
 
     def end(self):
-        """Tells the launcher which ranks have ended, and kills the others."""
+        """Lets run_rank end in all ranks, so that the launcher learns their statuses. Programs that still
+        run are killed."""
         for number, connection in self.connections.items():
             self.ranks[number].killed |= self.ranks[number].returncode is None
             with contextlib.suppress(OSError):

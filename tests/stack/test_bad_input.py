@@ -177,7 +177,7 @@ def test_with_skip_the_first_255_of_10000_entries_run():
         f"alpha {tool_id} MPI_Comm_rank" for tool_id in (1, 2, 3)]
 
 
-def test_10000_unknown_entries_print_fewer_than_20_messages():
+def test_10000_unknown_entries_print_fewer_than_20_lines():
     result = run_mpi("calls", *RUN, tools=":".join(f"t{i}" for i in range(10_000)))
     assert (result.returncode, result.stdout) == (2, "")
     assert len(result.messages) < 20
@@ -260,12 +260,12 @@ def test_a_newline_in_an_entry_does_not_split_a_line_of_the_message():
 @pytest.fixture
 def not_root():
     """Returns a wrapper that runs a program as another user if this user is root, who may read all
-    files."""
+    files; otherwise, an empty one."""
     if os.geteuid() != 0:
         return []
     setpriv = shutil.which("setpriv")
     if not setpriv:
-        pytest.skip("root reads every file, and there is no setpriv to become somebody else")
+        pytest.skip("root may read all files, and setpriv, which would run the program as another user, is missing")
     return [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 

@@ -86,8 +86,8 @@ def test_either_layer_can_be_forced(stack):
 @pytest.mark.parametrize("stack", ["tolerant:tolerant", "exclusive:alpha", "once:alpha", "no_alpha:no_alpha:beta",
                                    "exclusive:service,offer=regions@1.0:service,provides=something", "older:newer:older"])
 def test_layers_that_do_not_conflict_run(stack):
-    """The tools `older` and `newer` have shorter descriptions, as if they were compiled with an
-    earlier header."""
+    """The tools `older` and `newer` have shorter descriptions, as if they were compiled with earlier
+    headers."""
     result = run(stack)
     assert (result.returncode, result.messages) == (0, [])
     assert len(runs(result)) == sum(name in ("tolerant", "exclusive", "once", "no_alpha", "older", "newer")
