@@ -30,7 +30,7 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Ranks sleep instead of computing, so that the time does not depend on the load of the machine. */
+/* Sleeps instead of computing, so that the time does not depend on the load of the machine. */
 static void work(double seconds)
 {
     const struct timespec time = {.tv_sec = (time_t)seconds,
@@ -327,7 +327,7 @@ static void last_moves(void)
     MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* last_moves */
 }
 
-/* Only the root waits, each time for another rank. */
+/* In MPI_Reduce, only the root waits, each time for another rank. */
 static void last_reduces(void)
 {
     static int round;
