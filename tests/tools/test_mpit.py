@@ -168,7 +168,7 @@ def test_a_program_with_sessions_alone_gets_its_list():
     assert row[:2] == ["qmpi.count.calls.MPI_Session_init", "1"]
 
 
-def test_the_programs_output_stays_as_it_is():
+def test_the_output_of_the_program_does_not_change():
     assert run("mpit").stdout == run(None).stdout
 
 
@@ -250,11 +250,11 @@ def comma(tmp_path_factory):
         subprocess.run([localedef, "--no-archive", "-c", "-i", "de_DE", "-f", "UTF-8", folder / "de_DE.UTF-8"],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
     if not (folder / "de_DE.UTF-8" / "LC_NUMERIC").exists():
-        pytest.skip("no locale can be made")
+        pytest.skip("the locale de_DE.UTF-8 cannot be created")
     return {"LOCPATH": folder, "LC_ALL": "de_DE.UTF-8"}
 
 
-def test_numbers_have_a_decimal_point_whatever_the_programs_locale(tmp_path, comma):
+def test_numbers_have_a_decimal_point_in_any_locale_of_the_program(tmp_path, comma):
     result = run("mpit,csv=s.csv,pvars=*.part,show=*.real,set.qmpi.publisher.raw.real=2.5e-3:publisher",
                  STEPS, "locale", "init", "finalize", cwd=tmp_path, env=comma)
     assert result.returncode == 0

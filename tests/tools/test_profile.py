@@ -63,7 +63,7 @@ def test_stdout_is_the_programs_alone(tmp_path):
 
 @pytest.mark.parametrize("form, begin", [("text", "profile (layer 1)"), ("csv", "table,"),
                                          ("json", "{")])
-def test_format_says_what_the_file_holds(tmp_path, form, begin):
+def test_the_option_format_selects_the_format_of_the_file(tmp_path, form, begin):
     result = run_steps(*PLAIN, cwd=tmp_path, tools=f"profile,output=out,format={form}")
     assert result.messages == []
     assert names(tmp_path) == ["out"]
@@ -239,8 +239,8 @@ def test_a_rank_that_sends_to_itself_and_reads_from_itself_has_one_cell(tmp_path
 
 def test_each_message_from_one_place_counts_for_its_peer_and_communicator(tmp_path):
     result = profile(tmp_path, "init", "peers", "finalize")
-    # Four messages of 10 bytes to rank 0 and of 11 bytes to rank 1; in the second communicator, the
-    # ranks are reversed. One message to rank 0 is empty.
+    # In each communicator, four messages of 10 bytes to its rank 0 and of 11 bytes to its rank 1. In the
+    # second communicator, the ranks are reversed. In each one, a message to rank 0 of the world is empty.
     assert result["matrix"] == [
         {"from": rank, "to": to, "messages": 12, "bytes": total}
         for rank in (0, 1) for to, total in ((0, 93), (1, 128))]
@@ -318,7 +318,7 @@ def test_depth_takes_the_callers_of_the_caller(tmp_path):
     assert [frame["function"] for frame in site["frames"]] == ["send", "mpi_step"]
 
 
-def test_one_function_called_from_two_in_turn_has_two_call_sites(tmp_path):
+def test_a_function_that_two_functions_call_in_turn_has_two_call_sites(tmp_path):
     result = profile(tmp_path, "init", *["rank", "late=0"] * 20, "finalize", options=",depth=2",
                      ranks=1)
     sites = {site["frames"][1]["function"]: site["calls"] for site in result["callsites"]
@@ -345,7 +345,7 @@ def test_a_threads_frames_end_with_its_function(tmp_path, depth):
 
 @pytest.mark.skipif(ASAN != "", reason="a sanitizer has a qsort of its own")
 @pytest.mark.parametrize("depth", [2, 32])
-def test_frames_of_the_c_library_in_between_stay(tmp_path, depth):
+def test_frames_of_the_c_library_between_others_are_kept(tmp_path, depth):
     result = profile(tmp_path, "init", "sort", "finalize", options=f",depth={depth}", ranks=1)
     site, = (site for site in result["callsites"] if site["name"] == "MPI_Comm_rank")
     assert site["frames"][0]["function"] == "compare"
@@ -403,7 +403,7 @@ def test_calls_while_profiling_is_off_are_not_counted(tmp_path):
     assert [comm["name"] for comm in result["communicators"]] == ["MPI_COMM_WORLD"]
 
 
-def test_regions_hold_what_happens_between_begin_and_end(tmp_path):
+def test_regions_contain_the_calls_between_their_begin_and_end(tmp_path):
     result = profile(tmp_path, "init", "region=solve", "barrier", "sleep=50", "end=solve", "barrier",
                      "region=solve", "bcast", "sleep=50", "end=solve", "finalize")
     region, = result["regions"]
@@ -415,7 +415,7 @@ def test_regions_hold_what_happens_between_begin_and_end(tmp_path):
         sum(function["time"]["sum"] for function in region["functions"]))
 
 
-def test_nested_regions_count_in_both_and_overlapping_ones_too(tmp_path):
+def test_a_call_counts_in_each_open_region_even_if_the_regions_overlap(tmp_path):
     result = profile(tmp_path, "init", "region=a", "barrier", "region=b", "barrier", "end=a",
                      "barrier", "end=b", "barrier", "finalize")
     counts = {name: calls(region)["MPI_Barrier"] for name, region in named(result["regions"]).items()}
@@ -446,7 +446,7 @@ def test_a_region_of_one_rank_alone_takes_no_time_on_the_others(tmp_path):
         rank["time"]["max"] / 2)
 
 
-def test_ends_without_begins_are_one_message_of_the_job(tmp_path):
+def test_ends_of_regions_without_begins_cause_one_message_of_the_job(tmp_path):
     result = run_steps("init", "end=x", "end=x", "finalize", cwd=tmp_path, tools=JSON)
     heads = [line for line in result.messages if not line.startswith(" ")]
     assert len(heads) == 1 and "4 times" in heads[0] and '"x"' in heads[0]
@@ -495,7 +495,7 @@ def test_sync_also_waits_on_ranks_that_are_switched_off(tmp_path):
 
 
 def test_only_one_layer_waits_before_collectives(tmp_path):
-    """The second layer would otherwise report that no rank waits. tests/abi tests such conflicts of
+    """The lower layer would otherwise report that no rank waits. tests/abi tests such conflicts of
     tools for the standard ABI."""
     stack = "profile,sync=yes,output=1:profile,output=2:profile,sync=yes,output=3"
     result = run_steps("init", "finalize", cwd=tmp_path, tools=stack, ranks=1)

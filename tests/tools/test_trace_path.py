@@ -145,7 +145,7 @@ def test_a_saved_result_keeps_the_path_and_others_have_none(tmp_path):
                            "qmpi: hint: record a trace with 'qmpi run -t trace', and give --path the trace\n")
 
 
-def test_the_option_of_profile_says_what_to_do_instead(tmp_path):
+def test_the_removed_option_path_of_profile_is_refused_with_a_hint(tmp_path):
     result = run_steps("init", "finalize", cwd=tmp_path, tools="profile,path=yes", ranks=2)
     assert result.returncode == 2
     assert result.messages == [
