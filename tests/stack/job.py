@@ -44,8 +44,8 @@ class Rank:
 
 
 class Job:
-    """A running job. `launcher` and `command` are parts of its command line, and `variables` are
-    set for the program only. `ends` are the ranks that end by themselves; when they have ended, the
+    """A running job. `launcher`, `run_rank` and `command` are parts of its command line, and `variables`
+    are set for the program only. `ends` are the ranks that end by themselves; when they have ended, the
     others are killed. `takes` is the number of processors that the job uses; the default is one for
     each rank."""
 

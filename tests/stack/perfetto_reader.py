@@ -36,7 +36,7 @@ class Slice:
     track: int
     name: str
     category: str
-    begin: int
+    begin: int  # in nanoseconds on the clock BOOTTIME
     depth: int
     annotations: dict
     end: int | None = None  # for an instant, the same as `begin`

@@ -112,7 +112,7 @@ SANITIZER_REPORT = re.compile(r"AddressSanitizer:|runtime error:|UndefinedBehavi
 @dataclass
 class Result:
     """The result of a command or of a job. The output of a job is that of its ranks, one after the
-    other; `launcher` is the output of the launcher."""
+    other; `launcher` is the output of the launcher. For a command, `launcher` and `ranks` are empty."""
     returncode: int
     stdout: str
     stderr: str

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""For each error in QMPI_TOOLS, one message names the entry and gives a hint, and the program ends
-with status 2 before any MPI call is carried out. With QMPI_ON_ERROR=skip, it runs with the rest of
-the stack."""
+"""For an error in an entry of QMPI_TOOLS, one message names the entry and gives a hint, and the program
+ends with status 2 before any MPI call is carried out. With QMPI_ON_ERROR=skip, the program runs with
+the rest of the stack."""
 import os
 import re
 import shutil
@@ -296,7 +296,7 @@ def test_a_tool_built_for_another_mpi_is_refused(tmp_path, other):
     """The tool is linked with a library that has the name of another MPI's library."""
     compiler = shutil.which("cc")
     if not compiler:
-        pytest.skip("there is no C compiler")
+        pytest.skip("no C compiler is installed")
     (tmp_path / "other.c").write_text("void other(void) {}\n")
     (tmp_path / "tool.c").write_text(
         "int QMPI_Register_tool_name(const char *, void (*)(int));\n"
@@ -316,7 +316,7 @@ def test_a_tool_built_with_another_version_of_the_mpi_library_is_refused(tmp_pat
     """The tool refers to a predefined handle that the MPI library in use does not have."""
     compiler = shutil.which("cc")
     if not compiler:
-        pytest.skip("there is no C compiler")
+        pytest.skip("no C compiler is installed")
     (tmp_path / "tool.c").write_text(
         "int QMPI_Register_tool_name(const char *, void (*)(int));\n"
         "extern char ompi_mpi_of_another_version[];\n"

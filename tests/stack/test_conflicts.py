@@ -49,7 +49,7 @@ def tool_of(stack, layer):
 
 
 @pytest.mark.parametrize("stack", CONFLICTS)
-def test_a_conflict_is_one_message_that_names_both_layers_and_where_they_are_listed(stack):
+def test_a_conflict_is_one_message_that_names_both_layers_and_their_entries(stack):
     upper, lower = split(CONFLICTS[stack])
     result = run(stack)
     assert result.returncode == 2 and result.stdout == ""

@@ -112,7 +112,7 @@ def test_functions_and_doctor_list_the_functions_that_the_library_or_libqmpi_lac
         assert (lacks[1], has[1]) == ("1", "1")
 
 
-@pytest.mark.skipif(ABI, reason="this libqmpi was built without a library")
+@pytest.mark.skipif(ABI, reason="libqmpi for the standard ABI is built without an MPI library")
 def test_qmpi_functions_prints_the_same_with_and_without_the_path_of_the_library():
     plain = run_command([QMPI, "functions"], clean_environment()).stdout
     assert run_command([QMPI, "functions", LIBRARY], clean_environment()).stdout == plain

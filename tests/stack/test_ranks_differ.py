@@ -127,7 +127,7 @@ def test_each_distinct_error_is_printed_once_for_the_ranks_that_have_it():
     assert result.stderr.count("no such tool") == 2
 
 
-@pytest.mark.skipif(not HAS_SESSIONS, reason="MPI_Session_init is new in MPI 4.0")
+@pytest.mark.skipif(not HAS_SESSIONS, reason="this MPI library has no sessions")
 def test_a_program_that_opens_a_session_instead_of_calling_mpi_init_does_not_run_without_its_tools():
     result = run_mpi("calls", "initialized", "session_init", "get_version", "session_finalize", tools="count",
                      env={"QMPI_TOOL_PATH": BUNDLED_TOOLS}, wrapper=by_rank(rank1="QMPI_TOOLS=cuont"), timeout=60)
@@ -361,7 +361,7 @@ def test_a_wrong_time_is_refused(value):
     assert f"qmpi: QMPI_RANK_TIMEOUT: '{value}' is no time; using 10" in result.stderr
 
 
-@pytest.mark.skipif(MPI_NAME != "mpich", reason="an option of MPICH's launcher")
+@pytest.mark.skipif(MPI_NAME != "mpich", reason="only MPICH's launcher has the option -pmi-port")
 @pytest.mark.parametrize("absent", [0, 1])
 def test_a_job_whose_launcher_is_reached_by_a_port_does_not_hang(absent):
     wrapper = ["sh", "-c", f"if [ $PMI_ID = {absent} ]; then unset LD_PRELOAD; fi; exec \"$@\"", "-"]

@@ -33,7 +33,7 @@ def steps_after(first):
 @pytest.mark.parametrize("first", [
     pytest.param(first, marks=needs_sessions if first == "session_init" else ())
     for first in FIRST_CALLS])
-def test_whichever_call_comes_first_goes_through_the_stack(first):
+def test_the_first_call_goes_through_the_stack(first):
     steps = [first, *steps_after(first)]
     result = run_mpi("calls", *steps, ranks=1, tools="alpha:beta")
     assert result.trace[:7] == [f"app {first}", "load beta", "init beta 2", "load alpha",
@@ -68,7 +68,7 @@ def test_a_program_of_sessions_alone_goes_through_the_stack():
 
 
 @pytest.mark.parametrize("tools", [None, "", ":", ":::"])
-def test_without_tools_the_program_runs_as_if_alone(tools):
+def test_without_tools_the_program_runs_as_without_libqmpi(tools):
     steps = ["init", "comm_size", "barrier", "finalize"]
     result = run_mpi("calls", *steps, tools=tools)
     raw = run_mpi("calls", *steps, preload=())

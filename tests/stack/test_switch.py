@@ -108,7 +108,7 @@ def test_switching_a_layer_to_its_present_state_changes_nothing():
     assert result.calls.count("keeper 1 is told") == 2
 
 
-def test_the_caller_is_right_whichever_layers_are_on():
+def test_the_caller_is_right_for_each_subset_of_layers_that_are_on():
     """Below PMPI layers, the caller is recorded where these call the first native layer."""
     stack = ["pmpi_call", "caller", "pmpi_constant", "caller"]
     steps, off = ["init"], set()
