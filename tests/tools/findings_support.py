@@ -22,7 +22,7 @@ QUIET = 0.1  # share of the processors' time that others may use
 
 
 def of_program(document):
-    """Removes findings that a rank had no processor, because these are not faults of the program."""
+    """Removes the findings of the kind no-processor, which are not faults of the program."""
     findings = [finding for finding in document["findings"] if finding["kind"] != "no-processor"]
     return {**document, "findings": findings}
 
@@ -76,8 +76,10 @@ def line_of(source, case):
 
 
 def check_planted(tmp_path, program, source, case, kind, rank, seconds=None, *, ranks=2, line=True, **more):
-    """Checks the first finding. With 2 ranks, its seconds must be within 10 % of `seconds` or, if this is None, of what
-    the program prints. More ranks may wait for a processor, so that their seconds are not compared."""
+    """Checks the first finding. `rank` is its rank, or a tuple of possible ranks. If `line` is true, the finding must
+    have the line that a comment in the source marks. With 2 ranks, its seconds must be within 10 % of `seconds` or, if
+    this is None, of what the program prints. More ranks may wait for a processor, so that their seconds are not
+    compared."""
     result, document = run_case(tmp_path, program, case, ranks=ranks, **more)
     assert document["findings"], document["functions"]
     first = document["findings"][0]

@@ -47,7 +47,7 @@ def test_counting_begins_with_the_first_pcontrol_that_switches_on():
     assert counts(result) == {"MPI_Barrier": [1] * 4, "MPI_Pcontrol": [2] * 4, "MPI_Finalize": [1] * 4}
 
 
-def test_stdout_is_the_programs_alone():
+def test_stdout_contains_only_the_output_of_the_program():
     with_tool, without = (count(*STEPS, ranks=1, tools=tools) for tools in ("count", None))
     assert with_tool.stdout == without.stdout
 

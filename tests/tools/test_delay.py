@@ -247,7 +247,7 @@ def test_the_same_seed_selects_the_same_calls(tmp_path):
     assert 5 < first.count("x") < 60 and first != other
 
 
-def test_each_rank_and_each_layer_draws_for_itself(tmp_path):
+def test_each_rank_and_each_layer_draws_its_own_random_numbers(tmp_path):
     lines = many(tmp_path, "probability=0.3,seed=7", ranks=2)
     assert len(set(lines)) == 2
     assert sorted(lines) == sorted(many(tmp_path, "probability=0.3,seed=7", ranks=2))

@@ -41,7 +41,7 @@ def end_of(directory):
     return job["state"], job["finalized"], job["exit"], job["signal"]
 
 
-def test_a_job_has_one_line_that_says_what_it_was(tmp_path):
+def test_a_job_has_one_line_with_its_properties(tmp_path):
     result = run(tmp_path, *BEGUN, "finalize", ranks=2, tools="count:jobs",
                  env={"LOGNAME": 'an"n\\', "PBS_JOBID": "17.host", "SLURM_STEP_ID": None})
     assert result.returncode == 0

@@ -184,7 +184,7 @@ def test_lines_are_written_to_a_terminal_at_once(tmp_path):
     os.close(slave)
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 def test_a_full_device_is_reported_once_and_changes_nothing():
     result = run_log(TERMINATIONS, f"calls={COUNT}", "finalize", options=",output=/dev/full")
     assert result.returncode == 0 and len(result.messages) == 2

@@ -17,7 +17,7 @@ PLAIN = ["init", "barrier", "barrier", "rank", "finalize"]
 # ---- where the program ran ----
 
 
-def test_the_result_tells_who_ran_it_where_and_with_which_settings(tmp_path):
+def test_the_result_names_the_user_the_nodes_the_command_and_the_settings(tmp_path):
     meant = {"OMP_NUM_THREADS": "4", "UCX_LOG_LEVEL": "error", "FI_LOG_LEVEL": "warn",
              "SLURM_JOB_NAME": "heat"}
     secret = {"SLURM_JWT": "geheim", "FI_SECRET": "geheim", "UCX_auth_token": "geheim", "OPENBLAS_KEYS": "geheim",
@@ -57,7 +57,7 @@ def test_by_default_rank_0_prints_one_table(tmp_path):
     assert names(tmp_path) == []
 
 
-def test_stdout_is_the_programs_alone(tmp_path):
+def test_stdout_contains_only_the_output_of_the_program(tmp_path):
     assert run_steps(*PLAIN, cwd=tmp_path).stdout == ""
 
 
@@ -132,7 +132,7 @@ def test_names_of_files_may_contain_the_rank_and_the_layer(tmp_path):
     assert names(tmp_path) == ["2-0.json"]
 
 
-def test_files_stay_where_the_program_was_started(tmp_path):
+def test_files_are_written_to_the_directory_in_which_the_program_was_started(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     profile(tmp_path, "init", "chdir=elsewhere", "finalize")
 
@@ -169,7 +169,7 @@ def test_two_layers_with_one_file_are_refused(tmp_path):
 
 @pytest.mark.parametrize("path", ["/dev/full", "/no/such/folder/x.json"])
 @pytest.mark.parametrize("form", ["json", "csv", "text"])
-def test_where_the_file_cannot_be_written_the_table_goes_to_stderr(tmp_path, path, form):
+def test_the_table_goes_to_stderr_if_the_file_cannot_be_written(tmp_path, path, form):
     result = run_steps(*PLAIN, "exit=3", cwd=tmp_path, tools=f"profile,output={path},format={form}")
     assert result.returncode == 3
     assert any(f"cannot write {path}" in line for line in result.messages)
@@ -225,7 +225,7 @@ def test_the_results_of_five_ranks_are_merged(tmp_path):
     assert sorted(names_seen) == ["MPI_COMM_WORLD"] + 5 * ["kept"] + ["once", "twice"]
 
 
-def test_messages_and_accesses_make_the_matrix(tmp_path):
+def test_the_matrix_contains_messages_and_one_sided_accesses(tmp_path):
     result = profile(tmp_path, "init", "send=1000", "send=0", "window", "finalize")
     # Rank 1 puts 16 bytes to rank 0 and gets 64 bytes from it, and vice versa.
     assert result["matrix"] == [{"from": 0, "to": 1, "messages": 4, "bytes": 1080},
@@ -312,7 +312,7 @@ def test_four_threads_are_counted_exactly(tmp_path):
                if site["name"] == "MPI_Comm_rank") == 4 * 2500
 
 
-def test_depth_takes_the_callers_of_the_caller(tmp_path):
+def test_depth_adds_the_callers_of_the_caller(tmp_path):
     result = profile(tmp_path, "init", "send=8", "finalize", options=",depth=2")
     site, = (site for site in result["callsites"] if site["name"] == "MPI_Send")
     assert [frame["function"] for frame in site["frames"]] == ["send", "mpi_step"]
@@ -487,7 +487,7 @@ def test_sync_tells_waiting_from_the_operation(tmp_path):
     assert calls(result)["MPI_Barrier"] == 2  # the additional barriers of the tool do not count
 
 
-def test_sync_also_waits_on_ranks_that_are_switched_off(tmp_path):
+def test_ranks_on_which_profiling_is_off_take_part_in_the_barriers_of_sync(tmp_path):
     """Even a rank that counts nothing must take part in the barriers of the others."""
     result = profile(tmp_path, "init", "only=1", "level=0", "only=-1", "bcast", "bcast", "finalize",
                      options=",sync=yes")

@@ -330,7 +330,7 @@ def arrows(folder):
     ("", ["messages", "30:40"], 29), ("", ["messages", "0", "50:53"], 49), ("", ["messages", "30:40", "35:38"], 29),
     (",regions=part", ["regions", "23", "20"], 0), (",functions=MPI_Send;MPI_Recv", ["messages", "0"], 0),
     ("", ["messages", "0"], 100)], ids=["sender", "receiver", "both", "regions", "functions", "whole"])
-def test_no_message_is_matched_where_others_may_be_missing(options, arguments, count, tmp_path):
+def test_no_message_is_matched_if_others_may_be_missing(options, arguments, count, tmp_path):
     """The i-th message has i bytes, so the two ends of an arrow must have the same size."""
     assert run(PAUSES, *arguments, cwd=tmp_path, tools=f"trace,format=own{options}").returncode == 0
     found = arrows(tmp_path)

@@ -7,7 +7,7 @@
  *
  *     every_step VARIABLE STEP...
  *
- * It prints how often the handler has read the variable.
+ * It prints how often the handler has read the variable, and how many of these calls failed.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -317,7 +317,7 @@ static void last_turns(void)
     TIMED(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)); /* last_turns */
 }
 
-/* A different rank is slow in each round; some are slow more often than others. */
+/* A different rank is slow in each round; with 4 ranks, some are slow more often than others. */
 static void last_moves(void)
 {
     static int round;

@@ -99,7 +99,7 @@ static void use_peers(void)
     }
 }
 
-/* Creates communicators until the MPI library has no more numbers for them. */
+/* Creates up to MOST communicators, until the MPI library has no more numbers for them. */
 static void use_up_comms(void)
 {
     enum { MOST = 100000 };
