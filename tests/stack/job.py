@@ -111,7 +111,8 @@ class Job:
 
     def hear(self, connection):
         """Handles a message of run_rank.c: `rank N` after run_rank has started, `pid N` (of the program)
-        when the launcher can no longer kill run_rank, and `status N` when the program has ended."""
+        when the launcher can no longer kill run_rank, and `status N` (as waitpid returns it) when the
+        program has ended."""
         try:
             word, _, number = connection.recv(64).decode().partition(" ")
         except ConnectionError:

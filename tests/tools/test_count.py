@@ -15,7 +15,7 @@ def count(*steps, ranks=2, tools="count", **more):
 
 
 def counts(result):
-    """Returns function -> the numbers of its row, over all tables on stderr."""
+    """Returns function -> the numbers of its row, in the last table on stderr that has the function."""
     return {parts[0]: [float(number) for number in parts[1:]]
             for parts in (line.split() for line in result.messages)
             if parts and parts[0].startswith("MPI_")}

@@ -128,7 +128,7 @@ def test_two_layers_write_two_files(tmp_path):
 
 @pytest.fixture
 def without(tmp_path):
-    """The output of a job without the tool."""
+    """Returns the result of a job without the tool."""
     return run_mpi(STEPS, *BEGUN, "finalize", ranks=1, tools="")
 
 

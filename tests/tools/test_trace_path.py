@@ -32,9 +32,9 @@ def run_case(folder, case, ranks=2, tools=TOOL, program="tools_path"):
 
 
 def check_case(folder, case, path, ranks=2, slack=0.02, **more):
-    """Checks the critical path of a case, which should have the length `path` in units. Because the machine may be busy,
-    only one of up to five runs has to agree. The critical path may contain any part of the time by which the ranks
-    worked longer than planned."""
+    """Checks the critical path of a case, which must have the length `path` in units. Because the machine may be
+    busy, only one of up to five runs has to agree. The critical path may contain any part of the time by which the
+    ranks worked longer than planned."""
     for _ in range(5):
         result, excess = run_case(folder, case, ranks, **more)
         found, least = result["efficiency"], path * UNIT

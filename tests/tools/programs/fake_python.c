@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that looks like CPython: fake_python CASE. It exports the symbols of an interpreter,
- * fills the structures behind them itself, and makes calls of MPI_Barrier in frames of Python code
- * that does not exist. The file fake.abi3.so beside it is an extension.
+ * A program that looks like CPython: fake_python CASE [extension]. It exports the symbols of an
+ * interpreter, fills the structures behind them itself, and makes calls of MPI_Barrier in frames of
+ * Python code that does not exist. With the second argument, the calls are made by the extension
+ * fake.abi3.so, a file beside the program.
  */
 #include <mpi.h>
 

@@ -18,7 +18,7 @@
 enum { ROUNDS = 10, LARGE = 1 << 20 };
 
 static int rank, size;
-static double lost;
+static double lost;                   /* seconds that this rank has lost, see TIMED */
 static char *buffer;                  /* of 4 * LARGE bytes */
 static MPI_Win window = MPI_WIN_NULL; /* contains the first LARGE bytes of `buffer` */
 static MPI_File file = MPI_FILE_NULL;

@@ -25,7 +25,7 @@ enum { MESSAGES = 100, BEHIND = 10, STEPS = 60, COMMS = 3 };
 
 static int rank, size;
 
-static void say_where(int number, const char *places)
+static void switch_at(int number, const char *places)
 {
     int from = 0, to = 0;
     sscanf(places, "%d:%d", &from, &to);
@@ -133,7 +133,7 @@ int main(int argc, char **argv)
     if (!strcmp(argv[1], "collectives"))
         call_collectives(argv[2]);
     else
-        (rank ? receive_all : send_all)(strcmp(argv[1], "regions") ? say_where : enter_region,
+        (rank ? receive_all : send_all)(strcmp(argv[1], "regions") ? switch_at : enter_region,
                                         mine);
     MPI_Finalize();
     return 0;
