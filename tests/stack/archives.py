@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Reads OTF2 archives with otf2-print and with the Python reader (python3-otf2). Neither may print
-a warning for any archive that a test creates: `run_mpi` calls check_archives, and so do the tests
-that create archives in another way."""
+"""Reads OTF2 archives with otf2-print and with the Python reader (python3-otf2), as far as these are
+installed. Neither may print a warning. `run_mpi` calls check_archives after a run with the tool
+trace in a given folder, and so do tests that create archives in another way."""
 import contextlib
 import functools
 import importlib.util
@@ -14,7 +14,7 @@ import warnings
 from pathlib import Path
 
 HAS_READER = importlib.util.find_spec("otf2") is not None
-LARGE = 200_000  # number of events for which the Python reader takes seconds
+LARGE = 200_000  # from this number of events on, the Python reader would take seconds, so it reads only definitions
 
 
 @contextlib.contextmanager
@@ -41,8 +41,8 @@ def check_by_otf2_print(anchor):
 
 
 def read_archive(anchor):
-    """Returns the locations of an archive and its events, [(location, event)]. A large archive
-    yields no events."""
+    """Returns the locations of an archive and its events, [(location, event)]. For an archive with LARGE
+    or more events, the second list is empty."""
     return read_version(Path(anchor).resolve(), os.stat(anchor).st_mtime_ns)
 
 

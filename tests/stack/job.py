@@ -3,9 +3,9 @@
 
 If a job fails, the launcher is unreliable: it kills all ranks when one aborts or fails, returns the
 status of any of them, and loses their last output. Therefore, tests/stack/programs/run_rank.c
-runs between the launcher and each rank. The launcher learns that a rank has ended only when all have ended, and the
-output of the ranks does not pass through the launcher. If a rank calls MPI_Abort, the launcher
-still kills it.
+runs between the launcher and each rank. The launcher learns that a rank has ended only when all ranks that end by
+themselves have ended, and the output of the ranks does not pass through the launcher. If a rank
+calls MPI_Abort, the launcher may still kill the programs of all ranks.
 """
 import contextlib
 import itertools
@@ -25,7 +25,8 @@ COUNTER = itertools.count()
 @dataclass
 class Rank:
     """One process of the job. `returncode` is its exit status, or the negative number of the signal
-    that ended it; `killed` says whether the test killed it."""
+    that ended it, or None while run_rank has not reported its end; `killed` says whether the test
+    killed it."""
     number: int
     pid: int = 0
     returncode: int | None = None
@@ -43,8 +44,8 @@ class Rank:
 
 
 class Job:
-    """A running job. `launcher` and `command` are parts of its command line, and `variables` are
-    set for the program only. `ends` are the ranks that end by themselves; when they have ended, the
+    """A running job. `launcher`, `run_rank` and `command` are parts of its command line, and `variables`
+    are set for the program only. `ends` are the ranks that end by themselves; when they have ended, the
     others are killed. `takes` is the number of processors that the job uses; the default is one for
     each rank."""
 
@@ -110,7 +111,8 @@ class Job:
 
     def hear(self, connection):
         """Handles a message of run_rank.c: `rank N` after run_rank has started, `pid N` (of the program)
-        when the launcher can no longer kill run_rank, and `status N` when the program has ended."""
+        when the launcher can no longer kill run_rank, and `status N` (as waitpid returns it) when the
+        program has ended."""
         try:
             word, _, number = connection.recv(64).decode().partition(" ")
         except ConnectionError:
@@ -142,7 +144,8 @@ class Job:
                 self.read_from(read, self.ranks[number].output[name])
 
     def end(self):
-        """Tells the launcher which ranks have ended, and kills the others."""
+        """Lets run_rank end in all ranks, so that the launcher learns their statuses. Programs that still
+        run are killed."""
         for number, connection in self.connections.items():
             self.ranks[number].killed |= self.ranks[number].returncode is None
             with contextlib.suppress(OSError):

@@ -11,9 +11,9 @@ OTHER_BUILD = os.environ.get("QMPI_OTHER_BUILD")  # the build folder for the oth
 
 
 def mpi_command(name: str, kind: str, build: Path) -> str | None:
-    """Returns the command `name` (mpiexec, mpicc) of the MPI `kind` (mpich, openmpi). If this build
-    or the other build is for this MPI and has found the command, returns that one; otherwise, the
-    command `name.kind` in PATH, or None."""
+    """Returns the command `name` (mpiexec, mpicc) of the MPI `kind` (mpich, openmpi): the one that the
+    build in the folder `build` has found, if this build is for that MPI; otherwise, the one of the
+    other build, with the same condition; otherwise, `name.kind` in PATH, or None."""
     for folder in filter(None, (build, OTHER_BUILD)):
         with open(Path(folder) / "tests/mpi.json", encoding="utf-8") as file:
             told = json.load(file)

@@ -36,7 +36,7 @@ class Slice:
     track: int
     name: str
     category: str
-    begin: int
+    begin: int  # in nanoseconds on the clock BOOTTIME
     depth: int
     annotations: dict
     end: int | None = None  # for an instant, the same as `begin`
@@ -49,7 +49,7 @@ class Slice:
 class Sequence:
     track: int | None = None
     clock: int | None = None
-    times: dict = field(default_factory=dict)  # clock -> [the last time, the clock's offset from BOOTTIME]
+    times: dict = field(default_factory=dict)  # clock -> [its last time, BOOTTIME minus its time]
     tables: dict = field(default_factory=dict)
     open: list = field(default_factory=list)
 
@@ -113,7 +113,7 @@ class Perfetto:
             self.read_event(sequence, packet)
 
     def read_descriptor(self, descriptor):
-        # Each of several concatenated files may describe the root track.
+        # Each of several concatenated files may describe the root track, whose uuid is 0.
         assert self.tracks.get(descriptor.uuid, descriptor) == descriptor
         assert descriptor.uuid not in self.tracks or not descriptor.uuid
         if descriptor.parent_uuid:

@@ -46,7 +46,7 @@ def try_lock(stack, path):
 def processors(wanted):
     """Within this context, the process has `wanted` processors. If the machine has fewer, a process
     with a job of MPICH has all of them, so that the job runs alone. A job of Open MPI, whose ranks
-    yield, may share them with other jobs."""
+    yield, may share them with other jobs. A context within this one takes no further processors."""
     global in_use
     if in_use:
         yield

@@ -54,8 +54,8 @@ MPICC = abi_compiler() if ABI else mpi_command("mpicc", MPI_NAME, BUILD) or "mpi
 
 
 def read_macros() -> dict[str, str]:
-    """Returns the macros of mpi.h, from the file that the build has created or, for the standard
-    ABI, from the compiler."""
+    """Returns the macros of mpi.h whose names begin with MPI_, from the file that the build has created
+    or, without this file (for the standard ABI), from the compiler."""
     built = BUILD / "src" / "generate" / "mpi.macros"
     text = built.read_text() if built.exists() else subprocess.run(
         [MPICC, "-E", "-dM", "-include", "mpi.h", "-x", "c", os.devnull],
@@ -67,8 +67,8 @@ MPI_MACROS = read_macros()
 MPI_VERSION = int(MPI_MACROS["MPI_VERSION"])
 HAS_SESSIONS = "MPI_SESSION_NULL" in MPI_MACROS
 needs_sessions = pytest.mark.skipif(not HAS_SESSIONS, reason="this MPI has no sessions")
-needs_helper = pytest.mark.skipif(EMULATED, reason="qmpi-helper cannot start: an emulator's clone refuses children that end "
-                                                   "without a signal")
+needs_helper = pytest.mark.skipif(EMULATED, reason="qmpi-helper cannot start: an emulator's clone refuses children "
+                                                   "without an exit signal")
 needs_ptrace = pytest.mark.skipif(EMULATED, reason="instructions are counted by ptrace, which an emulator does not have")
 # The library that contains the procedures of each Fortran binding.
 FORTRAN_LIBRARIES = ({"f08": "libmpi_usempif08.so.40", "mpi": "libmpi_mpifh.so.40",
@@ -101,7 +101,7 @@ OPEN_MPI_SETTINGS = open_mpi.LAUNCHER | {
     "OMPI_MCA_btl_tcp_if_include": "lo",
     "OMPI_MCA_osc": "^ucx",
 }
-if EMULATED:  # an emulator reads no other process's memory
+if EMULATED:  # an emulator cannot read another process's memory
     OPEN_MPI_SETTINGS["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
 OPEN_MPI_SETTINGS["PRTE_MCA_prte_tmpdir_base"] = OPEN_MPI_SETTINGS["OMPI_MCA_orte_tmpdir_base"]
 
@@ -112,7 +112,7 @@ SANITIZER_REPORT = re.compile(r"AddressSanitizer:|runtime error:|UndefinedBehavi
 @dataclass
 class Result:
     """The result of a command or of a job. The output of a job is that of its ranks, one after the
-    other; `launcher` is the output of the launcher."""
+    other; `launcher` is the output of the launcher. For a command, `launcher` and `ranks` are empty."""
     returncode: int
     stdout: str
     stderr: str
@@ -160,7 +160,8 @@ def tool(name: str) -> Path:
 
 
 def clean_environment() -> dict[str, str]:
-    """Returns this environment without variables that affect libqmpi or the sanitizers."""
+    """Returns this environment with the tests' settings for Open MPI and the sanitizers, and without
+    other variables that affect libqmpi, the loader, launchers or sanitizers."""
     unwanted = re.compile(r"(QMPI_(?!TEST|BUILD|SOURCE)|LD_|PMI|OMPI_|PRTE_|ASAN_|UBSAN_|LSAN_)")
     environment = {key: value for key, value in os.environ.items() if not unwanted.match(key)}
     environment["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0"
@@ -230,8 +231,9 @@ def run_again():
 
 
 def run_command(command, env, timeout=TIME_LIMIT, cwd=None) -> Result:
-    """Runs `command` in a session of its own, and kills its process group after the time limit. The
-    command takes one processor or, if it is a launcher, one for each rank."""
+    """Runs `command` in a session of its own. After the time limit, kills its process group, and the
+    test fails. The command takes one processor or, if it is a launcher with -n, one for each rank. A
+    command in which Open MPI's launcher crashes is run up to three times."""
     command = [str(part) for part in command]
     ranks = command[command.index("-n") + 1] if MPIEXEC in command and "-n" in command else ""
     for _ in range(3):
@@ -281,9 +283,9 @@ ABORTED = re.compile(r"(?:^Abort\(|^with errorcode )(-?\d+)", re.MULTILINE)
 
 def status_of(ranks, launcher, launcher_status):
     """Returns the status with which a job was aborted. Otherwise, returns that of the first rank that
-    failed; a rank that exited comes before one that a signal ended. The launcher may kill all ranks
-    when one aborts, including the aborting one; in that case, only the status of the launcher is
-    known."""
+    failed, or 0; a rank that exited comes before one that a signal ended. The launcher may kill all
+    ranks when one aborts, including the aborting one; in that case, only the status of the launcher
+    is known."""
     for text in (*(rank.stderr for rank in ranks), launcher):
         if found := ABORTED.search(text):
             return int(found[1]) & 0xff

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""For each error in QMPI_TOOLS, one message names the entry and gives a hint, and the program ends
-with status 2 before any MPI call is carried out. With QMPI_ON_ERROR=skip, it runs with the rest of
-the stack."""
+"""For an error in an entry of QMPI_TOOLS, one message names the entry and gives a hint, and the program
+ends with status 2 before any MPI call is carried out. With QMPI_ON_ERROR=skip, the program runs with
+the rest of the stack."""
 import os
 import re
 import shutil
@@ -177,7 +177,7 @@ def test_with_skip_the_first_255_of_10000_entries_run():
         f"alpha {tool_id} MPI_Comm_rank" for tool_id in (1, 2, 3)]
 
 
-def test_10000_unknown_entries_print_fewer_than_20_messages():
+def test_10000_unknown_entries_print_fewer_than_20_lines():
     result = run_mpi("calls", *RUN, tools=":".join(f"t{i}" for i in range(10_000)))
     assert (result.returncode, result.stdout) == (2, "")
     assert len(result.messages) < 20
@@ -260,12 +260,12 @@ def test_a_newline_in_an_entry_does_not_split_a_line_of_the_message():
 @pytest.fixture
 def not_root():
     """Returns a wrapper that runs a program as another user if this user is root, who may read all
-    files."""
+    files; otherwise, an empty one."""
     if os.geteuid() != 0:
         return []
     setpriv = shutil.which("setpriv")
     if not setpriv:
-        pytest.skip("root reads every file, and there is no setpriv to become somebody else")
+        pytest.skip("root may read all files, and setpriv, which would run the program as another user, is missing")
     return [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
@@ -296,7 +296,7 @@ def test_a_tool_built_for_another_mpi_is_refused(tmp_path, other):
     """The tool is linked with a library that has the name of another MPI's library."""
     compiler = shutil.which("cc")
     if not compiler:
-        pytest.skip("there is no C compiler")
+        pytest.skip("no C compiler is installed")
     (tmp_path / "other.c").write_text("void other(void) {}\n")
     (tmp_path / "tool.c").write_text(
         "int QMPI_Register_tool_name(const char *, void (*)(int));\n"
@@ -316,7 +316,7 @@ def test_a_tool_built_with_another_version_of_the_mpi_library_is_refused(tmp_pat
     """The tool refers to a predefined handle that the MPI library in use does not have."""
     compiler = shutil.which("cc")
     if not compiler:
-        pytest.skip("there is no C compiler")
+        pytest.skip("no C compiler is installed")
     (tmp_path / "tool.c").write_text(
         "int QMPI_Register_tool_name(const char *, void (*)(int));\n"
         "extern char ompi_mpi_of_another_version[];\n"

@@ -109,7 +109,7 @@ def test_a_call_that_was_left_by_longjmp_has_its_caller_when_it_is_made_again(to
 @pytest.mark.parametrize("program", ["fibers", "fiber"])
 @pytest.mark.parametrize("tools", ["caller", "caller:caller", "alpha:caller", "pmpi_quiet:caller",
                                    "caller,asks=no:pmpi_quiet:caller", "log:caller"])
-def test_calls_of_user_level_threads_that_do_not_nest_keep_their_callers(program, tools):
+def test_calls_of_alternating_user_level_threads_keep_their_callers(program, tools):
     """The tool prints the caller again after the other thread has begun or ended a call."""
     result = run_mpi("callers", program, ranks=1, tools=tools,
                      env={"QMPI_TOOL_PATH": f"{TOOLS}:{BUILD}/tools"})
@@ -126,7 +126,7 @@ def test_calls_of_user_level_threads_that_do_not_nest_keep_their_callers(program
 
 @pytest.mark.parametrize("program", ["fibers", "fiber"])
 @pytest.mark.parametrize("above", ["", "caller:", "pmpi_quiet:"])
-def test_call_sites_of_user_level_threads_that_do_not_nest_are_told_apart(tmp_path, program, above):
+def test_call_sites_of_alternating_user_level_threads_are_told_apart(tmp_path, program, above):
     """`profile` is an observer, which asks for the caller when the call returns. Above it, there may
     be a layer of interceptors or of PMPI wrappers."""
     result = run_mpi("callers", program, ranks=1, cwd=tmp_path,

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Tools of earlier releases run, and versions are as docs/compatibility.md describes."""
+"""A tool of the first release runs, and versions are as docs/compatibility.md describes."""
 import re
 import subprocess
 
 import pytest
 from support import ASAN, LIBQMPI, MPICC, SOURCE, run_mpi
 
-pytestmark = pytest.mark.skipif(bool(ASAN), reason="the tools are not sanitized")
+pytestmark = pytest.mark.skipif(bool(ASAN), reason="the tools that the tests compile are not sanitized")
 
 VERSION = re.search(r"version: '(.*)'", (SOURCE / "meson.build").read_text())[1]
 

@@ -49,7 +49,7 @@ def tool_of(stack, layer):
 
 
 @pytest.mark.parametrize("stack", CONFLICTS)
-def test_a_conflict_is_one_message_that_names_both_layers_and_where_they_are_listed(stack):
+def test_a_conflict_is_one_message_that_names_both_layers_and_their_entries(stack):
     upper, lower = split(CONFLICTS[stack])
     result = run(stack)
     assert result.returncode == 2 and result.stdout == ""
@@ -86,8 +86,8 @@ def test_either_layer_can_be_forced(stack):
 @pytest.mark.parametrize("stack", ["tolerant:tolerant", "exclusive:alpha", "once:alpha", "no_alpha:no_alpha:beta",
                                    "exclusive:service,offer=regions@1.0:service,provides=something", "older:newer:older"])
 def test_layers_that_do_not_conflict_run(stack):
-    """The tools `older` and `newer` have shorter descriptions, as if they were compiled with an
-    earlier header."""
+    """The tools `older` and `newer` have shorter descriptions, as if they were compiled with earlier
+    headers."""
     result = run(stack)
     assert (result.returncode, result.messages) == (0, [])
     assert len(runs(result)) == sum(name in ("tolerant", "exclusive", "once", "no_alpha", "older", "newer")

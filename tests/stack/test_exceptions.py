@@ -5,7 +5,7 @@ import pytest
 
 from support import run_mpi, tool
 
-pytestmark = pytest.mark.skipif(not tool("throws").exists(), reason="there is no C++ compiler")
+pytestmark = pytest.mark.skipif(not tool("throws").exists(), reason="no C++ compiler")
 
 WHAT = {"standard": "std::invalid_argument", "own": "(anonymous namespace)::tool_exception",
         "number": "int"}
@@ -20,7 +20,7 @@ def message(what):
 @pytest.mark.parametrize("name, arguments", [("catches", []), ("calls", ["init", "finalize"])])
 def test_the_run_stops_with_one_message(name, arguments, what):
     """The exception reaches neither the C++ program `catches`, which would catch it, nor the C
-    program `calls`, which could not."""
+    program `calls`, which cannot catch exceptions."""
     result = run_mpi(name, *arguments, ranks=1, tools=f"alpha:throws,what={what}:beta")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.messages[0] == message(what)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A fault while a layer is loaded is reported with the entry of the layer. After all layers are
-loaded, signals have their previous actions again."""
+loaded, signals have their previous actions again, unless a tool has installed a handler."""
 import signal
 
 import pytest

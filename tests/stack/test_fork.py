@@ -11,7 +11,7 @@ pytestmark = pytest.mark.skipif(bool(ASAN), reason="the sanitizer's malloc stays
 
 @pytest.mark.parametrize("tools", ["counter:counter", "pmpi_quiet:counter",
                                    "counter:pmpi_quiet", "pmpi_quiet:pmpi_tally:counter"])
-def test_a_child_switches_layers_while_its_parent_was_switching_one(tools):
+def test_a_child_that_is_forked_during_a_switch_can_switch_layers(tools):
     result = run_mpi("forks", ranks=1, tools=tools, timeout=120)
     assert (result.returncode, result.stdout) == (0, "50 of 50 children\n")
 
@@ -19,11 +19,11 @@ def test_a_child_switches_layers_while_its_parent_was_switching_one(tools):
 @pytest.mark.skipif(EMULATED, reason="libqmpi counts the emulator's threads, too, so it does not see that the child "
                                      "has one thread and needs no lock of the loader")
 @pytest.mark.parametrize("tools", ["counter:counter", "pmpi_quiet:counter"])
-def test_a_child_switches_layers_while_its_parent_was_loading_a_library(tools):
+def test_a_child_that_is_forked_while_a_library_is_loaded_can_switch_layers(tools):
     result = run_mpi("forks", TOOLS / "plain.so", ranks=1, tools=tools, timeout=120)
     assert (result.returncode, result.stdout) == (0, "50 of 50 children\n")
 
 
-def test_a_child_initializes_mpi_t_while_a_tool_of_its_parent_was_publishing():
+def test_a_child_that_is_forked_during_a_publisher_can_initialize_mpi_t():
     result = run_mpi("forks_mpit", ranks=1, tools="waiting", timeout=120)
     assert (result.returncode, result.stdout) == (0, "the child initialized MPI_T\n")

@@ -57,7 +57,7 @@ def test_a_rank_that_fails_does_not_prevent_another_from_ending(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM])
-def test_a_rank_that_a_signal_ends_has_the_negative_signal_as_status(number):
+def test_the_status_of_a_rank_that_a_signal_ends_is_the_negative_number_of_the_signal(number):
     result = shell(f"echo before; kill -{int(number)} $$")
     assert [rank.returncode for rank in result.ranks] == [-number] * 2
     assert not any(rank.killed for rank in result.ranks)
@@ -83,7 +83,7 @@ __attribute__((constructor)) static void begin(void) { if (*getenv("PMI_RANK") =
 @pytest.mark.skipif(OPEN_MPI, reason="only MPICH's launcher notices the end of a rank by its connection")
 def test_a_rank_that_takes_its_time_to_end_is_not_killed_meanwhile(tmp_path):
     """Rank 0 closes its connection to the launcher some time before it ends. Without run_rank,
-    MPICH's launcher would then kill it, and the status of the job would be 9."""
+    MPICH's launcher would then kill rank 0, and the status of the job would be 9."""
     (tmp_path / "lingers.c").write_text(LINGERS)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "lingers.so", "lingers.c"], cwd=tmp_path, check=True)
     result = run_mpi("calls", "init", "a step that there is not", preload=[tmp_path / "lingers.so"])

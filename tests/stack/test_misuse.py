@@ -36,7 +36,7 @@ def test_misuse_changes_nothing_about_the_stack():
     assert hint.startswith("  hint: ")
 
 
-@pytest.mark.skipif(not program("api_cpp").exists(), reason="there is no C++ compiler")
+@pytest.mark.skipif(not program("api_cpp").exists(), reason="no C++ compiler")
 def test_use_and_misuse_from_cpp_have_the_right_results():
     result = run_mpi("api_cpp", ranks=1, tools="in-c++", preload=())
     assert (result.returncode, result.stdout) == (0, "calls 2, wrong 0\n")

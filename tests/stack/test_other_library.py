@@ -4,7 +4,7 @@
 Another version of the same MPI is simulated by a copy of the library in which one function is
 renamed, so that libqmpi knows a function that the library lacks, and the library has a function
 that libqmpi does not know. For MPI libraries of other kinds, programs are built with each installed
-MPI; no signal may end them.
+MPI; each program must work, or end with one message.
 """
 import glob
 import os
@@ -79,7 +79,7 @@ def test_a_function_that_the_library_lacks_does_not_affect_a_program_that_does_n
 
 
 @pytest.mark.parametrize("tools", ["", "empty:count"])
-def test_a_call_of_a_function_that_the_library_lacks_ends_the_program_with_its_name(folder, tools):
+def test_a_call_of_a_function_that_the_library_lacks_ends_the_program_with_a_message(folder, tools):
     result = run_other(folder, "idup", tools=tools)
     assert result.returncode == 2
     assert "the program ends" not in result.stdout
@@ -112,8 +112,8 @@ def test_functions_and_doctor_list_the_functions_that_the_library_or_libqmpi_lac
         assert (lacks[1], has[1]) == ("1", "1")
 
 
-@pytest.mark.skipif(ABI, reason="this libqmpi was built without a library")
-def test_functions_of_the_library_of_the_build_are_those_of_the_build():
+@pytest.mark.skipif(ABI, reason="libqmpi for the standard ABI is built without an MPI library")
+def test_qmpi_functions_prints_the_same_with_and_without_the_path_of_the_library():
     plain = run_command([QMPI, "functions"], clean_environment()).stdout
     assert run_command([QMPI, "functions", LIBRARY], clean_environment()).stdout == plain
 
@@ -172,14 +172,14 @@ def build_program(what, folder):
     if how == "shared":
         return name, compile_with([COMMANDS[name]], folder)
     if not COMMANDS[name]:
-        pytest.skip("there is no MPICH")
+        pytest.skip("MPICH is not installed")
     flags = subprocess.run([COMMANDS[name], "-show"], capture_output=True, text=True, check=True).stdout.split()
     needed = subprocess.run(["pkg-config", "--libs", name], capture_output=True, text=True).stdout.split()
     libraries = ["-l:libmpich.a", *(flag for flag in needed if flag != "-lmpich"), "-ldl", "-lm"]
     try:
         return name, compile_with(["cc"], folder, *(flag for flag in flags if flag[:2] in ("-I", "-L")), *libraries)
     except AssertionError as error:
-        pytest.skip(f"no program is linked with a static MPI library here: {str(error)[-100:]}")
+        pytest.skip(f"a program cannot be linked with a static MPI library here: {str(error)[-100:]}")
 
 
 @pytest.mark.skipif(bool(ASAN), reason="a program that is built here is not sanitized")

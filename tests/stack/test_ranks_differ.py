@@ -17,7 +17,7 @@ from support import (ASAN, BUNDLED_TOOLS, HAS_SESSIONS, LIBQMPI, MPI_NAME, MPICC
                      can_spawn, clean_environment, launch, program, run_mpi, tool)
 
 RANK = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
-# The argument with which libqmpi calls MPI_Abort; every launcher ends the job with this status.
+# The argument with which libqmpi calls MPI_Abort. A launcher that can be reached ends the job with this status.
 STATUS = 2
 
 
@@ -127,7 +127,7 @@ def test_each_distinct_error_is_printed_once_for_the_ranks_that_have_it():
     assert result.stderr.count("no such tool") == 2
 
 
-@pytest.mark.skipif(not HAS_SESSIONS, reason="MPI_Session_init is new in MPI 4.0")
+@pytest.mark.skipif(not HAS_SESSIONS, reason="this MPI library has no sessions")
 def test_a_program_that_opens_a_session_instead_of_calling_mpi_init_does_not_run_without_its_tools():
     result = run_mpi("calls", "initialized", "session_init", "get_version", "session_finalize", tools="count",
                      env={"QMPI_TOOL_PATH": BUNDLED_TOOLS}, wrapper=by_rank(rank1="QMPI_TOOLS=cuont"), timeout=60)
@@ -294,7 +294,7 @@ def test_stacks_in_another_order_do_not_wait_for_each_other(tmp_path):
 
 
 @pytest.mark.parametrize("option", ["sync"])
-def test_options_that_wait_for_other_processes_are_off_where_some_lack_the_layer(option):
+def test_options_that_wait_for_other_processes_are_off_if_some_processes_lack_the_layer(option):
     result = run("barrier", tools=f"profile,{option}=yes", rank1="")
     assert result.returncode == 0
     assert result.stderr.count(f"profile (layer 1): {option}=yes has no effect, because some processes of the job "
@@ -327,7 +327,7 @@ def test_names_of_tools_may_contain_control_characters(name, tmp_path):
     assert f"qmpi:   rank 0: {shown}" in messages(result)
 
 
-def test_options_that_differ_in_what_follows_a_control_character_are_different(tmp_path):
+def test_layers_whose_options_differ_after_a_control_character_report_separately(tmp_path):
     result = run("barrier", tools="count,output=a\1b", rank1="QMPI_TOOLS=count,output=a\1c", cwd=tmp_path)
     assert result.returncode == 0
     assert calls_of(tmp_path / "a\1b") == calls_of(tmp_path / "a\1c") == (1, 1)
@@ -361,7 +361,7 @@ def test_a_wrong_time_is_refused(value):
     assert f"qmpi: QMPI_RANK_TIMEOUT: '{value}' is no time; using 10" in result.stderr
 
 
-@pytest.mark.skipif(MPI_NAME != "mpich", reason="an option of MPICH's launcher")
+@pytest.mark.skipif(MPI_NAME != "mpich", reason="only MPICH's launcher has the option -pmi-port")
 @pytest.mark.parametrize("absent", [0, 1])
 def test_a_job_whose_launcher_is_reached_by_a_port_does_not_hang(absent):
     wrapper = ["sh", "-c", f"if [ $PMI_ID = {absent} ]; then unset LD_PRELOAD; fi; exec \"$@\"", "-"]
@@ -391,7 +391,7 @@ int main(void)
 @pytest.mark.skipif(MPI_NAME != "mpich", reason="the test hides MPICH's launcher from libqmpi")
 def test_an_error_in_libqmpis_own_messages_does_not_call_the_default_error_handler(tmp_path):
     """In rank 0, libqmpi does not know that rank 1 runs without libqmpi. Instead of a message of
-    libqmpi, it receives one of the program, which is too long for its buffer."""
+    libqmpi, rank 0 receives one of the program, which is too long for the buffer of libqmpi."""
     (tmp_path / "message.c").write_text(MESSAGE)
     subprocess.run([MPICC, "-o", tmp_path / "message", tmp_path / "message.c"], check=True)
     wrapper = f"""case {RANK} in

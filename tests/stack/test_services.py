@@ -141,7 +141,7 @@ def test_the_functions_of_a_declared_service_work_in_cpp_and_with_tools_in_c():
 
 @pytest.mark.skipif(bool(ASAN), reason="the sanitizer's instructions would be counted")
 @needs_ptrace
-def test_calls_cost_no_instruction_more_if_layers_offer_and_watch_services():
+def test_services_add_no_instructions_to_mpi_calls():
     def instructions(stack, *steps):
         result = run(stack, *steps, "count=10", wrapper=[BUILD / "tests/count_steps"])
         return int(result.stdout)

@@ -8,8 +8,8 @@ import pytest
 from mpi_in_use import PROCESSOR
 from support import BUILD, run_mpi
 
-pytestmark = pytest.mark.skipif(PROCESSOR != "x86_64", reason="a program can make only x86-64 trap after each "
-                                                                "instruction")
+pytestmark = pytest.mark.skipif(PROCESSOR != "x86_64", reason="a program can set a trap flag only on "
+                                                                "x86-64")
 
 # PMPI layers above, below and between native layers; observers; `delay`, which has an observer and
 # intercepts functions.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A PMPI tool keeps its pointer to the next function, which then leads to a node that a switch has
-made obsolete. The layers below still know the caller."""
+"""A PMPI tool keeps its pointer to the next function. After a switch, this pointer leads to an
+obsolete node, but the layers below still know the caller."""
 import pytest
 
 from support import run_mpi

@@ -21,7 +21,7 @@ def test_counts_of_four_threads_are_exact(tools, layers):
                                            "MPI_Comm_rank": 40000, "MPI_Iprobe": 40000}
 
 
-def test_a_first_call_of_four_threads_at_once_starts_the_stack_once():
+def test_simultaneous_first_calls_of_four_threads_start_the_stack_once():
     for _ in range(25):
         result = run_mpi("threads", "race", ranks=1, tools="counter:alpha:counter")
         assert (result.returncode, result.stdout) == (0, "done\n")
@@ -32,7 +32,7 @@ def test_a_first_call_of_four_threads_at_once_starts_the_stack_once():
                                                "MPI_Init_thread": 1, "MPI_Finalize": 1}
 
 
-def test_a_first_call_of_four_threads_at_once_works_without_tools():
+def test_simultaneous_first_calls_of_four_threads_work_without_tools():
     for _ in range(10):
         result = run_mpi("threads", "race", ranks=1)
         assert (result.returncode, result.stdout, result.stderr) == (0, "done\n", "")

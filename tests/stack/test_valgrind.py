@@ -12,7 +12,7 @@ from support import ASAN, run_mpi, tool
 
 VALGRIND = not EMULATED and shutil.which("valgrind")
 pytestmark = [
-    pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed"),
+    pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed, or cannot run under the emulator"),
     pytest.mark.skipif(bool(ASAN), reason="valgrind cannot run a sanitized program"),
 ]
 
@@ -21,7 +21,7 @@ NOT_TO_BLAME = ("vgpreload", "/libc.so", "/libc-", "/ld-linux", "/ld-", "/libpth
 
 def culprit(stack):
     """Returns the library that caused an error: that of the innermost frame outside valgrind and the
-    C library."""
+    C library, or an empty string."""
     for frame in stack.iter("frame"):
         library = frame.findtext("obj") or ""
         if not any(part in library for part in NOT_TO_BLAME):

@@ -22,15 +22,15 @@ QUIET = 0.1  # share of the processors' time that others may use
 
 
 def of_program(document):
-    """Removes findings that are not faults of the program, such as that the machine is busy."""
+    """Removes the findings of the kind no-processor, which are not faults of the program."""
     findings = [finding for finding in document["findings"] if finding["kind"] != "no-processor"]
     return {**document, "findings": findings}
 
 
 def run_case(tmp_path, program, case=None, *arguments, ranks=2, tools="{profile}", options="", env=None, preload=(), processors=False,
              **more):
-    """Runs a program under profile. Returns the Result and the profile. Findings that are not faults of the program are
-    removed from the profile, unless `processors` is true."""
+    """Runs a program under profile. Returns the Result and the profile, without the findings that of_program removes
+    unless `processors` is true."""
     out = tmp_path / "out.json"
     out.unlink(missing_ok=True)
     result = run_mpi(program, *([case] if case else []), *arguments, ranks=ranks, cwd=tmp_path, timeout=120,
@@ -57,7 +57,7 @@ def is_quiet(before, after, seconds):
 
 def until(check, *arguments, **more):
     """Repeats a check, which includes a run, until it passes. A check also fails if it unpacks a list of an unexpected
-    length, or looks for something that is not there. If the machine never becomes quiet, the test is skipped."""
+    length, or looks for something that does not exist. If SECONDS have passed, the test is skipped."""
     quiet, end = 0, time.monotonic() + SECONDS
     while time.monotonic() < end:
         before, begin = processor_seconds(), time.monotonic()
@@ -76,8 +76,10 @@ def line_of(source, case):
 
 
 def check_planted(tmp_path, program, source, case, kind, rank, seconds=None, *, ranks=2, line=True, **more):
-    """Checks the first finding. With 2 ranks, its seconds must be within 10 % of `seconds` or, if this is None, of what
-    the program prints. More ranks may wait for a processor, so that their seconds are not compared."""
+    """Checks the first finding. `rank` is its rank, or a tuple of possible ranks. If `line` is true, the finding must
+    have the line that a comment in the source marks. With 2 ranks, its seconds must be within 10 % of `seconds` or, if
+    this is None, of what the program prints. More ranks may wait for a processor, so that their seconds are not
+    compared."""
     result, document = run_case(tmp_path, program, case, ranks=ranks, **more)
     assert document["findings"], document["functions"]
     first = document["findings"][0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs programs under log, and reads its lines, without comparing times."""
+"""Runs programs under log, and reads its lines."""
 import contextlib
 import os
 import re

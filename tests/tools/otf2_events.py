@@ -158,7 +158,7 @@ class Expected:
         return self.request(event) if "request" in event else []
 
     def all(self, events):
-        """Returns the events of one thread, without regions, which the archive divides so that they nest."""
+        """Returns the events of one thread, apart from regions, because the archive divides these so that they nest."""
         calls, found = [], []
         for event in events:
             if event["kind"].startswith("region"):
@@ -219,7 +219,7 @@ def tell_archived(location, event):
 
 
 def differences(expected, found):
-    """Returns the first difference, or None if there is none."""
+    """Returns a description of the first difference, or None if there is none."""
     for place, (true, got) in enumerate(zip(expected, found)):
         wrong = {name: (value, got.get(name)) for name, value in true.items() if got.get(name) != value}
         if wrong:
@@ -228,7 +228,7 @@ def differences(expected, found):
 
 
 def check_archive_of(processes, anchor):
-    """Checks that an archive contains exactly the events of the files of the processes."""
+    """Checks that an archive contains exactly the events of the files of the processes, apart from those of regions."""
     threads, times = {}, {}
     for location, event in read_archive(anchor)[1]:
         place = rank_of(location), location.name

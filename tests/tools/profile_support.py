@@ -59,8 +59,8 @@ def watched(result, rank):
 def profile_between(tmp_path, *steps, ms, of, **more):
     """Runs profile between two layers that also measure: `watch` above it and `slow` below it. The values of profile
     must lie between theirs, however busy the machine is. Returns the result of profile, the seconds that `slow` spent
-    in each rank, and what `watch` measured for each function in rank 0. For a better comparison, the run is repeated
-    if the two layers differ by more than 4 % for the function `of`, because the machine was busy."""
+    in each rank, and what `watch` measured for each function in rank 0. For a better comparison, the run is repeated,
+    up to nine times, if the two layers differ by more than 4 % for the function `of`, because the machine was busy."""
     for _ in range(10):
         result = run_steps(*steps, cwd=tmp_path, tools=f"watch:{JSON}:slow,ms={ms}", **more)
         assert result.returncode == 0 and result.messages == []

@@ -15,7 +15,7 @@ def count(*steps, ranks=2, tools="count", **more):
 
 
 def counts(result):
-    """Returns function -> the numbers of its row, over all tables on stderr."""
+    """Returns function -> the numbers of its row, in the last table on stderr that has the function."""
     return {parts[0]: [float(number) for number in parts[1:]]
             for parts in (line.split() for line in result.messages)
             if parts and parts[0].startswith("MPI_")}
@@ -47,7 +47,7 @@ def test_counting_begins_with_the_first_pcontrol_that_switches_on():
     assert counts(result) == {"MPI_Barrier": [1] * 4, "MPI_Pcontrol": [2] * 4, "MPI_Finalize": [1] * 4}
 
 
-def test_stdout_is_the_programs_alone():
+def test_stdout_contains_only_the_output_of_the_program():
     with_tool, without = (count(*STEPS, ranks=1, tools=tools) for tools in ("count", None))
     assert with_tool.stdout == without.stdout
 

@@ -65,7 +65,8 @@ def reports(result):
 
 
 def many(folder, options, ranks=1, tools="{}"):
-    """Returns the results of 100 calls of MPI_Comm_rank, one line for each rank: `.` or `x`."""
+    """Returns the results of 100 calls of MPI_Comm_rank in each rank, one line for each rank: `.` means success, and
+    `x` an error."""
     rule = f"delay,functions=MPI_Comm_rank,error=MPI_ERR_OTHER,{options}"
     result = faults(folder, "return", "good", "many", tools=tools.format(rule), ranks=ranks,
                     env={"FAULTS_MANY": folder / "many"})
@@ -223,7 +224,7 @@ def test_exactly_the_calls_with_the_given_numbers_fail(tmp_path):
     assert failed == [3, 10, 11, 12, 25, 50, 75, 99, 100]
 
 
-def test_calls_count_by_function_or_together(tmp_path):
+def test_calls_are_counted_by_function_or_together(tmp_path):
     rule = "delay,functions=MPI_Send;MPI_Bcast,error=MPI_ERR_ARG,calls=2"
     steps = ["send", "bcast", "bcast", "send"]
     for count, classes in (("function", [0, 0, ARG, ARG]), ("all", [0, ARG, 0, 0])):
@@ -231,7 +232,7 @@ def test_calls_count_by_function_or_together(tmp_path):
         assert [int(code) for code in re.findall(r"class (\d+)", result.stdout)] == classes
 
 
-def test_threads_count_together():
+def test_calls_of_threads_are_counted_together():
     rule = "delay,functions=MPI_Comm_rank,before=1ns,report=yes,calls="
     result = run("threads", "count", "2000", tools=f"{rule}every 4:{rule}1-7999")
     assert result.returncode == 0
@@ -246,7 +247,7 @@ def test_the_same_seed_selects_the_same_calls(tmp_path):
     assert 5 < first.count("x") < 60 and first != other
 
 
-def test_each_rank_and_each_layer_draws_for_itself(tmp_path):
+def test_each_rank_and_each_layer_draws_its_own_random_numbers(tmp_path):
     lines = many(tmp_path, "probability=0.3,seed=7", ranks=2)
     assert len(set(lines)) == 2
     assert sorted(lines) == sorted(many(tmp_path, "probability=0.3,seed=7", ranks=2))

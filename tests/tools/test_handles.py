@@ -35,7 +35,7 @@ def test_no_error_handler_is_called_more_often_than_without_tools(tmp_path, tool
 
 
 @pytest.mark.parametrize("tools", TOOLS)
-def test_a_job_whose_errors_are_fatal_does_not_end_because_a_tool_asks(tmp_path, tools):
+def test_a_query_of_a_tool_does_not_end_a_job_whose_errors_are_fatal(tmp_path, tools):
     accepted = re.findall(r"^(\w+): accepted, handled 0$", counted_without_tools(tmp_path.parent), re.MULTILINE)
     assert accepted
     under = run(tools, ["fatal", *accepted], tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""While a tool handles a call, a signal is raised after each instruction. The signal handler makes the calls that
+"""While a tool handles a call, a signal is raised after each instruction. The signal handler reads a variable, as
 docs/write/mpi_t.md allows. Nothing hangs, and each call is counted."""
 import json
 
@@ -10,7 +10,7 @@ from support import BUILD, BUNDLED_TOOLS, run_mpi
 EVERY_STEP = BUILD / "tests" / "tools" / "programs" / "tools_every_step"
 READ = "MPI_T_pvar_read"
 
-pytestmark = pytest.mark.skipif(PROCESSOR != "x86_64", reason="needs the trap flag")
+pytestmark = pytest.mark.skipif(PROCESSOR != "x86_64", reason="only x86-64 has the trap flag that the program sets")
 
 
 def run(tmp_path, tools, *steps):
@@ -46,7 +46,7 @@ def test_profile_loses_no_call(tmp_path, depth, steps):
     assert calls(tmp_path / "count.json") == reads + steps.count("read")
     assert calls(tmp_path / "profile.json") == reads + steps.count("read")
     process, = json.loads((tmp_path / "profile.json").read_text())["processes"]
-    if "thread" not in steps:  # the handler's calls are made in the thread that it interrupts
+    if "thread" not in steps:  # without it, the handler makes all calls in the main thread
         assert process["useful"] == pytest.approx(process["application"] - process["mpi"])
 
 

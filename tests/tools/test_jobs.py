@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The tool jobs writes a line for each job, however the job ends. A job does not notice if the line cannot be
-written."""
+"""The tool jobs writes a line for each job, however the job ends. By default, a job does not notice if the line cannot
+be written."""
 import json
 import os
 import re
@@ -41,7 +41,7 @@ def end_of(directory):
     return job["state"], job["finalized"], job["exit"], job["signal"]
 
 
-def test_a_job_has_one_line_that_says_what_it_was(tmp_path):
+def test_a_job_has_one_line_with_its_properties(tmp_path):
     result = run(tmp_path, *BEGUN, "finalize", ranks=2, tools="count:jobs",
                  env={"LOGNAME": 'an"n\\', "PBS_JOBID": "17.host", "SLURM_STEP_ID": None})
     assert result.returncode == 0
@@ -128,20 +128,20 @@ def test_two_layers_write_two_files(tmp_path):
 
 @pytest.fixture
 def without(tmp_path):
-    """The output of a job without the tool."""
+    """Returns the result of a job without the tool."""
     return run_mpi(STEPS, *BEGUN, "finalize", ranks=1, tools="")
 
 
 def can_mount():
-    """Returns whether file systems can be mounted here. Root can write to any directory unless its file system is
-    full or read-only."""
+    """Returns whether file systems can be mounted here. The tests need them, because root can write to any directory
+    unless its file system is full or read-only."""
     return shutil.which("unshare") and subprocess.run(
         ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True).returncode == 0
 
 
 def mounted(directory, options, fill):
-    """Returns a command that mounts a file system at `directory`, which is visible for one process only, fills it, and
-    then executes the command that follows."""
+    """Returns a command that mounts a file system of its own at `directory`, runs the command `fill`, and then executes
+    the command that follows. Other processes do not see the file system."""
     return ["unshare", "-rm", "sh", "-c",
             f'mount -t tmpfs -o {options} tmpfs {directory}; {fill}; exec env LD_PRELOAD="$LIBRARIES" "$@"', "sh"]
 
@@ -163,7 +163,7 @@ def test_a_job_does_not_notice_a_directory_that_cannot_be_used(tmp_path, without
 
 
 @pytest.mark.parametrize("end, status", [("abort=5", 5), ("exit=3", 3)])
-def test_the_status_of_a_job_without_its_directory_is_the_programs(tmp_path, end, status):
+def test_the_status_of_a_job_without_its_directory_is_that_of_the_program(tmp_path, end, status):
     assert run(tmp_path / "missing", *BEGUN, end).returncode == status
 
 
@@ -171,7 +171,7 @@ def test_the_status_of_a_job_without_its_directory_is_the_programs(tmp_path, end
                                            ("nr_inodes=1", ":")])
 def test_a_job_does_not_notice_a_file_system_that_is_full_or_read_only(tmp_path, without, options, fill):
     if not can_mount():
-        pytest.skip("no mounts in namespaces here")
+        pytest.skip("file systems cannot be mounted in a namespace")
     libraries = f"{ASAN}:{LIBQMPI}" if ASAN else LIBQMPI
     result = run(tmp_path, *BEGUN, "finalize", preload=(), env={"LIBRARIES": libraries},
                  wrapper=mounted(tmp_path, options, fill.format(tmp_path)))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The tool log writes exactly one line for each call, in order, with the arguments in words."""
+"""The tool log writes one line for each call, or two if the call contains others, in order, with the arguments in
+words."""
 import re
 
 import pytest
@@ -81,7 +82,7 @@ def test_calls_of_a_fortran_program_have_their_lines(tmp_path, module):
     (STEPS, ["init", "comms", "window", "nest", "sort", "threads=3", "finalize"])])
 def test_a_program_runs_as_without_log(tmp_path, program, steps):
     if not program.exists():
-        pytest.skip("not built here")
+        pytest.skip("the program is not built here")
     alone = run_mpi(program, *steps, ranks=1, cwd=tmp_path)
     logged = run_log(program, *steps, cwd=tmp_path)
     assert (logged.returncode, logged.stdout) == (alone.returncode, alone.stdout)

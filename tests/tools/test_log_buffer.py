@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The tool log collects its lines in a buffer. However a process ends, no line is lost, repeated or truncated."""
+"""The tool log collects its lines in a buffer. However a process ends, no line is lost, repeated or truncated, unless
+the file cannot be written."""
 import contextlib
 import os
 import re
@@ -85,7 +86,7 @@ def test_a_line_that_is_longer_than_the_buffer_is_complete(tmp_path):
 
 
 class Running(Job):
-    """A process under log that continues after its calls."""
+    """A job of one rank under log, which the test observes while the job runs."""
 
     def __init__(self, folder, *steps, output="lines.%r", tool_path=BUNDLED_TOOLS):
         libraries = f"{ASAN}:{LIBQMPI}" if ASAN else str(LIBQMPI)
@@ -183,19 +184,19 @@ def test_lines_are_written_to_a_terminal_at_once(tmp_path):
     os.close(slave)
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 def test_a_full_device_is_reported_once_and_changes_nothing():
     result = run_log(TERMINATIONS, f"calls={COUNT}", "finalize", options=",output=/dev/full")
     assert result.returncode == 0 and len(result.messages) == 2
     assert "cannot write /dev/full: No space left on device; lines are missing at its end" in result.messages[0]
 
 
-def test_a_full_file_loses_only_what_does_not_fit(tmp_path):
+def test_a_full_file_system_loses_only_lines_that_do_not_fit(tmp_path):
     """A file system of a few pages contains only complete lines until it is full."""
     folder = tmp_path / "small"
     folder.mkdir()
     if os.geteuid() or os.system(f"mount -t tmpfs -o size=16k none {folder} 2>/dev/null"):
-        pytest.skip("needs a small file system")
+        pytest.skip("a small file system cannot be mounted")
     try:
         result = run_log(TERMINATIONS, f"calls={COUNT}", "finalize", options=f",output={folder}/lines.%r")
         assert result.returncode == 0 and result.stderr.count("No space left on device; lines are missing at its end") == 1

@@ -80,7 +80,7 @@ def test_statuses_show_their_errors():
 # ---- Output files --------------------------------------------------------------------------------
 
 
-def test_stdout_is_the_programs_alone():
+def test_stdout_contains_only_the_output_of_the_program():
     steps = ["init", "barrier", "finalize"]
     with_tool, without = (run_mpi("calls", *steps, ranks=1, tools=tools,
                                   env={"QMPI_TOOL_PATH": BUILD / "tools"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tool log shows calls that do not return, or do not return normally, however a process ends."""
+"""The tool log shows calls that do not return, or do not return normally, and how a process ended."""
 import os
 import signal
 

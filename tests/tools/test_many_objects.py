@@ -64,7 +64,7 @@ def instructions_of_reader(what, number, arguments, cwd):
     ("names", ["report"]), ("open", ["report"]), ("first", ["report"]),
     ("first", ["trace", "--begin=0s", "--to=csv"]), ("names", ["trace", "--to=perfetto", "--output=perfetto"]),
     ("wildcards", ["trace", "--check"]), ("wildcards", ["trace", "--repair", "--to=csv"]), ("wildcards", ["report"])])
-def test_a_reader_takes_as_long_for_each_of_many_objects(what, arguments, tmp_path):
+def test_the_cost_of_an_object_in_a_reader_does_not_grow_with_the_number_of_objects(what, arguments, tmp_path):
     none, few, many = (instructions_of_reader(what, count, arguments, tmp_path) for count in (1, 200, 2000))
     print(f"{what}, {' '.join(arguments)}: each of 200 {(few - none) // 200}, each of 2000 {(many - none) // 2000}")
     assert (many - none) / 2000 < 1.6 * (few - none) / 200

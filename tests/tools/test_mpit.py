@@ -30,7 +30,7 @@ def run(tools, name="calls", *arguments, ranks=1, **more):
 
 
 def listed(tmp_path, tools, *arguments, **more):
-    """Returns the parts of the JSON list of the first layer, by name."""
+    """Returns the parts of the JSON list that the first layer of mpit writes, by name."""
     result = run(tools.replace("mpit", f"mpit,{JSON}", 1), *arguments, cwd=tmp_path, **more)
     assert result.returncode == 0
     everything = json.loads((tmp_path / "out.json").read_text())
@@ -74,7 +74,7 @@ def test_the_list_may_be_printed_at_mpi_init_or_never():
     assert run("mpit,at=never").messages == []
 
 
-def test_one_rank_lists_unless_each_has_a_file_of_its_own(tmp_path):
+def test_only_one_rank_lists_variables_unless_each_rank_has_a_file(tmp_path):
     result = run("mpit", ranks=2)
     assert sum("control variables," in line for line in result.messages) == 1
     run("mpit,output=list.%r", ranks=2, cwd=tmp_path)
@@ -168,7 +168,7 @@ def test_a_program_with_sessions_alone_gets_its_list():
     assert row[:2] == ["qmpi.count.calls.MPI_Session_init", "1"]
 
 
-def test_the_programs_output_stays_as_it_is():
+def test_the_output_of_the_program_does_not_change():
     assert run("mpit").stdout == run(None).stdout
 
 
@@ -194,7 +194,7 @@ def test_a_reset_affects_only_the_reader_and_not_the_reports(tmp_path):
     assert entry["calls"] == 400 and entry["bytes"]["sent"] == 16000
 
 
-def test_writing_0_to_enabled_halfway_stops_count_exactly_there(tmp_path):
+def test_writing_0_to_enabled_stops_count_at_this_point(tmp_path):
     rows, _ = watched(tmp_path, "mpit,at=never:profile:count", COUNTED, CALLS,
                       "off=qmpi.count.enabled")
     assert [row[0] for row in rows[:5]] == [0, 100, 200, 200, 200]
@@ -250,11 +250,11 @@ def comma(tmp_path_factory):
         subprocess.run([localedef, "--no-archive", "-c", "-i", "de_DE", "-f", "UTF-8", folder / "de_DE.UTF-8"],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
     if not (folder / "de_DE.UTF-8" / "LC_NUMERIC").exists():
-        pytest.skip("no locale can be made")
+        pytest.skip("the locale de_DE.UTF-8 cannot be created")
     return {"LOCPATH": folder, "LC_ALL": "de_DE.UTF-8"}
 
 
-def test_numbers_have_a_decimal_point_whatever_the_programs_locale(tmp_path, comma):
+def test_numbers_have_a_decimal_point_in_any_locale_of_the_program(tmp_path, comma):
     result = run("mpit,csv=s.csv,pvars=*.part,show=*.real,set.qmpi.publisher.raw.real=2.5e-3:publisher",
                  STEPS, "locale", "init", "finalize", cwd=tmp_path, env=comma)
     assert result.returncode == 0

@@ -200,7 +200,8 @@ def test_a_file_is_written_when_no_descriptor_is_left(tmp_path, tool):
 # ---- Calls inside MPI_Finalize -------------------------------------------------------------------
 
 LAST_CALLS = STEPS.with_name("tools_last_calls")
-# The calls that the main program makes before MPI_Finalize, and that each of the two callbacks repeats.
+# The calls, apart from messages, that the main program makes before MPI_Finalize, and that each of the two callbacks
+# repeats.
 LAST_CALLED = {"MPI_Barrier": 3, "MPI_Allreduce": 2, "MPI_Comm_dup": 1, "MPI_Comm_free": 1, "MPI_Comm_rank": 1}
 
 
@@ -297,7 +298,7 @@ def test_tools_report_although_a_lower_layer_does_not_pass_finalize_on(tmp_path)
 
 
 @pytest.mark.parametrize("tool, file", [("count,output=x", "x"), ("profile,output=x.json", "x.json")])
-def test_a_process_that_ends_in_a_callback_reports_what_it_did(tmp_path, tool, file):
+def test_a_process_that_ends_in_a_callback_reports_its_calls(tmp_path, tool, file):
     result = run_mpi(LAST_CALLS, "end", ranks=2, cwd=tmp_path, tools=tool, env={"QMPI_TOOL_PATH": BUNDLED_TOOLS},
                      ends=[0, 1])
     assert any("ended without MPI_Finalize (signal SIGTERM)" in line for line in result.messages), result.messages
@@ -317,7 +318,7 @@ def test_calls_leave_no_flag_of_the_floating_point_environment_and_cause_no_trap
     steps = ["init", "no-flags", "call", "snapshot", "flags", "traps", "call", "snapshot", "inexact", "finalize"]
     bare = run_outputs(None, *steps)
     if bare.returncode or "flags: 0" not in bare.stdout:
-        pytest.skip("this MPI library itself leaves flags")
+        pytest.skip("this MPI library itself leaves flags, or causes a trap")
     result = run_outputs(tool, *steps, cwd=tmp_path)
     check_unchanged(result)
     assert "flags: 0\n" in result.stdout

@@ -17,7 +17,7 @@ PLAIN = ["init", "barrier", "barrier", "rank", "finalize"]
 # ---- where the program ran ----
 
 
-def test_the_result_tells_who_ran_it_where_and_with_which_settings(tmp_path):
+def test_the_result_names_the_user_the_nodes_the_command_and_the_settings(tmp_path):
     meant = {"OMP_NUM_THREADS": "4", "UCX_LOG_LEVEL": "error", "FI_LOG_LEVEL": "warn",
              "SLURM_JOB_NAME": "heat"}
     secret = {"SLURM_JWT": "geheim", "FI_SECRET": "geheim", "UCX_auth_token": "geheim", "OPENBLAS_KEYS": "geheim",
@@ -57,13 +57,13 @@ def test_by_default_rank_0_prints_one_table(tmp_path):
     assert names(tmp_path) == []
 
 
-def test_stdout_is_the_programs_alone(tmp_path):
+def test_stdout_contains_only_the_output_of_the_program(tmp_path):
     assert run_steps(*PLAIN, cwd=tmp_path).stdout == ""
 
 
 @pytest.mark.parametrize("form, begin", [("text", "profile (layer 1)"), ("csv", "table,"),
                                          ("json", "{")])
-def test_format_says_what_the_file_holds(tmp_path, form, begin):
+def test_the_option_format_selects_the_format_of_the_file(tmp_path, form, begin):
     result = run_steps(*PLAIN, cwd=tmp_path, tools=f"profile,output=out,format={form}")
     assert result.messages == []
     assert names(tmp_path) == ["out"]
@@ -132,7 +132,7 @@ def test_names_of_files_may_contain_the_rank_and_the_layer(tmp_path):
     assert names(tmp_path) == ["2-0.json"]
 
 
-def test_files_stay_where_the_program_was_started(tmp_path):
+def test_files_are_written_to_the_directory_in_which_the_program_was_started(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     profile(tmp_path, "init", "chdir=elsewhere", "finalize")
 
@@ -169,7 +169,7 @@ def test_two_layers_with_one_file_are_refused(tmp_path):
 
 @pytest.mark.parametrize("path", ["/dev/full", "/no/such/folder/x.json"])
 @pytest.mark.parametrize("form", ["json", "csv", "text"])
-def test_where_the_file_cannot_be_written_the_table_goes_to_stderr(tmp_path, path, form):
+def test_the_table_goes_to_stderr_if_the_file_cannot_be_written(tmp_path, path, form):
     result = run_steps(*PLAIN, "exit=3", cwd=tmp_path, tools=f"profile,output={path},format={form}")
     assert result.returncode == 3
     assert any(f"cannot write {path}" in line for line in result.messages)
@@ -225,7 +225,7 @@ def test_the_results_of_five_ranks_are_merged(tmp_path):
     assert sorted(names_seen) == ["MPI_COMM_WORLD"] + 5 * ["kept"] + ["once", "twice"]
 
 
-def test_messages_and_accesses_make_the_matrix(tmp_path):
+def test_the_matrix_contains_messages_and_one_sided_accesses(tmp_path):
     result = profile(tmp_path, "init", "send=1000", "send=0", "window", "finalize")
     # Rank 1 puts 16 bytes to rank 0 and gets 64 bytes from it, and vice versa.
     assert result["matrix"] == [{"from": 0, "to": 1, "messages": 4, "bytes": 1080},
@@ -239,8 +239,8 @@ def test_a_rank_that_sends_to_itself_and_reads_from_itself_has_one_cell(tmp_path
 
 def test_each_message_from_one_place_counts_for_its_peer_and_communicator(tmp_path):
     result = profile(tmp_path, "init", "peers", "finalize")
-    # Four messages of 10 bytes to rank 0 and of 11 bytes to rank 1; in the second communicator, the
-    # ranks are reversed. One message to rank 0 is empty.
+    # In each communicator, four messages of 10 bytes to its rank 0 and of 11 bytes to its rank 1. In the
+    # second communicator, the ranks are reversed. In each one, a message to rank 0 of the world is empty.
     assert result["matrix"] == [
         {"from": rank, "to": to, "messages": 12, "bytes": total}
         for rank in (0, 1) for to, total in ((0, 93), (1, 128))]
@@ -312,13 +312,13 @@ def test_four_threads_are_counted_exactly(tmp_path):
                if site["name"] == "MPI_Comm_rank") == 4 * 2500
 
 
-def test_depth_takes_the_callers_of_the_caller(tmp_path):
+def test_depth_adds_the_callers_of_the_caller(tmp_path):
     result = profile(tmp_path, "init", "send=8", "finalize", options=",depth=2")
     site, = (site for site in result["callsites"] if site["name"] == "MPI_Send")
     assert [frame["function"] for frame in site["frames"]] == ["send", "mpi_step"]
 
 
-def test_one_function_called_from_two_in_turn_has_two_call_sites(tmp_path):
+def test_a_function_that_two_functions_call_in_turn_has_two_call_sites(tmp_path):
     result = profile(tmp_path, "init", *["rank", "late=0"] * 20, "finalize", options=",depth=2",
                      ranks=1)
     sites = {site["frames"][1]["function"]: site["calls"] for site in result["callsites"]
@@ -345,7 +345,7 @@ def test_a_threads_frames_end_with_its_function(tmp_path, depth):
 
 @pytest.mark.skipif(ASAN != "", reason="a sanitizer has a qsort of its own")
 @pytest.mark.parametrize("depth", [2, 32])
-def test_frames_of_the_c_library_in_between_stay(tmp_path, depth):
+def test_frames_of_the_c_library_between_others_are_kept(tmp_path, depth):
     result = profile(tmp_path, "init", "sort", "finalize", options=f",depth={depth}", ranks=1)
     site, = (site for site in result["callsites"] if site["name"] == "MPI_Comm_rank")
     assert site["frames"][0]["function"] == "compare"
@@ -403,7 +403,7 @@ def test_calls_while_profiling_is_off_are_not_counted(tmp_path):
     assert [comm["name"] for comm in result["communicators"]] == ["MPI_COMM_WORLD"]
 
 
-def test_regions_hold_what_happens_between_begin_and_end(tmp_path):
+def test_regions_contain_the_calls_between_their_begin_and_end(tmp_path):
     result = profile(tmp_path, "init", "region=solve", "barrier", "sleep=50", "end=solve", "barrier",
                      "region=solve", "bcast", "sleep=50", "end=solve", "finalize")
     region, = result["regions"]
@@ -415,7 +415,7 @@ def test_regions_hold_what_happens_between_begin_and_end(tmp_path):
         sum(function["time"]["sum"] for function in region["functions"]))
 
 
-def test_nested_regions_count_in_both_and_overlapping_ones_too(tmp_path):
+def test_a_call_counts_in_each_open_region_even_if_the_regions_overlap(tmp_path):
     result = profile(tmp_path, "init", "region=a", "barrier", "region=b", "barrier", "end=a",
                      "barrier", "end=b", "barrier", "finalize")
     counts = {name: calls(region)["MPI_Barrier"] for name, region in named(result["regions"]).items()}
@@ -446,7 +446,7 @@ def test_a_region_of_one_rank_alone_takes_no_time_on_the_others(tmp_path):
         rank["time"]["max"] / 2)
 
 
-def test_ends_without_begins_are_one_message_of_the_job(tmp_path):
+def test_ends_of_regions_without_begins_cause_one_message_of_the_job(tmp_path):
     result = run_steps("init", "end=x", "end=x", "finalize", cwd=tmp_path, tools=JSON)
     heads = [line for line in result.messages if not line.startswith(" ")]
     assert len(heads) == 1 and "4 times" in heads[0] and '"x"' in heads[0]
@@ -487,7 +487,7 @@ def test_sync_tells_waiting_from_the_operation(tmp_path):
     assert calls(result)["MPI_Barrier"] == 2  # the additional barriers of the tool do not count
 
 
-def test_sync_also_waits_on_ranks_that_are_switched_off(tmp_path):
+def test_ranks_on_which_profiling_is_off_take_part_in_the_barriers_of_sync(tmp_path):
     """Even a rank that counts nothing must take part in the barriers of the others."""
     result = profile(tmp_path, "init", "only=1", "level=0", "only=-1", "bcast", "bcast", "finalize",
                      options=",sync=yes")
@@ -495,7 +495,7 @@ def test_sync_also_waits_on_ranks_that_are_switched_off(tmp_path):
 
 
 def test_only_one_layer_waits_before_collectives(tmp_path):
-    """The second layer would otherwise report that no rank waits. tests/abi tests such conflicts of
+    """The lower layer would otherwise report that no rank waits. tests/abi tests such conflicts of
     tools for the standard ABI."""
     stack = "profile,sync=yes,output=1:profile,output=2:profile,sync=yes,output=3"
     result = run_steps("init", "finalize", cwd=tmp_path, tools=stack, ranks=1)

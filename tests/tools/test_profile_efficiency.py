@@ -40,7 +40,7 @@ def of_processes(result):
 
 
 def outside(calls, begin, end):
-    """Returns the seconds between two calls, and how many of them were outside MPI."""
+    """Returns the seconds between two times, and how many of them were outside MPI."""
     inside = sum(until - since for _, since, until in calls if begin <= since and until <= end)
     return end - begin, end - begin - inside
 
@@ -90,8 +90,8 @@ def test_efficiency_equals_the_one_that_follows_from_the_lines_of_log(tmp_path):
     (["sleep=500", "barrier"], ":delay,functions=MPI_Barrier,after=500ms", 0.5, 1, 0.5),
     (["sleep=400", "late=400", "barrier", "bcast"], ":delay,functions=MPI_Bcast,after=800ms",
      0.375, 0.75, 0.5)])
-def test_programs_built_to_have_an_efficiency_have_it(tmp_path, steps, options, parallel, balance,
-                                                      communication):
+def test_the_efficiency_of_a_program_with_a_known_efficiency_is_reported(tmp_path, steps, options, parallel, balance,
+                                                                         communication):
     """Only one of a few runs must agree, because the machine may be busy."""
     wanted = {"parallel": parallel, "load_balance": balance, "communication": communication}
     for _ in range(15):

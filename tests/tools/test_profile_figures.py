@@ -68,7 +68,7 @@ class Expected:
 
 
 @pytest.mark.parametrize("program, ranks", PROGRAMS)
-def test_rows_histograms_and_matrix_are_the_sums_of_what_the_program_wrote_down(tmp_path, program, ranks):
+def test_rows_histograms_and_matrix_are_the_sums_of_the_lines_of_the_program(tmp_path, program, ranks):
     path = observe_program(f"observe_{program}")
     if not path.exists():
         pytest.skip("no Fortran compiler")

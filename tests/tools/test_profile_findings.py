@@ -247,7 +247,7 @@ def test_no_rank_waits_for_itself(tmp_path):
 @pytest.mark.parametrize("case, ranks", [("last_equal", 4), ("last_allreduce", 4), ("small_accesses", 2),
                                          ("serial_io", 2)])
 @pytest.mark.parametrize("listed", ["outliers", "all"])
-def test_findings_do_not_depend_on_what_is_listed(tmp_path, case, ranks, listed):
+def test_findings_do_not_depend_on_the_ranks_that_are_listed(tmp_path, case, ranks, listed):
     """The findings are also the same for a file from which the lists of ranks were removed."""
     _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=ranks, options=f",ranks={listed}")
     path = tmp_path / "out.json"
@@ -352,7 +352,7 @@ def count_findings(*arguments):
     return len(json.loads(done.stdout)["findings"])
 
 
-def test_thresholds_say_what_is_a_finding(tmp_path):
+def test_losses_below_the_threshold_are_no_findings(tmp_path):
     def check():
         _, document = run_case(tmp_path, PROGRAMS / "tools_planted", "last_allreduce")
         share = document["findings"][0]["share"]
@@ -366,7 +366,6 @@ def test_thresholds_say_what_is_a_finding(tmp_path):
 
 
 def test_waits_are_kept_when_files_of_single_processes_are_merged(tmp_path):
-    """The files of single processes are merged by qmpi report."""
     result = run_mpi(PROGRAMS / "tools_planted", "sender_recv", cwd=tmp_path, timeout=120,
                      tools="profile,output=r%r.json,checkpoint=1000", env={"QMPI_TOOL_PATH": TOOL_PATH, "PLANTED_EXIT": "1"})
     files = [tmp_path / "r0.json", tmp_path / "r1.json"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The calls in progress are counted and named when profile saves a process that hangs or is
-killed."""
+"""The calls in progress are counted and named when profile saves the data of a process that hangs, or
+that ends without MPI_Finalize."""
 import signal
 import subprocess
 import time
@@ -57,7 +57,7 @@ def test_a_call_within_a_call_is_listed_after_it_and_counts_once_in_mpi_time(tmp
     assert outer["time"] <= output["time"]["sum"] <= outer["time"] + others + 1e-6
 
 
-def test_what_has_ended_is_not_in_flight(tmp_path):
+def test_calls_that_have_ended_are_not_in_flight(tmp_path):
     for steps in (["init", "in_dup=barrier", "exit=0"], ["init", "jump", "barrier", "exit=0"]):
         run_steps(*steps, cwd=tmp_path, ranks=1, tools=JSON)
         assert load(tmp_path / "out.0.json")["in_flight"] == []
@@ -65,7 +65,7 @@ def test_what_has_ended_is_not_in_flight(tmp_path):
     assert load(tmp_path / "out.json")["in_flight"] == []
 
 
-def test_a_snapshot_names_the_call_that_it_is_taken_in(tmp_path):
+def test_a_snapshot_that_is_taken_in_a_call_names_this_call(tmp_path):
     result = run_steps("init", "in_dup=level=2", "finalize", cwd=tmp_path, ranks=1, tools=JSON)
     assert result.returncode == 0
     first = load(tmp_path / "out.0.snapshot-1.json")
@@ -106,7 +106,7 @@ def start(*steps, cwd, tools, ranks=1):
 
 
 def saved(path, name):
-    """Returns the saved data once the process is in a call of this name."""
+    """Waits until the saved data list a call of this name in flight, and returns the data."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         output = load(path) if path.exists() else {"in_flight": []}
@@ -122,7 +122,7 @@ def end(process, number=signal.SIGKILL):
 
 
 @pytest.mark.parametrize("steps", [["receive"], ["receive_in_thread", "sleep=60000"]])
-def test_a_process_that_hangs_is_saved_with_the_call_that_it_hangs_in(tmp_path, steps):
+def test_a_process_that_hangs_is_saved_with_the_call_in_which_it_hangs(tmp_path, steps):
     process = start("init_threads", "barrier", *steps, cwd=tmp_path, tools=f"{JSON},checkpoint=1")
     try:
         first = saved(tmp_path / "out.0.json", "MPI_Recv")

@@ -171,7 +171,7 @@ def test_a_signal_asks_for_the_data_of_a_job_that_hangs(tmp_path):
     assert (first["rank"], first["peer"]) == (rank, peer)
 
 
-def test_what_each_call_waits_for_is_in_the_file(tmp_path):
+def test_the_peers_and_tags_for_which_calls_wait_are_in_the_file(tmp_path):
     with processors(2), Job(tmp_path, "tags", 2) as job:
         wait_for_verdict(job, *(CASES["tags"][i] for i in (1, 4)))
     flights = {rank: load(job.paths[rank])["in_flight"][0] for rank in range(2)}

@@ -75,7 +75,7 @@ def test_a_finding_names_the_calls_between_which_a_rank_is_late(tmp_path, case, 
     until(check_late, tmp_path, case, kinds, seconds, ranks)
 
 
-def test_a_finding_names_these_calls_also_with_several_frames(tmp_path):
+def test_a_finding_names_the_calls_around_lost_time_also_with_several_frames(tmp_path):
     until(check_late, tmp_path, "everywhere", ("barrier",), .3, 2, options=",depth=4")
 
 

@@ -220,7 +220,7 @@ def test_the_report_of_a_job_that_hangs_names_the_lines_of_mpi4py(tmp_path):
 
 
 @with_mpi4py
-def test_without_lines_a_note_says_why(tmp_path):
+def test_without_lines_of_python_a_note_names_the_reason(tmp_path):
     profile_python(tmp_path, MPI4PY, "lines", ranks=2, options=",python=no")
     note = "(no lines of Python: they are found in CPython 3.11 to 3.15"
     text = report(tmp_path / "out.json")
@@ -250,7 +250,7 @@ def here():
 
 KNOWN = ("known.py", 10, "known")
 VERSIONS = ["3.11", "3.12", "3.13", "3.14", "3.15"]
-# The lines of the Python code that fake_python.c describes, and the number of calls that each makes.
+# The lines of the Python code that fake_python.c describes, and the number of calls that each line makes.
 LINES = {10: 2, 12: 1, 112: 2, 109: 1}
 
 

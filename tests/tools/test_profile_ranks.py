@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The tool profile with many ranks, whose results reach rank 0 through a tree of several levels; and the ranks that it
-names for its figures."""
+"""The figures of profile are exact with many ranks, whose results reach rank 0 through a tree of several levels. For
+some figures, profile names the ranks."""
 import json
 import re
 import subprocess
@@ -43,7 +43,7 @@ def test_the_result_of_64_ranks_is_exact(tmp_path):
 
 
 @pytest.mark.parametrize("ranks", [1, 3, 5, 7])
-def test_a_number_of_ranks_that_is_no_power_of_two_loses_nobody(tmp_path, ranks):
+def test_the_result_of_an_odd_number_of_ranks_is_exact(tmp_path, ranks):
     check(profile_many(tmp_path, ranks), ranks)
 
 

@@ -11,8 +11,8 @@ from support import clean_environment
 
 pytestmark = pytest.mark.usefixtures("separate_nodes")
 
-# The number of bytes that each function of the program receives; the buffers are larger. For MPI_Isendrecv, MPI does
-# not provide the number.
+# The number of bytes that profile counts for the nonblocking receives of each function of the program; the buffers are
+# larger. For MPI_Isendrecv, MPI does not provide the number.
 CAME = {
     "wait_ignoring": 8, "test_until": 9, "waitall_ignoring": sum(range(40)), "waitall": 30,
     "testall_ignoring": 3, "waitany_and_testany": 110, "waitsome_and_testsome": 0x1111, "imrecv": 5, "matched": 6,
@@ -52,7 +52,7 @@ def test_received_bytes_are_counted_at_the_call_that_posted_the_receive(tmp_path
     assert all(rows[name]["bytes"]["received"] == 0 for name in ("MPI_Wait", "MPI_Waitall", "MPI_Testsome"))
 
 
-def test_every_call_is_in_one_bin_which_is_that_of_the_received_size(tmp_path):
+def test_each_call_is_in_the_bin_of_the_received_size(tmp_path):
     result = run(tmp_path)
     rows = functions(result)
     for row in rows.values():

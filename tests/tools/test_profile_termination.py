@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""If a process ends without MPI_Finalize, profile leaves a file, and the process ends as it would without qmpi."""
+"""If a process ends without MPI_Finalize, and not by SIGKILL, profile leaves a file, and the process ends as it would
+without qmpi."""
 import os
 import re
 import signal
@@ -12,7 +13,7 @@ from profile_support import JSON, STEPS, calls, load, names, report, run_steps
 from support import ASAN, LIBQMPI, OPEN_MPI, clean_environment
 
 FINALIZING = STEPS.with_name("tools_finalizing")
-# A program that opens a library, and closes it.
+# A program that opens and closes a library, and the library.
 CLOSING = [STEPS.with_name("tools_closing"), STEPS.with_name("libtools_finalizing.so")]
 WORK = ["init", "barrier", "rank"]
 WITHOUT_MEMORY = pytest.mark.skipif(ASAN != "" or EMULATED,
@@ -182,7 +183,7 @@ def test_each_rank_leaves_a_file_of_its_own(tmp_path):
     assert [load(tmp_path / f"out.{rank}.json")["rank"] for rank in (0, 1)] == [0, 1]
 
 
-def test_files_of_single_processes_are_json_whatever_the_format(tmp_path):
+def test_files_of_single_processes_are_json_with_any_value_of_format(tmp_path):
     run_steps("initialized", cwd=tmp_path, ranks=1, tools="profile,output=out.csv,format=csv")
     assert names(tmp_path) == ["out.csv.0.json"]
     load(tmp_path / "out.csv.0.json")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The efficiency over time that profile reports: programs have the values that they are constructed to have, and the
-sums agree with the other figures, whatever a program does and however it ends."""
+"""profile reports the efficiency over time. Programs have the values that they are constructed to have, and the sums
+agree with the other figures, also with threads, nested calls, switches and sessions, and without MPI_Finalize."""
 import json
 import math
 import subprocess
@@ -107,10 +107,10 @@ def test_the_width_doubles_only_when_there_would_be_too_many_windows(tmp_path, m
     assert MOST / 2 - 1 <= windows["count"] <= MOST or not doublings
 
 
-# ---- whatever a program does -----------------------------------------------------------------------
+# ---- threads, nested calls, switches and sessions ----------------------------------------------------
 
 
-def test_threads_count_as_their_mean(tmp_path):
+def test_the_time_of_threads_counts_as_their_mean(tmp_path):
     result = profile(tmp_path, "init_threads", "threads=4", "sleep=100", "finalize", ranks=1,
                      options=":delay,functions=MPI_Comm_rank,after=30ms")
     assert result["processes"][0]["mpi"] > 4 * 0.12 * 0.99
@@ -123,7 +123,7 @@ def test_calls_within_calls_count_once(tmp_path):
     check_sums(result)
 
 
-def test_time_switched_off_is_left_out(tmp_path):
+def test_time_while_profiling_is_off_is_left_out(tmp_path):
     result = profile(tmp_path, "init", "level=0", "sleep=100", "late=50", "barrier", "level=1", "sleep=30",
                      "barrier", "level=0", "sleep=40", "level=1", "late=60", "barrier", "finalize")
     check_sums(result)
@@ -160,7 +160,7 @@ def merged(folder):
     return json.loads(done.stdout)
 
 
-def test_ranks_of_different_lengths_are_brought_to_one_width(tmp_path):
+def test_windows_of_ranks_with_different_run_times_get_one_width(tmp_path):
     """Each rank writes a file of its own, and rank 1 runs much longer than rank 0."""
     run_steps("init", "barrier", "sleep=90", "late=900", "exit=0", cwd=tmp_path, tools=JSON)
     widths = [load(tmp_path / name)["windows"]["width"] for name in names(tmp_path)]
@@ -172,7 +172,7 @@ def test_ranks_of_different_lengths_are_brought_to_one_width(tmp_path):
     assert long > 5 * short > 0
 
 
-def test_a_call_under_way_is_in_its_windows(tmp_path):
+def test_a_call_in_flight_is_in_the_windows_of_its_time(tmp_path):
     run_steps("init_threads", "receive_in_thread", "sleep=300", "barrier", "exit=0", cwd=tmp_path, tools=JSON)
     assert len(names(tmp_path)) == 2
     for name in names(tmp_path):

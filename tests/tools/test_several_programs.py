@@ -282,7 +282,7 @@ def test_a_profile_of_several_programs_tells_them_apart(tmp_path):
     assert "<h1>ocean, ice</h1>" in page and "program of rank 1" in page
 
 
-def test_a_trace_of_several_programs_names_them(tmp_path):
+def test_a_trace_of_several_programs_names_the_programs(tmp_path):
     for name in ("ocean", "ice"):
         shutil.copy(STEPS, tmp_path / name)
     together(tmp_path, "trace,output=t", ocean="init barrier finalize", ice="init barrier finalize")

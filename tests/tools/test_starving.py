@@ -32,7 +32,7 @@ def starve(tmp_path, *steps, program=STARVING, ranks=1, env=None, **more):
     "trace,output=t,format=otf2", "trace,output=t,format=perfetto,sites=yes", "trace,output=t", "profile", "count", "mpit",
     "log,caller=yes,output=log", "delay,before=1us"])
 def test_programs_continue_if_memory_is_exhausted_until_the_end(tmp_path, tools, number):
-    """No process has memory until the end, even in MPI_Finalize, where traces are converted to other formats."""
+    """No process gets memory again before the end, not even in MPI_Finalize, which converts traces to other formats."""
     result = starve(tmp_path, *BEFORE, f"starve={number}", *AFTER, tools=tools, ranks=2)
     asked = [int(count) for count in re.findall(r"(?m)^asked (\d+)$", result.stdout)]
     assert len(asked) == 2
@@ -75,8 +75,8 @@ def test_results_that_are_lost_for_lack_of_memory_are_reported_and_no_rank_waits
 @WITHOUT_SANITIZER
 @pytest.mark.parametrize("number", (*NUMBERS, 60, 110, 170))
 def test_a_tool_may_open_a_library_without_memory(tmp_path, number):
-    """dlopen fails, or a message says that the references of the library cannot be redirected to
-    the layers below."""
+    """If the memory does not suffice, dlopen fails, or a message says that the references of the library
+    cannot be redirected to the layers below."""
     env = {"TEST_OWN": BUILD / "tests/pmpi/tools/libplugin_pmpicaller.so", "TEST_OPENS": "barrier"}
     result = starve(tmp_path, "init", "rank", f"starve={number}", "barrier", "rank", "fed", "rank", "finalize",
                     tools="libopens:libaddress", env=env)
@@ -88,7 +88,7 @@ def test_a_tool_may_open_a_library_without_memory(tmp_path, number):
 
 
 @WITHOUT_SANITIZER
-@pytest.mark.skipif(not FORTRAN.exists(), reason="no Fortran")
+@pytest.mark.skipif(not FORTRAN.exists(), reason="no Fortran compiler")
 @pytest.mark.parametrize("number", range(0, 14, 3))
 def test_a_layer_with_fortran_wrappers_is_switched_without_memory(tmp_path, number):
     """The layer is switched for calls in C and in Fortran, or for neither."""
@@ -118,7 +118,7 @@ def test_no_call_of_libqmpi_invokes_the_error_handler_of_the_program(tmp_path, t
     assert result.returncode == 0, result.stderr
     assert re.findall(r"(?m)^errors (\d+)$", result.stdout) == ["0", "0"]
     said = sum("cannot create a communicator" in line for line in result.messages)
-    assert said == 1 or (tools.startswith("trace") and said == 0)  # trace has freed some at the beginning
+    assert said == 1 or (tools.startswith("trace") and said == 0)  # trace has freed communicators at the beginning
     assert "ended without MPI_Finalize" not in result.stderr
     if tools == "count" and said:
         assert sum("because MPI_Finalize could not combine the ranks" in line for line in result.messages) == 2

@@ -33,7 +33,7 @@ def test_a_rank_whose_layers_are_off_at_the_end_still_contributes_its_calls(tmp_
 
 
 @pytest.mark.parametrize("first, second", [("count", "count#2"), ("count#2", "count")])
-def test_ranks_combine_their_layers_in_the_same_order_whichever_is_off(tmp_path, first, second):
+def test_ranks_combine_their_layers_in_the_same_order_if_different_ones_are_off(tmp_path, first, second):
     """Otherwise, the ranks of one layer would combine their numbers with those of another layer."""
     result = run_steps("init", "barrier", "only=0", f"off={first}", "only=1", f"off={second}",
                        "only=-1", "finalize", cwd=tmp_path,
@@ -45,7 +45,7 @@ def test_ranks_combine_their_layers_in_the_same_order_whichever_is_off(tmp_path,
         assert counted["functions"]["MPI_Finalize"]["calls"] == 1
 
 
-def test_sync_also_waits_on_ranks_whose_layer_is_off(tmp_path):
+def test_ranks_on_which_the_layer_is_off_take_part_in_the_barriers_of_sync(tmp_path):
     result = profile(tmp_path, "init", "only=1", "off=profile", "only=-1", "bcast", "bcast",
                      "finalize", options=",sync=yes")
     assert calls(result)["MPI_Bcast"] == 2

@@ -286,7 +286,8 @@ def test_only_chosen_ranks_and_regions_are_recorded(tmp_path):
 
 
 def test_each_message_is_received_with_its_own_size(tmp_path):
-    """Each function that receives is combined with each function that completes; the tag of a message is its size."""
+    """Most functions that receive are combined with each function that completes; the tag of a message is its size in
+    bytes."""
     assert run(SIZES, cwd=tmp_path, tools="trace,format=own:profile,output=profile,format=json").returncode == 0
     table = csv.DictReader(qmpi_trace(tmp_path, "--to=csv").stdout.splitlines())
     functions, posted, received, current = set(), {}, collections.Counter(), None
@@ -329,7 +330,7 @@ def arrows(folder):
     ("", ["messages", "30:40"], 29), ("", ["messages", "0", "50:53"], 49), ("", ["messages", "30:40", "35:38"], 29),
     (",regions=part", ["regions", "23", "20"], 0), (",functions=MPI_Send;MPI_Recv", ["messages", "0"], 0),
     ("", ["messages", "0"], 100)], ids=["sender", "receiver", "both", "regions", "functions", "whole"])
-def test_no_message_is_matched_where_others_may_be_missing(options, arguments, count, tmp_path):
+def test_no_message_is_matched_if_others_may_be_missing(options, arguments, count, tmp_path):
     """The i-th message has i bytes, so the two ends of an arrow must have the same size."""
     assert run(PAUSES, *arguments, cwd=tmp_path, tools=f"trace,format=own{options}").returncode == 0
     found = arrows(tmp_path)
@@ -399,7 +400,6 @@ def without_counters(process):
 
 
 def test_each_thread_is_a_location_even_if_signal_handlers_make_calls(tmp_path):
-    """Each thread is a location, even if signal handlers make calls at any time."""
     process = trace(tmp_path, MANY, "threads=8", "signals=20", archive=False, ranks=1)[0]
     named = [location["name"] for location in process.locations]
     assert named[0] == "main thread" and len(set(named)) == len(named) >= 9
@@ -515,8 +515,8 @@ def test_a_process_that_is_killed_leaves_its_events(tmp_path):
 
 
 def hanging(path, rank=0):
-    """Returns the last call of each thread, once the trace shows that the process was still running after its last
-    event."""
+    """Returns the last call of each thread, or an empty list if the trace does not show that the process was still
+    running after its last event."""
     processes, _ = read(path) if path.exists() and path.stat().st_size else ({}, [])
     if not processes or not processes[rank].events:
         return []
@@ -538,7 +538,7 @@ def test_a_process_that_is_killed_leaves_its_calls_in_progress(tmp_path, steps, 
 @pytest.mark.parametrize("step, call", [("receive", "Recv[recv WORLD peer=1 tag=1 bytes=0]"),
                                         ("within", "Comm_dup[call_object SELF; Comm_dup[call_object WORLD; comm_create]; comm_create]")])
 def test_a_long_call_is_recorded_once(tmp_path, step, call):
-    """A long call is in the file before it has ended."""
+    """A long call is in the file before and after it has ended."""
     path = tmp_path / "qmpi-trace" / "rank-0.qtrace"
     with concurrent.futures.ThreadPoolExecutor() as pool:
         result = pool.submit(run, MANY, step, cwd=tmp_path)

@@ -23,8 +23,8 @@ UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1}
 
 
 def run_skewed(folder, clocks, *last_steps, **more):
-    """Runs the program, in which each message is waited for. `clocks` contains, for each rank, the offset of its clock
-    in nanoseconds and the error of its rate in ppm."""
+    """Runs a program whose ranks exchange messages by MPI_Sendrecv. `clocks` contains, for each rank, the offset of its
+    clock in nanoseconds and the error of its rate in ppm."""
     env = {"QMPI_CLOCK": "monotonic", "SKEW_SINCE": time.clock_gettime_ns(time.CLOCK_MONOTONIC),
            "SKEW_CLOCKS": ",".join(f"{shift}/{ppm}" for shift, ppm in clocks)}
     return run(STEPS, "init", *["shift=8"] * ROUNDS, *last_steps, cwd=folder, ranks=len(clocks), env=env,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Whatever ends a run, or prevents it from writing its trace: what was written is readable, by the reader of the tests
-and by `qmpi trace`, can be converted to an archive in OTF2, and says where it ends."""
+"""However a run ends, and whatever prevents it from writing its trace, the part of the trace that was written is
+readable by the reader of the tests and by `qmpi trace`, can be converted to an archive in OTF2, and says where it
+ends."""
 import contextlib
 import os
 import re
@@ -73,7 +74,7 @@ def test_the_last_session_is_finalized_once_in_the_trace(tmp_path):
 def small_file_system(folder):
     folder.mkdir()
     if os.geteuid() or os.system(f"mount -t tmpfs -o size=1m none {folder} 2>/dev/null"):
-        pytest.skip("needs a small file system")
+        pytest.skip("a small file system cannot be mounted")
     try:
         yield
     finally:
@@ -138,6 +139,7 @@ def test_a_child_that_makes_calls_is_not_in_the_trace(tmp_path):
     result = run(TERMINATIONS, "calls=10", "fork=5", "calls=7", "finalize", cwd=tmp_path, ranks=1, tools="trace")
     assert result.returncode == 0 and result.messages == []
     processes, _ = read(tmp_path / "qmpi-trace")
+    # Parent and child both make the five calls of the step fork=5. Only those of the parent are recorded.
     assert processes[0].calls() == {"MPI_Init_thread": 1, "MPI_Iprobe": 22, "MPI_Finalize": 1}
     if HAS_READER:
         check_archive_of(processes, tmp_path / "qmpi-trace" / "traces.otf2")

@@ -32,8 +32,9 @@ def run_case(folder, case, ranks=2, tools=TOOL, program="tools_path"):
 
 
 def check_case(folder, case, path, ranks=2, slack=0.02, **more):
-    """Checks the critical path of a case. Because the machine may be busy, only one of up to five runs has to agree.
-    The critical path may contain any part of the time by which the ranks worked longer than planned."""
+    """Checks the critical path of a case, which must have the length `path` in units. Because the machine may be
+    busy, only one of up to five runs has to agree. The critical path may contain any part of the time by which the
+    ranks worked longer than planned."""
     for _ in range(5):
         result, excess = run_case(folder, case, ranks, **more)
         found, least = result["efficiency"], path * UNIT
@@ -145,7 +146,7 @@ def test_a_saved_result_keeps_the_path_and_others_have_none(tmp_path):
                            "qmpi: hint: record a trace with 'qmpi run -t trace', and give --path the trace\n")
 
 
-def test_the_option_of_profile_says_what_to_do_instead(tmp_path):
+def test_the_removed_option_path_of_profile_is_refused_with_a_hint(tmp_path):
     result = run_steps("init", "finalize", cwd=tmp_path, tools="profile,path=yes", ranks=2)
     assert result.returncode == 2
     assert result.messages == [

@@ -98,6 +98,6 @@ def test_all_calls_of_eight_threads_are_recorded(tmp_path):
 @pytest.mark.parametrize("name, ranks", [
     ("point_to_point", 2), ("persistent", 2),
     *(pytest.param(*it, marks=outside_asan) for it in [("neighbours", 2), ("intercommunicators", 3), ("files", 2)])])
-def test_all_that_a_program_has_written_down_is_in_its_trace(name, ranks, tmp_path):
+def test_all_calls_that_a_program_has_written_down_are_in_its_trace(name, ranks, tmp_path):
     """The calls include MPI_Isendrecv and partitioned communication if the library has them."""
     check_truth(trace(tmp_path, OBSERVE / f"observe_{name}", ".", ranks=ranks), tmp_path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Traces of real programs have the same figures as profile in the same run, in archives in OTF2 and
-in the profiles that qmpi report makes from traces."""
+"""Traces have the same figures as profile in the same run, in archives in OTF2 and in the profiles that
+qmpi report makes from traces."""
 import collections
 import ctypes.util
 import json
@@ -44,7 +44,7 @@ def report(folder, *paths):
 
 @pytest.fixture(scope="module", params=PROGRAMS)
 def run(request, tmp_path_factory):
-    """Returns the directory of a run of each program."""
+    """Runs one of PROGRAMS, and returns the directory of the run."""
     folder = tmp_path_factory.mktemp(request.param)
     program, arguments = PROGRAMS[request.param]
     result = run_both(folder, program, *arguments)
@@ -127,7 +127,7 @@ def test_files_of_single_processes_are_merged(run):
     assert is_equal(whole["matrix"], parts["matrix"], set())
 
 
-def test_a_process_that_exits_is_profiled_up_to_there(tmp_path):
+def test_a_process_is_profiled_up_to_its_exit(tmp_path):
     run_both(tmp_path, STEPS, "init", "region=a", "barrier", "level=0", "barrier", "level=1", "send=100", "exit=0")
     profile, trace = report(tmp_path, "p.0.json", "p.1.json"), report(tmp_path, "trace")
     assert profile["ending"] == trace["ending"] == "exit"
@@ -268,7 +268,7 @@ def kinds_of(events):
 @pytest.mark.parametrize("program, arguments, least", [
     (STEPS, ["init", "barrier", "bcast", "send=100", "send=5000", "send=0", "bcast", "send=7", "barrier", "finalize"], 16),
     (BUILD / "tests" / "redirect" / "programs" / "exchange_c", ["."], 40)], ids=["steps", "exchange"])
-def test_eztrace_records_the_same_where_both_record(program, arguments, least, tmp_path):
+def test_events_that_trace_and_eztrace_both_record_are_the_same(program, arguments, least, tmp_path):
     assert run_both(tmp_path, program, *arguments).returncode == 0
     result = run_mpi(program, *arguments, preload=EZTRACE, cwd=tmp_path,
                      env={"EZTRACE_TRACE": MPI_NAME, "EZTRACE_TRACE_DIR": tmp_path / "eztrace"})

@@ -95,8 +95,8 @@ def qmpi_trace(folder, *arguments, path="qmpi-trace", status=0):
 
 
 def trace(tmp_path, program, *arguments, options="", archive=True, **more):
-    """Returns the processes of a run, which must succeed without messages. The archive must contain the same events;
-    with archive=False, none is written."""
+    """Returns the processes of a run, which must succeed without messages. The archive must contain the same events.
+    With archive=False, or without the Python reader for OTF2, no archive is written."""
     archive = archive and HAS_READER
     result = run(program, *arguments, cwd=tmp_path, tools=f"trace{'' if archive else ',format=own'}{options}", **more)
     assert result.returncode == 0 and result.messages == []

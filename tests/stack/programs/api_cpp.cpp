@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Uses the interface in C++, where it is included after mpi.h. The program contains a tool, which
+// Uses the interface in C++, with its header after mpi.h. The program contains a tool, which
 // intercepts two functions and makes wrong calls. One interceptor calls the next function by
 // QMPIX_NEXT, the other by QMPI_Get_function. Numbers outside the range of the enumeration are
 // tested in C, because they cannot be written in C++.

@@ -91,9 +91,11 @@ static void leave_a_call(void)
     MPI_Errhandler_free(&handler);
 }
 
-/* The contexts of main, which waits for the fibers, and of the two fibers. */
+/* Two fibers have the numbers 1 and 2, and main, which waits for them, the number 0. With the
+ * argument `fiber`, main itself is fiber 1. */
 static ucontext_t contexts[3];
-static int running, home, finished[3];
+static int running, finished[3];
+static int home; /* the number of main: 0 or 1 */
 static char stacks[3][1 << 18] __attribute__((aligned(16)));
 
 CALLER(caller_in_fiber_1, MPI_Barrier(MPI_COMM_NULL))

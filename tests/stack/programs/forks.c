@@ -36,8 +36,8 @@ static void *load(void *library)
     return NULL;
 }
 
-/* Switches both layers, which are on at the end. The first switch in the child completes a switch
- * that the fork has interrupted. */
+/* Switches both layers, which are on at the end. If the fork has interrupted a switch of the other
+ * thread, the first switch in the child completes it. */
 static int be_child(void)
 {
     int initialized = 0, enabled = 0, wrong = 0;

@@ -94,7 +94,8 @@ static bool hear(int fd, int pipes[2])
     return true;
 }
 
-/* Waits until the parent writes to the pipe `gate`, and then executes the program. */
+/* Waits until the parent writes to the pipe `gate`, and then sets the variables and executes the
+ * program. Exits if the parent closes the pipe instead. */
 static _Noreturn void run(int gate, const int pipes[2], char **arguments)
 {
     char byte;
@@ -118,8 +119,8 @@ static int rank_here(void)
     return -1;
 }
 
-/* Closes all descriptors except two, and replaces those from 0 to 2 with /dev/null, because the
- * launcher waits for all processes that have its descriptors. */
+/* Closes the descriptors below 256 except two, and replaces those from 0 to 2 with /dev/null,
+ * because the launcher waits for all processes that have its descriptors. */
 static void close_all_but(int saved, int saved_too)
 {
     const int null = open("/dev/null", O_RDWR);
@@ -130,7 +131,8 @@ static void close_all_but(int saved, int saved_too)
             close(fd);
 }
 
-/* Waits until the program has ended. Kills the program if the test closes the connection. */
+/* Waits until the program has ended, and returns its status. Kills the program if the test closes
+ * the connection. */
 static int watch(int fd, pid_t program, const sigset_t *child_ends)
 {
     struct pollfd watched[2] = {{.fd = fd, .events = POLLIN},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each argument is a shell command that starts this program without arguments. Spawns a process for
- * each command, and waits for all of these processes in a barrier.
+ * Each of up to 8 arguments is a shell command that starts this program without arguments. Spawns a
+ * process for each command, and waits for all of these processes in a barrier.
  */
 #include <mpi.h>
 

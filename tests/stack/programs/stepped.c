@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receives a signal after each instruction of an MPI call: while its trap flag is set, the
+ * Receives a signal after each instruction of an MPI call: while the trap flag is set, the
  * processor traps after each instruction.
  *
  *   stepped signals  the handler calls MPI_Wtime; checks the results of the interrupted calls
@@ -43,7 +43,9 @@ static void clear_trap(ucontext_t *context)
 }
 #endif
 
-static volatile sig_atomic_t stepping, signals, jump_at, backwards;
+static volatile sig_atomic_t stepping, signals;
+static volatile sig_atomic_t jump_at;   /* the number of the signal that jumps; 0: none */
+static volatile sig_atomic_t backwards; /* number of wrong results in the handler */
 static sigjmp_buf start;
 static MPI_T_pvar_session session;
 static MPI_T_pvar_handle handle; /* if MPI_T_PVAR_HANDLE_NULL, no variable is read */
@@ -139,7 +141,7 @@ enum { CALLS = sizeof calls / sizeof *calls };
  * has reached a layer. The same function then makes the call again, so that the new frame has the
  * address of the frame that was left. */
 static const struct call left = {"MPI_Wtime", get_time};
-enum { ANYWHERE = 1 << 20, BEFORE_LAYERS = 25 };
+enum { ANYWHERE = 1 << 20, BEFORE_LAYERS = 25 }; /* numbers of instructions */
 
 static void make_all_with_signals(void)
 {

@@ -11,9 +11,10 @@
  *   off=N, on=N           switch layer N
  *   race=N                makes N switches of randomly chosen layers above the lowest, while two
  *                         threads call MPI_Comm_rank; prints how many calls they made
- *   both=N                two threads at the same time each make N switches of the layers above
- *                         the lowest
- *   count=N               N calls of MPI_Comm_size, for tests/count_steps.c
+ *   both=N                two threads at the same time make N and N + 1 switches of the layers
+ *                         above the lowest
+ *   count=N               makes a call of MPI_Comm_size, and then N more whose instructions
+ *                         tests/count_steps.c counts
  *   repeat=N              makes N switches of randomly chosen layers; prints by how many KiB the
  *                         memory grew after the first tenth of them
  */
@@ -81,7 +82,7 @@ static void switch_layer(int tool_id, int enabled)
     }
 }
 
-/* Returns the same sequence of numbers in each run. */
+/* Returns the next number of a sequence that is the same in each run. */
 static unsigned next_number(void)
 {
     static unsigned state = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Libraries that cannot be used as tools, each for a different reason (BROKEN):
+ * Tools and other libraries, each with a different fault (BROKEN):
  *   1 fails     its init calls QMPIX_Tool_fail
  *   2 silent    refers to QMPI_Register_tool_name, but does not call it
  *   3 undefined needs a function that nobody defines

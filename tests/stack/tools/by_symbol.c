@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tool that uses no inline functions of the headers, like a tool in another language. Instead, it
- * looks up the symbols that libqmpi exports for them. It intercepts and observes MPI_Comm_rank.
+ * looks up the symbols that libqmpi exports for these functions. It intercepts and observes
+ * MPI_Comm_rank.
  */
 #define _GNU_SOURCE
 #include "trace.h"

@@ -4,9 +4,9 @@
  *   1  provides adds-messages, and conflicts with adds-*
  *   2  provides adds-messages
  *   3  conflicts with the tools [a]lpha and other_* (there is no tool of the latter pattern)
- *   4  conflicts with itself, so that it can be listed only once
- *   5  is like a tool compiled with a header without `flags` and the members that follow: these
- *      contain garbage, which libqmpi must not read
+ *   4  conflicts with adds-* and with itself, so that it can be listed only once
+ *   5  is like a tool compiled with a header without `flags` and the members that follow: in this
+ *      tool, they contain garbage, which libqmpi must not read
  *   6  the same for a header without `conflicts`
  */
 #include "trace.h"

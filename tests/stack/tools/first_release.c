@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tool like one that was compiled with release 0.1. It includes no current header of qmpi, only
- * copies of declarations in the headers of that release, which must never be changed: names, types,
- * numbers of functions, and the layout of nodes and other structures. Its references have no symbol
- * versions. An MPI handle is an int or a pointer, so it fits into a long.
+ * copies of declarations in the headers of that release. These copies must never be changed: names,
+ * types, numbers of functions, and the layout of nodes and other structures. The tool's references
+ * have no symbol versions. An MPI handle is an int or a pointer, so it fits into a long.
  */
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls the functions of the layers below by QMPI_Get_function, in all allowed ways.
+ * Calls functions of the layers below by QMPI_Get_function, in several ways.
  *   MPI_Comm_rank   intercepted; calls the next function, which it looks up in each call or, with
  *                   the option cache=yes, in init
  *   MPI_Barrier     intercepted; first calls MPI_Comm_size and MPI_Get_version of the layers below,
@@ -8,8 +8,8 @@
  *   MPI_Finalized   intercepted; if MPI is finalized, calls MPI_Get_version by the pointer that it
  *                   looked up in init
  *   init            calls MPI_Initialized of the layers below
- * With the option below=N, MPI_Barrier looks up functions as if the layer were layer N, which is
- * allowed.
+ * With the option below=N and without cache=yes, MPI_Barrier looks up functions as if the layer
+ * were layer N, which is allowed.
  */
 #include "trace.h"
 

@@ -37,12 +37,12 @@ struct item {
 
 struct layer {
     int tool_id;
-    int item_told; /* the offering layer of which the last callback was told */
-    int switches;
+    int item_told; /* the offering layer of which the last callback was told; 0: none */
+    int switches;  /* these two are numbers of layers; 0: the option is not given */
     int forks;
     int quiet;
-    struct item watched;
-    _Atomic int inside; /* number of callbacks in progress */
+    struct item watched; /* the last one */
+    _Atomic int inside;  /* number of callbacks in progress */
 };
 static struct layer layers[256];
 

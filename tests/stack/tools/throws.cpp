@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A tool whose init function throws an exception as its option `what` says: one of the standard
- * library, one of its own class, or a number. */
+ * library, one of its own class, or a number. Without this option, it throws none. */
 #include <qmpi/qmpi.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the notes of test tools: one line `trace: …` on stderr, in one write. */
+/* Prints a note of a test tool: one line `trace: …`, at most 511 bytes, on stderr in one write. */
 #ifndef TEST_TRACE_H
 #define TEST_TRACE_H
 

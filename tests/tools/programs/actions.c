@@ -20,7 +20,7 @@
 static struct sigaction old;
 static volatile sig_atomic_t got;
 
-/* Calls the previous handler, like the handlers of many libraries. */
+/* Calls the previous handler, if any, like the handlers of many libraries. */
 static void chain(int number, siginfo_t *info, void *context)
 {
     got = got + 1;
@@ -30,7 +30,8 @@ static void chain(int number, siginfo_t *info, void *context)
         old.sa_handler(number);
 }
 
-/* Restores the default action before the process ends, like the handlers of other libraries. */
+/* Calls the previous handler or, if there is none, restores the default action and raises the
+ * signal again, like the handlers of other libraries. */
 static void chain_or_end(int number)
 {
     got = got + 1;

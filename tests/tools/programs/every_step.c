@@ -7,7 +7,7 @@
  *
  *     every_step VARIABLE STEP...
  *
- * It prints how often the handler has read the variable.
+ * It prints how often the handler has read the variable, and how many of these calls failed.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -115,7 +115,7 @@ static void end(void)
     stepping = 0;
 }
 
-/* The first MPI call in this thread is made by the signal handler, while it interrupts malloc. */
+/* In this thread, the signal handler makes the first MPI call, and interrupts malloc. */
 static void *call_in_thread(void *data)
 {
     int rank;

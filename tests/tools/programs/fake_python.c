@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that looks like CPython: fake_python CASE. It exports the symbols of an interpreter,
- * fills the structures behind them itself, and makes calls of MPI_Barrier in frames of Python code
- * that does not exist. The file fake.abi3.so beside it is an extension.
+ * A program that looks like CPython: fake_python CASE [extension]. It exports the symbols of an
+ * interpreter, fills the structures behind them itself, and makes calls of MPI_Barrier in frames of
+ * Python code that does not exist. With the second argument, the calls are made by the extension
+ * fake.abi3.so, a file beside the program.
  */
 #include <mpi.h>
 
@@ -190,7 +191,8 @@ static void call_here(void)
     MPI_Barrier(MPI_COMM_SELF); /* here */
 }
 
-static void call_in_extension(const char *program)
+/* Loads the extension, and sets `call` to its function. */
+static void load_extension(const char *program)
 {
     char path[4096];
     snprintf(path, sizeof path, "%.*s/fake.abi3.so", (int)(strrchr(program, '/') - program),
@@ -225,7 +227,8 @@ static void call_in_lines(void)
     call();
 }
 
-static void call_in_code(int version)
+/* Like begin; the current frame then belongs to the function `known`. */
+static void begin_in_code(int version)
 {
     begin(version);
     set_frame(make_frame(make_code(make_string("known.py"), "known"), 2, NULL, 0));
@@ -238,31 +241,31 @@ int main(int argc, char **argv)
     static void *const nowhere = (void *)0x10;
     call = call_here;
     if (extension)
-        call_in_extension(*argv);
+        load_extension(*argv);
     if (!strncmp(name, "3.", 2)) {
         begin(version);
     } else if (!strcmp(name, "free-threaded")) {
-        call_in_code(V3_14);
+        begin_in_code(V3_14);
         _PyRuntime[2] = 1;
     } else if (!strcmp(name, "changed")) { /* the description is that of another version */
-        call_in_code(V3_14);
+        begin_in_code(V3_14);
         Py_Version++;
     } else if (!strcmp(name, "old")) {
-        call_in_code(V3_11);
+        begin_in_code(V3_11);
         Py_Version = 0x030b00f0;
     } else if (!strcmp(name, "new")) {
-        call_in_code(V3_15);
+        begin_in_code(V3_15);
         _PyRuntime[1] = Py_Version = 0x031000f0;
     } else if (!strcmp(name, "ends") || !strcmp(name, "leaves")) {
-        call_in_code(V3_12);
+        begin_in_code(V3_12);
     } else if (!strcmp(name, "elsewhere")) {
-        call_in_code(V3_12);
+        begin_in_code(V3_12);
         set_frame(nowhere);
     } else if (!strcmp(name, "no-code")) {
-        call_in_code(V3_12);
+        begin_in_code(V3_12);
         set_frame(make_frame(nowhere, 2, NULL, 0));
     } else if (!strcmp(name, "other-code")) {
-        call_in_code(V3_12);
+        begin_in_code(V3_12);
         set_frame(make_frame(make_string("text"), 2, NULL, 0));
     } else {
         fprintf(stderr, "unknown case %s\n", name);

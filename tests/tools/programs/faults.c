@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An application with errors: `faults HANDLER HOW STEP...`. HANDLER is `fatal`, `return` or `own`,
- * and is set on all objects. HOW is `bad` (each step causes an error) or `good` (no step causes
- * one, so that all errors come from a tool). The program prints what it notices. Equal errors lead
+ * and is set on all objects except the session, which always has a handler of its own. HOW is `bad`
+ * (most steps cause an error) or `good` (only `null` and, without MPICH, `information` cause one,
+ * so that all other errors come from a tool). The program prints what it notices. Equal errors lead
  * to equal lines.
  */
 #include <mpi.h>
@@ -203,7 +204,7 @@ static int do_waitall_ignore(void)
     return finish(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), requests);
 }
 
-/* Waits until both requests are complete, and prints the status of the failed one. */
+/* Waits until both requests are complete, and prints the status of the receive if it failed. */
 static int do_some(int tests)
 {
     MPI_Request requests[2];

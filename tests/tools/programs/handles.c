@@ -20,7 +20,8 @@ static void handle(MPI_Comm *handle_of, int *code, ...)
     handled++;
 }
 
-/* The message of a step has the tag 1. Its other end is a PMPI call, which tools do not see. */
+/* The message of a step has the tag 1. In most steps, the other end of the message is a PMPI call,
+ * which tools do not see. */
 static int send_nothing(void)
 {
     MPI_Request request;

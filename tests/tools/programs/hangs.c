@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that hang: hangs CASE. A comment marks the line in which a rank waits. It consists of
- * the name of the case, and of the rank if the ranks wait in different lines. Each process first
- * writes its process ID to the file pid.RANK.
+ * Programs that hang: hangs CASE. A comment marks the line in which a rank waits. The comment
+ * consists of the name of the case, and of the rank if the ranks wait in different lines. Each
+ * process first writes its process ID to the file pid.RANK.
  */
 #include <mpi.h>
 
@@ -118,7 +118,7 @@ static void ended(void)
 {
     if (rank == 0)
         MPI_Recv(&byte, 1, MPI_BYTE, 1, TAG, world, MPI_STATUS_IGNORE); /* ended 0 */
-    if (fork() == 0) { /* nothing else ends this process, so it ends itself */
+    if (fork() == 0) { /* nothing else ends the child, so it ends itself */
         nanosleep(&(struct timespec){.tv_sec = 30}, NULL);
         _exit(0);
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Combines each function that receives with each function that completes, with statuses and
- * without. Rank 0 sends, rank 1 receives, and each message has a different size, which is its tag.
- * The buffer is larger, unless it must have the same size.
+ * Combines each function that receives with each function that completes (a partitioned receive
+ * only with those that wait), with statuses and without. Rank 0 sends, rank 1 receives, and the
+ * size of each message in bytes is its tag. Sizes differ, except between the two messages of a
+ * persistent receive. The buffer is larger than the message, unless the message is partitioned.
  */
 #include <mpi.h>
 
@@ -192,8 +193,8 @@ static void receive_and_send(void)
                                       &request))
 }
 
-/* Partitions are equal and fill the buffer, so the sizes are even. MPICH 4.0 fails in the functions
- * that test, so only those that wait complete these receives. */
+/* A message has two equal partitions, which fill the buffer, so the sizes are even. MPICH 4.0 fails
+ * in the functions that test, so only those that wait complete these receives. */
 static void receive_partitions(void)
 {
     last += last % 2;

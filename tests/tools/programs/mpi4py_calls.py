@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls MPI through mpi4py: mpi4py_calls.py CASE. A comment marks each line that calls MPI."""
+"""Calls MPI through mpi4py: mpi4py_calls.py CASE. Comments mark the lines that the tests look for."""
 import os
 import signal
 import sys

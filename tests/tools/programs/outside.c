@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Programs that spend time outside MPI between known calls: outside CASE. Ranks sleep instead of
- * computing. Rank 1 spends more time than the others. The comments `CASE from` and `CASE to` mark
- * the calls between which it spends most of this additional time.
+ * computing. Except in `healthy` and `left`, rank 1 spends more time than the others. The comments
+ * `CASE from` and `CASE to` mark the calls between which it spends most of this additional time.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -136,7 +136,8 @@ static double now(void)
 
 static double start; /* when MPI_Init ended */
 
-/* Rank 1 is late only in a part of the run, whose beginning and end are printed. */
+/* Rank 1 is late only in a part of the run. The program prints when this part begins and ends, in
+ * seconds since the end of MPI_Init. */
 static void phase(void)
 {
     double begin = 0, end = 0;

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: MIT
-! A program whose critical path is known, like those of path.c: it has 8 units of work with two
-! ranks. A macro selects the Fortran binding: BY_MPIF_H, BY_MPI or BY_F08.
+! A program whose critical path is known, like those of path.c: with two ranks, the path has 8 units
+! of work. A macro selects the Fortran binding: BY_MPIF_H, BY_MPI or BY_F08.
 program path
 #if defined BY_F08
   use mpi_f08

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-enum { UNIT = 60, ROUNDS = 3 };
+enum { UNIT = 60, ROUNDS = 3 }; /* UNIT is in milliseconds */
 
 extern int rank, size;
 extern MPI_Comm world;
@@ -21,8 +21,8 @@ void work_of(int who, int units);
 
 typedef int sender(const void *, int, MPI_Datatype, int, int, MPI_Comm);
 
-/* One rank works after the other, ROUNDS times. Each one waits for a message from the previous one,
- * which is sent by `send`. */
+/* One rank works after the other, ROUNDS times. Each one waits until the previous one, if any, has
+ * sent it a message by `send`. */
 void chain_on(MPI_Comm comm, sender *send);
 
 /* Calls MPI_Wait. */

@@ -68,8 +68,8 @@ void tags(void)
     work(2);
 }
 
-/* MPI_Waitany finds the receive that was posted first incomplete, and completes the other one,
- * whose message has been sent earlier. */
+/* The receive that was posted first is still incomplete when MPI_Waitany completes the other one,
+ * whose message is sent earlier. */
 void polled(void)
 {
     int in[2], done = 0, index;

@@ -68,8 +68,8 @@ void threads_same(void)
     chain();
 }
 
-/* Messages of a process to itself, one-sided accesses and partitioned messages do not disturb the
- * result. */
+/* Messages of a process to itself, one-sided accesses and partitioned messages do not change the
+ * path. */
 void without_clock(void)
 {
     int memory[2] = {0}, value = rank;
@@ -98,7 +98,7 @@ void without_clock(void)
     chain();
 }
 
-/* Like `shift`, but with MPI_Isendrecv if the MPI library has it. */
+/* Like `shift` in path_messages.c, but with MPI_Isendrecv if the MPI library has it. */
 void exchange(void)
 {
     for (int i = 0; i < 2 * size; i++) {

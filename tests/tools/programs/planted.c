@@ -18,7 +18,7 @@
 enum { ROUNDS = 10, LARGE = 1 << 20 };
 
 static int rank, size;
-static double lost;
+static double lost;                   /* seconds that this rank has lost, see TIMED */
 static char *buffer;                  /* of 4 * LARGE bytes */
 static MPI_Win window = MPI_WIN_NULL; /* contains the first LARGE bytes of `buffer` */
 static MPI_File file = MPI_FILE_NULL;
@@ -30,7 +30,7 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Ranks sleep instead of computing, so that the time does not depend on the load of the machine. */
+/* Sleeps instead of computing, so that the time does not depend on the load of the machine. */
 static void work(double seconds)
 {
     const struct timespec time = {.tv_sec = (time_t)seconds,
@@ -317,7 +317,7 @@ static void last_turns(void)
     TIMED(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)); /* last_turns */
 }
 
-/* A different rank is slow in each round; some are slow more often than others. */
+/* A different rank is slow in each round; with 4 ranks, some are slow more often than others. */
 static void last_moves(void)
 {
     static int round;
@@ -327,7 +327,7 @@ static void last_moves(void)
     MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* last_moves */
 }
 
-/* Only the root waits, each time for another rank. */
+/* In MPI_Reduce, only the root waits, each time for another rank. */
 static void last_reduces(void)
 {
     static int round;

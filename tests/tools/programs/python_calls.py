@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls MPI through ctypes: python_calls.py CASE. A comment marks each line that calls MPI."""
+"""Calls MPI through ctypes: python_calls.py CASE. Comments mark the lines that the tests look for."""
 import ctypes
 import os
 import signal
@@ -49,7 +49,7 @@ def lines():
 
 
 def generated():
-    """Compiles and executes code repeatedly. Each code object is freed before the next one is made at the same
+    """Compiles and executes code repeatedly. Each code object is freed before the next one is made, usually at the same
     address."""
     for i in range(100):
         exec(compile("\n" * i + "mpi.MPI_Barrier(WORLD)", "made.py", "exec"))
@@ -87,7 +87,7 @@ delete_nothing = Delete(lambda *_: 0)
 
 
 def dup(copy):
-    """Duplicates a communicator, which calls `copy`."""
+    """Duplicates MPI_COMM_WORLD. Meanwhile, a callback of MPI calls `copy`."""
     def copy_nothing(*arguments):
         copy()
         arguments[-1][0] = 0

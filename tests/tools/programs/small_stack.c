@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes calls of all kinds, each from two places, in a thread with a stack that is as small as
- * possible: `small_stack KILOBYTES [END]`. END determines how the thread ends the run: `finalize`,
- * `exit`, `abort`, or `snapshot`, which saves a snapshot and then finalizes MPI.
+ * Makes calls of several kinds in a thread with a small stack: `small_stack KILOBYTES [END]`. If
+ * the system does not allow this size, the stack has the least size that it allows. END determines
+ * how the thread ends the run: `finalize`, `exit`, `abort`, or `snapshot`, which saves a snapshot
+ * and then finalizes MPI. Without END, the main thread finalizes MPI.
  */
 #include <mpi.h>
 

@@ -33,7 +33,7 @@ void *__libc_realloc(void *memory, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 
 static atomic_bool starves;
-static atomic_long left, asked;
+static atomic_long left, asked; /* allocations that may succeed, and that were requested */
 static _Thread_local bool is_looking __attribute__((tls_model("initial-exec")));
 
 /* The first call of backtrace loads a library, so it is made before memory is refused. */

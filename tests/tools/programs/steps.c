@@ -2,7 +2,8 @@
 /*
  * An application that carries out the steps on its command line in their order: `steps init
  * region=a barrier end=a finalize`. Some steps end it without MPI_Finalize, and some install
- * handlers. An unknown step ends it with status 99.
+ * handlers. After the step only=RANK, only this rank carries out steps. An unknown step ends the
+ * program with status 99.
  */
 #define _GNU_SOURCE
 #include "steps.h"
@@ -98,7 +99,7 @@ static void use_peers(void)
     }
 }
 
-/* Creates communicators until the MPI library has no more numbers for them. */
+/* Creates up to MOST communicators, until the MPI library has no more numbers for them. */
 static void use_up_comms(void)
 {
     enum { MOST = 100000 };
@@ -309,7 +310,7 @@ static void fork_and_exit(int how)
 
 /* ---- Calls of qmpi and of MPI_T -------------------------------------------------------------- */
 
-/* Switches a layer, and prints the result: 0 is success. */
+/* Switches a layer, and prints the result: 0 is success, and -1 means that libqmpi is missing. */
 static void set_enabled(const char *layer, int enabled)
 {
     int (*set)(int, int) =
@@ -471,7 +472,8 @@ static int other_step(const char *step, const char *value)
 
 enum { STEP_SIZE = 256 };
 
-/* Stores the part before `=` in `step`, and returns the part after it. */
+/* Stores the part before `=` in `step`, which has STEP_SIZE bytes, and returns the part after it,
+ * or an empty string. */
 static const char *split_step(const char *text, char *step)
 {
     snprintf(step, STEP_SIZE, "%s", text);
@@ -493,7 +495,7 @@ void run_step(const char *text)
 /* main carries out the steps itself, because tests know the frames between main and a call. */
 int main(int argc, char **argv)
 {
-    int only = -1; /* the rank that carries out the next steps; -1: all ranks */
+    int only = -1; /* the rank that carries out the next steps; negative: all ranks do */
     const char *launched = getenv("PMI_RANK");
     if (!launched)
         launched = getenv("OMPI_COMM_WORLD_RANK");

@@ -3,7 +3,8 @@
 #ifndef TEST_STEPS_H
 #define TEST_STEPS_H
 
-/* Carries out `NAME=VALUE` or `NAME`; ends the program if there is no such step. */
+/* Carries out the step `NAME=VALUE` or `NAME`. Ends the program with status 99 if neither steps.c
+ * nor steps_handles.c has this step. */
 void run_step(const char *text);
 
 /* Carry out a step. Return 0 if the function does not know the step. The second function exists

@@ -10,13 +10,16 @@
  * - await=FILE: waits until the file exists.
  * - await_pid=BEGIN: waits for the file whose name is BEGIN followed by the process ID.
  * - make=FILE: creates a file, for which another process may wait.
- * - clock=NAME: prints the time on the clock that all processes share.
+ * - clock=NAME: prints the time on the clock that all processes of a node share.
  * - in_dup=STEP: carries out a step in a callback of MPI_Comm_dup.
  * - in_two_dups=STEP: carries out a step in such a callback within another one.
  * - in_finalize=STEP: arranges that MPI_Finalize carries out a step in a callback.
  * - receive, receive_in_thread: receive a message that nobody sends.
  * - types: sends itself messages of several datatypes from one call site. If MPI reuses handles,
  *   each derived type has the handle of the previous one.
+ * - odd_names: uses names that are not UTF-8.
+ * - touch=N: uses N MiB of memory for a short time.
+ * - locale: sets the locale that the environment specifies.
  */
 #define _GNU_SOURCE
 #include "steps.h"
@@ -89,7 +92,7 @@ static void count_error(MPI_Comm *failed, int *code, ...)
 }
 
 /* Creates a communicator of all processes, with an error handler that counts, as the last one for
- * which MPI has a number. Prints how many errors this has raised. */
+ * which MPI has a number. Prints how many errors the creation has raised. */
 static void make_last_comm(int number)
 {
     enum { MOST = 100000 };

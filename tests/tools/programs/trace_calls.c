@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of all kinds whose events are known, in sections, for two ranks. Each section is a region
+ * Calls of many kinds whose events are known, in sections, for two ranks. Each section is a region
  * with its name. `trace_calls FILE` writes to this file.
  */
 #include <mpi.h>

@@ -4,12 +4,12 @@
  * - early=N: makes N calls before MPI_Init.
  * - calls=N: makes N calls.
  * - trips=N: sends a message from rank 0 to rank 1 and back, N times.
- * - threads=N: N threads make 1000 calls each.
+ * - threads=N: N threads, at most 64, make 1000 calls each.
  * - signals=N: makes calls while N signals arrive, whose handler makes a call.
  * - wait: waits until the file `go` exists.
  * - usr2: raises SIGUSR2.
  * - limit=N: limits the size of files to N bytes.
- * - receive: makes a receive that lasts until the file `go` exists, or for ever with a single rank.
+ * - receive: rank 0 makes a receive that lasts until `go` exists, or for ever with a single rank.
  * - within: makes a call within another call; both last until the file `go` exists.
  * - abort: when the file `go` exists, rank 0 aborts while all other ranks are in a call.
  * - hang: another thread makes its only call, which never returns.
@@ -95,7 +95,8 @@ static void wait_for_file(void)
         nanosleep(&pause, NULL);
 }
 
-/* Receives from the last rank, which sends when `go` exists; a single rank never sends. */
+/* Rank 0 receives from the last rank. All other ranks send when `go` exists; a single rank never
+ * sends. */
 static void receive(void)
 {
     int rank, size;

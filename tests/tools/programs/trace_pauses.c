@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each rank records only some parts of the run, which differ between ranks.
+ * Ranks record, or are in a region, in different parts of the run.
  *
- * `messages FROM:TO…`: rank 0 sends 100 messages to rank 1; the i-th has i bytes, and every other
- * one is sent by MPI_Isend. Each rank stops recording before its message FROM, and continues before
- * its message TO; 0 means never. Rank 1 may be several messages behind rank 0, until a message is
- * sent by MPI_Ssend.
+ * `messages FROM:TO…`: rank 0 sends 100 messages to rank 1; the i-th has i bytes. Every tenth one
+ * is sent by MPI_Ssend, and the others alternately by MPI_Send and MPI_Isend. Each rank, which has
+ * an argument of its own, stops recording before its message FROM, and continues before its message
+ * TO; 0 means never. Rank 1 may be several messages behind rank 0, until a message is sent by
+ * MPI_Ssend.
  *
  * `regions FIRST…`: the same messages, and each rank is in the region `part` from its message FIRST
  * on.
@@ -24,7 +25,7 @@ enum { MESSAGES = 100, BEHIND = 10, STEPS = 60, COMMS = 3 };
 
 static int rank, size;
 
-static void say_where(int number, const char *places)
+static void switch_at(int number, const char *places)
 {
     int from = 0, to = 0;
     sscanf(places, "%d:%d", &from, &to);
@@ -132,7 +133,7 @@ int main(int argc, char **argv)
     if (!strcmp(argv[1], "collectives"))
         call_collectives(argv[2]);
     else
-        (rank ? receive_all : send_all)(strcmp(argv[1], "regions") ? say_where : enter_region,
+        (rank ? receive_all : send_all)(strcmp(argv[1], "regions") ? switch_at : enter_region,
                                         mine);
     MPI_Finalize();
     return 0;

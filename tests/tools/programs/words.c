@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application of one process whose calls have arguments of all kinds, which are the same in each
- * run, so that the lines of a log are known. `words PART [FILE]` runs one part; the part
- * windows_and_files uses the file.
+ * An application of one process whose calls have arguments of many kinds. Apart from addresses and
+ * handles, the arguments are the same in each run, so that the lines of a log are known. `words
+ * PART [FILE]` runs one part; the part windows_and_files uses the file.
  */
 #include <mpi.h>
 #include <setjmp.h>

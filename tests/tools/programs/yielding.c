@@ -2,8 +2,8 @@
 /*
  * Preloaded into the ranks of tests, and linked into programs whose ranks wait long for each other.
  * The ranks of MPICH use a processor as long as they wait. With this library, they sleep between
- * two polls once they have waited for about a millisecond: the library interposes the function by
- * which MPICH polls UCX. Without UCX, this function is never called.
+ * two polls after they have waited for about a millisecond: the library interposes the function by
+ * which MPICH polls UCX. Without UCX, this function is never called, and ranks do not sleep.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

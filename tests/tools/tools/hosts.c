@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A preloaded library by which each rank seems to run on another machine: the environment variable
- * HOSTS contains a host name for each rank, separated by commas. */
+/* A preloaded library by which ranks seem to run on other machines: the environment variable HOSTS
+ * contains a host name for each rank, separated by commas. A rank without a name is on `here`. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measures how long each call takes in the layers below. In MPI_Finalize, prints for each function
- * the sum of the durations, the shortest duration, and the times at which the first call began and
- * the last one ended, on a clock that all processes share. The durations are upper limits for those
- * that a layer below measures. For programs with one thread.
+ * that was called before, in seconds: the sum of the durations, the shortest duration, and the
+ * times at which the first call began and the last one ended, on a clock that all processes of a
+ * node share. The durations are upper limits for those that a layer below measures. For programs
+ * with one thread.
  */
 #define _GNU_SOURCE
 #include <qmpi/observer.h>
