@@ -3,6 +3,7 @@
 that a tool must store, or only with its logarithm. The same applies to reading a trace with this
 number of objects."""
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -60,6 +61,7 @@ def instructions_of_reader(what, number, arguments, cwd):
 
 
 @pytest.mark.skipif(EMULATED, reason="valgrind does not run programs for another processor")
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
 @pytest.mark.parametrize("what, arguments", [
     ("names", ["report"]), ("open", ["report"]), ("first", ["report"]),
     ("first", ["trace", "--begin=0s", "--to=csv"]), ("names", ["trace", "--to=perfetto", "--output=perfetto"]),
