@@ -21,14 +21,14 @@
  * The helper functions below tell what a call means: its bytes, peers, tag, root, communicator and
  * requests. They make only PMPI calls, and only between MPI_Init and MPI_Finalize (or in a
  * session); at other times, they return MPI_ERR_OTHER if they need such a call. They may be called
- * in `before` and in `after`, for the record passed to the callback, by the thread that received
- * it. Like all calls of <qmpi/qmpi.h>, they return an error class, do not invoke error handlers,
- * and set outputs only on success. In `before`, the arguments of the program have not been checked
- * yet: for a null handle where an object is required, the result is MPI_ERR_ARG. For a handle that
- * is invalid in another way, such as that of a communicator that was freed, it is MPI_ERR_OTHER:
- * libqmpi checks each handle that MPI has not accepted yet, without invoking an error handler of
- * the program. With libraries of the standard ABI other than MPICH, it can check only communicators
- * that were passed to a helper function in an earlier `after`.
+ * in `before` and in `after` (some only in `after`), for the record passed to the callback, by the
+ * thread that received it. Like all calls of <qmpi/qmpi.h>, they return an error class, do not
+ * invoke error handlers, and set outputs only on success. In `before`, the arguments of the program
+ * have not been checked yet: for a null handle where an object is required, the result is
+ * MPI_ERR_ARG. For a handle that is invalid in another way, such as that of a communicator that was
+ * freed, it is MPI_ERR_OTHER: libqmpi checks each handle that MPI has not accepted yet, without
+ * invoking an error handler of the program. With libraries of the standard ABI other than MPICH, it
+ * can check only communicators that were passed to a helper function in an earlier `after`.
  *
  * Observers are an extension: neither the MPI standard nor the draft of the Tools Working Group
  * defines them. The groups below roughly follow the chapters of the standard (MPI 4.0), and the
@@ -383,12 +383,12 @@ QMPI_API int QMPIX_Call_get_peer(const QMPIX_Call *call, int *peer, int *world, 
  * Returns, in `after`, the requests that a call started or completed. Stores at most `capacity`
  * handles, and sets `count` to the total number. MPI_ERR_OTHER: called in `before`.
  *
- * Started requests are new ones (of MPI_Isend and similar calls) and those of MPI_Start. Completed
- * requests need QMPIX_OBSERVE_REQUESTS. MPI_Wait and MPI_Waitall do not distinguish inactive
- * requests from completed ones, so inactive ones are included; MPI_REQUEST_NULL is left out. A call
- * that failed has completed the requests that it freed; a failed MPI_Waitall or similar call has
- * completed those whose status says so, which requires statuses (see QMPIX_OBSERVE_STATUSES) and,
- * in MPI_Testall, a flag that is set.
+ * Started requests are new ones (of MPI_Isend and similar calls) and those of MPI_Start and
+ * MPI_Startall. Completed requests need QMPIX_OBSERVE_REQUESTS. MPI_Wait and MPI_Waitall do not
+ * distinguish inactive requests from completed ones, so inactive ones are included;
+ * MPI_REQUEST_NULL is left out. A call that failed has completed the requests that it freed; a
+ * failed MPI_Waitall or similar call has completed those whose status says so, which requires
+ * statuses (see QMPIX_OBSERVE_STATUSES) and, in MPI_Testall, a flag that is set.
  *
  * All observers of a call get the same answer. It is read from the record each time that an
  * observer asks, which takes some 14 instructions for each request.

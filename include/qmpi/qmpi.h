@@ -13,11 +13,11 @@
  * tool_ids: 1 is the layer nearest the application, and the numbers increase towards the MPI
  * library, which has the number 0.
  *
- * Every call returns an MPI error class: MPI_SUCCESS if it succeeded. No call invokes an MPI error
- * handler. Outputs are set only on success. NULL pointers, unknown tool_ids and unknown function
- * numbers are errors (MPI_ERR_ARG); "MPI_ERR_ARG also:" in a description adds a case to these.
- * Unless its description says otherwise, a call may be made by any thread at any time, even before
- * MPI_Init and after MPI_Finalize.
+ * A call returns an MPI error class, MPI_SUCCESS if it succeeded, unless its description says
+ * otherwise. No call invokes an MPI error handler. Outputs are set only on success. NULL pointers,
+ * unknown tool_ids and unknown function numbers are errors (MPI_ERR_ARG); "MPI_ERR_ARG also:" in a
+ * description adds a case to these. Unless its description says otherwise, a call may be made by
+ * any thread at any time, even before MPI_Init and after MPI_Finalize.
  */
 #ifndef QMPI_QMPI_H
 #define QMPI_QMPI_H
@@ -107,9 +107,10 @@ QMPI_API int QMPI_Register_tool_storage(int tool_id, void *storage);
  * A second call for the same function replaces the interceptor.
  *
  * Usually called from `init` of the layer. It may also be called later, by any thread, but not in a
- * signal handler. The interceptor then gets all calls that start after it has returned; calls in
- * progress may continue without it. Layers above that have saved pointers to next functions are
- * informed as if a layer had been switched: see QMPIX_Register_stack_changed.
+ * signal handler. The interceptor then gets all MPI calls that start after
+ * QMPI_Register_tool_function has returned; calls in progress may continue without it. Layers above
+ * that have saved pointers to next functions are informed as if a layer had been switched: see
+ * QMPIX_Register_stack_changed.
  *
  * MPI_ERR_OTHER: the call is made in another layer's `init` or before the stack has been built, the
  * layer has registered functions of MPICH's variant, or memory is exhausted. QMPI draft, "Tool
