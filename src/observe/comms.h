@@ -28,26 +28,28 @@ bool qmpi_comm_can_be_asked(MPI_Comm comm);
 /*
  * The processes of a communicator or a window: their number, the rank of this process, their ranks
  * in MPI_COMM_WORLD, and the neighbors in the topology. The information is determined once and
- * cached as an attribute of the handle, which MPI deletes with it. Each thread also caches the
- * result of its last query.
+ * cached as an attribute, which MPI deletes with the communicator or window. Each thread also
+ * caches the result of its last query.
  */
 
 struct qmpi_comm_processes {
-    int rank;          /* this process's in the local group */
-    int local;         /* size of the local group */
-    int peers;         /* size of the group to which ranks in calls refer: the remote one, if any */
-    bool is_inter;     /* an intercommunicator */
-    int *world;        /* [peers]: ranks in MPI_COMM_WORLD; MPI_UNDEFINED: not in it */
-    int in, out;       /* neighbors; -1: no topology */
-    int *sources;      /* [in]; MPI_PROC_NULL at the borders of a grid */
+    int rank;      /* this process's in the local group */
+    int local;     /* size of the local group */
+    int peers;     /* size of the group to which ranks in calls refer: the remote one, if any */
+    bool is_inter; /* an intercommunicator */
+    int *world;    /* [peers]: ranks in MPI_COMM_WORLD; MPI_UNDEFINED: not in it, or unknown. NULL:
+                      memory is exhausted */
+    int in, out;   /* numbers of neighbors; -1: no topology, or memory is exhausted */
+    int *sources;  /* [in]; MPI_PROC_NULL at the borders of a grid */
     int *destinations; /* [out] */
 };
 
 /*
- * These functions return NULL if a query of MPI fails. The result exists as long as the handle.
- * `is_checked`: MPI has accepted the handle in a call that has used it. Otherwise, MPI is queried
- * only after the checks of handles.h. MPI is never queried about a window that it has not accepted
- * in a call; qmpi_comm_add_window determines the data after the call that creates a window.
+ * The first two functions return NULL if the processes cannot be determined. The result exists as
+ * long as the communicator or window. `is_checked`: MPI has accepted the handle in a call that has
+ * used it. Otherwise, MPI is queried only after the checks of handles.h. MPI is never queried about
+ * a window that it has not accepted in a call; qmpi_comm_add_window determines the data after the
+ * call that creates a window.
  */
 const struct qmpi_comm_processes *qmpi_comm_processes_of(MPI_Comm comm, bool is_checked);
 const struct qmpi_comm_processes *qmpi_comm_processes_of_window(MPI_Win window, bool is_checked);

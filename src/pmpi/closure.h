@@ -92,7 +92,7 @@ struct qmpi_closure_object {
 struct qmpi_closure {
     struct qmpi_closure_object *objects; /* in the loader's order */
     int count;
-    struct qmpi_closure_name *names; /* hash table of the names in the loader's list */
+    struct qmpi_closure_name *names; /* hash table: names by which the loader finds the objects */
     int room;                        /* slots of the hash table, a power of two */
     int *needs;                      /* indices of objects */
     int total_needs;
