@@ -59,7 +59,8 @@ extern qmpi_function *const qmpi_static_pmpi_functions[QMPI_FUNCTION_COUNT];
 /* Returns the implementation: QMPI_MPI_MPICH, QMPI_MPI_OPEN_MPI or QMPI_MPI_UNKNOWN. */
 enum qmpi_mpi_kind qmpi_mpi_library_implementation(void);
 
-/* The soname and the path of the MPI library found. */
+/* The soname (NULL in libqmpi.a) and the path of the MPI library found, or texts for messages if
+ * there is none. */
 const char *qmpi_mpi_library_soname(void);
 const char *qmpi_mpi_library_path(void);
 

@@ -14,16 +14,18 @@
 
 /* Never freed. */
 struct qmpi_module {
-    uintptr_t begin, end;
-    const void *map;  /* link_map of the dynamic loader */
-    const char *name; /* as in the list of the loader; "" for the program */
-    const char *path; /* the file: absolute, without symbolic links */
+    uintptr_t begin, end; /* without _dl_find_object, `end` is only behind the first address that
+                             was looked up */
+    const void *map;      /* link_map of the dynamic loader */
+    const char *name;     /* as in the list of the loader; "" for the program */
+    const char *path; /* the file: absolute, without symbolic links; `name` if it is not found */
     atomic_bool is_closed;
     struct qmpi_module *next;
 };
 
 /* Returns the module that is mapped at an address. If there is none now, returns the last one that
- * was recorded there, or NULL. May be called by any thread, also in a signal handler. */
+ * was recorded there, or NULL. Also returns NULL if memory is exhausted. May be called by any
+ * thread, also in a signal handler. */
 const struct qmpi_module *qmpi_module_find(uintptr_t address);
 
 /* Returns the beginning of the object that is mapped at an address, or 0 if there is none now. May
