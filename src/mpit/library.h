@@ -44,7 +44,8 @@ bool qmpi_mpit_hold(void);
 /* Whether the tables of the library are available. */
 bool qmpi_mpit_is_held(void);
 
-/* The merged functions of these names (see merged.h). */
+/* The merged functions (see merged.h) for MPI_T_init_thread, MPI_T_finalize, MPI_Finalize and
+ * MPI_Session_finalize. */
 int qmpi_mpit_init_thread(int required, int *provided);
 int qmpi_mpit_finalize(void);
 int qmpi_mpit_mpi_finalize(void);

@@ -442,7 +442,7 @@ int QMPIX_Category_create(int tool_id, const QMPIX_Category *category, int *inde
 
 /* ---- Enumerations ---------------------------------------------------------------------------- */
 
-/* An enumeration of a layer occupies a slot of the arena and exists until the process ends. */
+/* An enumeration of a layer occupies a slot (handles.h) and exists until the process ends. */
 
 struct qmpi_mpit_enum {
     char *name;

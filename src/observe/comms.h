@@ -64,11 +64,11 @@ int qmpi_comm_world_rank(const struct qmpi_comm_processes *processes, int rank);
  * The identities of communicators. They need no messages: all members call the function that
  * creates a communicator, and each of them computes the same id from data that all of them have.
  * These are the id of the parent, the members and
- *   - for calls that are collective over the parent: the number of such calls on it
+ *   - for calls that are collective over the parent: the number of such calls on the parent
  *   - for calls of the members alone: the tag, and the number of such calls with the same members.
  *
  * These numbers must be the same on all members. The calls are therefore counted at the end of the
- * chain, where it does not matter whether layers are switched off or call the next one several
+ * chain, where it does not matter whether layers are switched off or call the next layer several
  * times: the generated functions follow_X replace the terminators. Communicators that layers create
  * by PMPI_X are not counted on any member.
  */

@@ -59,7 +59,8 @@ struct qmpi_layer_group *qmpi_closure_end_opening(struct qmpi_closure_opening *o
 /* Whether there was no memory for the group in qmpi_closure_end_opening. */
 bool qmpi_closure_opening_is_lost(const struct qmpi_closure_opening *opening);
 
-/* Returns a new group for a tool that is already loaded, with the tool's private dependencies. */
+/* Returns a new group for a tool that is already loaded, with the tool's private dependencies and
+ * the preloaded libraries that need these and call PMPI alone. */
 struct qmpi_layer_group *qmpi_closure_adopt(struct qmpi_layer *layer,
                                             const struct qmpi_elf_loaded *object);
 
