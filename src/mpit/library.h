@@ -73,6 +73,8 @@ void qmpi_mpit_lazy_forget(int tool_id);
  * libraries with the standard ABI treat this value as a pointer (MPICH 5.0.2, Open MPI 6.0.0rc2).
  * All other libraries know their handles, including those from PMPI_T_pvar_handle_alloc.
  */
+
+/* MPI_T_pvar_start, stop or reset. */
 typedef int qmpi_mpit_library_function(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
 
 /* The library's MPI_T_pvar_handle_alloc, and MPI_T_pvar_handle_free. */

@@ -19,8 +19,8 @@
  * Returns false, and changes nothing, if the world is not known. */
 bool qmpi_comm_translate_ranks(MPI_Group group, int count, const int *ranks, int *world);
 
-/* Whether MPI can be queried about a communicator now. Before MPI_Init and after MPI_Finalize, only
- * communicators of sessions exist, apart from the predefined ones. */
+/* Whether MPI can be queried about a communicator now: before MPI_Init, only about communicators of
+ * sessions, and after MPI_Finalize, about none. */
 bool qmpi_comm_can_be_asked(MPI_Comm comm);
 
 /* ---- Processes of communicators and windows -------------------------------------------------- */
@@ -29,7 +29,7 @@ bool qmpi_comm_can_be_asked(MPI_Comm comm);
  * The processes of a communicator or a window: their number, the rank of this process, their ranks
  * in MPI_COMM_WORLD, and the neighbors in the topology. The information is determined once and
  * cached as an attribute, which MPI deletes with the communicator or window. Each thread also
- * caches the result of its last query.
+ * caches the result of its last query about a communicator.
  */
 
 struct qmpi_comm_processes {

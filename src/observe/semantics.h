@@ -24,7 +24,7 @@ struct qmpi_semantics_parameter {
 };
 
 struct qmpi_semantics_function {
-    unsigned group;
+    unsigned group; /* QMPIX_GROUP_…; 0: this MPI lacks the function */
     unsigned char result;
     unsigned short parameters; /* the first one's place in qmpi_packed_parameters */
     unsigned char parameter_count;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The MPI library of the program, whose PMPI functions the terminators of all chains call. libqmpi
- * itself does not need an MPI library; it searches for the one that is loaded.
+ * The MPI library of the program, whose PMPI functions the terminators of all chains call.
+ * libqmpi.so is not linked with an MPI library. It searches for the one that is loaded, and opens
+ * that of its build if there is none.
  */
 #ifndef QMPI_PROCESS_MPI_LIBRARY_H
 #define QMPI_PROCESS_MPI_LIBRARY_H

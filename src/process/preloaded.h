@@ -24,7 +24,7 @@ struct qmpi_preloaded_tool {
     bool program;                         /* the program itself */
     bool in_front;                        /* the loader finds its functions before libqmpi's */
     bool taken;                           /* it has become a layer */
-    struct qmpi_layer *layer;             /* that layer, once it is built */
+    struct qmpi_layer *layer;             /* that layer, from its loading on; NULL before */
     struct qmpi_thunk_deferred *deferred; /* results of dlsym before the stack was built; NULL:
                                              none */
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program, and the libraries in which tools have looked up addresses. An address is converted
- * to a library and an offset, which are the same in all processes of a job. A library is recorded
- * when one of its addresses is first seen, because it may be closed later, and another one may then
- * be mapped at the same address.
+ * The program, and the libraries in which addresses have been looked up. An address is converted to
+ * a library and an offset, which are the same in all processes of a job. A library is recorded when
+ * one of its addresses is first seen, because it may be closed later, and another one may then be
+ * mapped at the same address.
  */
 #ifndef QMPI_SITES_MODULES_H
 #define QMPI_SITES_MODULES_H
