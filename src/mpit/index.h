@@ -2,8 +2,8 @@
 /*
  * The merged index spaces: the items of the MPI library and those that layers publish, in the order
  * in which they were first seen. An index never changes; the tables only grow. Because the library
- * may add variables at any time, it is queried whenever items are counted, a name is searched, or
- * an unknown index is used.
+ * may add variables at any time, it is queried, for example, whenever items are counted or an
+ * unknown index is used.
  */
 #ifndef QMPI_MPIT_INDEX_H
 #define QMPI_MPIT_INDEX_H

@@ -170,7 +170,7 @@ static void add_numbered(struct qmpi_mpit_category *category, char *name)
         free(name);
 }
 
-/* The categories `qmpi` and `qmpi.TOOL` have an empty short name, so that no layer can find them.
+/* The categories `qmpi` and `qmpi.TOOL` have an empty short name, because no layer has named them.
  */
 static struct qmpi_mpit_category *make_root_category(void)
 {

@@ -3,7 +3,7 @@
  * Switches layers, and adds interceptors to them. New nodes are created for the functions of the
  * layer and of the layers above it, and all pointers down the chains are changed to the new nodes.
  * A call in progress continues with the nodes that it meets, old or new. Since each node leads
- * downwards, a call reaches the terminator exactly once.
+ * downwards, a switch never makes a call miss the terminator or reach it twice.
  */
 #define _GNU_SOURCE
 #include "startup/switch.h"
