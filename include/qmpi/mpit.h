@@ -51,7 +51,7 @@ enum {
  * for example MPI_T_ERR_CVAR_SET_NOT_NOW for a control variable. It is passed to the caller of
  * MPI_T if the call is for a single handle.
  *
- * They run in the thread of the caller, without a lock of libqmpi. Several threads that read a
+ * Callbacks run in the thread of the caller, without a lock of libqmpi. Several threads that read a
  * variable run its callback at the same time. Callbacks may call MPI_T. If MPI_T_PVAR_ALL_HANDLES
  * or QMPIX_Pvar_sample has led to a callback for an MPI_T handle that is bound to an object,
  * another thread that frees the handle waits until the callback has returned. So a callback must
@@ -163,10 +163,10 @@ QMPI_API int QMPIX_Cvar_create(int tool_id, const QMPIX_Cvar *cvar, int *index);
  * Registers a function that publishes the variables of a layer only when they are needed. `publish`
  * runs once: when MPI_T is first initialized through the stack, from above or below the layer,
  * before the initializing call returns; or at once if MPI_T has been initialized since the stack
- * was complete. It runs in the initializing thread, which holds a lock that other initializing
- * threads wait for, so it must not wait for MPI_T calls of other threads. A second call before
- * `publish` has run replaces it. May be called by any thread, from `init` on. MPI_ERR_ARG: no such
- * layer, or `publish` is NULL.
+ * was complete. `publish` runs in the initializing thread, which holds a lock that other
+ * initializing threads wait for, so it must not wait for MPI_T calls of other threads. A second
+ * call before `publish` has run replaces it. May be called by any thread, from `init` on.
+ * MPI_ERR_ARG: no such layer, or `publish` is NULL.
  */
 QMPI_API int QMPIX_Register_publisher(int tool_id, void (*publish)(int tool_id));
 

@@ -554,10 +554,10 @@ typedef struct QMPIX_Address {
  * that of the new one. QMPIX_Address_find explains which closed libraries are known.
  *
  * The first look-up of an address reads the debug information, which may take milliseconds, or
- * seconds if there is much of it. It may wait for locks, uses malloc, and needs up to a megabyte of
- * stack: do not make it in a signal handler, or in a thread with a small stack. The first one in a
- * process, or after QMPIX_Debug_info_release, loads a library. MPI_ERR_ARG also: no library is
- * known, or memory is exhausted.
+ * seconds if there is much of it. This look-up may wait for locks, uses malloc, and needs up to a
+ * megabyte of stack: do not make it in a signal handler, or in a thread with a small stack. The
+ * first one in a process, or after QMPIX_Debug_info_release, loads a library. MPI_ERR_ARG also: no
+ * library is known, or memory is exhausted.
  */
 QMPI_API int QMPIX_Address_describe(const void *address, const QMPIX_Address **description);
 

@@ -343,7 +343,8 @@ QMPI_API int QMPIX_Tool_get_skip_errors(int tool_id, int *skip);
 
 /* ---- The layers of the stack ----------------------------------------------------------------- */
 
-/* Returns the number of layers: their tool_ids are 1 … count. It is 0 before the first MPI call. */
+/* Returns the number of layers: their tool_ids are 1 … count. The number is 0 before the first MPI
+ * call. */
 QMPI_API int QMPIX_Tool_count(int *count);
 
 /* Returns the name of a layer's tool. The string exists for the whole run. */
@@ -508,9 +509,9 @@ QMPI_API int QMPIX_Tool_create_comm(int tool_id, MPI_Comm *comm);
  * MPI_Finalize and within it, also those of layers that are switched off. `ticks` is the same for
  * all: the time (see QMPIX_Clock_get_time) at which the first of them was called. They may make
  * PMPI calls. If the program has initialized MPI before it loaded libqmpi, or if a session is open,
- * they are called before the delete callbacks. They are not called if MPI_Finalize does not reach
- * the MPI library, because a lower layer does not pass it on; a session does not call them either,
- * because it has no MPI_COMM_SELF.
+ * they are called before the delete callbacks. The functions are not called if MPI_Finalize does
+ * not reach the MPI library, because a lower layer does not pass it on; a session does not call
+ * them either, because it has no MPI_COMM_SELF.
  *
  * QMPIX_Register_finalizer is called in `init`; a second call replaces the function. MPI_ERR_OTHER:
  * not called from `init` for the layer that is being initialized.

@@ -55,7 +55,7 @@ struct qmpi_mpit_slot {
 
 /* The range begins at `base`, and `used` bytes of it are slots. Both are stored under the lock of
  * the pool. Any thread loads them with relaxed order: it has received the handle that it asks about
- * from the thread that created it, so it also sees the range. */
+ * from the thread that created this handle, so it also sees the range. */
 extern struct qmpi_mpit_arena {
     atomic_uintptr_t base;
     atomic_size_t used;
